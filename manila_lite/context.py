@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from oslo_context import context
 
-from manila_lite.turns import Turns
+from manila_lite.thread_reserve import ThreadReserve
 
 #: Characters that a word of the log may have.
 _LONGEST = 255
@@ -28,7 +28,7 @@ class Services:
     db: Any = None
     bus: Any = None
     enforcer: Any = None
-    turns: Turns = dataclasses.field(default_factory=Turns)
+    turns: ThreadReserve = dataclasses.field(default_factory=ThreadReserve)
 
 
 class RequestContext(context.RequestContext):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions that manila_lite raises on purpose. Their HTTP statuses are in ``api/faults.py``.
+"""Exceptions that manila_lite raises on purpose. Their HTTP statuses are in ``api/http/faults.py``.
 
 ``code`` is a stable symbol that clients may match on; it never changes once released.
 """
@@ -119,7 +119,7 @@ class Busy(Unavailable):
 class Final(ManilaLiteError):
     """Trying again cannot help: the operation is undone and ends in its failure state.
 
-    ``detail`` names the user message (``db/messages.py``) that tells the owner why.
+    ``detail`` names the user message (``db/queries/messages.py``) that tells the owner why.
     """
 
     code = 'final'

@@ -2,7 +2,7 @@
 """All statuses of resources, and all verbs that move a resource from one status to another.
 
 A row of a table has these columns: verb, the statuses it starts from, the status while it runs, the status after
-success (``None``: the row is deleted), the status after failure, and the handling of a crash. ``db/transitions.py`` is
+success (``None``: the row is deleted), the status after failure, and the handling of a crash. ``db/core/transitions.py`` is
 the only writer, by compare-and-swap from these tables.
 """
 

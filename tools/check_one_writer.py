@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Refuse any write of a status column outside the one writer, manila_lite/db/transitions.py.
+"""Refuse any write of a status column outside the one writer, manila_lite/db/core/transitions.py.
 
 Usage: tools/check_one_writer.py [ROOT]. Looks at all forms of a write: ``.values(status=...)``,
 ``.values({'status': ...})``, a dictionary given to ``execute``, an attribute of a row, and SQL text.
@@ -15,16 +15,16 @@ from collections.abc import Iterator
 COLUMNS = {'status', 'state', 'task_state', 'access_rules_status'}
 # Columns that a file may write. Operations own their own state; migrations build the columns.
 WRITERS = {
-    'db/transitions.py': COLUMNS,
-    'db/operations.py': {'state'},
+    'db/core/transitions.py': COLUMNS,
+    'db/queries/operations.py': {'state'},
     'db/migrations/': COLUMNS,
     'siblings/compute/migrations/': COLUMNS,
     'siblings/dataproc/migrations/': COLUMNS,
 }
 # Packages whose code has rows of the database; elsewhere .status is a web reply's or a backend's own.
-ROW_ROOMS = ('db/', 'actions/', 'scheduler/', 'manager/', 'siblings/', 'operations.py')
+ROW_PACKAGES = ('db/', 'actions/', 'scheduler/', 'manager/', 'siblings/', 'workflow/', 'doctor/', 'engine/')
 # Packages inside of those that have no rows.
-NO_ROW_ROOMS = ('siblings/compute/drivers/', 'siblings/dataproc/handlers/')
+NO_ROW_PACKAGES = ('siblings/compute/drivers/', 'siblings/dataproc/handlers/')
 SQL = re.compile(r'\bupdate\b.*\bset\b.*\b(status|state|task_state|access_rules_status)\s*=', re.IGNORECASE | re.DOTALL)
 
 
@@ -69,10 +69,10 @@ def main(root: pathlib.Path) -> int:
         if name.startswith('tests/'):
             continue
         allowed = set().union(*(columns for writer, columns in WRITERS.items() if name.startswith(writer)))
-        rows = name.startswith(ROW_ROOMS) and not name.startswith(NO_ROW_ROOMS)
+        rows = name.startswith(ROW_PACKAGES) and not name.startswith(NO_ROW_PACKAGES)
         for line, column in writes(ast.parse(path.read_text()), rows):
             if column not in allowed:
-                print(f'{path}:{line}: writes {column!r}; only db/transitions.py may. Use a verb of states.py.')
+                print(f'{path}:{line}: writes {column!r}; only db/core/transitions.py may. Use a verb of states.py.')
                 bad += 1
     return 1 if bad else 0
 

@@ -23,7 +23,7 @@ Life of each resource
 =====================
 
 Each row is a verb: the statuses it starts from, the status while it runs, and where it ends. Nothing
-else moves a resource, and ``db/transitions.py`` is the only writer.
+else moves a resource, and ``db/core/transitions.py`` is the only writer.
 """
 
 

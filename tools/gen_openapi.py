@@ -16,7 +16,7 @@ sys.path.insert(0, str(HERE))
 
 import manila_lite.cmd  # noqa: E402, F401 - first: threads
 from manila_lite.api import versions  # noqa: E402
-from manila_lite.api.contract import openapi  # noqa: E402
+from manila_lite.api.http import openapi  # noqa: E402
 
 #: The first, the one that most clients use, the newest.
 VERSIONS = (versions.MIN, 65, versions.MAX)

@@ -5,13 +5,14 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations, states
-from manila_lite.actions import access_to, locks, share_bin
+from manila_lite import engine, errors, states
+from manila_lite.actions import access_targets, resource_locks, share_bin
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
-from manila_lite.db import access, limits, pairs, replicas, shares, transitions
+from manila_lite.db.core import key_values, limits, transitions
 from manila_lite.db.models import access_rule_metadata
-from manila_lite.operations.granting import tell_rules
+from manila_lite.db.queries import access, share_replicas, shares
+from manila_lite.workflow.access import tell_rules
 
 #: States of a rule that is already being removed.
 _GOING = frozenset({states.ACCESS['revoke'].during, states.ACCESS['deny'].during})
@@ -29,7 +30,7 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
     :raises errors.OverLimit: the share has as many rules as it may have.
     """
     kind = wanted['access_type']
-    to = access_to.check(kind, wanted['access_to'], ipv6=ipv6)
+    to = access_targets.check(kind, wanted['access_to'], ipv6=ipv6)
     metadata = wanted.get('metadata') or {}
     with ctx.db.writer() as conn:
         share = _usable(conn, ctx, share_id)
@@ -37,7 +38,7 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
         if not despite_errors and share.access_rules_status == states.Rules.ERROR:
             raise errors.Invalid(f'Share {share_id} has access rules in error; deny them first.',
                                  code='access_rules_in_error')
-        if any(access_to.same(kind, to, other) for other in access.tos(conn, share_id, kind)):
+        if any(access_targets.same(kind, to, other) for other in access.tos(conn, share_id, kind)):
             raise errors.Invalid(f'access_to: share {share_id} has an access rule for {kind} {to} already.',
                                  code='access_rule_exists')
         limits.one_more(ctx.conf, 'access_rules', f'share {share_id}', access.count(conn, share_id))
@@ -45,9 +46,9 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
         transitions.create(conn, states.ACCESS, {
             'id': ident, 'share_id': share_id, 'access_type': kind, 'access_to': to,
             'access_level': wanted.get('access_level') or 'rw'})
-        pairs.insert(conn, access_rule_metadata, ident, metadata, ctx.conf)
-        row = access.get(conn, locks.anywhere(ctx), ident)
-        locks.lock_rule(conn, ctx, row, wanted)
+        key_values.insert(conn, access_rule_metadata, ident, metadata, ctx.conf)
+        row = access.get(conn, resource_locks.anywhere(ctx), ident)
+        resource_locks.lock_rule(conn, ctx, row, wanted)
         wake = _sync(conn, ctx, share)
     wake.send(ctx)
     return row, metadata
@@ -56,7 +57,7 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
 def _must_be_whole(conn: Any, share: Any, despite_replicas: bool) -> None:
     if despite_replicas or not share.replication_type:
         return
-    for row in replicas.others(conn, share.id):
+    for row in share_replicas.others(conn, share.id):
         if row.status == 'error':
             raise errors.Invalid(f'Replica {row.id} of share {share.id} is in error; from microversion 2.74 on access rules '
                                  'can be changed all the same.', code='replica_in_error')
@@ -65,7 +66,7 @@ def _must_be_whole(conn: Any, share: Any, despite_replicas: bool) -> None:
 def _usable(conn: Any, ctx: RequestContext, share_id: str) -> Any:
     """Return a share that rules may be added to. Its rules are locked until the transaction ends."""
     access.lock(conn, share_id)
-    share = shares.get(conn, locks.anywhere(ctx), share_id, own=True)
+    share = shares.get(conn, resource_locks.anywhere(ctx), share_id, own=True)
     share_bin.must_be_out(share)
     if share.status != 'available' or not share.host:
         raise errors.Invalid(f'Share {share_id} is {share.status}; its access rules can be changed when it is available.',
@@ -73,7 +74,7 @@ def _usable(conn: Any, ctx: RequestContext, share_id: str) -> Any:
     return share
 
 
-def _sync(conn: Any, ctx: RequestContext, share: Any) -> operations.Wake:
+def _sync(conn: Any, ctx: RequestContext, share: Any) -> engine.Wake:
     """Begin the operation that sends all queued rules of the share to its backend.
 
     Return the wake-up to send after the commit.
@@ -98,7 +99,7 @@ def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool
     :raises errors.WrongState: the share is being deleted or unmanaged, and its rules with it.
     :raises errors.Forbidden: the rule is locked.
     """
-    looking = locks.anywhere(ctx)
+    looking = resource_locks.anywhere(ctx)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
         share = shares.get(conn, looking, share_id, own=True)
@@ -111,20 +112,20 @@ def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool
             return
         if share.status in (states.SHARE['delete'].during, states.SHARE['unmanage'].during):
             raise errors.WrongState(f'Share {share_id} is {share.status}, and its access rules go with it.')
-        locks.check_deny(conn, ctx, rule, unrestrict=unrestrict)
+        resource_locks.check_deny(conn, ctx, rule, unrestrict=unrestrict)
         transitions.begin(conn, states.ACCESS, 'revoke', access_id)
         wake = _sync(conn, ctx, share)
     wake.send(ctx)
 
 
-def clear(conn: Any, ctx: RequestContext, share: Any) -> list[operations.Wake]:
+def clear(conn: Any, ctx: RequestContext, share: Any) -> list[engine.Wake]:
     """Queue all rules of the share for removal. Return the wake-up, if there are rules.
 
     The caller has locked the share (``db.access.lock``).
 
     :raises errors.Forbidden: a rule has a resource lock that the caller may not lift.
     """
-    locks.check_deny_all(conn, ctx, share.id)
+    resource_locks.check_deny_all(conn, ctx, share.id)
     going = transitions.begin_many(conn, states.ACCESS, 'revoke', [rule.id for rule in access.of_share(conn, share.id)])
     return [_sync(conn, ctx, share)] if going else []
 
@@ -139,7 +140,7 @@ def change_level(ctx: RequestContext, access_id: str, level: str) -> Any:
     :raises errors.WrongState: the rule is being changed by another request.
     :raises errors.Forbidden: the rule has a resource lock that the caller may not lift.
     """
-    looking = locks.anywhere(ctx)
+    looking = resource_locks.anywhere(ctx)
     with ctx.db.reader() as conn:
         share_id = access.get(conn, looking, access_id).share_id
     with ctx.db.writer() as conn:
@@ -147,7 +148,7 @@ def change_level(ctx: RequestContext, access_id: str, level: str) -> Any:
         rule = access.get(conn, looking, access_id)
         if rule.access_level == level:
             return rule
-        locks.check_change(conn, ctx, rule)
+        resource_locks.check_change(conn, ctx, rule)
         transitions.begin(conn, states.ACCESS, 'update', access_id, access_level=level)
         wake = _sync(conn, ctx, share)
         rule = access.get(conn, looking, access_id)

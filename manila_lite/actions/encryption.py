@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from manila_lite import errors
-from manila_lite.actions import share_specs
-from manila_lite.db.types import ShareType
+from manila_lite.actions import share_requests
+from manila_lite.db.queries.share_types import ShareType
 
 #: The extra spec of a share type that asks for encryption with a key of the owner, and its value for share servers.
 _SUPPORT, _OF_SERVERS = 'encryption_support', 'share_server'
@@ -44,7 +44,7 @@ def key_of(wanted: Mapping[str, Any], kind: ShareType, source: Any = None, group
     if ident and not kind.extra_specs.get(_SUPPORT):
         raise errors.Invalid(f'encryption_key_ref: share type {kind.name} does not encrypt ({_SUPPORT}).',
                              code='encryption_not_supported')
-    if ident and of_servers(kind) and not share_specs.is_true(kind, 'driver_handles_share_servers'):
+    if ident and of_servers(kind) and not share_requests.is_true(kind, 'driver_handles_share_servers'):
         raise errors.Invalid(f'encryption_key_ref: share type {kind.name} encrypts share servers, and makes none.',
                              code='encryption_not_supported')
     return ident

@@ -6,7 +6,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
-from manila_lite.db import exports, shares
+from manila_lite.db.queries import export_locations, shares
 from manila_lite.policies import export_locations as policies
 
 
@@ -14,7 +14,8 @@ def metadata(ctx: RequestContext, share_id: str, ident: str) -> dict[str, str]:
     """Return a location's metadata, without the keys that the caller may not set."""
     with ctx.db.reader() as conn:
         share = shares.get(conn, ctx, share_id)
-        return _shown(ctx, exports.metadata(conn, exports.get(conn, (share.instance_id,), ident, hidden=bool(ctx.is_admin))))
+        row = export_locations.get(conn, (share.instance_id,), ident, hidden=bool(ctx.is_admin))
+        return _shown(ctx, export_locations.metadata(conn, row))
 
 
 def set_metadata(ctx: RequestContext, share_id: str, ident: str, values: dict[str, str], *,
@@ -27,8 +28,8 @@ def set_metadata(ctx: RequestContext, share_id: str, ident: str, values: dict[st
     reserved = _reserved(ctx, values)
     with ctx.db.writer() as conn:
         row = _own(conn, ctx, share_id, ident)
-        exports.set_metadata(conn, row.id, values, replace=replace, keep=reserved, conf=ctx.conf)
-        return _shown(ctx, exports.metadata(conn, _own(conn, ctx, share_id, ident)))
+        export_locations.set_metadata(conn, row.id, values, replace=replace, keep=reserved, conf=ctx.conf)
+        return _shown(ctx, export_locations.metadata(conn, _own(conn, ctx, share_id, ident)))
 
 
 def delete_metadata(ctx: RequestContext, share_id: str, ident: str, key: str) -> None:
@@ -39,12 +40,12 @@ def delete_metadata(ctx: RequestContext, share_id: str, ident: str, key: str) ->
     """
     _reserved(ctx, (key,))
     with ctx.db.writer() as conn:
-        exports.delete_metadata(conn, _own(conn, ctx, share_id, ident).id, key)
+        export_locations.delete_metadata(conn, _own(conn, ctx, share_id, ident).id, key)
 
 
 def _own(conn: Any, ctx: RequestContext, share_id: str, ident: str) -> Any:
     share = shares.get(conn, ctx, share_id, own=True)
-    return exports.get(conn, (share.instance_id,), ident, hidden=bool(ctx.is_admin))
+    return export_locations.get(conn, (share.instance_id,), ident, hidden=bool(ctx.is_admin))
 
 
 def _keys(ctx: RequestContext) -> list[str]:

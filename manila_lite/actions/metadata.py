@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manila_lite.context import RequestContext
-from manila_lite.db import pairs
+from manila_lite.db.core import key_values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Metadata:
         """Return all metadata."""
         with ctx.db.reader() as conn:
             self.get(conn, ctx, ident)
-            return pairs.of(conn, self.table, ident)
+            return key_values.of(conn, self.table, ident)
 
     def set_metadata(self, ctx: RequestContext, ident: str, values: dict[str, str], *, replace: bool = False) -> dict[str, str]:
         """Set metadata of a resource and return all of it. ``replace``: remove the pairs that are not given.
@@ -35,8 +35,8 @@ class Metadata:
         """
         with ctx.db.writer() as conn:
             self.get(conn, ctx, ident)
-            (pairs.replace if replace else pairs.merge)(conn, self.table, ident, values, conf=ctx.conf)
-            return pairs.of(conn, self.table, ident)
+            (key_values.replace if replace else key_values.merge)(conn, self.table, ident, values, conf=ctx.conf)
+            return key_values.of(conn, self.table, ident)
 
     def delete_metadata(self, ctx: RequestContext, ident: str, key: str) -> None:
         """Delete one pair of a resource's metadata.
@@ -45,4 +45,4 @@ class Metadata:
         """
         with ctx.db.writer() as conn:
             self.get(conn, ctx, ident)
-            pairs.remove(conn, self.table, ident, key)
+            key_values.remove(conn, self.table, ident, key)

@@ -4,10 +4,10 @@
 from oslo_db import exception as db_exception
 
 from manila_lite import errors
-from manila_lite.actions.share_specs import is_true
-from manila_lite.db import shares
-from manila_lite.db.engine import Connection
-from manila_lite.db.types import ShareType
+from manila_lite.actions.share_requests import is_true
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import shares
+from manila_lite.db.queries.share_types import ShareType
 
 SUPPORT, PREFIX = 'mount_point_name_support', 'provisioning:mount_point_prefix'
 _LONGEST = 255

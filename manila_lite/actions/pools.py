@@ -7,7 +7,7 @@ from typing import Any
 
 from manila_lite import errors, extra_specs
 from manila_lite.context import RequestContext
-from manila_lite.db import services, types
+from manila_lite.db.queries import services, share_types
 
 
 def list_pools(ctx: RequestContext, wanted: Mapping[str, Any]) -> list[Any]:
@@ -46,7 +46,7 @@ def _pattern(key: str, text: str) -> re.Pattern:
 
 def _asked_by_type(conn: Any, ctx: RequestContext, name_or_id: str) -> Mapping[str, str]:
     try:
-        return extra_specs.capability_specs(types.find(conn, ctx, name_or_id).extra_specs)
+        return extra_specs.capability_specs(share_types.find(conn, ctx, name_or_id).extra_specs)
     except errors.NotFound as gone:
         raise errors.Invalid(f'share_type: {gone}', code=gone.code) from None
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
-from manila_lite.db import pairs, qos_types
+from manila_lite.db.core import key_values
 from manila_lite.db.models import qos_type_specs
+from manila_lite.db.queries import qos_types
 
 _KEY = re.compile(r'[A-Za-z0-9_.:-]{1,255}')
 
@@ -65,7 +66,7 @@ def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict
     found = _read(specs)
     with ctx.db.writer() as conn:
         qos_types.get(conn, ident)
-        pairs.merge(conn, qos_type_specs, ident, found)
+        key_values.merge(conn, qos_type_specs, ident, found)
     return found
 
 
@@ -76,4 +77,4 @@ def delete_spec(ctx: RequestContext, ident: str, key: str) -> None:
     """
     with ctx.db.writer() as conn:
         qos_types.get(conn, ident)
-        pairs.remove(conn, qos_type_specs, ident, key, 'qos spec')
+        key_values.remove(conn, qos_type_specs, ident, key, 'qos spec')

@@ -7,7 +7,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
-from manila_lite.db import quotas, types
+from manila_lite.db.queries import quotas, share_types
 
 #: Quotas that a share type may have limits of its own for.
 OF_TYPES = (*quotas.BY_TYPE, 'per_share_gigabytes')
@@ -28,7 +28,7 @@ class Scope:
 
     @property
     def part(self) -> dict[str, str]:
-        """The user and the type, as ``db/quotas.py`` takes them."""
+        """The user and the type, as ``db/queries/quotas.py`` takes them."""
         return {'user_id': self.user_id, 'share_type_id': self.share_type_id}
 
     def only(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def scope(conn: Any, ctx: RequestContext, project_id: str, user_id: str | None, 
         raise errors.Invalid('share_type: cannot be given together with user_id.')
     if not share_type:
         return Scope(project_id, user_id or '')
-    return Scope(project_id, share_type_id=types.find(conn, ctx, share_type).id)
+    return Scope(project_id, share_type_id=share_types.find(conn, ctx, share_type).id)
 
 
 def get(conn: Any, ctx: RequestContext, whose: Scope) -> dict[str, int]:

@@ -7,9 +7,10 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import encryption, errors
-from manila_lite.actions import server_changes
+from manila_lite.actions import share_server_updates
 from manila_lite.context import RequestContext
-from manila_lite.db import limits, quotas, security_services, serving
+from manila_lite.db.core import limits
+from manila_lite.db.queries import quotas, security_services, share_server_queries
 
 #: Fields that may change while share servers use the service: the servers were not told of these.
 _HARMLESS = {'name', 'description'}
@@ -72,7 +73,7 @@ def _held(conn: Any, ctx: RequestContext, ident: str) -> None:
 
 def _must_be_left_alone(conn: Any, row: Any) -> None:
     """Refuse a service while share servers are changing to another one: their backend may still need it."""
-    if serving.busy_with(conn, row.project_id, server_changes.SECURITY_SERVICE.do):
+    if share_server_queries.busy_with(conn, row.project_id, share_server_updates.SECURITY_SERVICE.do):
         raise errors.Forbidden('Share servers of the project are just given another security service; wait for them.',
                                code='security_service_in_use')
 

@@ -11,31 +11,30 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations, states
-from manila_lite.actions import migrating
-from manila_lite.actions.migrating import OPTIONS
+from manila_lite import engine, errors, states
+from manila_lite.actions import migration
+from manila_lite.actions.migration import OPTIONS
 from manila_lite.context import RequestContext
-from manila_lite.db import operations as rows
-from manila_lite.db import (
-    pairs,
-    replicas,
-    server_migrations,
-    serving,
-    share_groups,
-    share_migrations,
-    share_networks,
-    share_servers,
-    transitions,
-)
+from manila_lite.db.core import key_values, transitions
 from manila_lite.db.models import share_type_extra_specs
-from manila_lite.operations import migrating as notes
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import (
+    server_migration,
+    share_groups,
+    share_migration,
+    share_networks,
+    share_replicas,
+    share_server_queries,
+    share_servers,
+)
 from manila_lite.states import Migration
+from manila_lite.workflow import server_migration as notes
 
 _CHECK = 'share_server.migration_check'
 
 
 @dataclasses.dataclass(frozen=True)
-class Move(migrating.Going):
+class Move(migration.MigrationTarget):
     """A share server (row), its destination, and all that moves with it.
 
     ``to`` may name a pool, ``host`` is its backend.
@@ -61,7 +60,7 @@ class Move(migrating.Going):
                 'share_network_id': self.server.share_network_id, 'new_share_network_id': self.network_id,
                 'shares': len(self.shares), 'snapshots': len(self.snapshots),
                 'zone_id': self.zone_id, 'keeps_addresses': self.keeps_addresses, 'options': dict(self.options),
-                'types': sorted(server_migrations.types_of(self.shares)), 'size': sum(row.size for row in self.shares),
+                'types': sorted(server_migration.types_of(self.shares)), 'size': sum(row.size for row in self.shares),
                 'proto': self.shares[0].share_proto, 'phase_one_began': time.time()}
 
 
@@ -75,12 +74,12 @@ def _examined(conn: Any, ctx: RequestContext, ident: str, wanted: Mapping[str, A
     """
     server = share_servers.seen(conn, ctx, ident)
     to = wanted['host']
-    service = migrating.backend(conn, ctx, to)
+    service = migration.backend(conn, ctx, to)
     network_id = wanted.get('new_share_network_id') or server.share_network_id
-    migrating.network(conn, ctx, server.project_id, network_id)
-    places = serving.subnets_for(conn, network_id, service.availability_zone_id)
+    migration.network(conn, ctx, server.project_id, network_id)
+    places = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
     move = Move(server, to, network_id, service.availability_zone_id, tuple(places),
-                tuple(server_migrations.shares_of(conn, ident)), tuple(server_migrations.snapshots_of(conn, ident)),
+                tuple(server_migration.shares_of(conn, ident)), tuple(server_migration.snapshots_of(conn, ident)),
                 {name: wanted[name] for name in OPTIONS})
     _must_be_movable(conn, move)
     _must_fit(conn, move, service)
@@ -93,7 +92,7 @@ def _must_be_movable(conn: Any, move: Move) -> None:
         raise errors.WrongState(f'Share server {server.id} is {server.status}, not active.')
     if server.encryption_key_ref:
         raise errors.Invalid(f'Share server {server.id} is encrypted, and stays where it is.', code='share_server_encrypted')
-    if replicated := replicas.on_server(conn, server.id):
+    if replicated := share_replicas.on_server(conn, server.id):
         raise errors.Conflict(f'Share {replicated} on share server {server.id} has replicas; delete them first.',
                               code='share_has_replicas')
     if not move.shares:
@@ -102,7 +101,7 @@ def _must_be_movable(conn: Any, move: Move) -> None:
         raise errors.Conflict(f'Share server {server.id} is on {move.host} already, in the same share network.')
     if group := share_groups.on_server(conn, server.id):
         raise errors.Conflict(f'Share group {group} is on share server {server.id}, and would be torn apart.')
-    if coming := share_migrations.comes_to(conn, server.id):
+    if coming := share_migration.comes_to(conn, server.id):
         raise errors.Conflict(f'Share {coming} is being moved to share server {server.id}, or was and left something there.')
     _must_be_well(move)
 
@@ -115,7 +114,7 @@ def _must_be_well(move: Move) -> None:
                                     'must be available, its rules not in error.')
         if share.share_group_id:
             raise errors.Conflict(f'Share {share.id} is in share group {share.share_group_id}, which would be torn apart.')
-        if share.task_state and share.task_state.startswith('migration') and share.task_state not in migrating.IDLE:
+        if share.task_state and share.task_state.startswith('migration') and share.task_state not in migration.IDLE:
             raise errors.Conflict(f'Share {share.id} is busy: its task state is {share.task_state}.')
     for snapshot in move.snapshots:
         if snapshot.status != 'available':
@@ -125,9 +124,9 @@ def _must_be_well(move: Move) -> None:
 def _must_fit(conn: Any, move: Move, service: Any) -> None:
     if not move.places:
         raise errors.Conflict(f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.')
-    specs = pairs.of_many(conn, share_type_extra_specs, server_migrations.types_of(move.shares))
+    specs = key_values.of_many(conn, share_type_extra_specs, server_migration.types_of(move.shares))
     for kind, found in specs.items():
-        migrating.must_be_offered(kind, found, service)
+        migration.must_be_offered(kind, found, service)
 
 
 # Asking ---------------------------------------------------------------------------------------------
@@ -152,7 +151,7 @@ def _objection(move: Move, support: Mapping[str, Any]) -> str | None:
     """Return the reason why the server cannot move as requested, or None."""
     if move.options['nondisruptive'] and not move.keeps_addresses:
         return 'nondisruptive: not into another share network.'
-    return migrating.lacking(move.host, move.options, support)
+    return migration.lacking(move.host, move.options, support)
 
 
 def _asked(ctx: RequestContext, move: Move) -> dict[str, Any]:
@@ -160,8 +159,8 @@ def _asked(ctx: RequestContext, move: Move) -> dict[str, Any]:
 
     :raises errors.Conflict: there was no answer for ``[api] migration_check_timeout`` seconds.
     """
-    return migrating.asked(ctx, lambda conn: operations.begin(
-        conn, ctx, _CHECK, 'share_server', move.server.id, topic='scheduler', lane=operations.FAST, data=move.data('')),
+    return migration.asked(ctx, lambda conn: engine.begin(
+        conn, ctx, _CHECK, 'share_server', move.server.id, topic='scheduler', lane=engine.FAST, data=move.data('')),
         move.host)
 
 
@@ -190,15 +189,15 @@ def start(ctx: RequestContext, ident: str, wanted: Mapping[str, Any]) -> None:
 
 
 def _begin(conn: Any, ctx: RequestContext, asked: Move, move: Move,
-           support: Mapping[str, Any]) -> tuple[operations.Wake, dict[str, Any]]:
+           support: Mapping[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:
     if [row.id for row in asked.shares] != [row.id for row in move.shares]:
         raise errors.WrongState('The shares of the share server changed in the meantime; try again.')
     source, chosen = move.server, support.get('server')
     transitions.begin(conn, states.SHARE_SERVER, 'migrate', source.id, task_state=Migration.STARTING)
     _begin_all(conn, move, 'server_migrate')
     target = _taken_in(conn, move, chosen) if chosen else _made(conn, move)
-    data = {**move.data(target), **migrating.agreed(support), 'was_idle': bool(chosen)}
-    return operations.begin(conn, ctx, server_migrations.KIND, 'share_server', source.id, topic='scheduler',
+    data = {**move.data(target), **migration.agreed(support), 'was_idle': bool(chosen)}
+    return engine.begin(conn, ctx, server_migration.KIND, 'share_server', source.id, topic='scheduler',
                             serial=f'server:{source.id}', open_key=f'server:{source.id}', data=data), data
 
 
@@ -218,7 +217,7 @@ def _taken_in(conn: Any, move: Move, target: str) -> str:
     :raises errors.WrongState: the server is not idle any more.
     """
     share_networks.hold(conn, move.network_id, states.SHARE_NETWORK.statuses)     # no share is placed on it meanwhile
-    if target not in serving.idle(conn, move.host, move.network_id, [place.id for place in move.places]):
+    if target not in share_server_queries.idle(conn, move.host, move.network_id, [place.id for place in move.places]):
         raise errors.WrongState(f'Share server {target}, which was to take the shares in, is not idle any more; try again.')
     transitions.begin(conn, states.SHARE_SERVER, 'take_in', target, source_share_server_id=move.server.id,
                       is_auto_deletable=False)
@@ -244,7 +243,7 @@ def complete(ctx: RequestContext, ident: str) -> str:
     """
     with ctx.db.writer() as conn:
         server = share_servers.seen(conn, ctx, ident)
-        found = server_migrations.last(conn, ident)
+        found = server_migration.last(conn, ident)
         if found is None or found.resource_id != ident:
             raise errors.Invalid(f'Share server {ident} is not being migrated.', code='not_migrating')
         if server.task_state == Migration.ERROR and found.state == rows.FAILED and found.data.get('cut'):
@@ -252,9 +251,9 @@ def complete(ctx: RequestContext, ident: str) -> str:
         elif not transitions.server_task(conn, ident, (Migration.COPIED,), Migration.COMPLETING):
             raise errors.Invalid(f'The migration of share server {ident} cannot be completed: its task state is '
                                  f'{server.task_state}, not {Migration.COPIED}.', code='not_migrating')
-        rows.hurry(conn, found.id)
+        rows.make_due(conn, found.id)
         notes.announce(ctx, ident, {**found.data, 'cut': True}, f'{notes.COMPLETE}.start')
-    migrating.tell(ctx, found)
+    migration.notify(ctx, found)
     return str(found.data['target'])
 
 
@@ -266,10 +265,10 @@ def _once_more(conn: Any, server: Any, found: Any) -> None:
     target = found.data['target']
     transitions.begin(conn, states.SHARE_SERVER, 'cut_over', server.id, task_state=Migration.COMPLETING)
     transitions.begin(conn, states.SHARE_SERVER, 'cut_over_to', target, task_state=None)
-    for machine, idents in ((states.SHARE, [row.instance_id for row in server_migrations.shares_of(conn, server.id)]),
-                            (states.SNAPSHOT, [row.id for row in server_migrations.snapshots_of(conn, server.id)])):
+    for machine, idents in ((states.SHARE, [row.instance_id for row in server_migration.shares_of(conn, server.id)]),
+                            (states.SNAPSHOT, [row.id for row in server_migration.snapshots_of(conn, server.id)])):
         transitions.begin_many(conn, machine, 'server_cut_over', idents)
-    if not rows.reopen(conn, found.id, server_migrations.CUT_OVER, f'server:{server.id}'):
+    if not rows.reopen(conn, found.id, server_migration.CUT_OVER, f'server:{server.id}'):
         raise errors.WrongState(f'The migration of share server {server.id} is going on already.')
 
 
@@ -280,14 +279,14 @@ def cancel(ctx: RequestContext, ident: str) -> None:
     """
     with ctx.db.writer() as conn:
         server = share_servers.seen(conn, ctx, ident)
-        found = server_migrations.last(conn, ident)
-        migrating.must_be_cancellable(found, server.task_state)
-        if found is None or not transitions.server_task(conn, ident, migrating.CANCELLABLE, Migration.CANCELLING):
+        found = server_migration.last(conn, ident)
+        migration.must_be_cancellable(found, server.task_state)
+        if found is None or not transitions.server_task(conn, ident, migration.CANCELLABLE, Migration.CANCELLING):
             raise errors.Invalid(f'The migration of share server {ident} cannot be cancelled: its task state is '
                                  f'{server.task_state}.', code='not_migrating')
-        rows.hurry(conn, found.id)
+        rows.make_due(conn, found.id)
         notes.announce(ctx, ident, found.data, f'{notes.CANCEL}.start')
-    migrating.tell(ctx, found)
+    migration.notify(ctx, found)
 
 
 def progress(ctx: RequestContext, ident: str) -> dict[str, Any]:
@@ -297,8 +296,8 @@ def progress(ctx: RequestContext, ident: str) -> dict[str, Any]:
     :raises errors.Invalid: the server is not being migrated.
     """
     with ctx.db.reader() as conn:
-        found = server_migrations.last(conn, ident)
-        known = serving.by_ids(conn, (ident, found.data['target']) if found else (ident,))
+        found = server_migration.last(conn, ident)
+        known = share_server_queries.by_ids(conn, (ident, found.data['target']) if found else (ident,))
     here = [row for row in known if row.id == ident]
     if not (found or here) or not (ctx.is_admin or any(row.project_id == ctx.project_id for row in known)):
         raise errors.NotFound.of('share server', ident)
@@ -306,7 +305,7 @@ def progress(ctx: RequestContext, ident: str) -> dict[str, Any]:
     if found is None or state is None:
         raise errors.Invalid(f'Share server {ident} is not being migrated.', code='not_migrating')
     return {'task_state': str(state), 'destination_share_server_id': found.data['target'],
-            **migrating.figures(found.data, state)}
+            **migration.figures(found.data, state)}
 
 
 def reset_task_state(ctx: RequestContext, ident: str, value: str | None) -> None:
@@ -314,7 +313,7 @@ def reset_task_state(ctx: RequestContext, ident: str, value: str | None) -> None
 
     :raises errors.Invalid: the value is no task state.
     """
-    wanted = migrating.task_state(value)
+    wanted = migration.task_state(value)
     with ctx.db.writer() as conn:
         share_servers.seen(conn, ctx, ident)
         transitions.server_task(conn, ident, (None, *Migration), wanted)

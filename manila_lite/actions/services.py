@@ -5,9 +5,9 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
-from manila_lite.db import ensuring, operations, services
-from manila_lite.operations import backend_of
-from manila_lite.operations import ensuring as runs
+from manila_lite.db.queries import ensure, operations, services
+from manila_lite.engine import backend_of
+from manila_lite.workflow import ensure as runs
 
 
 def set_disabled(ctx: RequestContext, host: str, binary: str, *, disabled: bool, reason: str | None = None) -> Any:
@@ -36,9 +36,9 @@ def ensure_shares(ctx: RequestContext, host: str) -> None:
             raise errors.Conflict(f'Service manila-share on host {host} is down.', code='service_down')
         if service.disabled:
             raise errors.Conflict(f'Service manila-share on host {host} is disabled.', code='service_disabled')
-        if operations.is_open(conn, ensuring.key(host)):
+        if operations.is_open(conn, ensure.key(host)):
             raise errors.Conflict(f'The shares on host {host} are being ensured already.', code='already_ensuring')
-        busy = ensuring.not_available(conn, host) if ctx.conf.ensure_shares_strict else 0
+        busy = ensure.not_available(conn, host) if ctx.conf.ensure_shares_strict else 0
         if busy:
             raise errors.Conflict(f'{busy} shares on host {host} are not available.', code='shares_not_available')
         wake = runs.ask(conn, ctx, service, 'api')

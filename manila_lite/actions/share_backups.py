@@ -6,12 +6,13 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations, states
-from manila_lite.actions import grouping, locks, share_bin
+from manila_lite import engine, errors, states
+from manila_lite.actions import resource_locks, share_bin, share_group_membership
 from manila_lite.context import RequestContext
-from manila_lite.db import operations as rows
-from manila_lite.db import quotas, share_backups, shares, transitions
-from manila_lite.operations import backing_up
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import quotas, share_backups, shares
+from manila_lite.workflow import share_backups as backup_workflow
 
 _SHARE, _BACKUP = states.SHARE, states.SHARE_BACKUP
 #: The only backup option of Manila that is not specific to a driver.
@@ -26,7 +27,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     :raises errors.Invalid: there is no such share, or no such type of backup.
     :raises errors.WrongState: the share is not available.
     :raises errors.Conflict: the share has replicas.
-    :raises errors.OverQuota: see ``db/quotas.py``.
+    :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
     ident, kind = uuidutils.generate_uuid(), _type(ctx, wanted.get('backup_options') or {})
     with ctx.db.writer() as conn:
@@ -36,11 +37,11 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
         transitions.create(conn, states.SHARE_BACKUP, {
             'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'user_id': ctx.user_id, 'size': share.size,
             'name': wanted.get('name'), 'description': wanted.get('description'), 'backup_type': kind,
-            'host': operations.backend_of(share.host), 'availability_zone': share.availability_zone,
+            'host': engine.backend_of(share.host), 'availability_zone': share.availability_zone,
             'progress': '0', 'restore_progress': '0'})
         wake = _begin(conn, ctx, share_backups.CREATE, ident, share)
         row = share_backups.get(conn, ctx, ident)
-    backing_up.announce(ctx, row, 'create.start')
+    backup_workflow.announce(ctx, row, 'create.start')
     wake.send(ctx)
     return row
 
@@ -71,13 +72,13 @@ def _hold(conn: Any, share: Any, verb: str) -> None:
     transitions.begin(conn, _SHARE, verb, share.instance_id)
     share_bin.must_still_be_out(conn, share.id)
     share_bin.must_have_no_replicas(conn, share)
-    grouping.must_be_still(conn, share)
+    share_group_membership.must_be_still(conn, share)
     if not share.host:
         raise errors.WrongState(f'Share {share.id} has no host: it was never made at a backend.')
 
 
-def _begin(conn: Any, ctx: RequestContext, kind: str, ident: str, share: Any) -> operations.Wake:
-    return operations.begin(conn, ctx, kind, 'share_backup', ident, topic='share', host=share.host, serial=share.instance_id,
+def _begin(conn: Any, ctx: RequestContext, kind: str, ident: str, share: Any) -> engine.Wake:
+    return engine.begin(conn, ctx, kind, 'share_backup', ident, topic='share', host=share.host, serial=share.instance_id,
                             open_key=f'backup:{ident}', data={'share_id': share.id})
 
 
@@ -95,15 +96,15 @@ def restore(ctx: RequestContext, ident: str, target_id: str | None = None) -> An
         backup = share_backups.get(conn, ctx, ident)
         share = _share(conn, ctx, 'restore', target_id or backup.share_id)
         _hold(conn, share, 'take_back')
-        backing_up.withdraw(conn, ctx, backup)
+        backup_workflow.withdraw(conn, ctx, backup)
         transitions.begin(conn, _BACKUP, 'restore', ident, target_share_id=share.id, restore_progress='0', copier=None)
         if share.size < backup.size:
             raise errors.Conflict(f'Share {share.id} has {share.size} GiB, and backup {ident} is of {backup.size} GiB; extend '
                                   'the share first.', code='share_too_small')
-        locks.refuse_overwriting(conn, ctx, share.id)
+        resource_locks.refuse_overwriting(conn, ctx, share.id)
         wake = _begin(conn, ctx, share_backups.RESTORE, ident, share)
         row = share_backups.get(conn, ctx, ident)
-    backing_up.announce(ctx, row, 'restore.start')
+    backup_workflow.announce(ctx, row, 'restore.start')
     wake.send(ctx)
     return row
 
@@ -124,9 +125,9 @@ def delete(ctx: RequestContext, ident: str) -> None:
     with ctx.db.writer() as conn:
         row = share_backups.get(conn, ctx, ident)
         transitions.begin(conn, _BACKUP, 'delete', ident)
-        wake = operations.begin(conn, ctx, share_backups.DELETE, 'share_backup', ident, topic='share', host=row.host,
+        wake = engine.begin(conn, ctx, share_backups.DELETE, 'share_backup', ident, topic='share', host=row.host,
                                 serial=ident, open_key=f'backup:{ident}')
-    backing_up.announce(ctx, row, 'delete.start')
+    backup_workflow.announce(ctx, row, 'delete.start')
     wake.send(ctx)
 
 
@@ -134,7 +135,7 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
     """Set a backup's status. Its open operations end, and its share shows that the work failed."""
     with ctx.db.writer() as conn:
         row = share_backups.get(conn, ctx, ident)
-        backing_up.share_ended(conn, ctx, row)
+        backup_workflow.share_ended(conn, ctx, row)
         rows.drop_of(conn, ident, share_backups.KINDS)
         transitions.reset(conn, _BACKUP, ident, status)
         if status in (_BACKUP['create'].during, _BACKUP['restore'].during):

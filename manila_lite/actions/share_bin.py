@@ -7,9 +7,9 @@ from typing import Any
 from oslo_utils import timeutils
 
 from manila_lite import errors, states
-from manila_lite.actions import locks
+from manila_lite.actions import resource_locks
 from manila_lite.context import RequestContext
-from manila_lite.db import replicas, share_backups, share_migrations, shares, snapshots
+from manila_lite.db.queries import share_backups, share_migration, share_replicas, shares, snapshots
 from manila_lite.rpc import notices
 
 #: Statuses in which a share can be put into the bin, and those in which it is too late to restore it.
@@ -45,7 +45,7 @@ def must_have_no_replicas(conn: Any, share: Any) -> None:
 
     :raises errors.Conflict: the share has such replicas.
     """
-    if share.replication_type and (count := replicas.count_of(conn, share.id)):
+    if share.replication_type and (count := share_replicas.count_of(conn, share.id)):
         raise errors.Conflict(f'Share {share.id} has {count} replicas beside the active one; delete them first.',
                               code='share_has_replicas')
 
@@ -97,13 +97,13 @@ def _must_be_free(conn: Any, ctx: RequestContext, share: Any) -> None:
     must_have_no_replicas(conn, share)
     if share.share_group_id:
         raise errors.Forbidden(f'Share {share.id} is a member of share group {share.share_group_id}.', code='share_in_group')
-    if share_migrations.is_going_on(conn, share.id):
+    if share_migration.is_going_on(conn, share.id):
         raise errors.WrongState(f'Share {share.id} is being moved to another backend; cancel that first.')
     count = snapshots.count_of(conn, share.id, seen=True)
     if count:
         raise errors.Forbidden(f'Share {share.id} has {count} snapshots; delete them first.', code='share_has_snapshots')
     must_have_no_backups(conn, share.id)
-    locks.refuse_if_locked(conn, ctx, share.id, 'be soft deleted')
+    resource_locks.refuse_if_locked(conn, ctx, share.id, 'be soft deleted')
 
 
 def restore(ctx: RequestContext, ident: str) -> bool:

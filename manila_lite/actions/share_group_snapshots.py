@@ -6,11 +6,12 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations, states
-from manila_lite.actions import grouping
+from manila_lite import engine, errors, states
+from manila_lite.actions import share_group_membership
 from manila_lite.context import RequestContext
-from manila_lite.db import operations as rows
-from manila_lite.db import quotas, share_group_snapshots, share_groups, snapshots, transitions
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import quotas, share_group_snapshots, share_groups, snapshots
 from manila_lite.rpc import notices
 
 _LIFE = ('share_group_snapshot.create', 'share_group_snapshot.delete')
@@ -22,7 +23,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     ``wanted``: share_group_id, and any of name and description.
 
     :raises errors.Conflict: the group or one of its shares is not available, or does no snapshots.
-    :raises errors.OverQuota: see ``db/quotas.py``.
+    :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
     ident = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
@@ -30,7 +31,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
         group = share_groups.get(conn, ctx, wanted['share_group_id'])  # after the hold: its creation may just have ended
         if not held:
             raise errors.WrongState(f'share_group_id: share group {group.id} is {group.status}, not available.')
-        if not grouping.is_placed(group):
+        if not share_group_membership.is_placed(group):
             raise errors.WrongState(f'share_group_id: share group {group.id} has no place: it was never made.')
         if busy := share_groups.snapshot_under_way(conn, group.id):
             raise errors.WrongState(f'share_group_id: snapshot {busy} of share group {group.id} is being taken or deleted.')
@@ -60,8 +61,8 @@ def _must_be_calm(conn: Any, share: Any) -> None:
         raise errors.WrongState(f'share_group_id: share {share.id} of the group is {share.status}, not available.')
 
 
-def _begin(conn: Any, ctx: RequestContext, verb: str, ident: str, group: Any) -> operations.Wake:
-    return operations.begin(conn, ctx, f'share_group_snapshot.{verb}', 'share_group_snapshot', ident, topic='share',
+def _begin(conn: Any, ctx: RequestContext, verb: str, ident: str, group: Any) -> engine.Wake:
+    return engine.begin(conn, ctx, f'share_group_snapshot.{verb}', 'share_group_snapshot', ident, topic='share',
                             host=group.host, serial=group.id, open_key=f'share_group_snapshot:{ident}')
 
 

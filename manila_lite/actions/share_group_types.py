@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from manila_lite import errors, extra_specs
-from manila_lite.actions import type_specs
+from manila_lite.actions import type_extra_specs
 from manila_lite.context import RequestContext
-from manila_lite.db import pairs, types
-from manila_lite.db import share_group_types as rows
+from manila_lite.db.core import key_values
 from manila_lite.db.models import share_group_type_specs
+from manila_lite.db.queries import share_group_types as rows
+from manila_lite.db.queries import share_types
 
 CONSISTENT = 'consistent_snapshot_support'
 
@@ -24,7 +25,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> rows.ShareGroupTyp
     specs = _read(wanted.get('group_specs') or {})
     public = wanted.get('is_public')
     with ctx.db.writer() as conn:
-        kinds = dict.fromkeys(types.find(conn, ctx, name).id for name in wanted['share_types'])
+        kinds = dict.fromkeys(share_types.find(conn, ctx, name).id for name in wanted['share_types'])
         ident = rows.create(conn, wanted['name'], specs, kinds, is_public=True if public is None else public)
         return rows.get(conn, ctx.elevated(), ident)
 
@@ -46,7 +47,7 @@ def _read(specs: Mapping[str, Any]) -> dict[str, str]:
 
     :raises errors.Invalid: a key or a value cannot be accepted.
     """
-    found = type_specs.read_texts(specs, 'group_specs')
+    found = type_extra_specs.read_texts(specs, 'group_specs')
     if CONSISTENT in found and found[CONSISTENT].strip() not in ('host', 'pool'):
         try:
             extra_specs.is_true(found[CONSISTENT], strict=True)
@@ -64,7 +65,7 @@ def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict
     found = _read(specs)
     with ctx.db.writer() as conn:
         rows.get(conn, ctx, ident)
-        pairs.merge(conn, share_group_type_specs, ident, found)
+        key_values.merge(conn, share_group_type_specs, ident, found)
     return found
 
 
@@ -75,4 +76,4 @@ def delete_spec(ctx: RequestContext, ident: str, key: str) -> None:
     """
     with ctx.db.writer() as conn:
         rows.get(conn, ctx, ident)
-        pairs.remove(conn, share_group_type_specs, ident, key, 'group spec')
+        key_values.remove(conn, share_group_type_specs, ident, key, 'group spec')

@@ -6,22 +6,22 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, extra_specs, operations, states
-from manila_lite.actions import grouping, share_specs
+from manila_lite import engine, errors, extra_specs, states
+from manila_lite.actions import share_group_membership, share_requests
 from manila_lite.actions import shares as share_actions
 from manila_lite.context import RequestContext
-from manila_lite.db import operations as rows
-from manila_lite.db import (
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import (
     quotas,
     services,
-    serving,
     share_group_snapshots,
     share_group_types,
     share_groups,
+    share_network_subnets,
     share_networks,
-    subnets,
-    transitions,
-    types,
+    share_server_queries,
+    share_types,
 )
 from manila_lite.rpc import notices
 
@@ -37,7 +37,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     :raises errors.Invalid: a value does not fit the group type, or the group snapshot.
     :raises errors.NotFound: a group type, zone, network or group snapshot does not exist.
     :raises errors.Conflict: the group snapshot is not available.
-    :raises errors.OverQuota: see ``db/quotas.py``.
+    :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
     ident = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
@@ -58,7 +58,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
             **({name: getattr(source, name) for name in ('host', 'share_server_id', 'consistent_snapshot_support')}
                if source else {})})
         share_groups.set_share_types(conn, ident, [share_type.id for share_type in chosen])
-        wakes = [operations.begin(conn, ctx, 'share_group.create', 'share_group', ident, serial=ident,
+        wakes = [engine.begin(conn, ctx, 'share_group.create', 'share_group', ident, serial=ident,
                                   topic='share' if source else 'scheduler', host=source.host if source else '',
                                   open_key=f'share_group:{ident}', data={'zone': zone})]
         row = share_groups.get(conn, ctx, ident)
@@ -105,10 +105,10 @@ def _group_type(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], sourc
 
 
 def _share_types(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: share_group_types.ShareGroupType,
-                 source: Any) -> list[types.ShareType]:
+                 source: Any) -> list[share_types.ShareType]:
     if source:
         names = share_groups.share_types_of(conn, (source.id,)).get(source.id, [])
-        return [types.get(conn, ctx.elevated(), name) for name in names]
+        return [share_types.get(conn, ctx.elevated(), name) for name in names]
     names = wanted.get('share_types') or [name for name in (ctx.conf.default_share_type,) if name]
     if not names:
         raise errors.Invalid('share_types: none was given, and no default share type is configured.')
@@ -118,17 +118,17 @@ def _share_types(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind
     return list(found.values())
 
 
-def _share_type(conn: Any, ctx: RequestContext, name: str) -> types.ShareType:
+def _share_type(conn: Any, ctx: RequestContext, name: str) -> share_types.ShareType:
     try:
-        return types.find(conn, ctx, name)
+        return share_types.find(conn, ctx, name)
     except errors.NotFound:
         raise errors.Invalid(f'share_types: there is no share type {name}.') from None
 
 
-def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], chosen: Sequence[types.ShareType],
+def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], chosen: Sequence[share_types.ShareType],
              source: Any) -> str | None:
     """Return the share network of the group, held until the transaction ends."""
-    served = {share_specs.is_true(kind, 'driver_handles_share_servers') for kind in chosen}
+    served = {share_requests.is_true(kind, 'driver_handles_share_servers') for kind in chosen}
     if len(served) > 1:
         raise errors.Invalid('share_types: all or none of them must make use of share networks '
                              '(driver_handles_share_servers).')
@@ -148,7 +148,7 @@ def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], chosen: 
     return str(ident)
 
 
-def _must_be_offered(conn: Any, chosen: Sequence[types.ShareType], network_id: str | None, zone: str | None,
+def _must_be_offered(conn: Any, chosen: Sequence[share_types.ShareType], network_id: str | None, zone: str | None,
                      zone_id: str | None) -> None:
     """Refuse share types not offered in the zone, and a network without a subnet in the zone.
 
@@ -157,21 +157,22 @@ def _must_be_offered(conn: Any, chosen: Sequence[types.ShareType], network_id: s
     for kind in chosen:
         if zone and not extra_specs.is_offered(kind.extra_specs, zone):
             raise errors.Invalid(f'availability_zone: share type {kind.name} is not offered in {zone}.')
-    if network_id and not (serving.subnets_for(conn, network_id, zone_id) if zone_id else subnets.of_network(conn, network_id)):
+    if network_id and not (share_server_queries.subnets_for(conn, network_id, zone_id) if zone_id
+                           else share_network_subnets.of_network(conn, network_id)):
         raise errors.Invalid(f'share_network_id: share network {network_id} has no subnet'
                              + (f' in availability zone {zone}.' if zone else '.'))
 
 
-def _shares_of(conn: Any, ctx: RequestContext, snapshot_id: str, group: Any) -> list[operations.Wake]:
+def _shares_of(conn: Any, ctx: RequestContext, snapshot_id: str, group: Any) -> list[engine.Wake]:
     """Begin a share of the new group for every member of the group snapshot."""
     wakes = []
     for member, share in share_group_snapshots.with_shares(conn, snapshot_id):
-        kind = types.get(conn, ctx.elevated(), share.share_type_id)
+        kind = share_types.get(conn, ctx.elevated(), share.share_type_id)
         if not share.create_share_from_snapshot_support:
             raise errors.Invalid(f'source_share_group_snapshot_id: the share type of share {share.id} makes no shares from '
                                  'snapshots.')
-        spec = share_specs.Spec(member.size, member.share_proto, group.availability_zone, group.availability_zone_id,
-                                group.share_network_id, {}, share_specs.abilities(kind), {})
+        spec = share_requests.ShareRequest(member.size, member.share_proto, group.availability_zone, group.availability_zone_id,
+                                group.share_network_id, {}, share_requests.abilities(kind), {})
         _, wake = share_actions.begin_making(conn, ctx, {'name': share.name, 'description': share.description}, kind, spec,
                                              group, member.id)
         wakes.append(wake)
@@ -199,8 +200,8 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
         transitions.begin(conn, states.SHARE_GROUP, 'force_delete' if force else 'delete', ident)
         if force:
             rows.drop_of(conn, ident, _LIFE)        # and operations begun before the row was locked
-        grouping.must_have_no_shares(conn, ident)
-        wake = operations.begin(conn, ctx, 'share_group.delete', 'share_group', ident, topic='scheduler', serial=ident,
+        share_group_membership.must_have_no_shares(conn, ident)
+        wake = engine.begin(conn, ctx, 'share_group.delete', 'share_group', ident, topic='scheduler', serial=ident,
                                 open_key=f'share_group:{ident}')
     wake.send(ctx)
     notices.emit(ctx, 'share_group.delete.start', {'share_group_id': ident})

@@ -11,23 +11,24 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations, states
-from manila_lite.actions import encryption, migrating, share_bin, share_specs
-from manila_lite.actions.migrating import OPTIONS
+from manila_lite import engine, errors, states
+from manila_lite.actions import encryption, migration, share_bin, share_requests
+from manila_lite.actions.migration import OPTIONS
 from manila_lite.context import RequestContext
-from manila_lite.db import operations as rows
-from manila_lite.db import quotas, serving, share_migrations, shares, transitions, types
-from manila_lite.operations import share_migrating as ends
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import quotas, share_migration, share_server_queries, share_types, shares
 from manila_lite.states import Migration
+from manila_lite.workflow import share_migration as ends
 
 
 @dataclasses.dataclass(frozen=True)
-class Move(migrating.Going):
+class Move(migration.MigrationTarget):
     """A share (row), its destination, share type and share network there, and its snapshots. ``to`` may name a pool."""
 
     share: Any
     to: str
-    kind: types.ShareType
+    kind: share_types.ShareType
     network_id: str | None
     zone_id: str | None
     snapshots: tuple[Any, ...]
@@ -42,9 +43,9 @@ class Move(migrating.Going):
         """Return the data of the migration's operation."""
         share = self.share
         return {'target': uuidutils.generate_uuid(), 'instance': share.instance_id, 'to': self.to,
-                'from': operations.backend_of(share.host), 'network_id': self.network_id, 'zone_id': self.zone_id,
+                'from': engine.backend_of(share.host), 'network_id': self.network_id, 'zone_id': self.zone_id,
                 'type_id': self.kind.id, 'types': [self.kind.id], 'size': share.size, 'proto': share.share_proto,
-                'options': dict(self.options), 'abilities': share_specs.abilities(self.kind), 'phase_one_began': time.time(),
+                'options': dict(self.options), 'abilities': share_requests.abilities(self.kind), 'phase_one_began': time.time(),
                 'excluded': {share.host: 'the share is there'} if self.only_the_place else {}}
 
 
@@ -57,33 +58,33 @@ def _examined(conn: Any, ctx: RequestContext, ident: str, wanted: Mapping[str, A
     :raises errors.Conflict: a resource is in the wrong state; the message names it.
     """
     share = shares.get(conn, ctx, ident, own=True)
-    service = migrating.backend(conn, ctx, wanted['host'])
+    service = migration.backend(conn, ctx, wanted['host'])
     kind = _type(conn, ctx, share, wanted.get('new_share_type_id'))
     encryption.key_of({'encryption_key_ref': share.encryption_key_ref}, kind)
     network_id = _network(conn, ctx, share, kind, wanted.get('new_share_network_id'))
     move = Move(share, wanted['host'], kind, network_id, service.availability_zone_id,
-                tuple(share_migrations.snapshots_of(conn, ident)), {name: bool(wanted.get(name)) for name in OPTIONS})
+                tuple(share_migration.snapshots_of(conn, ident)), {name: bool(wanted.get(name)) for name in OPTIONS})
     _must_be_movable(conn, move)
     _must_fit(conn, ctx, move, service)
     return move
 
 
-def _type(conn: Any, ctx: RequestContext, share: Any, wanted: str | None) -> types.ShareType:
+def _type(conn: Any, ctx: RequestContext, share: Any, wanted: str | None) -> share_types.ShareType:
     try:
-        return types.get(conn, ctx, wanted or share.share_type_id)
+        return share_types.get(conn, ctx, wanted or share.share_type_id)
     except errors.NotFound:
         raise errors.Invalid(f'new_share_type_id: there is no share type {wanted}.') from None
 
 
-def _network(conn: Any, ctx: RequestContext, share: Any, kind: types.ShareType, wanted: str | None) -> str | None:
-    if not share_specs.is_true(kind, 'driver_handles_share_servers'):
+def _network(conn: Any, ctx: RequestContext, share: Any, kind: share_types.ShareType, wanted: str | None) -> str | None:
+    if not share_requests.is_true(kind, 'driver_handles_share_servers'):
         if wanted:
             raise errors.Invalid(f'new_share_network_id: share type {kind.name} makes no use of share networks.')
         return None
     ident: str | None = wanted or share.share_network_id
     if ident is None:
         raise errors.Invalid(f'new_share_network_id: missing; share type {kind.name} needs a share network.')
-    migrating.network(conn, ctx, share.project_id, ident)
+    migration.network(conn, ctx, share.project_id, ident)
     return ident
 
 
@@ -112,17 +113,17 @@ def _snapshots_must_be_movable(conn: Any, move: Move) -> None:
     if move.snapshots and not move.options['preserve_snapshots']:
         raise errors.Conflict(f'preserve_snapshots: share {move.share.id} has {len(move.snapshots)} snapshots, which have to '
                               'move with it.')
-    if move.snapshots and not share_specs.is_true(move.kind, 'snapshot_support'):
+    if move.snapshots and not share_requests.is_true(move.kind, 'snapshot_support'):
         raise errors.Conflict(f'new_share_type_id: share {move.share.id} has snapshots, and share type {move.kind.name} has no '
                               'snapshot_support.')
-    if copy := share_migrations.copy_in_making(conn, move.share.id):
+    if copy := share_migration.copy_in_making(conn, move.share.id):
         raise errors.WrongState(f'Share {copy} is just being made from a snapshot of share {move.share.id}.')
 
 
 def _must_fit(conn: Any, ctx: RequestContext, move: Move, service: Any) -> None:
-    share_specs.check_type_limit(ctx, move.kind, move.share.size)
-    migrating.must_be_offered(move.kind.name, move.kind.extra_specs, service)
-    if move.network_id and not serving.subnets_for(conn, move.network_id, service.availability_zone_id):
+    share_requests.check_type_limit(ctx, move.kind, move.share.size)
+    migration.must_be_offered(move.kind.name, move.kind.extra_specs, service)
+    if move.network_id and not share_server_queries.subnets_for(conn, move.network_id, service.availability_zone_id):
         raise errors.Conflict(f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.')
 
 
@@ -148,11 +149,11 @@ def start(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], *, by_itse
         raise errors.Invalid('force_host_assisted_migration: there is no host-assisted copy here; only the driver of the '
                              'destination copies.', code='no_host_assisted_migration')
     data = {**move.data(), 'by_itself': by_itself}
-    support = migrating.asked(ctx, lambda conn: operations.begin(
-        conn, ctx, share_migrations.CHECK, 'share', ident, topic='scheduler', lane=operations.FAST, data=data), move.host)
-    if objection := migrating.lacking(move.host, move.options, support):
+    support = migration.asked(ctx, lambda conn: engine.begin(
+        conn, ctx, share_migration.CHECK, 'share', ident, topic='scheduler', lane=engine.FAST, data=data), move.host)
+    if objection := migration.lacking(move.host, move.options, support):
         raise errors.Conflict(f'Share {ident} cannot move to {move.to}: {objection}', code='migration_refused')
-    data |= migrating.agreed(support)
+    data |= migration.agreed(support)
     with ctx.db.writer() as conn:
         now = _examined(conn, ctx, ident, wanted)
         if (now.share.instance_id, now.share.size) != (move.share.instance_id, move.share.size):
@@ -166,16 +167,16 @@ def _check_quota(conn: Any, ctx: RequestContext, move: Move) -> None:
     share = move.share
     if move.kind.id == share.share_type_id:
         return
-    own = share_specs.counted(share.size, share_specs.abilities(move.kind)['replication_type'])
+    own = share_requests.counted(share.size, share_requests.abilities(move.kind)['replication_type'])
     quotas.check(conn, ctx.conf, share.project_id, share.user_id, move.kind.id, {
         **own, 'snapshots': len(move.snapshots), 'snapshot_gigabytes': sum(row.size for row in move.snapshots)},
         share.size, only_type=True)
-    before = share_specs.counted(share.size, share.replication_type)
+    before = share_requests.counted(share.size, share.replication_type)
     if new := {name: amount for name, amount in own.items() if name not in before}:
         quotas.check(conn, ctx.conf, share.project_id, share.user_id, None, new)
 
 
-def _begin(conn: Any, ctx: RequestContext, move: Move, data: dict[str, Any]) -> operations.Wake:
+def _begin(conn: Any, ctx: RequestContext, move: Move, data: dict[str, Any]) -> engine.Wake:
     share = move.share
     _check_quota(conn, ctx, move)
     transitions.begin(conn, states.SHARE, 'migrate', share.instance_id)
@@ -187,14 +188,14 @@ def _begin(conn: Any, ctx: RequestContext, move: Move, data: dict[str, Any]) -> 
         'id': data['target'], 'share_id': share.id, 'share_type_id': move.kind.id, 'is_aside': True,
         'availability_zone_id': move.zone_id, 'share_network_id': move.network_id,
         'access_rules_status': states.Rules.ACTIVE.value}, 'receive')
-    return operations.begin(conn, ctx, share_migrations.KIND, 'share', share.id, topic='scheduler', serial=share.instance_id,
+    return engine.begin(conn, ctx, share_migration.KIND, 'share', share.id, topic='scheduler', serial=share.instance_id,
                             open_key=f'share:{share.id}', data=data)
 
 
 # Going on -------------------------------------------------------------------------------------------
 
 def _last(conn: Any, ident: str) -> Any:
-    found = rows.of(conn, ident, share_migrations.KIND)
+    found = rows.of(conn, ident, share_migration.KIND)
     return found[-1] if found else None
 
 
@@ -213,9 +214,9 @@ def complete(ctx: RequestContext, ident: str) -> None:
         elif not transitions.share_task(conn, ident, (Migration.COPIED,), Migration.COMPLETING):
             raise errors.Invalid(f'The migration of share {ident} cannot be completed: its task state is {share.task_state}, '
                                  f'not {Migration.COPIED}.', code='not_migrating')
-        rows.hurry(conn, found.id)
+        rows.make_due(conn, found.id)
         ends.announce(ctx, ident, {**found.data, 'cut': True}, f'{ends.COMPLETE}.start')
-    migrating.tell(ctx, found)
+    migration.notify(ctx, found)
 
 
 def _once_more(conn: Any, share: Any, found: Any) -> None:
@@ -225,9 +226,9 @@ def _once_more(conn: Any, share: Any, found: Any) -> None:
     """
     transitions.begin(conn, states.SHARE, 'cut_over', share.instance_id)
     transitions.begin(conn, states.SHARE, 'cut_over_to', found.data['target'])
-    transitions.begin_many(conn, states.SNAPSHOT, 'cut_over', [row.id for row in share_migrations.snapshots_of(conn, share.id)])
+    transitions.begin_many(conn, states.SNAPSHOT, 'cut_over', [row.id for row in share_migration.snapshots_of(conn, share.id)])
     transitions.task_state(conn, share.id, Migration.COMPLETING)
-    if not rows.reopen(conn, found.id, share_migrations.CUT_OVER, f'share:{share.id}'):
+    if not rows.reopen(conn, found.id, share_migration.CUT_OVER, f'share:{share.id}'):
         raise errors.WrongState(f'The migration of share {share.id} is going on already.')
 
 
@@ -239,13 +240,13 @@ def cancel(ctx: RequestContext, ident: str) -> None:
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
         found = _last(conn, ident)
-        migrating.must_be_cancellable(found, share.task_state)
-        if found is None or not transitions.share_task(conn, ident, migrating.CANCELLABLE, Migration.CANCELLING):
+        migration.must_be_cancellable(found, share.task_state)
+        if found is None or not transitions.share_task(conn, ident, migration.CANCELLABLE, Migration.CANCELLING):
             raise errors.Invalid(f'The migration of share {ident} cannot be cancelled: its task state is {share.task_state}.',
                                  code='not_migrating')
-        rows.hurry(conn, found.id)
+        rows.make_due(conn, found.id)
         ends.announce(ctx, ident, found.data, f'{ends.CANCEL}.start')
-    migrating.tell(ctx, found)
+    migration.notify(ctx, found)
 
 
 def progress(ctx: RequestContext, ident: str) -> dict[str, Any]:
@@ -258,4 +259,4 @@ def progress(ctx: RequestContext, ident: str) -> dict[str, Any]:
         found = _last(conn, ident)
     if found is None or share.task_state is None:
         raise errors.Invalid(f'Share {ident} is not being migrated.', code='not_migrating')
-    return {'task_state': share.task_state, **migrating.figures(found.data, share.task_state)}
+    return {'task_state': share.task_state, **migration.figures(found.data, share.task_state)}

@@ -7,10 +7,11 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors, states
-from manila_lite.actions import subnets as subnet_actions
+from manila_lite.actions import share_network_subnets as subnet_actions
 from manila_lite.context import RequestContext
-from manila_lite.db import quotas, share_groups, share_networks, share_servers, subnets, transitions
-from manila_lite.operations.removal import remove_server
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import quotas, share_groups, share_network_subnets, share_networks, share_servers
+from manila_lite.workflow.share_servers import remove_server
 
 _NEUTRON = ('neutron_net_id', 'neutron_subnet_id')
 
@@ -21,7 +22,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     ``wanted``: any of name, description, neutron_net_id, neutron_subnet_id, availability_zone.
 
     :raises errors.Invalid: see ``subnets.create``.
-    :raises errors.OverQuota: see ``db/quotas.py``.
+    :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
     place = subnet_actions.described(ctx, wanted, ctx.project_id)
     ident = uuidutils.generate_uuid()
@@ -50,13 +51,13 @@ def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
         if move:
             subnet_actions.must_be_active(conn, ident)
             subnet_actions.must_have_no_servers(conn, ident, 'only its name and description can be changed')
-            subnets.update(conn, _default_subnet(conn, ident).id, **place)
+            share_network_subnets.update(conn, _default_subnet(conn, ident).id, **place)
         share_networks.update(conn, ident, **{key: values[key] for key in ('name', 'description') if key in values})
         return share_networks.get(conn, ctx, ident)
 
 
 def _default_subnet(conn: Any, ident: str) -> Any:
-    found = [subnet for subnet in subnets.of_network(conn, ident) if subnet.availability_zone_id is None]
+    found = [subnet for subnet in share_network_subnets.of_network(conn, ident) if subnet.availability_zone_id is None]
     if len(found) != 1:
         raise errors.Invalid(f'neutron_net_id: share network {ident} has {len(found)} subnets without a zone, so none can be '
                              'changed this way; add and delete subnets instead.', code='no_default_subnet')
@@ -80,7 +81,7 @@ def delete(ctx: RequestContext, ident: str) -> None:
             raise errors.Conflict(f'Share network {ident} is used by {count} shares.', code='share_network_in_use')
         if count := share_groups.in_network(conn, ident):
             raise errors.Conflict(f'Share network {ident} is used by {count} share groups.', code='share_network_in_use')
-        if len(subnets.of_network(conn, ident)) > 1:
+        if len(share_network_subnets.of_network(conn, ident)) > 1:
             raise errors.Conflict(f'Share network {ident} has several subnets; delete all but one first.',
                                   code='share_network_has_subnets')
         servers = share_servers.list_servers(conn, {'share_network_id': ident})

@@ -6,31 +6,30 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, extra_specs, operations, states
+from manila_lite import engine, errors, extra_specs, states
 from manila_lite.actions import share_bin
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
-from manila_lite.db import (
+from manila_lite.db.core import key_values, transitions
+from manila_lite.db.models import share_instance_metadata
+from manila_lite.db.queries import (
     access,
-    pairs,
     quotas,
-    replicas,
     services,
-    serving,
     share_networks,
+    share_replicas,
+    share_server_queries,
+    share_types,
     shares,
     snapshots,
-    transitions,
-    types,
 )
-from manila_lite.db import operations as rows
-from manila_lite.db.models import share_instance_metadata
-from manila_lite.operations import replicating
+from manila_lite.db.queries import operations as rows
 from manila_lite.states import Replica
+from manila_lite.workflow import share_replicas as replica_workflow
 
 _SHARE = states.SHARE
 #: All operations on a replica, except for updates of its access rules.
-_LIFE = (replicas.CREATE, replicas.DELETE, replicas.UPDATE, replicas.PROMOTE)
+_LIFE = (share_replicas.CREATE, share_replicas.DELETE, share_replicas.UPDATE, share_replicas.PROMOTE)
 
 
 # Creating -------------------------------------------------------------------------------------------
@@ -42,13 +41,13 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
 
     :raises errors.NotFound: there is no such share.
     :raises errors.Invalid: the share cannot have replicas, or the zone or the network does not fit.
-    :raises errors.OverQuota: see ``db/quotas.py``.
+    :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
     ident, metadata = uuidutils.generate_uuid(), dict(wanted.get('metadata') or {})
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, wanted['share_id'], own=True)
         _must_be_replicable(conn, share)
-        kind = types.get(conn, ctx.elevated(), share.share_type_id)
+        kind = share_types.get(conn, ctx.elevated(), share.share_type_id)
         zone_id = _zone(conn, kind, wanted.get('availability_zone'))
         network_id = _network(conn, ctx, share, wanted.get('share_network_id'), zone_id)
         quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id,
@@ -58,12 +57,12 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
             'replica_state': Replica.OUT_OF_SYNC.value, 'cast_rules_to_readonly': share.replication_type == 'readable',
             'availability_zone_id': zone_id, 'share_network_id': network_id,
             'access_rules_status': states.Rules.ACTIVE.value})
-        pairs.insert(conn, share_instance_metadata, ident, metadata, ctx.conf)
-        wake = operations.begin(conn, ctx, replicas.CREATE, 'share_replica', ident, topic='scheduler', serial=ident,
+        key_values.insert(conn, share_instance_metadata, ident, metadata, ctx.conf)
+        wake = engine.begin(conn, ctx, share_replicas.CREATE, 'share_replica', ident, topic='scheduler', serial=ident,
                                 open_key=f'replica:{ident}', data={
                                     'share_id': share.id, 'zone': wanted.get('availability_zone'),
                                     'only_host': _only_host(ctx, wanted.get('scheduler_hints') or {})})
-        row = replicas.get(conn, ctx, ident)
+        row = share_replicas.get(conn, ctx, ident)
     wake.send(ctx)
     return row, metadata
 
@@ -82,7 +81,7 @@ def _must_be_replicable(conn: Any, share: Any) -> None:
     share_bin.must_still_be_out(conn, share.id)
 
 
-def _zone(conn: Any, kind: types.ShareType, name: str | None) -> str | None:
+def _zone(conn: Any, kind: share_types.ShareType, name: str | None) -> str | None:
     if not name:
         return None
     if not extra_specs.is_offered(kind.extra_specs, name):
@@ -106,7 +105,7 @@ def _network(conn: Any, ctx: RequestContext, share: Any, wanted: str | None, zon
         raise errors.Invalid(f'share_network_id: {none}') from None
     if not share_networks.hold(conn, ident, ('active',)):
         raise errors.Invalid(f'share_network_id: share network {ident} is not active.', code='share_network_not_active')
-    if zone_id and not serving.subnets_for(conn, ident, zone_id):
+    if zone_id and not share_server_queries.subnets_for(conn, ident, zone_id):
         raise errors.Invalid(f'share_network_id: share network {ident} has no subnet in that availability zone.')
     return str(ident)
 
@@ -133,7 +132,7 @@ def promote(ctx: RequestContext, ident: str, wait: int = 0) -> tuple[Any, bool]:
     share_id = _share_of(ctx, ident)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
-        row = replicas.get(conn, ctx, ident)
+        row = share_replicas.get(conn, ctx, ident)
         if not row.is_aside:
             return row, False
         if row.status != 'available':
@@ -148,11 +147,12 @@ def promote(ctx: RequestContext, ident: str, wait: int = 0) -> tuple[Any, bool]:
         over = 'hand_over' if share.status == 'available' else 'fail_over'
         transitions.begin(conn, _SHARE, over, share.instance_id)
         transitions.begin(conn, _SHARE, 'promote', ident)
-        wake = operations.begin(conn, ctx, replicas.PROMOTE, 'share_replica', ident, topic='share', host=row.host, serial=ident,
+        wake = engine.begin(conn, ctx, share_replicas.PROMOTE, 'share_replica', ident, topic='share', host=row.host,
+                            serial=ident,
                                 open_key=f'replica:{ident}', data={
                                     'share_id': share.id, 'over': over, 'quiesce': wait,
                                     'mounted': share.replication_type == 'readable'})
-        row = replicas.get(conn, ctx, ident)
+        row = share_replicas.get(conn, ctx, ident)
     wake.send(ctx)
     return row, True
 
@@ -171,7 +171,7 @@ def _must_stand_still(conn: Any, share: Any) -> None:
 
 def _share_of(ctx: RequestContext, ident: str) -> str:
     with ctx.db.reader() as conn:
-        return str(replicas.get(conn, ctx, ident).share_id)
+        return str(share_replicas.get(conn, ctx, ident).share_id)
 
 
 def resync(ctx: RequestContext, ident: str) -> bool:
@@ -185,15 +185,15 @@ def resync(ctx: RequestContext, ident: str) -> bool:
     share_id = _share_of(ctx, ident)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
-        row = replicas.get(conn, ctx, ident)
+        row = share_replicas.get(conn, ctx, ident)
         if not row.is_aside:
             transitions.replica_state(conn, ident, Replica.ACTIVE)
             return False
         _must_be_placed(row)
-        if row.status not in replicating.FOLLOWING:
+        if row.status not in replica_workflow.FOLLOWING:
             raise errors.WrongState(f'Replica {ident} is {row.status}; to be brought up to date it must be '
-                                    f'{" or ".join(replicating.FOLLOWING)}.')
-        wake = replicating.resync(conn, ctx, row)
+                                    f'{" or ".join(replica_workflow.FOLLOWING)}.')
+        wake = replica_workflow.resync(conn, ctx, row)
     wake.send(ctx)
     return True
 
@@ -211,18 +211,18 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
     share_id = _share_of(ctx, ident)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
-        row = replicas.get(conn, ctx, ident)
+        row = share_replicas.get(conn, ctx, ident)
         if not row.is_aside:
             raise errors.Invalid(f'Replica {ident} is the active one; promote another one first.', code='active_replica')
-        stopped, left = force and _stop_promotion(conn, ctx, row), replicating.left_at(conn, ident)
+        stopped, left = force and _stop_promotion(conn, ctx, row), replica_workflow.left_at(conn, ident)
         if force:
             rows.drop_of(conn, ident, _LIFE)
         transitions.begin(conn, _SHARE, 'force_delete' if force else 'delete', ident)
-        rows.drop_of(conn, ident, (replicas.UPDATE, replicas.ACCESS))
-        wake = operations.begin(conn, ctx, replicas.DELETE, 'share_replica', ident, serial=ident, host=row.host or '',
+        rows.drop_of(conn, ident, (share_replicas.UPDATE, share_replicas.ACCESS))
+        wake = engine.begin(conn, ctx, share_replicas.DELETE, 'share_replica', ident, serial=ident, host=row.host or '',
                                 topic='share' if row.host else 'scheduler', open_key=f'replica:{ident}',
                                 data={'share_id': row.share_id, 'force': force, 'left': left})
-        wakes = [wake, *(replicating.put_back(conn, ctx, row.share_id, ident) if stopped else ())]
+        wakes = [wake, *(replica_workflow.put_back(conn, ctx, row.share_id, ident) if stopped else ())]
     for wake in wakes:
         wake.send(ctx)
 
@@ -232,7 +232,7 @@ def _stop_promotion(conn: Any, ctx: RequestContext, row: Any) -> bool:
     if row.status != _SHARE['promote'].during or not row.is_aside:
         return False
     share = shares.get(conn, ctx.elevated(), row.share_id)
-    for op in rows.of(conn, row.id, replicas.PROMOTE)[-1:]:
+    for op in rows.of(conn, row.id, share_replicas.PROMOTE)[-1:]:
         transitions.fail(conn, _SHARE, op.data['over'], share.instance_id)
     transitions.fail(conn, _SHARE, 'promote', row.id)
     return True
@@ -245,11 +245,11 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
     share_id = _share_of(ctx, ident)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
-        row = replicas.get(conn, ctx, ident)
+        row = share_replicas.get(conn, ctx, ident)
         stopped = _stop_promotion(conn, ctx, row)
         rows.drop_of(conn, ident, _LIFE)
         transitions.reset(conn, _SHARE, ident, status)
-        wakes = replicating.put_back(conn, ctx, row.share_id, ident) if stopped else []
+        wakes = replica_workflow.put_back(conn, ctx, row.share_id, ident) if stopped else []
     for wake in wakes:
         wake.send(ctx)
 
@@ -257,15 +257,15 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
 def reset_replica_state(ctx: RequestContext, ident: str, state: str) -> None:
     """Set a replica's replica state, until the replica is brought up to date."""
     with ctx.db.writer() as conn:
-        replicas.get(conn, ctx, ident)
+        share_replicas.get(conn, ctx, ident)
         transitions.replica_state(conn, ident, Replica(state))
 
 
 def is_replica(ctx: RequestContext, ident: str) -> bool:
     """Say whether the share instance is a replica that is not the active one."""
     with ctx.db.reader() as conn:
-        return replicas.as_share(conn, ident) is not None
+        return share_replicas.as_share(conn, ident) is not None
 
 
 #: Actions on the metadata of replicas.
-METADATA = Metadata(replicas.get, share_instance_metadata)
+METADATA = Metadata(share_replicas.get, share_instance_metadata)

@@ -6,12 +6,13 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations, states
-from manila_lite.actions import server_changes, subnets
+from manila_lite import engine, errors, states
+from manila_lite.actions import share_network_subnets, share_server_updates
 from manila_lite.context import RequestContext
-from manila_lite.db import operations as rows
-from manila_lite.db import server_migrations, services, serving, share_networks, share_servers, transitions
-from manila_lite.operations.removal import remove_server
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import server_migration, services, share_networks, share_server_queries, share_servers
+from manila_lite.workflow.share_servers import remove_server
 
 #: Operations that create or remove a server; an administrator's reset ends them.
 _LIFE = tuple(f'share_server.{verb}' for verb in ('create', 'delete', 'manage', 'unmanage'))
@@ -32,9 +33,9 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
     """Set a share server's status. Its open operations end."""
     with ctx.db.writer() as conn:
         share_servers.seen(conn, ctx, ident)
-        rows.drop_of(conn, ident, (*_LIFE, *server_changes.DOING))
+        rows.drop_of(conn, ident, (*_LIFE, *share_server_updates.DOING))
         transitions.reset(conn, states.SHARE_SERVER, ident, status)
-        rows.drop_of(conn, ident, (*_LIFE, *server_changes.DOING))      # and operations begun before the row was locked
+        rows.drop_of(conn, ident, (*_LIFE, *share_server_updates.DOING))      # and operations begun before the row was locked
 
 
 # Manage and unmanage ------------------------------------------------------------------------------
@@ -56,7 +57,7 @@ def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
     with ctx.db.writer() as conn:
         service = _living(conn, ctx, wanted['host'])
         share_networks.get(conn, ctx, network_id)
-        subnets.must_be_active(conn, network_id)
+        share_network_subnets.must_be_active(conn, network_id)
         subnet = _place(conn, network_id, wanted.get('share_network_subnet_id'), service)
         known = share_servers.named(conn, identifier)
         if known is not None:
@@ -81,7 +82,7 @@ def _living(conn: Any, ctx: RequestContext, host: str) -> Any:
 
 def _place(conn: Any, network_id: str, subnet_id: str | None, service: Any) -> Any:
     """Return the network's one subnet for servers in the service's zone, and check that it is ``subnet_id``, if given."""
-    places = serving.subnets_for(conn, network_id, service.availability_zone_id)
+    places = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
     if subnet_id is not None and subnet_id not in {subnet.id for subnet in places}:
         raise errors.Invalid(f'share_network_subnet_id: share network {network_id} has no subnet {subnet_id} for servers '
                              f'in availability zone {service.zone}, where {service.host} is.', code='subnet_not_there')
@@ -91,8 +92,8 @@ def _place(conn: Any, network_id: str, subnet_id: str | None, service: Any) -> A
     return places[0]
 
 
-def _begin(conn: Any, ctx: RequestContext, kind: str, ident: str, host: str, data: dict[str, Any]) -> operations.Wake:
-    return operations.begin(conn, ctx, kind, 'share_server', ident, topic='share', host=host, serial=f'server:{ident}',
+def _begin(conn: Any, ctx: RequestContext, kind: str, ident: str, host: str, data: dict[str, Any]) -> engine.Wake:
+    return engine.begin(conn, ctx, kind, 'share_server', ident, topic='share', host=host, serial=f'server:{ident}',
                             open_key=f'server:{ident}', data=data)
 
 
@@ -110,7 +111,7 @@ def unmanage(ctx: RequestContext, ident: str, *, force: bool) -> None:
         share_networks.hold(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
         if server.encryption_key_ref:
             raise errors.Conflict(f'Share server {ident} is encrypted with a key of ours.', code='share_server_encrypted')
-        if serving.used(conn, ident) or server_migrations.is_half_moved(conn, ident):
+        if share_server_queries.used(conn, ident) or server_migration.is_half_moved(conn, ident):
             raise errors.Conflict(f'Share server {ident} has shares, or is being given some.', code='share_server_in_use')
         transitions.begin(conn, states.SHARE_SERVER, 'unmanage', ident)
         wake = _begin(conn, ctx, 'share_server.unmanage', ident, server.host, {'force': force})

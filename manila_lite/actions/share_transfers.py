@@ -14,10 +14,11 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors, states
 from manila_lite.actions import access as rules
-from manila_lite.actions import locks, share_bin, share_specs
+from manila_lite.actions import resource_locks, share_bin, share_requests
 from manila_lite.actions import snapshot_access as snapshot_rules
 from manila_lite.context import RequestContext
-from manila_lite.db import access, quotas, share_transfers, shares, snapshots, transitions, types
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import access, quotas, share_transfers, share_types, shares, snapshots
 from manila_lite.rpc import notices
 
 _LETTERS = string.ascii_letters + string.digits
@@ -42,7 +43,7 @@ def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, s
         _must_be_free(conn, share)
         share_bin.must_have_no_replicas(conn, share)
         share_bin.must_have_no_backups(conn, share.id)
-        locks.give_up(conn, ctx, share.id, ident)
+        resource_locks.give_up(conn, ctx, share.id, ident)
         share_transfers.insert(conn, {'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'name': name,
                                       'salt': salt, 'key_hash': _hashed(salt, key), 'expires_at': until})
         row = share_transfers.get(conn, ctx, ident)
@@ -114,7 +115,7 @@ def accept(ctx: RequestContext, ident: str, key: str, *, clear_rules: bool = Fal
         if not hmac.compare_digest(transfer.key_hash, _hashed(transfer.salt, key)):
             raise errors.Invalid(f'auth_key: is not that of transfer {ident}.', code='wrong_auth_key')
         access.lock(conn, transfer.share_id)
-        locks.must_be_given_up(conn, transfer.share_id, ident)
+        resource_locks.must_be_given_up(conn, transfer.share_id, ident)
         share = _end(conn, ctx, transfer)
         _must_fit(conn, ctx, share)
         share_transfers.hand_over(conn, share.id, ctx.project_id, ctx.user_id)
@@ -127,7 +128,7 @@ def accept(ctx: RequestContext, ident: str, key: str, *, clear_rules: bool = Fal
 def _must_fit(conn: Any, ctx: RequestContext, share: Any) -> None:
     """Refuse a share whose type the project may not use, or whose size or snapshots exceed its quota."""
     try:
-        types.get(conn, ctx, share.share_type_id)
+        share_types.get(conn, ctx, share.share_type_id)
     except errors.NotFound:
         raise errors.Invalid(f'The project may not use the share type of share {share.id}; ask an administrator for access '
                              'to it.', code='share_type_not_accessible') from None
@@ -135,7 +136,7 @@ def _must_fit(conn: Any, ctx: RequestContext, share: Any) -> None:
         return
     number, size = snapshots.sizes_of(conn, share.id)
     quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id, {
-        **share_specs.counted(share.size, share.replication_type), 'snapshots': number, 'snapshot_gigabytes': size,
+        **share_requests.counted(share.size, share.replication_type), 'snapshots': number, 'snapshot_gigabytes': size,
         **quotas.keys_added(conn, ctx.project_id, share.encryption_key_ref)}, one_share=share.size)
 
 

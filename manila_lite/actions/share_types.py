@@ -5,29 +5,30 @@ from collections.abc import Mapping
 from typing import Any
 
 from manila_lite import errors
-from manila_lite.actions import type_specs
+from manila_lite.actions import type_extra_specs
 from manila_lite.context import RequestContext
-from manila_lite.db import pairs, qos_types, types
+from manila_lite.db.core import key_values
 from manila_lite.db.models import share_type_extra_specs
+from manila_lite.db.queries import qos_types, share_types
 
 
-def create(ctx: RequestContext, wanted: Mapping[str, Any], defaults: Mapping[str, str]) -> types.ShareType:
+def create(ctx: RequestContext, wanted: Mapping[str, Any], defaults: Mapping[str, str]) -> share_types.ShareType:
     """Create a share type. Return it. ``defaults``: extra specs that are added if the request does not give them.
 
     :raises errors.Invalid: an extra spec is wrong, or driver_handles_share_servers is missing.
     :raises errors.Exists: the name is taken.
     """
-    specs = {**defaults, **type_specs.read(wanted.get('extra_specs') or {})}
-    type_specs.check_whole(specs)
+    specs = {**defaults, **type_extra_specs.read(wanted.get('extra_specs') or {})}
+    type_extra_specs.check_whole(specs)
     public = wanted.get('is_public')
     with ctx.db.writer() as conn:
         _must_be_there(conn, specs)
-        ident = types.create(conn, wanted['name'], specs, description=wanted.get('description'),
+        ident = share_types.create(conn, wanted['name'], specs, description=wanted.get('description'),
                              is_public=True if public is None else public)
-        return types.get(conn, ctx.elevated(), ident)
+        return share_types.get(conn, ctx.elevated(), ident)
 
 
-def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> types.ShareType:
+def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> share_types.ShareType:
     """Change a type's name, description or is_public. Return the type.
 
     :raises errors.Invalid: no value is given.
@@ -36,9 +37,9 @@ def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> types.Sha
     if not values:
         raise errors.Invalid('share_type: give a name, a description or share_type_access:is_public.')
     with ctx.db.writer() as conn:
-        types.get(conn, ctx, ident)
-        types.update(conn, ident, values)
-        return types.get(conn, ctx, ident)
+        share_types.get(conn, ctx, ident)
+        share_types.update(conn, ident, values)
+        return share_types.get(conn, ctx, ident)
 
 
 def delete(ctx: RequestContext, ident: str) -> None:
@@ -47,8 +48,8 @@ def delete(ctx: RequestContext, ident: str) -> None:
     :raises errors.Invalid: a share is of the type.
     """
     with ctx.db.writer() as conn:
-        types.get(conn, ctx, ident)
-        types.delete(conn, ident)
+        share_types.get(conn, ctx, ident)
+        share_types.delete(conn, ident)
 
 
 def _must_be_there(conn: Any, specs: Mapping[str, str]) -> None:
@@ -65,12 +66,12 @@ def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict
 
     :raises errors.Invalid: a key or a value is wrong, or contradicts another spec of the type.
     """
-    found = type_specs.read(specs)
+    found = type_extra_specs.read(specs)
     with ctx.db.writer() as conn:
-        kind = types.get(conn, ctx, ident)
-        type_specs.check_whole({**kind.extra_specs, **found})
+        kind = share_types.get(conn, ctx, ident)
+        type_extra_specs.check_whole({**kind.extra_specs, **found})
         _must_be_there(conn, found)
-        pairs.merge(conn, share_type_extra_specs, ident, found)
+        key_values.merge(conn, share_type_extra_specs, ident, found)
     return found
 
 
@@ -81,7 +82,7 @@ def delete_spec(ctx: RequestContext, ident: str, key: str, needed: frozenset[str
     :raises errors.NotFound: the type has no such extra spec.
     """
     with ctx.db.writer() as conn:
-        types.get(conn, ctx, ident)
+        share_types.get(conn, ctx, ident)
         if key in needed:
             raise errors.Forbidden(f'extra_specs.{key}: every share type has it; it cannot be deleted.')
-        pairs.remove(conn, share_type_extra_specs, ident, key, 'extra spec')
+        key_values.remove(conn, share_type_extra_specs, ident, key, 'extra spec')

@@ -5,25 +5,24 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations, states
-from manila_lite.actions import encryption, grouping, locks, mount_points, share_bin, share_specs
-from manila_lite.context import RequestContext
-from manila_lite.db import (
-    affinity,
-    pairs,
-    quotas,
-    replicas,
-    share_migrations,
-    share_transfers,
-    shares,
-    snapshots,
-    transitions,
-    types,
+from manila_lite import engine, errors, states
+from manila_lite.actions import (
+    encryption,
+    mount_points,
+    resource_locks,
+    share_bin,
+    share_group_membership,
+    share_requests,
 )
-from manila_lite.db import operations as rows
+from manila_lite.context import RequestContext
+from manila_lite.db.core import key_values, transitions
 from manila_lite.db.models import share_metadata
-from manila_lite.operations import backing_up, share_migrating
+from manila_lite.db.queries import affinity, quotas, share_replicas, share_transfers, share_types, shares, snapshots
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import share_migration as share_migration_queries
 from manila_lite.policies import shares as policies
+from manila_lite.workflow import share_backups
+from manila_lite.workflow import share_migration as share_migration_workflow
 
 
 def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, str]]:
@@ -34,33 +33,34 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
 
     :raises errors.Invalid: a value does not fit, or does not fit the share type.
     :raises errors.NotFound: the type, zone or snapshot does not exist.
-    :raises errors.OverQuota: see ``db/quotas.py``.
+    :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
     if wanted.get('is_public') and not ctx.can(policies.CREATE_PUBLIC):
         raise errors.Forbidden('is_public: only administrators make public shares.')
     with ctx.db.writer() as conn:
         source = _source(conn, ctx, wanted)
         kind = _type(conn, ctx, wanted, source)
-        group, wanted = grouping.join(conn, ctx, wanted, kind)
+        group, wanted = share_group_membership.join(conn, ctx, wanted, kind)
         wanted = {**wanted, 'encryption_key_ref': encryption.key_of(wanted, kind, source, group)}
-        spec = share_specs.resolve(conn, ctx, wanted, kind, source)
+        spec = share_requests.resolve(conn, ctx, wanted, kind, source)
         row, wake = begin_making(conn, ctx, wanted, kind, spec, group)
     wake.send(ctx)
     return row, spec.metadata
 
 
-def begin_making(conn: Any, ctx: RequestContext, wanted: dict[str, Any], kind: types.ShareType, spec: share_specs.Spec,
-                 group: Any = None, member: str | None = None) -> tuple[Any, operations.Wake]:
+def begin_making(conn: Any, ctx: RequestContext, wanted: dict[str, Any], kind: share_types.ShareType,
+                 spec: share_requests.ShareRequest,
+                 group: Any = None, member: str | None = None) -> tuple[Any, engine.Wake]:
     """Begin a share, in ``creating``. Return its row, and the wake-up to send after the commit.
 
     ``group``: the group that it joins. ``member``: the member of a group snapshot that it is created from.
 
-    :raises errors.OverQuota: see ``db/quotas.py``.
+    :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
     mount_point = mount_points.full(kind, ctx.project_id, wanted.get('mount_point_name'))
     ident = uuidutils.generate_uuid()
     quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, kind.id,
-                 {**share_specs.counted(spec.size, spec.abilities['replication_type']),
+                 {**share_requests.counted(spec.size, spec.abilities['replication_type']),
                   **quotas.keys_added(conn, ctx.project_id, wanted.get('encryption_key_ref'))}, one_share=spec.size)
     mount_points.insert(conn, {
         'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
@@ -74,8 +74,8 @@ def begin_making(conn: Any, ctx: RequestContext, wanted: dict[str, Any], kind: t
         'id': uuidutils.generate_uuid(), 'share_id': ident, 'share_type_id': kind.id, 'progress': '0%',
         'availability_zone_id': spec.zone_id, 'share_network_id': spec.network_id,
         'share_server_id': group.share_server_id if group else None,
-        'access_rules_status': states.Rules.ACTIVE.value, 'replica_state': share_specs.replica_state(spec.abilities)})
-    wake = operations.begin(conn, ctx, 'share.create', 'share', ident, topic='scheduler', serial=instance['id'],
+        'access_rules_status': states.Rules.ACTIVE.value, 'replica_state': share_requests.replica_state(spec.abilities)})
+    wake = engine.begin(conn, ctx, 'share.create', 'share', ident, topic='scheduler', serial=instance['id'],
                             open_key=f'share:{ident}', data={'hints': spec.hints, 'zone': spec.zone, 'member': member})
     return shares.get(conn, ctx, ident), wake
 
@@ -92,16 +92,16 @@ def _source(conn: Any, ctx: RequestContext, wanted: dict[str, Any]) -> Any:
     return snapshot, share
 
 
-def _type(conn: Any, ctx: RequestContext, wanted: dict[str, Any], source: Any) -> types.ShareType:
+def _type(conn: Any, ctx: RequestContext, wanted: dict[str, Any], source: Any) -> share_types.ShareType:
     name = wanted.get('share_type')
     if source and not name:
-        return types.get(conn, ctx.elevated(), source[1].share_type_id)
+        return share_types.get(conn, ctx.elevated(), source[1].share_type_id)
     if not name:
         name = ctx.conf.default_share_type
         if not name:
             raise errors.Invalid('share_type: none was given, and no default share type is configured.')
     try:
-        return types.find(conn, ctx, name)
+        return share_types.find(conn, ctx, name)
     except errors.NotFound:
         if not wanted.get('share_type'):
             raise errors.Invalid(f'share_type: the default share type {name!r} does not exist.') from None
@@ -134,29 +134,29 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bo
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
-        if share_migrations.is_going_on(conn, ident):
+        if share_migration_queries.is_going_on(conn, ident):
             raise errors.WrongState(f'Share {ident} is being moved to another backend; cancel that first.')
         if force:
             _supersede(conn, ctx, share)
         else:
-            grouping.must_name(share, group_id)
+            share_group_membership.must_name(share, group_id)
         verb, kind = share_bin.way_out(ctx, 'share', share.host, force=force)
         transitions.begin(conn, states.SHARE, verb, share.instance_id)
         if force:
             rows.drop_of(conn, ident, _LIFE)    # and one begun before the row was locked: a retry of a deferred deletion
         share_bin.must_have_no_replicas(conn, share)
-        grouping.must_be_in_no_snapshot(conn, share)
+        share_group_membership.must_be_in_no_snapshot(conn, share)
         if from_bin and not shares.is_in_bin(conn, ident):
             raise errors.WrongState(f'Share {ident} was restored.')
         if verb == 'defer':
             shares.update(conn, ident, is_going=True)
         # After the transition: no lock can be placed and no snapshot can begin any more.
-        locks.refuse_if_locked(conn, ctx, ident)
+        resource_locks.refuse_if_locked(conn, ctx, ident)
         count = snapshots.count_of(conn, ident, seen=True)
         if count:
             raise errors.Forbidden(f'Share {ident} has {count} snapshots; delete them first.', code='share_has_snapshots')
         share_bin.must_have_no_backups(conn, ident)
-        left = [share_migrating.begin_release(conn, ctx, row) for row in shares.aside(conn, share_id=ident)
+        left = [share_migration_workflow.begin_release(conn, ctx, row) for row in shares.aside(conn, share_id=ident)
                 if row.status in states.SHARE['delete'].allowed]
         wake = _to_backend(conn, ctx, kind, share)
     for note in (wake, *left):
@@ -169,7 +169,7 @@ def delete_second(ctx: RequestContext, instance_id: str) -> bool:
     :raises errors.WrongState: the instance is being deleted already, or a migration needs it.
     """
     with ctx.db.writer() as conn:
-        wakes = [share_migrating.begin_release(conn, ctx, row) for row in shares.aside(conn, instance_id=instance_id)]
+        wakes = [share_migration_workflow.begin_release(conn, ctx, row) for row in shares.aside(conn, instance_id=instance_id)]
     for wake in wakes:
         wake.send(ctx)
     return bool(wakes)
@@ -193,7 +193,7 @@ def _supersede(conn: Any, ctx: RequestContext, share: Any) -> None:
     rows.drop_of(conn, share.id, _LIFE)
     shares.update(conn, share.id, target_size=None)
     share_transfers.delete_of(conn, share.id)
-    backing_up.abandon(conn, ctx, share.id)
+    share_backups.abandon(conn, ctx, share.id)
     restoring = states.SNAPSHOT['restore']
     transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, share.id), restoring.during, restoring.fail)
 
@@ -203,9 +203,9 @@ def _must_be_placed(share: Any) -> None:
         raise errors.WrongState(f'Share {share.id} has no host: it was never made at a backend.')
 
 
-def _to_backend(conn: Any, ctx: RequestContext, kind: str, share: Any, data: dict[str, Any] | None = None) -> operations.Wake:
+def _to_backend(conn: Any, ctx: RequestContext, kind: str, share: Any, data: dict[str, Any] | None = None) -> engine.Wake:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
-    return operations.begin(conn, ctx, kind, 'share', share.id, topic='share' if share.host else 'scheduler',
+    return engine.begin(conn, ctx, kind, 'share', share.id, topic='share' if share.host else 'scheduler',
                             host=share.host or '', data=data, serial=share.instance_id, open_key=f'share:{share.id}')
 
 
@@ -222,15 +222,15 @@ def extend(ctx: RequestContext, ident: str, new_size: int, *, force: bool = Fals
         share_bin.must_be_out(share)
         if new_size <= share.size:
             raise errors.Invalid(f'new_size: must be larger than the {share.size} GiB that share {ident} has.')
-        kind = types.get(conn, ctx.elevated(), share.share_type_id)
-        share_specs.check_type_limit(ctx, kind, new_size, extending=True)
+        kind = share_types.get(conn, ctx.elevated(), share.share_type_id)
+        share_requests.check_type_limit(ctx, kind, new_size, extending=True)
         _must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'extend', share.instance_id)
         share_bin.must_still_be_out(conn, ident)
-        grouping.must_be_still(conn, share)
+        share_group_membership.must_be_still(conn, share)
         _check_growth(conn, ctx, share, new_size)
         shares.update(conn, ident, target_size=new_size)
-        wake = operations.begin(conn, ctx, 'share.extend', 'share', ident, topic='share' if force else 'scheduler',
+        wake = engine.begin(conn, ctx, 'share.extend', 'share', ident, topic='share' if force else 'scheduler',
                                 host=share.host if force else '', data={'size': share.size, 'new_size': new_size},
                                 serial=share.instance_id, open_key=f'share:{ident}')
     wake.send(ctx)
@@ -239,7 +239,7 @@ def extend(ctx: RequestContext, ident: str, new_size: int, *, force: bool = Fals
 def _check_growth(conn: Any, ctx: RequestContext, share: Any, new_size: int) -> None:
     more = {'gigabytes': new_size - share.size}
     if share.replication_type:
-        more['replica_gigabytes'] = more['gigabytes'] * (1 + replicas.count_of(conn, share.id))
+        more['replica_gigabytes'] = more['gigabytes'] * (1 + share_replicas.count_of(conn, share.id))
     quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id, more, one_share=new_size)
 
 
@@ -254,11 +254,11 @@ def shrink(ctx: RequestContext, ident: str, new_size: int) -> None:
         share_bin.must_be_out(share)
         if new_size >= share.size:
             raise errors.Invalid(f'new_size: must be smaller than the {share.size} GiB that share {ident} has.')
-        share_specs.check_type_limit(ctx, types.get(conn, ctx.elevated(), share.share_type_id), new_size)
+        share_requests.check_type_limit(ctx, share_types.get(conn, ctx.elevated(), share.share_type_id), new_size)
         _must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'shrink', share.instance_id)
         share_bin.must_still_be_out(conn, ident)
-        grouping.must_be_still(conn, share)
+        share_group_membership.must_be_still(conn, share)
         shares.update(conn, ident, target_size=new_size)
         wake = _to_backend(conn, ctx, 'share.shrink', share, {'size': share.size, 'new_size': new_size})
     wake.send(ctx)
@@ -285,8 +285,8 @@ def revert(ctx: RequestContext, ident: str, snapshot_id: str) -> None:
         _must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'revert', share.instance_id)
         share_bin.must_still_be_out(conn, ident)
-        grouping.must_be_still(conn, share)
-        locks.refuse_overwriting(conn, ctx, ident)
+        share_group_membership.must_be_still(conn, share)
+        resource_locks.refuse_overwriting(conn, ctx, ident)
         transitions.begin(conn, states.SNAPSHOT, 'restore', snapshot_id)
         if snapshot.size > share.size:
             _check_growth(conn, ctx, share, snapshot.size)
@@ -319,7 +319,7 @@ def metadata(ctx: RequestContext, ident: str) -> dict[str, str]:
     """Return the share's metadata."""
     with ctx.db.reader() as conn:
         shares.get(conn, ctx, ident)
-        return pairs.of(conn, share_metadata, ident)
+        return key_values.of(conn, share_metadata, ident)
 
 
 def set_metadata(ctx: RequestContext, ident: str, values: dict[str, str], *, replace: bool) -> dict[str, str]:
@@ -330,13 +330,13 @@ def set_metadata(ctx: RequestContext, ident: str, values: dict[str, str], *, rep
     """
     with ctx.db.writer() as conn:
         shares.get(conn, ctx, ident, own=True)
-        share_specs.check_metadata_keys(ctx, values)
+        share_requests.check_metadata_keys(ctx, values)
         if replace:
             keep = () if ctx.can(policies.UPDATE_ADMIN_METADATA) else ctx.conf.admin_only_metadata
-            pairs.replace(conn, share_metadata, ident, values, keep, conf=ctx.conf)
+            key_values.replace(conn, share_metadata, ident, values, keep, conf=ctx.conf)
         else:
-            pairs.merge(conn, share_metadata, ident, values, conf=ctx.conf)
-        return pairs.of(conn, share_metadata, ident)
+            key_values.merge(conn, share_metadata, ident, values, conf=ctx.conf)
+        return key_values.of(conn, share_metadata, ident)
 
 
 def delete_metadata(ctx: RequestContext, ident: str, key: str) -> None:
@@ -346,5 +346,5 @@ def delete_metadata(ctx: RequestContext, ident: str, key: str) -> None:
     """
     with ctx.db.writer() as conn:
         shares.get(conn, ctx, ident, own=True)
-        share_specs.check_metadata_keys(ctx, {key: ''})
-        pairs.remove(conn, share_metadata, ident, key)
+        share_requests.check_metadata_keys(ctx, {key: ''})
+        key_values.remove(conn, share_metadata, ident, key)

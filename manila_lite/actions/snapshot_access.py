@@ -5,11 +5,12 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations, states
-from manila_lite.actions import access_to
+from manila_lite import engine, errors, states
+from manila_lite.actions import access_targets
 from manila_lite.context import RequestContext
-from manila_lite.db import access, limits, shares, snapshot_access, snapshots, transitions
-from manila_lite.operations import snapshot_serving
+from manila_lite.db.core import limits, transitions
+from manila_lite.db.queries import access, shares, snapshot_access, snapshots
+from manila_lite.workflow import snapshot_access as snapshot_access_workflow
 
 #: States of a rule that is already being removed.
 _GOING = frozenset({states.SNAPSHOT_ACCESS['revoke'].during, states.SNAPSHOT_ACCESS['deny'].during})
@@ -26,19 +27,19 @@ def allow(ctx: RequestContext, ident: str, wanted: dict[str, Any], *, ipv6: bool
     :raises errors.OverLimit: the snapshot has as many rules as it may have.
     """
     kind = wanted['access_type']
-    to = access_to.check(kind, wanted['access_to'], ipv6=ipv6)
+    to = access_targets.check(kind, wanted['access_to'], ipv6=ipv6)
     with ctx.db.writer() as conn:
         snapshot, share = _locked(conn, ctx, ident)
         _must_mount(snapshot, share)
         rules = snapshot_access.of_snapshot(conn, ident)
-        if any(access_to.same(kind, to, rule.access_to) for rule in rules if rule.access_type == kind):
+        if any(access_targets.same(kind, to, rule.access_to) for rule in rules if rule.access_type == kind):
             raise errors.Invalid(f'access_to: snapshot {ident} has an access rule for {kind} {to} already.',
                                  code='access_rule_exists')
         limits.one_more(ctx.conf, 'access_rules', f'snapshot {ident}', len(rules))
         rule_id = uuidutils.generate_uuid()
         transitions.create(conn, states.SNAPSHOT_ACCESS, {
             'id': rule_id, 'snapshot_id': ident, 'access_type': kind, 'access_to': to})
-        wake = snapshot_serving.begin(conn, ctx, ident, share.host)
+        wake = snapshot_access_workflow.begin(conn, ctx, ident, share.host)
         row = snapshot_access.get(conn, ident, rule_id)
     wake.send(ctx)
     return row
@@ -76,15 +77,16 @@ def deny(ctx: RequestContext, ident: str, access_id: str) -> None:
         if snapshot.status in _ENDING:
             raise errors.WrongState(f'Snapshot {ident} is {snapshot.status}, and its access rules go with it.')
         transitions.begin(conn, states.SNAPSHOT_ACCESS, 'revoke', access_id)
-        wake = snapshot_serving.begin(conn, ctx, ident, share.host)
+        wake = snapshot_access_workflow.begin(conn, ctx, ident, share.host)
     wake.send(ctx)
 
 
-def clear(conn: Any, ctx: RequestContext, share: Any) -> list[operations.Wake]:
+def clear(conn: Any, ctx: RequestContext, share: Any) -> list[engine.Wake]:
     """Queue all rules of the share's snapshots for removal. Return the wake-ups.
 
     The caller has locked the share (``db.access.lock``).
     """
     rules = snapshot_access.of_share(conn, share.id) if share.host else []
     transitions.begin_many(conn, states.SNAPSHOT_ACCESS, 'revoke', [rule.id for rule in rules])
-    return [snapshot_serving.begin(conn, ctx, ident, share.host) for ident in sorted({rule.snapshot_id for rule in rules})]
+    return [snapshot_access_workflow.begin(conn, ctx, ident, share.host)
+            for ident in sorted({rule.snapshot_id for rule in rules})]

@@ -5,13 +5,14 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations, states
-from manila_lite.actions import grouping, share_bin
+from manila_lite import engine, errors, states
+from manila_lite.actions import share_bin, share_group_membership
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
-from manila_lite.db import operations as rows
-from manila_lite.db import pairs, quotas, share_groups, shares, snapshots, transitions
+from manila_lite.db.core import key_values, transitions
 from manila_lite.db.models import snapshot_metadata
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import quotas, share_groups, shares, snapshots
 
 #: Statuses of a share in which a snapshot can be taken, and those in which ``force`` allows it: the
 #: resize failed, but the share does not change and holds its data.
@@ -26,7 +27,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
 
     :raises errors.Invalid: the share's type does not support snapshots.
     :raises errors.WrongState: the share's status does not allow a snapshot.
-    :raises errors.OverQuota: see ``db/quotas.py``.
+    :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
     ident = uuidutils.generate_uuid()
     metadata = wanted.get('metadata') or {}
@@ -38,14 +39,14 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
                                  code='snapshots_not_supported')
         _check_share(conn, share, _FORCED if wanted.get('force') else _CALM)
         share_bin.must_still_be_out(conn, share.id)
-        grouping.must_be_still(conn, share)
+        share_group_membership.must_be_still(conn, share)
         quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id,
                      {'snapshots': 1, 'snapshot_gigabytes': share.size})
         transitions.create(conn, states.SNAPSHOT, {
             'id': ident, 'share_id': share.id, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
             'name': wanted.get('name'), 'description': wanted.get('description'), 'size': share.size,
             'share_size': share.size, 'share_proto': share.share_proto, 'progress': '0%'})
-        pairs.insert(conn, snapshot_metadata, ident, metadata, ctx.conf)
+        key_values.insert(conn, snapshot_metadata, ident, metadata, ctx.conf)
         wake = _to_backend(conn, ctx, 'snapshot.create', ident, share)
         row = snapshots.get(conn, ctx, ident)
     wake.send(ctx)
@@ -60,9 +61,9 @@ def _check_share(conn: Any, share: Any, allowed: tuple[str, ...]) -> None:
                                 f'{" or ".join(allowed)}.')
 
 
-def _to_backend(conn: Any, ctx: RequestContext, kind: str, ident: str, share: Any) -> operations.Wake:
+def _to_backend(conn: Any, ctx: RequestContext, kind: str, ident: str, share: Any) -> engine.Wake:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
-    return operations.begin(conn, ctx, kind, 'snapshot', ident, topic='share' if share.host else 'scheduler',
+    return engine.begin(conn, ctx, kind, 'snapshot', ident, topic='share' if share.host else 'scheduler',
                             host=share.host or '', serial=share.instance_id, open_key=f'snapshot:{ident}')
 
 
@@ -110,7 +111,7 @@ def hold_place_of(conn: Any, share: Any) -> None:
         raise errors.WrongState(f'Share {share.id} is {changing}; wait until that is over.')
     if share.share_group_id:
         share_groups.hold(conn, share.share_group_id, states.SHARE_GROUP.statuses)
-        grouping.must_be_still(conn, share)
+        share_group_membership.must_be_still(conn, share)
 
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import webob
 
 from manila_lite import context
-from manila_lite.db import paging
+from manila_lite.db.core import paging
 
 
 class Request:

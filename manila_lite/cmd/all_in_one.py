@@ -11,11 +11,11 @@ from typing import Any
 from oslo_config import cfg
 
 from manila_lite import context, encryption, key_manager
-from manila_lite.api import app, connection_limits
-from manila_lite.api.server import ApiServer
+from manila_lite.api.http import app, connection_limits
+from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import monitor, reports, runner, setup
-from manila_lite.db import migrate
-from manila_lite.manager.service import ShareManager, check
+from manila_lite.db.maintenance import schema_migrations
+from manila_lite.manager.runtime.service import ShareManager, check
 from manila_lite.scheduler.service import Scheduler
 
 
@@ -53,7 +53,7 @@ def build(conf: cfg.ConfigOpts) -> list[Any]:
     services = setup.services(conf)
     managers = [ShareManager(services, name) for name in conf.enabled_share_backends]
     parts = [monitor.Monitor(conf, 'manila-lite'), *managers, Scheduler(services), Api(services)]
-    migrate.upgrade(services.db)
+    schema_migrations.upgrade(services.db)
     encryption.prepare(conf, services.db)
     return parts
 

@@ -11,11 +11,11 @@ from oslo_config import cfg
 from prometheus_client import GC_COLLECTOR, CollectorRegistry, Info, ProcessCollector, make_wsgi_app
 
 from manila_lite import errors, metrics, trace
-from manila_lite.api.connection_limits import Limits
-from manila_lite.api.server import ApiServer
+from manila_lite.api.http.connection_limits import Limits
+from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import reports
-from manila_lite.cmd.collector import FromDatabase
-from manila_lite.db.engine import Database
+from manila_lite.cmd.metrics_collector import FromDatabase
+from manila_lite.db.core.engine import Database
 
 LOG = logging.getLogger(__name__)
 

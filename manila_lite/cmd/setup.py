@@ -12,9 +12,9 @@ from oslo_log import log
 from oslo_policy import policy
 
 import manila_lite.conf
-from manila_lite import context, encryption, errors, policies, trace, turns
-from manila_lite.cmd import flood, log_lines, privacy
-from manila_lite.db import engine
+from manila_lite import context, encryption, errors, policies, thread_reserve, trace
+from manila_lite.cmd import log_lines, log_rate_limit, umask
+from manila_lite.db.core import engine
 from manila_lite.rpc import transport
 from manila_lite.rpc.clients import Bus
 
@@ -63,7 +63,7 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     encryption.use(conf)
     if logged:
         _open_log(conf)
-        privacy.tighten(conf)
+        umask.tighten(conf)
     else:
         log_lines.escape_all()
     return conf
@@ -72,7 +72,7 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
 def _open_log(conf: cfg.ConfigOpts) -> None:
     try:
         log_lines.setup(conf)
-        flood.hold_off(conf)
+        log_rate_limit.hold_off(conf)
     except (OSError, RuntimeError, log.LogConfigError) as bad:
         raise errors.BadConfig(f'the log cannot be written, see log_file, log_dir, use_journal: {_line(bad)}') from None
 
@@ -88,7 +88,8 @@ def services(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | None = 
     except ValueError as bad:
         raise errors.BadConfig(f'[oslo_policy] policy_file: {_line(bad)}') from None
     return context.Services(conf=conf, db=engine.Database(conf, migrations), bus=Bus(conf), enforcer=enforcer,
-                            turns=turns.Turns(conf.api.threads, conf.api.waiters, conf.api.waiters_per_project))
+                            turns=thread_reserve.ThreadReserve(conf.api.threads, conf.api.waiters,
+                                                               conf.api.waiters_per_project))
 
 
 def hold(state: Path) -> None:
@@ -111,7 +112,7 @@ def run(body: Callable[[Sequence[str]], int]) -> int:
 
     Files that the process makes are private to its user.
     """
-    privacy.begin()
+    umask.begin()
     try:
         return body(sys.argv[1:])
     except tuple(_MISTAKES) as bad:

@@ -12,7 +12,7 @@ from oslo_log import log
 
 from manila_lite import encryption, errors
 from manila_lite.cmd import processes, setup
-from manila_lite.manager.service import ShareManager, check
+from manila_lite.manager.runtime.service import ShareManager, check
 
 LOG = log.getLogger(__name__)
 

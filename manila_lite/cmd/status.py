@@ -14,13 +14,14 @@ from oslo_upgradecheck.upgradecheck import Code, Result
 
 import manila_lite.conf
 from manila_lite import context, encryption, errors, policies
-from manila_lite.cmd import privacy, settings
-from manila_lite.db import migrate, services
-from manila_lite.db.engine import Database
+from manila_lite.cmd import umask, settings
+from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.queries import services
+from manila_lite.db.core.engine import Database
 from manila_lite.encryption import renewal
-from manila_lite.manager.service import check as check_backends
+from manila_lite.manager.runtime.service import check as check_backends
 from manila_lite.network import load as plugins
-from manila_lite.operations import doctor
+from manila_lite import doctor
 from manila_lite.rpc import transport
 
 CONF = cfg.CONF
@@ -42,7 +43,7 @@ def _with_schema(check: Callable[['Checks', Database], Result]) -> Callable[['Ch
     def guarded(checks: 'Checks') -> Result:
         try:
             db = checks.database()
-            if migrate.current(db) != migrate.head(db):
+            if schema_migrations.current(db) != schema_migrations.head(db):
                 return Result(Code.SUCCESS, 'Not looked at: the schema is not the newest.')
         except Exception:
             return Result(Code.SUCCESS, 'Not looked at: the database cannot be reached.')
@@ -74,7 +75,7 @@ class Checks(upgradecheck.UpgradeCommands):
     def _schema(self) -> Result:
         """Check that the database has the newest schema."""
         try:
-            now, newest = migrate.current(self.database()), migrate.head(self.database())
+            now, newest = schema_migrations.current(self.database()), schema_migrations.head(self.database())
         except Exception:
             return Result(Code.FAILURE, 'The revision of the schema cannot be read.')
         if now != newest:
@@ -137,7 +138,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _privacy(self) -> Result:
         """Check that other users of this machine cannot open the service's files."""
-        return _said(Code.WARNING, privacy.wide(CONF))
+        return _said(Code.WARNING, umask.wide(CONF))
 
     def _policy(self) -> Result:
         """Check that the rules in the policy file exist and are not deprecated."""
@@ -205,7 +206,7 @@ def _policy_file() -> dict[str, bool]:
 
 def main() -> int:
     """Run the command."""
-    privacy.begin()
+    umask.begin()
     manila_lite.conf.register(CONF)
     transport.set_defaults(CONF)
     return upgradecheck.main(CONF, project='manila_lite', upgrade_command=Checks(), argv=sys.argv[1:])

@@ -8,7 +8,7 @@ OPERATIONS = [
                help='Maximum number of operations that one backend or scheduler runs at the same time.'),
     cfg.IntOpt('fast_workers', default=6, min=1,
                help='Number of further threads, for changes of access rules only. Such a change never waits for a copy.'),
-    cfg.IntOpt('reserved_hands', default=33, min=0, max=90,
+    cfg.IntOpt('reserved_workers', default=33, min=0, max=90, deprecated_name='reserved_hands',
                help='Percentage of the threads of each kind (workers, fast_workers) that is kept for projects without a '
                     'running operation there, so that one project with slow work cannot occupy all threads. Raise it if '
                     'projects still wait for each other. 0: for a cloud with one project.'),
@@ -21,7 +21,7 @@ OPERATIONS = [
                help='Maximum number of tries of a step that fails without a stated reason. Then the operation is undone.'),
     cfg.FloatOpt('retry_delay', default=1.0, min=0.0, mutable=True,
                  help='Seconds before the second try. The delay doubles with each further try.'),
-    cfg.FloatOpt('keep_finished', default=7 * 24.0, mutable=True,
+    cfg.FloatOpt('finished_retention_hours', default=7 * 24.0, mutable=True, deprecated_name='keep_finished',
                  help='Hours for which finished operations are kept for inspection.'),
 ]
 

@@ -7,13 +7,13 @@ from itertools import combinations
 
 from oslo_utils import netutils
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 
 _LEAST_MTU = {4: 68, 6: 1280}
 _ANY_MAC = '02:00:00:00:00:00'
 
 
-def vet(server: kinds.ShareServer) -> None:
+def vet(server: values.ShareServer) -> None:
     """Check that the networks and addresses of the server fit together.
 
     :raises errors.Final: they do not; the message says which.
@@ -25,7 +25,7 @@ def vet(server: kinds.ShareServer) -> None:
     _vet_apart(server.networks)
 
 
-def vet_new(server: kinds.ShareServer, new: kinds.ServerNetwork) -> None:
+def vet_new(server: values.ShareServer, new: values.ServerNetwork) -> None:
     """Check that the server could be in one more subnet.
 
     :raises errors.Final: it could not; the message says why.
@@ -33,7 +33,7 @@ def vet_new(server: kinds.ShareServer, new: kinds.ServerNetwork) -> None:
     _vet_apart(server.joined(new).networks)
 
 
-def _vet_apart(networks: Iterable[kinds.ServerNetwork]) -> None:
+def _vet_apart(networks: Iterable[values.ServerNetwork]) -> None:
     for one, other in combinations(networks, 2):
         first, second = _network(one), _network(other)
         if first.version == second.version and first.overlaps(second):
@@ -41,14 +41,14 @@ def _vet_apart(networks: Iterable[kinds.ServerNetwork]) -> None:
                                'server cannot live in both.')
 
 
-def _network(network: kinds.ServerNetwork) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+def _network(network: values.ServerNetwork) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     try:
         return ipaddress.ip_network(network.cidr, strict=False)
     except ValueError as bad:
         raise errors.Final(f'Subnet {network.subnet_id}: {bad}.') from bad
 
 
-def _vet_address(allocation: kinds.Allocation) -> None:
+def _vet_address(allocation: values.Allocation) -> None:
     try:
         address, network = ipaddress.ip_address(allocation.ip_address), ipaddress.ip_network(allocation.cidr, strict=False)
         gateway = ipaddress.ip_address(allocation.gateway) if allocation.gateway else None

@@ -10,8 +10,8 @@ from typing import Any
 from oslo_log import log
 
 from manila_lite import errors
-from manila_lite.db import secrets
-from manila_lite.db.engine import Connection, Database
+from manila_lite.db.core.engine import Connection, Database
+from manila_lite.db.maintenance import secrets
 from manila_lite.encryption import key_file
 from manila_lite.encryption.keys import Keys, decrypted, encrypted
 

@@ -8,8 +8,8 @@ from typing import Any
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from manila_lite import errors, key_manager
-from manila_lite.db import secrets
-from manila_lite.db.engine import Connection
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.maintenance import secrets
 from manila_lite.encryption import key_file
 
 #: The text whose encrypted form in the database shows whether a key is the right one.

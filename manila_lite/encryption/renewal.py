@@ -7,8 +7,8 @@ from typing import Any
 
 from cryptography.fernet import Fernet
 
-from manila_lite.db import secrets
-from manila_lite.db.engine import Connection, Database
+from manila_lite.db.core.engine import Connection, Database
+from manila_lite.db.maintenance import secrets
 from manila_lite.encryption.keys import Keys, decrypted, encrypted
 
 #: Secrets in one transaction.

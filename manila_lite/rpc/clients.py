@@ -59,7 +59,7 @@ class Bus:
         self._conf = conf
         self._is_down = False
         #: The queue of ``notices.emit``; it closes with the bus.
-        self.notices = notices.Notices(conf)
+        self.notices = notices.Notifier(conf)
         self._reset()
 
     def _reset(self) -> None:

@@ -42,7 +42,7 @@ BACKLOG = 10_000
 _GROUP = 'oslo_messaging_notifications'
 
 
-_all: weakref.WeakSet['Notices'] = weakref.WeakSet()
+_all: weakref.WeakSet['Notifier'] = weakref.WeakSet()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +53,7 @@ class _Notice:
     payload: dict[str, Any]
 
 
-class Notices:
+class Notifier:
     """The sender of notifications, one background thread that keeps their order."""
 
     def __init__(self, conf: cfg.ConfigOpts):

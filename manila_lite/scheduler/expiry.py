@@ -8,8 +8,8 @@ from oslo_utils import timeutils
 
 from manila_lite import context, errors
 from manila_lite.actions import share_transfers, shares
-from manila_lite.db import share_bin
-from manila_lite.db import share_transfers as transfers
+from manila_lite.db.queries import share_bin
+from manila_lite.db.queries import share_transfers as transfers
 
 LOG = log.getLogger(__name__)
 

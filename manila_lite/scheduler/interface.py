@@ -150,7 +150,7 @@ class Filter(abc.ABC):
 
     #: The filter's name in messages.
     name: ClassVar[str]
-    #: The user message, as in ``db/messages.py``, if this filter refused the last pool.
+    #: The user message, as in ``db/queries/messages.py``, if this filter refused the last pool.
     detail: ClassVar[str] = 'NO_VALID_HOST'
     static: ClassVar[bool] = False
 

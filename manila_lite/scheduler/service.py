@@ -9,27 +9,27 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, errors, states
-from manila_lite.db import (
-    kept_answers,
+from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.models import share_type_extra_specs
+from manila_lite.db.queries import (
+    idempotency_keys,
     messages,
     operations,
-    pairs,
-    serving,
     share_group_snapshots,
     share_groups,
+    share_server_queries,
     shares,
     snapshots,
-    transitions,
 )
-from manila_lite.db import services as rows
-from manila_lite.db.engine import Connection
-from manila_lite.db.models import share_type_extra_specs
-from manila_lite.operations import Plan, Step, Work
-from manila_lite.scheduler import expiry, filters, groups, hosts, migrating, replicas, weighers
+from manila_lite.db.queries import services as rows
+from manila_lite.engine import Plan, Step, Work
+from manila_lite.engine.worker import Worker
+from manila_lite.scheduler import expiry, filters, host_states, migration, share_replicas, weighers
+from manila_lite.scheduler import share_groups as share_group_placement
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
 from manila_lite.scheduler.placement import Placement, why_none
-from manila_lite.worker import Worker
 
 LOG = log.getLogger(__name__)
 
@@ -115,13 +115,13 @@ def _share(conn: Connection, work: Work) -> Any:
 def _request(conn: Connection, work: Work, share: Any) -> Request:
     hints = work.data.get('hints') or {}
     source_host = _source_host(conn, share)
-    group = groups.place_of(share_groups.by_id(conn, share.share_group_id)) if share.share_group_id else None
+    group = share_group_placement.place_of(share_groups.by_id(conn, share.share_group_id)) if share.share_group_id else None
     return Request(
         size=share.size, proto=share.share_proto, project_id=share.project_id,
-        extra_specs=pairs.of(conn, share_type_extra_specs, share.share_type_id),
+        extra_specs=key_values.of(conn, share_type_extra_specs, share.share_type_id),
         availability_zone=work.data.get('zone'), same_hosts=_hosts_of(conn, hints, 'same_host'),
         different_hosts=_hosts_of(conn, hints, 'different_host'), only_host=group or hints.get('only_host'),
-        subnets=serving.subnets_by_zone(conn, share.share_network_id) if share.share_network_id else None,
+        subnets=share_server_queries.subnets_by_zone(conn, share.share_network_id) if share.share_network_id else None,
         source_host=source_host, excluded=work.data.get('excluded', {}), new_share=True)
 
 
@@ -180,9 +180,9 @@ def grow(work: Work) -> None:
         work.hold(conn)
         share = _share(conn, work)
         request = Request(size=more, proto=share.share_proto, project_id=share.project_id, new_share=False,
-                          extra_specs=pairs.of(conn, share_type_extra_specs, share.share_type_id))
+                          extra_specs=key_values.of(conn, share_type_extra_specs, share.share_type_id))
         for _ in range(_ROUNDS):
-            pool = hosts.one(conn, share.host, work.ctx.conf.service_down_time)
+            pool = host_states.one(conn, share.host, work.ctx.conf.service_down_time)
             if pool is None:
                 raise errors.NoValidHost(f'Pool {share.host} of the share is not known.', detail='NO_VALID_HOST')
             if headroom(request, pool) < more:
@@ -246,9 +246,9 @@ PLANS = [
     Plan('share.extend', (Step(grow),), _no_end, not_grown),
     Plan('share.delete', (Step(_nothing),), removed, not_removed),
     Plan('snapshot.delete', (Step(_nothing),), snapshot_removed, snapshot_not_removed),
-    *migrating.PLANS,
-    *replicas.plans(choose_or_wait),
-    *groups.plans(choose_or_wait),
+    *migration.PLANS,
+    *share_replicas.plans(choose_or_wait),
+    *share_group_placement.plans(choose_or_wait),
 ]
 
 
@@ -258,7 +258,7 @@ class Scheduler:
     def __init__(self, services: context.Services):
         conf = services.conf
         self.services = services
-        self.hosts = hosts.Hosts(conf.service_down_time)
+        self.hosts = host_states.Hosts(conf.service_down_time)
         self.placement = Placement(filters.load(conf.scheduler.filters), weighers.load(conf.scheduler.weighers, {
             'capacity': conf.scheduler.capacity_weight_multiplier,
             'goodness': conf.scheduler.goodness_weight_multiplier,
@@ -279,7 +279,7 @@ class Scheduler:
 
     def _purge(self) -> None:
         with self.services.db.writer() as conn:
-            kept = datetime.timedelta(hours=self.services.conf.operations.keep_finished)
+            kept = datetime.timedelta(hours=self.services.conf.operations.finished_retention_hours)
             operations.purge(conn, timeutils.utcnow() - kept)
             messages.expire(conn)
-            kept_answers.expire(conn)
+            idempotency_keys.expire(conn)

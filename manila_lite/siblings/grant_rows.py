@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors
-from manila_lite.db.engine import Connection, insert_ignore
+from manila_lite.db.core.engine import Connection, insert_ignore
 
 #: Seconds until a target whose grant is being released is tried again.
 _SOON = 1.0

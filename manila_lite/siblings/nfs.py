@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from manila_lite import errors
-from manila_lite.drivers.linux.run import ENV
+from manila_lite.host.commands import ENV
 
 #: Seconds that a mount, an unmount and a look at the mount table may take.
 _SECONDS = 60.0

@@ -10,12 +10,12 @@ import webob
 from oslo_config import cfg
 from oslo_policy import policy
 
-from manila_lite import context, turns
-from manila_lite.api import app, connection_limits
-from manila_lite.api.served import Api
-from manila_lite.api.server import ApiServer
+from manila_lite import context, thread_reserve
+from manila_lite.api.http import app, connection_limits
+from manila_lite.api.http.definition import Definition
+from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import monitor, processes, reports, runner, setup
-from manila_lite.db import migrate
+from manila_lite.db.maintenance import schema_migrations
 from manila_lite.siblings.shares import Shares
 
 
@@ -36,7 +36,7 @@ class Sibling:
     """
 
     name: str
-    api: Api
+    api: Definition
     rules: Sequence[policy.RuleDefault]
     register: Callable[[cfg.ConfigOpts], None]
     migrations: Path
@@ -56,7 +56,8 @@ class Sibling:
     def services(self, conf: cfg.ConfigOpts) -> Services:
         """Return the services of a process."""
         made = setup.services(conf, self.rules, self.migrations)
-        return Services(made.conf, made.db, made.bus, made.enforcer, turns.Turns(conf[self.name].threads), Shares(conf))
+        return Services(made.conf, made.db, made.bus, made.enforcer, thread_reserve.ThreadReserve(conf[self.name].threads),
+                        Shares(conf))
 
     def wsgi(self, services: context.Services) -> Callable[..., Any]:
         """Return the API as a WSGI application."""
@@ -81,7 +82,7 @@ def run_api(sibling: Sibling) -> int:
         conf = sibling.configure(argv)
         services = sibling.services(conf)
         sibling.wsgi(services)      # refuses a wrong configuration before anything forks
-        migrate.upgrade(services.db)
+        schema_migrations.upgrade(services.db)
         services.db.dispose()
         workers = conf[sibling.name].api_workers
         return processes.run(conf, f'mlite-{sibling.name}-api', [
@@ -106,7 +107,7 @@ def run_all(sibling: Sibling) -> int:
         sibling.check(conf)
         services = sibling.services(conf)
         parts = [monitor.Monitor(conf, f'mlite-{sibling.name}'), sibling.worker(services), sibling.http(services)]
-        migrate.upgrade(services.db)
+        schema_migrations.upgrade(services.db)
         reports.catch()
         return runner.run([runner.ConfigFiles(conf), *parts])
     return setup.run(body)

@@ -11,10 +11,12 @@ import webtest
 from oslo_config import cfg
 
 from manila_lite import context, encryption
-from manila_lite.api import app
+from manila_lite.api.http import app
 from manila_lite.cmd import setup
-from manila_lite.db import migrate, models, types
-from manila_lite.manager.service import ShareManager
+from manila_lite.db import models
+from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.queries import share_types
+from manila_lite.manager.runtime.service import ShareManager
 from manila_lite.rpc import transport
 from manila_lite.scheduler.service import Scheduler
 from manila_lite.tests import hush, waiting
@@ -64,10 +66,10 @@ def newest_schema(db, metadata):
     """Create the tables of the newest revision at once: test_migrations tests that all revisions lead to them."""
     if db.engine.dialect.name in ('mysql', 'mariadb'):
         with db.engine.begin() as conn:
-            # Same collation as in manila_lite.db.collation.
+            # Same collation as in manila_lite.db.core.collation.
             conn.exec_driver_sql('ALTER DATABASE CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin')
     metadata.create_all(db.engine)
-    migrate.stamp(db, 'head')
+    schema_migrations.stamp(db, 'head')
 
 
 class Service(fixtures.Fixture):
@@ -111,7 +113,7 @@ class Service(fixtures.Fixture):
         newest_schema(self.services.db, models.metadata)
         encryption.prepare(self.conf, self.services.db)
         with self.services.db.writer() as conn:
-            types.create(conn, 'default', DEFAULT_TYPE)
+            share_types.create(conn, 'default', DEFAULT_TYPE)
         self.start()
         self.wsgi = app.make(self.services)
         self.app = webtest.TestApp(self.wsgi)
@@ -138,7 +140,7 @@ class Service(fixtures.Fixture):
 
     def wait_for_pool(self, name, patience=60):
         """Wait until the backend has reported its pools."""
-        from manila_lite.db import services as rows
+        from manila_lite.db.queries import services as rows
 
         def known():
             with self.services.db.reader() as conn:

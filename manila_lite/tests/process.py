@@ -106,7 +106,7 @@ class Lite(fixtures.Fixture):
     def tail(self):
         """Return the end of the log, without the lines of requests."""
         lines = self.log.read_text(errors='replace').splitlines(keepends=True)
-        return ''.join(line for line in lines if 'manila_lite.api.observe' not in line)[-3000:]
+        return ''.join(line for line in lines if 'manila_lite.api.http.request_log' not in line)[-3000:]
 
     def call(self, method, path, body=None, version='2.82', prefix='/v2', token=None):
         """Send a request; returns (status, document)."""

@@ -13,7 +13,7 @@ import threading
 import traceback
 import unittest
 
-from manila_lite.api import faults
+from manila_lite.api.http import faults
 
 #: Names a folder for the notes.
 FOLDER = 'MANILA_LITE_TEST_REFUSALS'

@@ -12,10 +12,10 @@ import atexit
 import os
 
 from manila_lite import encryption, key_manager
-from manila_lite.api import app
-from manila_lite.cmd import monitor, privacy, setup
+from manila_lite.api.http import app
+from manila_lite.cmd import monitor, umask, setup
 
-privacy.begin()
+umask.begin()
 _files = [part for part in os.environ.get('MANILA_LITE_CONFIG_FILES', '').split(':') if part]
 _services = setup.services(setup.configure([f'--config-file={name}' for name in _files]))
 key_manager.check(_services.conf)

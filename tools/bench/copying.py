@@ -16,10 +16,10 @@ from pathlib import Path
 
 import report
 
-from manila_lite.drivers.linux import btrfs
-from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.copying import Copy
-from manila_lite.drivers.linux.run import ENV
+from manila_lite.drivers.linux.pool import btrfs
+from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
+from manila_lite.drivers.linux.replication.replication import Copy
+from manila_lite.host.commands import ENV
 
 LEAST = 0.8
 _CONF = """[DEFAULT]

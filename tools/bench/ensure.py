@@ -16,13 +16,14 @@ import inside
 import report
 import sqlalchemy as sa
 
-from manila_lite import context, operations
-from manila_lite.db import ensuring, services
-from manila_lite.db import operations as rows
-from manila_lite.manager import ensure, ensured
-from manila_lite.manager.service import ShareManager
-from manila_lite.operations import ensuring as runs
+from manila_lite import context, engine
+from manila_lite.db.queries import ensure as ensure_queries
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import services
+from manila_lite.manager.plans import ensure, ensure_results
+from manila_lite.manager.runtime.service import ShareManager
 from manila_lite.tests.factories import held
+from manila_lite.workflow import ensure as runs
 
 #: Ratio to the driver alone; statements per share; part of two seconds.
 LEAST, STATEMENTS, SOON = 0.1, 0.1, 1.0
@@ -42,8 +43,8 @@ def _wait(manager: ShareManager, ident: str) -> None:
 def _alone(manager: ShareManager, count: int) -> float:
     """Return the shares that the driver alone ensures per second of processor time."""
     with manager.services.db.reader() as conn:
-        found = ensuring.after(conn, manager.host, '', count, ())
-    targets = ensured.targets(manager.services.db, found)
+        found = ensure_queries.after(conn, manager.host, '', count, ())
+    targets = ensure_results.targets(manager.services.db, found)
     began = time.process_time()
     for start in range(0, len(targets), ensure.BATCH):
         manager.driver.ensure_shares(targets[start:start + ensure.BATCH])
@@ -62,8 +63,8 @@ def _ask(manager: ShareManager) -> str:
 def _sync(manager: ShareManager, share_id: str) -> str:
     ctx = context.admin(manager.services)
     with ctx.db.writer() as conn:
-        wake = operations.begin_once(conn, ctx, 'access.sync', 'share', share_id, topic='share', host=manager.host,
-                                     lane=operations.FAST, open_key=f'access:{share_id}')
+        wake = engine.begin_once(conn, ctx, 'access.sync', 'share', share_id, topic='share', host=manager.host,
+                                     lane=engine.FAST, open_key=f'access:{share_id}')
     wake.send(ctx)
     return wake.operation_id
 

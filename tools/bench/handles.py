@@ -19,24 +19,25 @@ from pathlib import Path
 
 import report
 
-from manila_lite import kinds
-from manila_lite.drivers.linux import guard, mounts
-from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.ganesha import Ganesha
-from manila_lite.drivers.linux.outlet import Outlet
-from manila_lite.drivers.linux.run import run
+from manila_lite import values
+from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
+from manila_lite.drivers.linux.protocols import handle_guard
+from manila_lite.drivers.linux.protocols.ganesha import Ganesha
+from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer
+from manila_lite.host import mounts
+from manila_lite.host.commands import run
 from manila_lite.tests.process import free_port
 from manila_lite.tests.security import nfs4
 
 _MIB = 1 << 20
-_RULE = kinds.AccessRule('r', 'ip', '127.0.0.1', 'rw')
+_RULE = values.AccessRule('r', 'ip', '127.0.0.1', 'rw')
 
 
 class _Open:
     """The interface of a guard, without a guard."""
 
     def __init__(self) -> None:
-        behind = guard.plugin()
+        behind = handle_guard.plugin()
         if behind is None:
             raise SystemExit('nfs-ganesha-vfs is not installed')
         self.folder, self.env, self.works = behind.parent, {}, True
@@ -130,7 +131,7 @@ def _served(kind: Callable[[Path, int], Ganesha], state: Path, source: Path) -> 
     """Serve a share; yield a client of it, and its handle."""
     port = free_port()
     server = kind(state, port)
-    outlet = Outlet(state, server, lambda ident: None)
+    outlet = ProtocolServer(state, server, lambda ident: None)
     outlet.start()
     try:
         [block], _ = server.blocks([_RULE])

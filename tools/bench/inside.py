@@ -15,9 +15,10 @@ from oslo_config import cfg
 
 import product
 from manila_lite import context
-from manila_lite.api import app
+from manila_lite.api.http import app
 from manila_lite.cmd import setup
-from manila_lite.db import migrate, types
+from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.queries import share_types
 from manila_lite.rpc import transport
 
 
@@ -52,9 +53,9 @@ def inside() -> Iterator[Inside]:
         conf = setup.configure([f'--config-file={product.Product(folder).config}'])
         services = setup.services(conf)
         try:
-            migrate.upgrade(services.db)
+            schema_migrations.upgrade(services.db)
             with services.db.writer() as conn:
-                type_id = types.create(conn, 'default', {'driver_handles_share_servers': 'False'})
+                type_id = share_types.create(conn, 'default', {'driver_handles_share_servers': 'False'})
             yield Inside(services, type_id)
         finally:
             services.bus.close(1)

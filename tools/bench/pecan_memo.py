@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A small pecan request and a policy decision, stock and with manila_lite.api.memoise.
+"""A small pecan request and a policy decision, stock and with manila_lite.api.http.memoise.
 
 A missed target is the sign that a new release of pecan or oslo.policy has gone round the shims.
 """
@@ -14,7 +14,7 @@ import webob
 from oslo_config import cfg
 from oslo_policy import policy
 
-from manila_lite.api import memoise
+from manila_lite.api.http import memoise
 
 
 class Shares(pecan.rest.RestController):

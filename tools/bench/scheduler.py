@@ -15,7 +15,8 @@ import inside
 import report
 from oslo_utils import timeutils
 
-from manila_lite.db import models, services
+from manila_lite.db import models
+from manila_lite.db.queries import services
 from manila_lite.scheduler import service as scheduler
 from manila_lite.scheduler.interface import PoolState, Request
 

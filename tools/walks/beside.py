@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from manila_lite.drivers.linux import mounts
+from manila_lite.host import mounts
 from walks import settings
 from walks.service import Trouble, free_port, write_private
 

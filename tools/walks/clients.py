@@ -3,7 +3,7 @@
 
 import os
 
-from manila_lite.drivers.linux.ip import add, delete, ip, links
+from manila_lite.host.ip import add, delete, ip, links
 from manila_lite.tests import nfs_client, nfs_writer
 
 _PORT = 'eth0'

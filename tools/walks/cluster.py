@@ -5,8 +5,8 @@ import subprocess
 
 import yaml
 
-from manila_lite import kinds
-from manila_lite.drivers.linux.fabric import bridge_of
+from manila_lite import values
+from manila_lite.drivers.linux.servers.fabric import bridge_of
 from manila_lite.tests.services import nodes
 from walks import clients, settings
 from walks.beside import Beside, place_of
@@ -25,7 +25,7 @@ class Nodes:
     def __init__(self, state):
         self._state = state
         self._folder = place_of(state) / 'nodes'
-        self._bridge = bridge_of(kinds.ServerNetwork('red-v4', '10.77.1.0/24', 4, network_type='vlan', segmentation_id=10))
+        self._bridge = bridge_of(values.ServerNetwork('red-v4', '10.77.1.0/24', 4, network_type='vlan', segmentation_id=10))
         self._nodes = []
         self._key = ''
         self.engine = None

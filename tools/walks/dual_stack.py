@@ -3,8 +3,8 @@
 
 import ipaddress
 
-from manila_lite import kinds
-from manila_lite.drivers.linux.fabric import bridge_of
+from manila_lite import values
+from manila_lite.drivers.linux.servers.fabric import bridge_of
 from walks import clients, picture, settings
 from walks.nfs import must, refused, split
 from walks.service import Trouble
@@ -18,7 +18,7 @@ class Wire:
         self.cidr = ipaddress.ip_network(subnet['cidr'])
         self.added = ''
         self.server, self.path = split(path)
-        bridge = bridge_of(kinds.ServerNetwork(
+        bridge = bridge_of(values.ServerNetwork(
             subnet['id'], str(self.cidr), self.cidr.version, network_type=subnet['network_type'],
             segmentation_id=subnet['segmentation_id']))
         self.friend, self.stranger = (

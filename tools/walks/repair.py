@@ -8,7 +8,7 @@ import subprocess
 
 import psutil
 
-from manila_lite.drivers.linux import mounts
+from manila_lite.host import mounts
 from manila_lite.tests.nfs_client import Session
 from manila_lite.tests.nfs_client import call as nfs
 from walks.nfs import must

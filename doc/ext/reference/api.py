@@ -6,9 +6,10 @@ from typing import Any
 
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS, openapi
+from manila_lite.api.contract import OPS
+from manila_lite.api.contract.call import Call
 from manila_lite.api.contract.fields import Field, Many, One
-from manila_lite.api.contract.op import Op
+from manila_lite.api.http import openapi
 from reference import rst
 
 
@@ -21,11 +22,11 @@ def lines() -> Iterator[str]:
                 yield from _op(op)
 
 
-def _noun(op: Op) -> str:
+def _noun(op: Call) -> str:
     return op.path.strip('/').split('/')[0].replace('-', '_')
 
 
-def _op(op: Op) -> Iterator[str]:
+def _op(op: Call) -> Iterator[str]:
     yield from rst.heading(f'{op.method} {op.path}{f" {op.action}" if op.action else ""}', '^')
     yield from ((op.call.__doc__ or '').strip().partition('\n')[0], '')
     yield from rst.items((
@@ -38,19 +39,19 @@ def _op(op: Op) -> Iterator[str]:
         ('Shows', _view(op))))
 
 
-def _living(thing: Op | Field) -> str:
+def _living(thing: Call | Field) -> str:
     if thing.until is None:
         return f'{thing.since} and later'
     return f'{thing.since} to {thing.until}'
 
 
-def _old(op: Op) -> str:
+def _old(op: Call) -> str:
     if versions.minor(op.since) >= versions.PLAIN_NAMES:
         return ''
     return rst.codes(filter(None, (op.old_path, op.action and op.action_at(versions.MIN))))
 
 
-def _refusals(op: Op) -> list[int]:
+def _refusals(op: Call) -> list[int]:
     last = op.until and versions.minor(op.until)
     return sorted(set(openapi.refusals(op, versions.MAX if last is None else last)))
 
@@ -70,14 +71,14 @@ def _field(field: Field) -> str:
     return rst.code(field.name) + (f' ({"; ".join(notes)})' if notes else '')
 
 
-def _body(op: Op) -> str:
+def _body(op: Call) -> str:
     if op.body is None:
         return f'{rst.code(op.action)}: nothing' if op.action else ''
     free = 'names and values' if op.body.free is not None else ''
     return f'{rst.code(op.action or op.body.key)}: {_fields(op.body.fields) or free or "nothing"}'
 
 
-def _view(op: Op) -> str:
+def _view(op: Call) -> str:
     if isinstance(op.view, (One, Many)):
         key = op.view.view.key if isinstance(op.view, One) else op.view.view.plural
         return f'{rst.code(key)}: {_fields(op.view.view.fields)}'

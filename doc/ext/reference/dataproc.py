@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import manila_lite.cmd  # noqa: F401 - first: threads
+from manila_lite.api.contract.call import Call
 from manila_lite.api.contract.fields import Field, Many, One
-from manila_lite.api.contract.op import Op
 from manila_lite.siblings.dataproc import contract
 from reference import rst
 
@@ -36,7 +36,7 @@ def _field(field: Field) -> str:
     return rst.code(field.name) + (f' ({"; ".join(notes)})' if notes else '')
 
 
-def _view(op: Op) -> str:
+def _view(op: Call) -> str:
     if isinstance(op.view, (One, Many)):
         key = op.view.view.key if isinstance(op.view, One) else op.view.view.plural
         return f'{rst.code(key)}: {_fields(op.view.view.fields)}'

@@ -6,7 +6,7 @@ from typing import Any
 
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite import metrics
-from manila_lite.cmd import collector
+from manila_lite.cmd import metrics_collector
 from reference import rst
 
 
@@ -19,7 +19,7 @@ def lines() -> Iterator[str]:
     yield from rst.heading('Read from the database', '-')
     yield 'The same whichever process is asked: use ``max by (...)``, not ``sum``.'
     yield ''
-    yield from _table(collector.families())
+    yield from _table(metrics_collector.families())
 
 
 def _table(families: Iterable[tuple[Any, tuple[str, ...]]]) -> Iterator[str]:

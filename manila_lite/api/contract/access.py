@@ -3,8 +3,8 @@
 
 from manila_lite import errors, states
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import Body, Call, Field, Many, One, Plain
 from manila_lite.api.contract.fields import STRING, View
-from manila_lite.api.contract.op import Body, Field, Many, One, Op, Plain
 from manila_lite.api.contract.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import access as v2
 from manila_lite.policies import access as rules
@@ -59,15 +59,15 @@ _ACTION = '/shares/{share_id}/action'
 _RULE = '/share-access-rules/{access_id}'
 
 OPS = [
-    Op('POST', _ACTION, v2.allow, rules.ALLOW, One(ACCESS), action='allow_access', body=Body('allow_access', ALLOW),
+    Call('POST', _ACTION, v2.allow, rules.ALLOW, One(ACCESS), action='allow_access', body=Body('allow_access', ALLOW),
        once=True),
-    Op('POST', _ACTION, v2.deny, rules.DENY, ok=202, action='deny_access', states=_BUSY, body=Body('deny_access', DENY)),
-    Op('POST', _ACTION, v2.list_of_share, rules.ACTION_LIST, Many(SUMMARY), action='access_list', until='2.44'),
-    Op('GET', '/share-access-rules', v2.index, rules.INDEX, Many(SUMMARY), since='2.45', query=FILTERS),
-    Op('GET', _RULE, v2.show, rules.GET, One(ACCESS), since='2.45'),
-    Op('PUT', _RULE, v2.update, rules.UPDATE, One(ACCESS), since='2.88', states=_BUSY, body=Body('update_access', (
+    Call('POST', _ACTION, v2.deny, rules.DENY, ok=202, action='deny_access', states=_BUSY, body=Body('deny_access', DENY)),
+    Call('POST', _ACTION, v2.list_of_share, rules.ACTION_LIST, Many(SUMMARY), action='access_list', until='2.44'),
+    Call('GET', '/share-access-rules', v2.index, rules.INDEX, Many(SUMMARY), since='2.45', query=FILTERS),
+    Call('GET', _RULE, v2.show, rules.GET, One(ACCESS), since='2.45'),
+    Call('PUT', _RULE, v2.update, rules.UPDATE, One(ACCESS), since='2.88', states=_BUSY, body=Body('update_access', (
         Field('access_level', {'type': 'string', 'enum': _LEVELS}, required=True),))),
-    Op('PUT', f'{_RULE}/metadata', v2.set_metadata, rules.UPDATE_METADATA, Plain(shapes.PAIRS, 'metadata'), since='2.45',
+    Call('PUT', f'{_RULE}/metadata', v2.set_metadata, rules.UPDATE_METADATA, Plain(shapes.PAIRS, 'metadata'), since='2.45',
        body=Body('metadata', free=shapes.METADATA)),
-    Op('DELETE', f'{_RULE}/metadata/{{key}}', v2.delete_metadata, rules.DELETE_METADATA, since='2.45'),
+    Call('DELETE', f'{_RULE}/metadata/{{key}}', v2.delete_metadata, rules.DELETE_METADATA, since='2.45'),
 ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The call that lists availability zones."""
 
+from manila_lite.api.contract.call import Call, Field, Many
 from manila_lite.api.contract.fields import View
-from manila_lite.api.contract.op import Field, Many, Op
 from manila_lite.api.contract.shapes import ID, NULL_TIME, TIME
 from manila_lite.api.v2 import availability_zones as v2
 from manila_lite.policies import availability_zones as rules
@@ -15,5 +15,5 @@ ZONE = View('availability_zone', 'availability_zones', (
 ))
 
 OPS = [
-    Op('GET', '/availability-zones', v2.index, rules.INDEX, Many(ZONE), old_path='/os-availability-zone'),
+    Call('GET', '/availability-zones', v2.index, rules.INDEX, Many(ZONE), old_path='/os-availability-zone'),
 ]

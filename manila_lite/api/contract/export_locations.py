@@ -3,9 +3,9 @@
 
 from manila_lite.actions import export_locations as actions
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import Call, Field, Many, One
 from manila_lite.api.contract.fields import STRING, View
 from manila_lite.api.contract.metadata import metadata_ops
-from manila_lite.api.contract.op import Field, Many, One, Op
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_TIME, TIME
 from manila_lite.api.v2 import export_locations as v2
 from manila_lite.api.v2.metadata import Calls
@@ -29,10 +29,10 @@ _ONE = f'{_ALL}/{{export_location_id}}'
 _OF_INSTANCE = '/share_instances/{share_instance_id}/export_locations'
 
 OPS = [
-    Op('GET', _ALL, v2.index, rules.INDEX, Many(SUMMARY), since='2.9'),
-    Op('GET', _ONE, v2.show, rules.SHOW, One(EXPORT), since='2.9'),
-    Op('GET', _OF_INSTANCE, v2.index_of_instance, rules.INSTANCE_INDEX, Many(SUMMARY), since='2.9'),
-    Op('GET', f'{_OF_INSTANCE}/{{export_location_id}}', v2.show_of_instance, rules.INSTANCE_SHOW, One(EXPORT),
+    Call('GET', _ALL, v2.index, rules.INDEX, Many(SUMMARY), since='2.9'),
+    Call('GET', _ONE, v2.show, rules.SHOW, One(EXPORT), since='2.9'),
+    Call('GET', _OF_INSTANCE, v2.index_of_instance, rules.INSTANCE_INDEX, Many(SUMMARY), since='2.9'),
+    Call('GET', f'{_OF_INSTANCE}/{{export_location_id}}', v2.show_of_instance, rules.INSTANCE_SHOW, One(EXPORT),
        since='2.9'),
     *metadata_ops(_ONE, Calls('export_locations', actions, ('share_id', 'export_location_id')), rules, since='2.87'),
 ]

@@ -6,8 +6,8 @@ from typing import Any
 
 from manila_lite.api import versions
 from manila_lite.api.contract import fields
+from manila_lite.api.contract.call import Call, Plain
 from manila_lite.api.contract.fields import INTEGER, Schema
-from manila_lite.api.contract.op import Op, Plain
 from manila_lite.api.v2 import limits as v2
 from manila_lite.policies import quotas as rules
 
@@ -50,4 +50,4 @@ class _Absolute(Plain):
         return fields.document({str(self.key): fields.document({'rate': rates, 'absolute': absolute})})
 
 
-OPS = [Op('GET', '/limits', v2.show, rules.GET_LIMITS, _Absolute(INTEGER, 'limits'))]
+OPS = [Call('GET', '/limits', v2.show, rules.GET_LIMITS, _Absolute(INTEGER, 'limits'))]

@@ -2,8 +2,8 @@
 """The calls for user messages. Clients choose their next step by message ids (design: clients, fact 5)."""
 
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import PAGE, Call, Field, Many, One
 from manila_lite.api.contract.fields import View
-from manila_lite.api.contract.op import PAGE, Field, Many, One, Op
 from manila_lite.api.contract.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import messages as v2
 from manila_lite.policies import messages as rules
@@ -34,7 +34,7 @@ FILTERS = (
 )
 
 OPS = [
-    Op('GET', '/messages', v2.index, rules.GET_ALL, Many(MESSAGE, paged=True), since='2.37', query=FILTERS),
-    Op('GET', '/messages/{message_id}', v2.show, rules.GET, One(MESSAGE), since='2.37'),
-    Op('DELETE', '/messages/{message_id}', v2.delete, rules.DELETE, ok=204, since='2.37'),
+    Call('GET', '/messages', v2.index, rules.GET_ALL, Many(MESSAGE, paged=True), since='2.37', query=FILTERS),
+    Call('GET', '/messages/{message_id}', v2.show, rules.GET, One(MESSAGE), since='2.37'),
+    Call('DELETE', '/messages/{message_id}', v2.delete, rules.DELETE, ok=204, since='2.37'),
 ]

@@ -2,8 +2,8 @@
 """The calls for operations: an addition to Manila's API, at every version."""
 
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import PAGE, Call, Field, Many, One
 from manila_lite.api.contract.fields import View
-from manila_lite.api.contract.op import PAGE, Field, Many, One, Op
 from manila_lite.api.contract.shapes import BOOLEAN, COUNT, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import operations as v2
 from manila_lite.policies import operations as rules
@@ -45,6 +45,6 @@ FILTERS = (
 )
 
 OPS = [
-    Op('GET', '/operations', v2.index, rules.INDEX, Many(OPERATION, paged=True), query=FILTERS),
-    Op('GET', '/operations/{operation_id}', v2.show, rules.SHOW, One(OPERATION)),
+    Call('GET', '/operations', v2.index, rules.INDEX, Many(OPERATION, paged=True), query=FILTERS),
+    Call('GET', '/operations/{operation_id}', v2.show, rules.SHOW, One(OPERATION)),
 ]

@@ -2,8 +2,8 @@
 """The calls that list pools."""
 
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import Call, Field, Many
 from manila_lite.api.contract.fields import View
-from manila_lite.api.contract.op import Field, Many, Op
 from manila_lite.api.v2 import pools as v2
 from manila_lite.policies import pools as rules
 
@@ -35,6 +35,6 @@ FILTERS = (
 )
 
 OPS = [
-    Op('GET', '/scheduler-stats/pools', v2.index, rules.INDEX, Many(POOL), query=FILTERS),
-    Op('GET', '/scheduler-stats/pools/detail', v2.detail, rules.DETAIL, Many(DETAIL), query=FILTERS),
+    Call('GET', '/scheduler-stats/pools', v2.index, rules.INDEX, Many(POOL), query=FILTERS),
+    Call('GET', '/scheduler-stats/pools/detail', v2.detail, rules.DETAIL, Many(DETAIL), query=FILTERS),
 ]

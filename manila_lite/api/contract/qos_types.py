@@ -2,8 +2,8 @@
 """The calls for QoS types."""
 
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One, Plain
 from manila_lite.api.contract.fields import STRING, View
-from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op, Plain
 from manila_lite.api.contract.shapes import ID, NAME, NULL_TIME, PAIRS, TIME
 from manila_lite.api.contract.share_types import Bare
 from manila_lite.api.v2 import qos_types as v2
@@ -34,15 +34,16 @@ _KEY = f'{_ONE}/specs/{{key}}'
 _SINCE = '2.94'
 
 OPS = [
-    Op('GET', _ALL, v2.index, rules.INDEX, Many(QOS_TYPE, paged=True), since=_SINCE, query=_FILTERS),
-    Op('GET', _ONE, v2.show, rules.SHOW, One(QOS_TYPE), since=_SINCE),
-    Op('POST', _ALL, v2.create, rules.CREATE, One(QOS_TYPE), since=_SINCE, body=Body('qos_type', _CREATE), once=True),
-    Op('PUT', _ONE, v2.update, rules.UPDATE, One(QOS_TYPE), since=_SINCE, body=Body('qos_type', (Field('description', NAME),))),
-    Op('DELETE', _ONE, v2.delete, rules.DELETE, ok=204, since=_SINCE),
-    Op('GET', f'{_ONE}/specs', v2.get_specs, rules.GET_SPECS, Plain(PAIRS, 'specs'), since=_SINCE),
-    Op('POST', f'{_ONE}/specs', v2.set_specs, rules.CREATE_SPEC, Plain(PAIRS, 'specs'), since=_SINCE,
+    Call('GET', _ALL, v2.index, rules.INDEX, Many(QOS_TYPE, paged=True), since=_SINCE, query=_FILTERS),
+    Call('GET', _ONE, v2.show, rules.SHOW, One(QOS_TYPE), since=_SINCE),
+    Call('POST', _ALL, v2.create, rules.CREATE, One(QOS_TYPE), since=_SINCE, body=Body('qos_type', _CREATE), once=True),
+    Call('PUT', _ONE, v2.update, rules.UPDATE, One(QOS_TYPE), since=_SINCE,
+         body=Body('qos_type', (Field('description', NAME),))),
+    Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=204, since=_SINCE),
+    Call('GET', f'{_ONE}/specs', v2.get_specs, rules.GET_SPECS, Plain(PAIRS, 'specs'), since=_SINCE),
+    Call('POST', f'{_ONE}/specs', v2.set_specs, rules.CREATE_SPEC, Plain(PAIRS, 'specs'), since=_SINCE,
        body=Body('specs', free=_SPECS)),
-    Op('GET', _KEY, v2.get_spec, rules.GET_SPEC, Plain(PAIRS), since=_SINCE),
-    Op('PUT', _KEY, v2.set_spec, rules.UPDATE_SPEC, Plain(PAIRS), since=_SINCE, body=Bare('body', free=_SPECS)),
-    Op('DELETE', _KEY, v2.delete_spec, rules.DELETE_SPEC, ok=204, since=_SINCE),
+    Call('GET', _KEY, v2.get_spec, rules.GET_SPEC, Plain(PAIRS), since=_SINCE),
+    Call('PUT', _KEY, v2.set_spec, rules.UPDATE_SPEC, Plain(PAIRS), since=_SINCE, body=Bare('body', free=_SPECS)),
+    Call('DELETE', _KEY, v2.delete_spec, rules.DELETE_SPEC, ok=204, since=_SINCE),
 ]

@@ -6,8 +6,8 @@ from typing import Any
 
 from manila_lite.actions import quotas
 from manila_lite.api.contract import fields, shapes
+from manila_lite.api.contract.call import Body, Call, Field, Plain
 from manila_lite.api.contract.fields import INTEGER, Schema
-from manila_lite.api.contract.op import Body, Field, Op, Plain
 from manila_lite.api.v2 import quota_sets as v2
 from manila_lite.policies import quotas as rules
 
@@ -73,10 +73,10 @@ _SET = '/quota-sets/{quota_project_id}'
 _OLD = '/os-quota-sets/{quota_project_id}'
 
 OPS = [
-    Op('GET', _SET, v2.show, rules.GET, Limits(INTEGER, 'quota_set'), query=_WHOSE, old_path=_OLD),
-    Op('GET', f'{_SET}/detail', v2.detail, rules.GET, Limits(_DETAIL, 'quota_set'), since='2.25', query=_WHOSE),
-    Op('GET', f'{_SET}/defaults', v2.defaults, rules.GET, Limits(INTEGER, 'quota_set'), old_path=f'{_OLD}/defaults'),
-    Op('PUT', _SET, v2.update, rules.UPDATE, Limits(INTEGER, 'quota_set', named=False), query=_WHOSE, body=_BODY,
+    Call('GET', _SET, v2.show, rules.GET, Limits(INTEGER, 'quota_set'), query=_WHOSE, old_path=_OLD),
+    Call('GET', f'{_SET}/detail', v2.detail, rules.GET, Limits(_DETAIL, 'quota_set'), since='2.25', query=_WHOSE),
+    Call('GET', f'{_SET}/defaults', v2.defaults, rules.GET, Limits(INTEGER, 'quota_set'), old_path=f'{_OLD}/defaults'),
+    Call('PUT', _SET, v2.update, rules.UPDATE, Limits(INTEGER, 'quota_set', named=False), query=_WHOSE, body=_BODY,
        old_path=_OLD),
-    Op('DELETE', _SET, v2.delete, rules.DELETE, ok=202, query=_WHOSE, old_path=_OLD),
+    Call('DELETE', _SET, v2.delete, rules.DELETE, ok=202, query=_WHOSE, old_path=_OLD),
 ]

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for resource locks, which prevent the deletion of a share, and the deletion or display of an access rule."""
 
-from manila_lite.actions import locks as actions
+from manila_lite.actions import resource_locks as actions
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.contract.fields import STRING, View
-from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op
 from manila_lite.api.contract.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import resource_locks as v2
-from manila_lite.db import locks
+from manila_lite.db.queries import resource_locks
 from manila_lite.policies import resource_locks as rules
 
-_TYPES, _ACTIONS = [locks.SHARE, locks.RULE], [locks.DELETE, locks.SHOW]
+_TYPES, _ACTIONS = [resource_locks.SHARE, resource_locks.RULE], [resource_locks.DELETE, resource_locks.SHOW]
 _CONTEXTS = [actions.USER, actions.ADMIN, actions.SERVICE]
 
 LOCK = View('resource_lock', 'resource_locks', (
@@ -33,7 +33,7 @@ CHANGE = (
 
 CREATE = (
     Field('resource_id', shapes.UUID, required=True),
-    Field('resource_type', {'type': 'string', 'enum': [locks.SHARE]}, until='2.81', required=True),
+    Field('resource_type', {'type': 'string', 'enum': [resource_locks.SHARE]}, until='2.81', required=True),
     Field('resource_type', {'type': 'string', 'enum': _TYPES}, since='2.82', required=True),
     *CHANGE,
 )
@@ -50,9 +50,9 @@ FILTERS = (
 _LOCK = '/resource-locks/{resource_lock_id}'
 
 OPS = [
-    Op('GET', '/resource-locks', v2.index, rules.GET_ALL, Many(LOCK, counted=True, paged=True), since='2.81', query=FILTERS),
-    Op('POST', '/resource-locks', v2.create, rules.CREATE, One(LOCK), since='2.81', body=Body('resource_lock', CREATE)),
-    Op('GET', _LOCK, v2.show, rules.GET, One(LOCK), since='2.81'),
-    Op('PUT', _LOCK, v2.update, rules.UPDATE, One(LOCK), since='2.81', body=Body('resource_lock', CHANGE)),
-    Op('DELETE', _LOCK, v2.delete, rules.DELETE, ok=204, since='2.81'),
+    Call('GET', '/resource-locks', v2.index, rules.GET_ALL, Many(LOCK, counted=True, paged=True), since='2.81', query=FILTERS),
+    Call('POST', '/resource-locks', v2.create, rules.CREATE, One(LOCK), since='2.81', body=Body('resource_lock', CREATE)),
+    Call('GET', _LOCK, v2.show, rules.GET, One(LOCK), since='2.81'),
+    Call('PUT', _LOCK, v2.update, rules.UPDATE, One(LOCK), since='2.81', body=Body('resource_lock', CHANGE)),
+    Call('DELETE', _LOCK, v2.delete, rules.DELETE, ok=204, since='2.81'),
 ]

@@ -3,8 +3,8 @@
 
 from manila_lite import errors
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.contract.fields import View
-from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op
 from manila_lite.api.contract.shapes import ID, NAME, NULL_TIME, TIME
 from manila_lite.api.v2 import security_services as v2
 from manila_lite.policies import security_services as rules
@@ -51,12 +51,12 @@ FILTERS = (
 _ONE = '/security-services/{security_service_id}'
 
 OPS = [
-    Op('GET', '/security-services', v2.index, rules.INDEX, Many(SUMMARY, paged=True), query=FILTERS),
-    Op('GET', '/security-services/detail', v2.detail, rules.DETAIL, Many(LISTED, paged=True), query=FILTERS),
-    Op('GET', _ONE, v2.show, rules.SHOW, One(SERVICE)),
-    Op('POST', '/security-services', v2.create, rules.CREATE, One(SERVICE), body=Body(
+    Call('GET', '/security-services', v2.index, rules.INDEX, Many(SUMMARY, paged=True), query=FILTERS),
+    Call('GET', '/security-services/detail', v2.detail, rules.DETAIL, Many(LISTED, paged=True), query=FILTERS),
+    Call('GET', _ONE, v2.show, rules.SHOW, One(SERVICE)),
+    Call('POST', '/security-services', v2.create, rules.CREATE, One(SERVICE), body=Body(
         'security_service', (Field('type', _TYPE, required=True), *_VALUES), missing=errors.Unprocessable)),
-    Op('PUT', _ONE, v2.update, rules.UPDATE, One(SERVICE), body=Body(
+    Call('PUT', _ONE, v2.update, rules.UPDATE, One(SERVICE), body=Body(
         'security_service', (Field('type', _TYPE), *_VALUES), missing=errors.Unprocessable)),
-    Op('DELETE', _ONE, v2.delete, rules.DELETE, ok=202),
+    Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202),
 ]

@@ -4,7 +4,7 @@
 from manila_lite import errors, states
 from manila_lite.actions.server_migration import OPTIONS
 from manila_lite.api.contract import shapes
-from manila_lite.api.contract.op import Body, Field, Op, Plain
+from manila_lite.api.contract.call import Body, Call, Field, Plain
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_STRING
 from manila_lite.api.v2 import server_migration as v2
 from manila_lite.policies import server_migration as rules
@@ -26,14 +26,14 @@ _PROGRESS = shapes.progress(task_state=NULL_STRING, destination_share_server_id=
 _TASK_STATE = {'enum': [None, *(state.value for state in states.Migration), *states.MIGRATION_ALIASES]}
 
 OPS = [
-    Op('POST', _ACTION, v2.check, rules.CHECK, Plain(_CHECKED), action='migration_check', since=_SINCE,
+    Call('POST', _ACTION, v2.check, rules.CHECK, Plain(_CHECKED), action='migration_check', since=_SINCE,
        body=Body('migration_check', _WANTED)),
-    Op('POST', _ACTION, v2.start, rules.START, ok=202, action='migration_start', since=_SINCE,
+    Call('POST', _ACTION, v2.start, rules.START, ok=202, action='migration_start', since=_SINCE,
        states=((errors.WrongState, 409),), body=Body('migration_start', _WANTED)),
-    Op('POST', _ACTION, v2.complete, rules.COMPLETE, Plain({
+    Call('POST', _ACTION, v2.complete, rules.COMPLETE, Plain({
         'type': 'object', 'properties': {'destination_share_server_id': ID}}), action='migration_complete', since=_SINCE),
-    Op('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE),
-    Op('POST', _ACTION, v2.progress, rules.PROGRESS, Plain(_PROGRESS), action='migration_get_progress', since=_SINCE),
-    Op('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since=_SINCE,
+    Call('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE),
+    Call('POST', _ACTION, v2.progress, rules.PROGRESS, Plain(_PROGRESS), action='migration_get_progress', since=_SINCE),
+    Call('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since=_SINCE,
        body=Body('reset_task_state', (Field('task_state', _TASK_STATE),))),
 ]

@@ -6,8 +6,8 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.api.contract import fields, shapes
+from manila_lite.api.contract.call import Body, Call, Field, Many
 from manila_lite.api.contract.fields import Schema, View
-from manila_lite.api.contract.op import Body, Field, Many, Op
 from manila_lite.api.contract.shapes import BOOLEAN, NULL_STRING, NULL_TIME
 from manila_lite.api.v2 import services as v2
 from manila_lite.policies import services as rules
@@ -114,11 +114,11 @@ _WHERE = (Field('host', shapes.TEXT, required=True),)
 _REASON = Field('disabled_reason', {'type': ['string', 'null'], 'maxLength': 255}, since='2.83')
 
 OPS = [
-    Op('GET', '/services', v2.index, rules.INDEX, Many(SERVICE), old_path='/os-services', query=FILTERS),
-    Op('PUT', '/services/enable', v2.enable, rules.UPDATE, Flat(SET), old_path='/os-services/enable',
+    Call('GET', '/services', v2.index, rules.INDEX, Many(SERVICE), old_path='/os-services', query=FILTERS),
+    Call('PUT', '/services/enable', v2.enable, rules.UPDATE, Flat(SET), old_path='/os-services/enable',
        body=Bare('service', _WHICH)),
-    Op('PUT', '/services/disable', v2.disable, rules.UPDATE, Flat(SET), old_path='/os-services/disable',
+    Call('PUT', '/services/disable', v2.disable, rules.UPDATE, Flat(SET), old_path='/os-services/disable',
        body=Bare('service', (*_WHICH, _REASON))),
-    *(Op('POST', path, handler, rules.ENSURE_SHARES, ok=202, since='2.86', body=Either('ensure_shares', _WHERE))
+    *(Call('POST', path, handler, rules.ENSURE_SHARES, ok=202, since='2.86', body=Either('ensure_shares', _WHERE))
       for path, handler in (('/services/ensure', v2.ensure), ('/services/ensure-shares', v2.ensure_shares))),
 ]

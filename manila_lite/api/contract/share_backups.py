@@ -3,8 +3,8 @@
 
 from manila_lite import errors, states
 from manila_lite.api.contract import fields, shapes
+from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.contract.fields import INTEGER, STRING, Plain, View
-from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op
 from manila_lite.api.contract.shapes import ID, NAME, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import share_backups as v2
 from manila_lite.policies import base
@@ -63,8 +63,8 @@ _ONE = '/share-backups/{backup_id}'
 _ACTION = f'{_ONE}/action'
 
 
-def _op(*args: object, since: str = '2.80', **more: object) -> Op:
-    return Op(*args, since=since, experimental_until='2.99', **more)        # type: ignore[arg-type]
+def _op(*args: object, since: str = '2.80', **more: object) -> Call:
+    return Call(*args, since=since, experimental_until='2.99', **more)        # type: ignore[arg-type]
 
 
 OPS = [

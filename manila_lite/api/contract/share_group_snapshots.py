@@ -3,8 +3,8 @@
 
 from manila_lite import errors, states
 from manila_lite.api.contract import fields, shapes
+from manila_lite.api.contract.call import Body, Field, Many, One, Plain
 from manila_lite.api.contract.fields import View
-from manila_lite.api.contract.op import Body, Field, Many, One, Plain
 from manila_lite.api.contract.shapes import ID, NAME, TIME
 from manila_lite.api.contract.share_group_types import group_op as _op
 from manila_lite.api.contract.share_groups import COMMON_FILTERS

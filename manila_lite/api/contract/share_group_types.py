@@ -4,8 +4,8 @@
 from typing import Any
 
 from manila_lite.api.contract import fields, shapes
+from manila_lite.api.contract.call import Body, Call, Field, Many, One, Plain
 from manila_lite.api.contract.fields import View
-from manila_lite.api.contract.op import Body, Field, Many, One, Op, Plain
 from manila_lite.api.contract.shapes import BOOLEAN, ID, PAIRS
 from manila_lite.api.contract.share_types import Bare, is_public
 from manila_lite.api.v2 import share_group_types as v2
@@ -45,9 +45,9 @@ def _project(action: str) -> Body:
     return Body(action, (Field('project', shapes.TEXT, required=True),))
 
 
-def group_op(*args: Any, **more: Any) -> Op:
+def group_op(*args: Any, **more: Any) -> Call:
     """Return a call for share groups, which was experimental at first."""
-    return Op(*args, since='2.31', experimental_until='2.54', **more)
+    return Call(*args, since='2.31', experimental_until='2.54', **more)
 
 
 OPS = [

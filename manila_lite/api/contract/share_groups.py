@@ -3,8 +3,8 @@
 
 from manila_lite import errors, states
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import PAGE, Body, Field, Many, One
 from manila_lite.api.contract.fields import View
-from manila_lite.api.contract.op import PAGE, Body, Field, Many, One
 from manila_lite.api.contract.shapes import ID, NAME, NULL_STRING, TIME
 from manila_lite.api.contract.share_group_types import group_op as _op
 from manila_lite.api.v2 import share_groups as v2

@@ -2,8 +2,8 @@
 """The calls for share instances."""
 
 from manila_lite import errors, states
+from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.contract.fields import STRING, View
-from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import share_instances as v2
 from manila_lite.api.v2.shares import rules_status
@@ -41,11 +41,11 @@ FILTERS = (
 _ONE = '/share_instances/{share_instance_id}'
 
 OPS = [
-    Op('GET', '/share_instances', v2.index, rules.INDEX, Many(INSTANCE, paged=True), since='2.3', query=FILTERS),
-    Op('GET', _ONE, v2.show, rules.SHOW, One(INSTANCE), since='2.3'),
-    Op('GET', '/shares/{share_id}/instances', v2.index_of_share, rules.INDEX, Many(INSTANCE), since='2.3'),
-    Op('POST', f'{_ONE}/action', v2.reset_status, rules.RESET_STATUS, ok=202, since='2.3', action='reset_status',
+    Call('GET', '/share_instances', v2.index, rules.INDEX, Many(INSTANCE, paged=True), since='2.3', query=FILTERS),
+    Call('GET', _ONE, v2.show, rules.SHOW, One(INSTANCE), since='2.3'),
+    Call('GET', '/shares/{share_id}/instances', v2.index_of_share, rules.INDEX, Many(INSTANCE), since='2.3'),
+    Call('POST', f'{_ONE}/action', v2.reset_status, rules.RESET_STATUS, ok=202, since='2.3', action='reset_status',
        body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),))),
-    Op('POST', f'{_ONE}/action', v2.force_delete, rules.FORCE_DELETE, ok=202, since='2.3', action='force_delete',
+    Call('POST', f'{_ONE}/action', v2.force_delete, rules.FORCE_DELETE, ok=202, since='2.3', action='force_delete',
        states=((errors.WrongState, 403),)),
 ]

@@ -3,7 +3,7 @@
 
 from manila_lite import errors
 from manila_lite.api.contract import shapes
-from manila_lite.api.contract.op import Body, Field, Op, Plain
+from manila_lite.api.contract.call import Body, Call, Field, Plain
 from manila_lite.api.contract.shapes import NULL_STRING
 from manila_lite.api.v2 import share_migration as v2
 from manila_lite.policies import share_migration as rules
@@ -40,16 +40,17 @@ _SHORT = Plain(shapes.progress(task_state=NULL_STRING))
 _LONG = Plain(shapes.progress(task_state=NULL_STRING, details={'type': 'object'}))
 
 OPS = [
-    Op('POST', _ACTION, v2.start_once, rules.START, ok=202, action='migrate_share', since='2.5', until='2.14', states=_BUSY,
+    Call('POST', _ACTION, v2.start_once, rules.START, ok=202, action='migrate_share', since='2.5', until='2.14', states=_BUSY,
        body=Body('migrate_share', _WANTED_ONCE)),
-    Op('POST', _ACTION, v2.start_once, rules.START, ok=202, action='migration_start', since='2.15', until='2.21', states=_BUSY,
+    Call('POST', _ACTION, v2.start_once, rules.START, ok=202, action='migration_start', since='2.15', until='2.21',
+         states=_BUSY,
        body=Body('migration_start', _WANTED_ONCE)),
-    Op('POST', _ACTION, v2.start, rules.START, ok=202, action='migration_start', since='2.22', states=_BUSY,
+    Call('POST', _ACTION, v2.start, rules.START, ok=202, action='migration_start', since='2.22', states=_BUSY,
        body=Body('migration_start', _WANTED)),
-    Op('POST', _ACTION, v2.complete, rules.COMPLETE, ok=202, action='migration_complete', since='2.15', states=_BUSY),
-    Op('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since='2.15', states=_BUSY),
-    Op('POST', _ACTION, v2.progress, rules.PROGRESS, _SHORT, action='migration_get_progress', since='2.15',
+    Call('POST', _ACTION, v2.complete, rules.COMPLETE, ok=202, action='migration_complete', since='2.15', states=_BUSY),
+    Call('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since='2.15', states=_BUSY),
+    Call('POST', _ACTION, v2.progress, rules.PROGRESS, _SHORT, action='migration_get_progress', since='2.15',
        until='2.58'),
-    Op('POST', _ACTION, v2.progress_with_details, rules.PROGRESS, _LONG, action='migration_get_progress', since='2.59'),
-    Op('GET', f'{_SHARE}/migration-progress', v2.progress_with_details, rules.PROGRESS, _LONG, since='2.98'),
+    Call('POST', _ACTION, v2.progress_with_details, rules.PROGRESS, _LONG, action='migration_get_progress', since='2.59'),
+    Call('GET', f'{_SHARE}/migration-progress', v2.progress_with_details, rules.PROGRESS, _LONG, since='2.98'),
 ]

@@ -3,11 +3,11 @@
 
 from typing import Any
 
-from manila_lite.actions import subnet_metadata as actions
+from manila_lite.actions import share_network_subnet_metadata as actions
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import Body, Call, Field, Many, One
 from manila_lite.api.contract.fields import View
 from manila_lite.api.contract.metadata import metadata_ops
-from manila_lite.api.contract.op import Body, Field, Many, One, Op
 from manila_lite.api.contract.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import share_network_subnets as v2
 from manila_lite.api.v2.metadata import Calls
@@ -53,11 +53,11 @@ _ALL = '/share-networks/{share_network_id}/subnets'
 _ONE = f'{_ALL}/{{share_network_subnet_id}}'
 
 OPS = [
-    Op('GET', _ALL, v2.index, rules.INDEX, Many(SUBNET), since='2.51'),
-    Op('GET', _ONE, v2.show, rules.SHOW, One(SUBNET), since='2.51'),
-    Op('POST', _ALL, v2.create, rules.CREATE, One(SUBNET), since='2.51',
+    Call('GET', _ALL, v2.index, rules.INDEX, Many(SUBNET), since='2.51'),
+    Call('GET', _ONE, v2.show, rules.SHOW, One(SUBNET), since='2.51'),
+    Call('POST', _ALL, v2.create, rules.CREATE, One(SUBNET), since='2.51',
        body=Body('share-network-subnet', CREATE, keys=('share_network_subnet',))),
-    Op('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, since='2.51'),
+    Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, since='2.51'),
     *metadata_ops(_ONE, Calls('share_network_subnets', actions, ('share_network_id', 'share_network_subnet_id'),
                               v2.whether_to_push), rules, since='2.78'),
 ]

@@ -6,8 +6,8 @@ from typing import Any
 from manila_lite import errors, states
 from manila_lite.api import versions
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One, Plain
 from manila_lite.api.contract.fields import View
-from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op, Plain
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NAME, NULL_TIME, TIME
 from manila_lite.api.contract.share_network_subnets import INNER, PLACE, PLACE_ID
 from manila_lite.api.v2 import share_networks as v2
@@ -88,30 +88,30 @@ _SERVICE_ANSWER = {**_ANSWER, 'required': ['compatible', 'requested_operation'],
                    'properties': {**_ANSWER['properties'], 'requested_operation': _REQUESTED}}
 
 OPS = [
-    Op('GET', '/share-networks', v2.index, rules.INDEX, Many(SUMMARY, paged=True), query=FILTERS),
-    Op('GET', '/share-networks/detail', v2.detail, rules.DETAIL, Many(NETWORK, paged=True), query=FILTERS),
-    Op('GET', _ONE, v2.show, rules.SHOW, One(NETWORK)),
-    Op('POST', '/share-networks', v2.create, rules.CREATE, One(NETWORK), body=Body(
+    Call('GET', '/share-networks', v2.index, rules.INDEX, Many(SUMMARY, paged=True), query=FILTERS),
+    Call('GET', '/share-networks/detail', v2.detail, rules.DETAIL, Many(NETWORK, paged=True), query=FILTERS),
+    Call('GET', _ONE, v2.show, rules.SHOW, One(NETWORK)),
+    Call('POST', '/share-networks', v2.create, rules.CREATE, One(NETWORK), body=Body(
         'share_network', (*_NAMES, *_WHERE, Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255},
                                                   since='2.51')), missing=errors.Unprocessable), once=True),
-    Op('PUT', _ONE, v2.update, rules.UPDATE, One(NETWORK),
+    Call('PUT', _ONE, v2.update, rules.UPDATE, One(NETWORK),
        body=Body('share_network', (*_NAMES, *_WHERE), missing=errors.Unprocessable)),
-    Op('DELETE', _ONE, v2.delete, rules.DELETE, ok=202),
-    Op('POST', _ACTION, v2.add_security_service, rules.ADD_SECURITY_SERVICE, One(NETWORK), action='add_security_service',
+    Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202),
+    Call('POST', _ACTION, v2.add_security_service, rules.ADD_SECURITY_SERVICE, One(NETWORK), action='add_security_service',
        old_action='add_security_service', body=Body('add_security_service', _SERVICE)),
-    Op('POST', _ACTION, v2.remove_security_service, rules.REMOVE_SECURITY_SERVICE, One(NETWORK),
+    Call('POST', _ACTION, v2.remove_security_service, rules.REMOVE_SECURITY_SERVICE, One(NETWORK),
        action='remove_security_service', old_action='remove_security_service',
        body=Body('remove_security_service', _SERVICE)),
-    Op('POST', _ACTION, v2.update_security_service, rules.UPDATE_SECURITY_SERVICE, One(NETWORK), ok=202, since='2.63',
+    Call('POST', _ACTION, v2.update_security_service, rules.UPDATE_SECURITY_SERVICE, One(NETWORK), ok=202, since='2.63',
        action='update_security_service', body=Body('update_security_service', _REPLACE)),
-    Op('POST', _ACTION, v2.check_new_security_service, rules.ADD_SECURITY_SERVICE_CHECK, Plain(_SERVICE_ANSWER), ok=202,
+    Call('POST', _ACTION, v2.check_new_security_service, rules.ADD_SECURITY_SERVICE_CHECK, Plain(_SERVICE_ANSWER), ok=202,
        since='2.63', action='add_security_service_check', body=Body('add_security_service_check', (*_SERVICE, _RESET))),
-    Op('POST', _ACTION, v2.check_other_security_service, rules.UPDATE_SECURITY_SERVICE_CHECK, Plain(_SERVICE_ANSWER), ok=202,
+    Call('POST', _ACTION, v2.check_other_security_service, rules.UPDATE_SECURITY_SERVICE_CHECK, Plain(_SERVICE_ANSWER), ok=202,
        since='2.63', action='update_security_service_check', body=Body('update_security_service_check', (*_REPLACE, _RESET))),
-    Op('POST', _ACTION, v2.check_subnet, rules.SUBNET_CHECK, Plain(_ANSWER), ok=202, since='2.70',
+    Call('POST', _ACTION, v2.check_subnet, rules.SUBNET_CHECK, Plain(_ANSWER), ok=202, since='2.70',
        action='share_network_subnet_create_check', body=Body('share_network_subnet_create_check', (
            *_WHERE[:2], Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255}),
            _RESET), optional=True)),
-    Op('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status', since='2.63',
+    Call('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status', since='2.63',
        body=Body('reset_status', (Field('status', _TEXT, required=True),))),
 ]

@@ -4,9 +4,9 @@
 from manila_lite import errors, states
 from manila_lite.actions import share_replicas as actions
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.contract.fields import STRING, View
 from manila_lite.api.contract.metadata import metadata_ops
-from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import share_replicas as v2
 from manila_lite.api.v2.metadata import Calls
@@ -80,8 +80,8 @@ _EXPORTS = f'{_ONE}/export-locations'
 _BUSY = ((errors.WrongState, 400),)
 
 
-def _op(*args: object, since: str = '2.11', **more: object) -> Op:
-    return Op(*args, since=since, experimental_until='2.55', **more)        # type: ignore[arg-type]
+def _op(*args: object, since: str = '2.11', **more: object) -> Call:
+    return Call(*args, since=since, experimental_until='2.55', **more)        # type: ignore[arg-type]
 
 
 OPS = [

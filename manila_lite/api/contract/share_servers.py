@@ -4,8 +4,8 @@
 from manila_lite import errors, states
 from manila_lite.actions import encryption
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import Body, Call, Field, Many, One, Plain
 from manila_lite.api.contract.fields import View
-from manila_lite.api.contract.op import Body, Field, Many, One, Op, Plain
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import share_servers as v2
 from manila_lite.policies import share_servers as rules
@@ -58,16 +58,16 @@ MANAGED = (
 )
 
 OPS = [
-    Op('GET', '/share-servers', v2.index, rules.INDEX, Many(LISTED), query=FILTERS),
-    Op('GET', _ONE, v2.show, rules.SHOW, One(SERVER)),
-    Op('GET', f'{_ONE}/details', v2.details, rules.DETAILS, Plain(shapes.PAIRS, 'details')),
-    Op('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, states=((errors.WrongState, 403),)),
-    Op('POST', f'{_ONE}/action', v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status', since='2.49',
+    Call('GET', '/share-servers', v2.index, rules.INDEX, Many(LISTED), query=FILTERS),
+    Call('GET', _ONE, v2.show, rules.SHOW, One(SERVER)),
+    Call('GET', f'{_ONE}/details', v2.details, rules.DETAILS, Plain(shapes.PAIRS, 'details')),
+    Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, states=((errors.WrongState, 403),)),
+    Call('POST', f'{_ONE}/action', v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status', since='2.49',
        body=Body('reset_status', (Field('status', _TEXT, required=True),))),
-    Op('POST', '/share-servers/manage', v2.manage, rules.MANAGE, One(SERVER), ok=202, since='2.49',
+    Call('POST', '/share-servers/manage', v2.manage, rules.MANAGE, One(SERVER), ok=202, since='2.49',
        body=Body('share_server', MANAGED, missing=errors.Unprocessable),
        states=((errors.NotFound, 400), (errors.WrongState, 400))),
-    Op('POST', f'{_ONE}/action', v2.unmanage, rules.UNMANAGE, ok=202, action='unmanage', since='2.49',
+    Call('POST', f'{_ONE}/action', v2.unmanage, rules.UNMANAGE, ok=202, action='unmanage', since='2.49',
        body=Body('unmanage', (Field('force', shapes.FLAG, parse=shapes.flag),), optional=True),
        states=((errors.Conflict, 400),)),
 ]

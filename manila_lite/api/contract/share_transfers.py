@@ -3,8 +3,8 @@
 
 from manila_lite import errors
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One
 from manila_lite.api.contract.fields import Always, View
-from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NAME, NULL_STRING, TIME
 from manila_lite.api.v2 import share_transfers as v2
 from manila_lite.policies import share_transfers as rules
@@ -47,13 +47,13 @@ _ONE = '/share-transfers/{transfer_id}'
 _BUSY = ((errors.WrongState, 400),)
 
 OPS = [
-    Op('GET', '/share-transfers', v2.index, rules.GET_ALL, Many(SUMMARY, paged=True), since=_SINCE, query=FILTERS),
-    Op('GET', '/share-transfers/detail', v2.detail, rules.GET_ALL_DETAIL, Many(TRANSFER, paged=True), since=_SINCE,
+    Call('GET', '/share-transfers', v2.index, rules.GET_ALL, Many(SUMMARY, paged=True), since=_SINCE, query=FILTERS),
+    Call('GET', '/share-transfers/detail', v2.detail, rules.GET_ALL_DETAIL, Many(TRANSFER, paged=True), since=_SINCE,
        query=FILTERS),
-    Op('GET', _ONE, v2.show, rules.GET, One(TRANSFER), since=_SINCE),
-    Op('POST', '/share-transfers', v2.create, rules.CREATE, One(CREATED), ok=202, since=_SINCE, states=_BUSY,
+    Call('GET', _ONE, v2.show, rules.GET, One(TRANSFER), since=_SINCE),
+    Call('POST', '/share-transfers', v2.create, rules.CREATE, One(CREATED), ok=202, since=_SINCE, states=_BUSY,
        body=Body('transfer', (Field('share_id', shapes.UUID, required=True), Field('name', NAME)))),
-    Op('DELETE', _ONE, v2.delete, rules.DELETE, since=_SINCE),
-    Op('POST', f'{_ONE}/accept', v2.accept, rules.ACCEPT, ok=202, since=_SINCE, states=_BUSY,
+    Call('DELETE', _ONE, v2.delete, rules.DELETE, since=_SINCE),
+    Call('POST', f'{_ONE}/accept', v2.accept, rules.ACCEPT, ok=202, since=_SINCE, states=_BUSY,
        body=Body('accept', _ACCEPT)),
 ]

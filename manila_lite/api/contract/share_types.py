@@ -6,8 +6,8 @@ import functools
 from typing import Any
 
 from manila_lite.api.contract import fields, shapes
+from manila_lite.api.contract.call import Body, Call, Field, Many, One, Plain
 from manila_lite.api.contract.fields import Schema, View
-from manila_lite.api.contract.op import Body, Field, Many, One, Op, Plain
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NAME, PAIRS
 from manila_lite.api.v2 import share_types as v2
 from manila_lite.policies import share_types as rules
@@ -111,24 +111,24 @@ def _project(action: str) -> Body:
 
 
 OPS = [
-    Op('GET', '/types', v2.index, rules.GET_ALL, _Many(TYPE), query=_FILTERS),
-    Op('GET', '/types/default', v2.default, rules.DEFAULT, _One(TYPE)),
-    Op('GET', _ONE, v2.show, rules.GET, _One(TYPE)),
-    Op('POST', '/types', v2.create_with_snapshots, rules.CREATE, _One(TYPE), until='2.23', body=_CREATE),
-    Op('POST', '/types', v2.create, rules.CREATE, _One(TYPE), since='2.24', body=_CREATE),
-    Op('PUT', _ONE, v2.update, rules.UPDATE, _One(TYPE), since='2.50', body=_UPDATE),
-    Op('DELETE', _ONE, v2.delete, rules.DELETE, ok=202),
-    Op('GET', f'{_ONE}/share_type_access', v2.list_access, rules.LIST_ACCESS, Plain(_ACCESS, 'share_type_access'),
+    Call('GET', '/types', v2.index, rules.GET_ALL, _Many(TYPE), query=_FILTERS),
+    Call('GET', '/types/default', v2.default, rules.DEFAULT, _One(TYPE)),
+    Call('GET', _ONE, v2.show, rules.GET, _One(TYPE)),
+    Call('POST', '/types', v2.create_with_snapshots, rules.CREATE, _One(TYPE), until='2.23', body=_CREATE),
+    Call('POST', '/types', v2.create, rules.CREATE, _One(TYPE), since='2.24', body=_CREATE),
+    Call('PUT', _ONE, v2.update, rules.UPDATE, _One(TYPE), since='2.50', body=_UPDATE),
+    Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202),
+    Call('GET', f'{_ONE}/share_type_access', v2.list_access, rules.LIST_ACCESS, Plain(_ACCESS, 'share_type_access'),
        old_path=f'{_ONE}/os-share-type-access'),
-    Op('POST', _ACTION, v2.add_access, rules.ADD_ACCESS, ok=202, action='addProjectAccess',
+    Call('POST', _ACTION, v2.add_access, rules.ADD_ACCESS, ok=202, action='addProjectAccess',
        old_action='addProjectAccess', body=_project('addProjectAccess')),
-    Op('POST', _ACTION, v2.remove_access, rules.REMOVE_ACCESS, ok=202, action='removeProjectAccess',
+    Call('POST', _ACTION, v2.remove_access, rules.REMOVE_ACCESS, ok=202, action='removeProjectAccess',
        old_action='removeProjectAccess', body=_project('removeProjectAccess')),
-    Op('GET', f'{_ONE}/extra_specs', v2.get_specs, rules.GET_SPECS, Plain(PAIRS, 'extra_specs')),
-    Op('POST', f'{_ONE}/extra_specs', v2.set_specs, rules.CREATE_SPEC, Plain(PAIRS, 'extra_specs'),
+    Call('GET', f'{_ONE}/extra_specs', v2.get_specs, rules.GET_SPECS, Plain(PAIRS, 'extra_specs')),
+    Call('POST', f'{_ONE}/extra_specs', v2.set_specs, rules.CREATE_SPEC, Plain(PAIRS, 'extra_specs'),
        body=Body('extra_specs', free=_SPECS)),
-    Op('GET', _KEY, v2.get_spec, rules.GET_SPEC, Plain(PAIRS)),
-    Op('PUT', _KEY, v2.set_spec, rules.UPDATE_SPEC, Plain(PAIRS), body=Bare('body', free=_SPECS)),
-    Op('DELETE', _KEY, v2.delete_spec_but_snapshots, rules.DELETE_SPEC, until='2.23', ok=202),
-    Op('DELETE', _KEY, v2.delete_spec, rules.DELETE_SPEC, since='2.24', ok=202),
+    Call('GET', _KEY, v2.get_spec, rules.GET_SPEC, Plain(PAIRS)),
+    Call('PUT', _KEY, v2.set_spec, rules.UPDATE_SPEC, Plain(PAIRS), body=Bare('body', free=_SPECS)),
+    Call('DELETE', _KEY, v2.delete_spec_but_snapshots, rules.DELETE_SPEC, until='2.23', ok=202),
+    Call('DELETE', _KEY, v2.delete_spec, rules.DELETE_SPEC, since='2.24', ok=202),
 ]

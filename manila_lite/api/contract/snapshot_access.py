@@ -2,8 +2,8 @@
 """The calls for snapshots that can be mounted: their access rules and their export locations."""
 
 from manila_lite import errors, states
+from manila_lite.api.contract.call import Body, Call, Field, Many, One
 from manila_lite.api.contract.fields import STRING, View
-from manila_lite.api.contract.op import Body, Field, Many, One, Op
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_TIME, TIME
 from manila_lite.api.v2 import snapshot_access as v2
 from manila_lite.policies import export_locations, snapshot_instances
@@ -42,13 +42,13 @@ _OF_INSTANCE = '/snapshot-instances/{snapshot_instance_id}/export-locations'
 _ID = '{snapshot_export_location_id}'
 
 OPS = [
-    Op('POST', f'{_ONE}/action', v2.allow, rules.ALLOW, One(ACCESS), ok=202, since='2.32', action='allow_access',
+    Call('POST', f'{_ONE}/action', v2.allow, rules.ALLOW, One(ACCESS), ok=202, since='2.32', action='allow_access',
        body=Body('allow_access', ALLOW), once=True),
-    Op('POST', f'{_ONE}/action', v2.deny, rules.DENY, ok=202, since='2.32', action='deny_access', states=_BUSY,
+    Call('POST', f'{_ONE}/action', v2.deny, rules.DENY, ok=202, since='2.32', action='deny_access', states=_BUSY,
        body=Body('deny_access', DENY)),
-    Op('GET', f'{_ONE}/access-list', v2.index, rules.LIST_ACCESS, Many(ACCESS), since='2.32'),
-    Op('GET', _EXPORTS, v2.exports, rules.EXPORTS, Many(SUMMARY), since='2.32'),
-    Op('GET', f'{_EXPORTS}/{_ID}', v2.export, rules.EXPORT, One(PLACE), since='2.32'),
-    Op('GET', _OF_INSTANCE, v2.instance_exports, snapshot_instances.EXPORTS, Many(SUMMARY), since='2.32'),
-    Op('GET', f'{_OF_INSTANCE}/{_ID}', v2.instance_export, snapshot_instances.EXPORT, One(PLACE), since='2.32'),
+    Call('GET', f'{_ONE}/access-list', v2.index, rules.LIST_ACCESS, Many(ACCESS), since='2.32'),
+    Call('GET', _EXPORTS, v2.exports, rules.EXPORTS, Many(SUMMARY), since='2.32'),
+    Call('GET', f'{_EXPORTS}/{_ID}', v2.export, rules.EXPORT, One(PLACE), since='2.32'),
+    Call('GET', _OF_INSTANCE, v2.instance_exports, snapshot_instances.EXPORTS, Many(SUMMARY), since='2.32'),
+    Call('GET', f'{_OF_INSTANCE}/{_ID}', v2.instance_export, snapshot_instances.EXPORT, One(PLACE), since='2.32'),
 ]

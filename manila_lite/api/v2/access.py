@@ -5,11 +5,12 @@ from typing import Any
 
 from manila_lite import encryption, errors, states
 from manila_lite.actions import access as actions
-from manila_lite.actions import access_to, locks
+from manila_lite.actions import access_targets, resource_locks
 from manila_lite.api import versions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import access, models, shares
+from manila_lite.db import models
+from manila_lite.db.queries import access, shares
 
 #: The text shown in place of hidden values, and the filters that would reveal them.
 _UNSEEN, _TELLING = '******', ('access_to', 'access_key')
@@ -69,13 +70,13 @@ def index(req: Request) -> list[Any]:
     if not share_id:
         raise errors.Invalid('share_id: missing; access rules are listed share by share.')
     if filters.get('access_type') == 'ip' and filters.get('access_to'):
-        access_to.address(filters['access_to'])
+        access_targets.address(filters['access_to'])
     return _list(req, share_id, filters)
 
 
 def _list(req: Request, share_id: str, filters: dict[str, Any]) -> list[Any]:
     with req.ctx.db.reader() as conn:
-        shares.get(conn, locks.anywhere(req.ctx), share_id, own=True)
+        shares.get(conn, resource_locks.anywhere(req.ctx), share_id, own=True)
         found = access.of_share(conn, share_id, filters)
         _load(conn, req, share_id, found)
     if filters.get('access_key') is not None:
@@ -88,13 +89,13 @@ def _list(req: Request, share_id: str, filters: dict[str, Any]) -> list[Any]:
 def _load(conn: Any, req: Request, share_id: str, rows: list[Any]) -> None:
     """Load the metadata of a share's rules for the view, and the ids of rules that are hidden from the caller."""
     related.load_pairs(conn, req, models.access_rule_metadata, rows)
-    req.related['hidden'] = dict.fromkeys(locks.hidden(conn, req.ctx, share_id), True)
+    req.related['hidden'] = dict.fromkeys(resource_locks.hidden(conn, req.ctx, share_id), True)
 
 
 def show(req: Request) -> Any:
     """Show one access rule."""
     with req.ctx.db.reader() as conn:
-        row = access.get(conn, locks.anywhere(req.ctx), req.params['access_id'])
+        row = access.get(conn, resource_locks.anywhere(req.ctx), req.params['access_id'])
         _load(conn, req, row.share_id, [row])
     return row
 

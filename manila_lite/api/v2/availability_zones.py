@@ -4,7 +4,7 @@
 from typing import Any
 
 from manila_lite.api.request import Request
-from manila_lite.db import services
+from manila_lite.db.queries import services
 
 
 def index(req: Request) -> list[Any]:

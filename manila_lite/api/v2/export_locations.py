@@ -3,23 +3,24 @@
 
 from typing import Any
 
-from manila_lite.actions import locks
+from manila_lite.actions import resource_locks
 from manila_lite.api import versions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import exports, instances, models, replicas, shares
+from manila_lite.db import models
+from manila_lite.db.queries import export_locations, share_instances, share_replicas, shares
 
 
 def metadata_of(row: Any, req: Request) -> dict[str, str]:
     """Read a location's metadata; ``preferred`` is a field of its own."""
     found = req.related['metadata'].get(row.id, {})
-    return {key: value for key, value in found.items() if key != exports.PREFERRED}
+    return {key: value for key, value in found.items() if key != export_locations.PREFERRED}
 
 
 def index(req: Request) -> list[Any]:
     """List the export locations of a share."""
     with req.ctx.db.reader() as conn:
-        share = shares.get(conn, locks.anywhere(req.ctx), req.params['share_id'])
+        share = shares.get(conn, resource_locks.anywhere(req.ctx), req.params['share_id'])
         return _list(conn, req, *_instances(conn, req, share))
 
 
@@ -32,7 +33,7 @@ def show(req: Request) -> Any:
 
 def _instances(conn: Any, req: Request, share: Any) -> list[str]:
     """Return the instances whose locations are listed. Below 2.47 those of replicas are listed last."""
-    others = (replicas.others(conn, share.id)
+    others = (share_replicas.others(conn, share.id)
               if share.replication_type and req.version < versions.EXPORTS_OF_REPLICAS else ())
     return [share.instance_id, *(replica.id for replica in others)]
 
@@ -40,13 +41,13 @@ def _instances(conn: Any, req: Request, share: Any) -> list[str]:
 def index_of_instance(req: Request) -> list[Any]:
     """List the export locations of a share instance."""
     with req.ctx.db.reader() as conn:
-        return _list(conn, req, instances.get(conn, req.ctx, req.params['share_instance_id']).id)
+        return _list(conn, req, share_instances.get(conn, req.ctx, req.params['share_instance_id']).id)
 
 
 def show_of_instance(req: Request) -> Any:
     """Show an export location of a share instance."""
     with req.ctx.db.reader() as conn:
-        return _one(conn, req, instances.get(conn, req.ctx, req.params['share_instance_id']).id)
+        return _one(conn, req, share_instances.get(conn, req.ctx, req.params['share_instance_id']).id)
 
 
 def _list(conn: Any, req: Request, *idents: str) -> list[Any]:
@@ -58,6 +59,6 @@ def _list(conn: Any, req: Request, *idents: str) -> list[Any]:
 
 
 def _one(conn: Any, req: Request, *idents: str) -> Any:
-    row = exports.get(conn, idents, req.params['export_location_id'], hidden=bool(req.ctx.is_admin))
+    row = export_locations.get(conn, idents, req.params['export_location_id'], hidden=bool(req.ctx.is_admin))
     related.load_pairs(conn, req, models.export_location_metadata, [row])
     return row

@@ -4,12 +4,12 @@
 from typing import Any
 
 from manila_lite.api.request import Request
-from manila_lite.db import message_steps, messages
+from manila_lite.db.queries import message_hints, messages
 
 
 def sentence(row: Any, req: Request) -> str:
     """Read the message for people: the action, the reason of its failure, and the next step."""
-    return f'{messages.user_message(row)} {message_steps.BY_ID.get(row.detail_id, "")}'.rstrip()
+    return f'{messages.user_message(row)} {message_hints.BY_ID.get(row.detail_id, "")}'.rstrip()
 
 
 def index(req: Request) -> list[Any]:

@@ -6,9 +6,9 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import operations as rows
-from manila_lite.db import operations_seen
-from manila_lite.operations import phases
+from manila_lite.db.queries import operation_views
+from manila_lite.db.queries import operations as rows
+from manila_lite.engine import phases
 from manila_lite.policies import operations as rules
 
 #: Fields of the progress that are shown, for kinds of operations that have them.
@@ -40,7 +40,7 @@ def running(row: Any, req: Request) -> bool:
 
 def progress(row: Any, req: Request) -> dict[str, Any]:
     """Read the figures as whole numbers; unknown ones are null."""
-    known = operations_seen.data(row).get('progress')
+    known = operation_views.data(row).get('progress')
     known = known if isinstance(known, dict) else {}
     if known.get('percent') is None and known.get('total'):
         known = {**known, 'percent': 100 * (known.get('done') or 0) // known['total']}
@@ -55,7 +55,7 @@ def error(row: Any, req: Request) -> str | None:
     """Read the error of the operation, or of its last try. Only callers with the policy see the backend's own words."""
     if row.error is None or req.may(rules.SEE_INSIDE):
         return row.error
-    failure = operations_seen.data(row).get('failure')
+    failure = operation_views.data(row).get('failure')
     told = failure.get('told') if isinstance(failure, dict) else None
     return told or _UNSAID.get(row.state, _FAILED)
 
@@ -67,10 +67,10 @@ def index(req: Request) -> list[Any]:
     if filters.get('host') is not None and not req.may(rules.SEE_INSIDE):
         raise errors.Forbidden('host: only administrators list operations by host.')
     with req.ctx.db.reader() as conn:
-        return operations_seen.list_operations(conn, req.ctx, filters, req.page, project_id=project_id)
+        return operation_views.list_operations(conn, req.ctx, filters, req.page, project_id=project_id)
 
 
 def show(req: Request) -> Any:
     """Show one operation."""
     with req.ctx.db.reader() as conn:
-        return operations_seen.get(conn, req.ctx, req.params['operation_id'])
+        return operation_views.get(conn, req.ctx, req.params['operation_id'])

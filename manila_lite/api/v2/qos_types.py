@@ -6,7 +6,9 @@ from typing import Any
 from manila_lite.actions import qos_types as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import metadata, related
-from manila_lite.db import models, pairs, qos_types
+from manila_lite.db import models
+from manila_lite.db.core import key_values
+from manila_lite.db.queries import qos_types
 
 
 def specs_of(row: Any, req: Request) -> dict[str, str]:
@@ -55,7 +57,7 @@ def delete(req: Request) -> None:
 def get_specs(req: Request) -> dict[str, str]:
     """Show the specs of a QoS type."""
     with req.ctx.db.reader() as conn:
-        return pairs.of(conn, models.qos_type_specs, qos_types.get(conn, req.params['qos_type_id']).id)
+        return key_values.of(conn, models.qos_type_specs, qos_types.get(conn, req.params['qos_type_id']).id)
 
 
 def set_specs(req: Request) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from manila_lite.actions import quotas as actions
 from manila_lite.api.request import Request
-from manila_lite.db import quotas
+from manila_lite.db.queries import quotas
 
 
 def show(req: Request) -> dict[str, Any]:

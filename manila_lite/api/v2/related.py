@@ -9,7 +9,9 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.api.request import Request
-from manila_lite.db import models, pairs, replicas, shares
+from manila_lite.db import models
+from manila_lite.db.core import key_values
+from manila_lite.db.queries import share_replicas, shares
 
 #: From 2.9 on, export locations are resources of their own.
 _INLINE_EXPORTS_UNTIL = 8
@@ -17,16 +19,16 @@ _INLINE_EXPORTS_UNTIL = 8
 
 def load_for_shares(conn: Any, req: Request, rows: Sequence[Any]) -> None:
     """Load metadata, replication and, below 2.9, the export locations of these shares for the view."""
-    req.related['metadata'] = pairs.of_many(conn, models.share_metadata, [row.id for row in rows])
+    req.related['metadata'] = key_values.of_many(conn, models.share_metadata, [row.id for row in rows])
     if named := [row.id for row in rows if row.replication_type]:
-        req.related['replicated'] = replicas.replicated(conn, named)
+        req.related['replicated'] = share_replicas.replicated(conn, named)
     if req.version <= _INLINE_EXPORTS_UNTIL:
         req.related['exports'] = shares.exports(conn, [row.instance_id for row in rows])
 
 
 def load_pairs(conn: Any, req: Request, table: Any, rows: Sequence[Any]) -> None:
     """Load the pairs of these rows for the view."""
-    req.related['metadata'] = pairs.of_many(conn, table, [row.id for row in rows])
+    req.related['metadata'] = key_values.of_many(conn, table, [row.id for row in rows])
 
 
 def whose(req: Request, filters: dict[str, Any], rule: str, noun: str) -> str | None:

@@ -3,10 +3,10 @@
 
 from typing import Any
 
-from manila_lite.actions import locks as actions
+from manila_lite.actions import resource_locks as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import locks
+from manila_lite.db.queries import resource_locks
 from manila_lite.policies import resource_locks as rules
 
 
@@ -15,9 +15,9 @@ def index(req: Request) -> list[Any]:
     filters = dict(req.query)
     project_id = related.whose(req, filters, rules.GET_ALL_PROJECTS, 'resource locks')
     with req.ctx.db.reader() as conn:
-        found = locks.list_locks(conn, filters, req.page, project_id=project_id)
+        found = resource_locks.list_locks(conn, filters, req.page, project_id=project_id)
         if filters.get('with_count'):
-            req.count = locks.count(conn, filters, project_id=project_id)
+            req.count = resource_locks.count(conn, filters, project_id=project_id)
     return found
 
 
@@ -29,7 +29,7 @@ def create(req: Request) -> Any:
 def show(req: Request) -> Any:
     """Show one resource lock."""
     with req.ctx.db.reader() as conn:
-        return locks.get(conn, req.params['resource_lock_id'], project_id=actions.scope(req.ctx))
+        return resource_locks.get(conn, req.params['resource_lock_id'], project_id=actions.scope(req.ctx))
 
 
 def update(req: Request) -> Any:

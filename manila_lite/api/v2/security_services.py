@@ -7,7 +7,7 @@ from manila_lite import encryption
 from manila_lite.actions import security_services as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import security_services
+from manila_lite.db.queries import security_services
 from manila_lite.policies import security_services as rules
 
 #: Clients show a status and filter by it; no other value ever existed.

@@ -5,7 +5,7 @@ from typing import Any
 
 from manila_lite.actions import services as actions
 from manila_lite.api.request import Request
-from manila_lite.db import services
+from manila_lite.db.queries import services
 
 
 def state_of(row: Any, req: Request) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from manila_lite.actions import share_group_snapshots as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import share_group_snapshots
+from manila_lite.db.queries import share_group_snapshots
 from manila_lite.policies import share_group_snapshots as rules
 
 #: Columns of a member's row that are shown unchanged.

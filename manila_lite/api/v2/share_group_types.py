@@ -6,10 +6,10 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.actions import share_group_types as actions
-from manila_lite.actions import type_projects
+from manila_lite.actions import type_access
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import metadata
-from manila_lite.db import share_group_types as types
+from manila_lite.db.queries import share_group_types as types
 
 
 def is_default(row: Any, req: Request) -> bool:
@@ -55,17 +55,17 @@ def delete(req: Request) -> None:
 
 def list_access(req: Request) -> list[dict[str, str]]:
     """List the projects that may use a private share group type."""
-    return type_projects.of(req.ctx, types, req.params['share_group_type_id'])
+    return type_access.of(req.ctx, types, req.params['share_group_type_id'])
 
 
 def add_access(req: Request) -> None:
     """Allow a project to use a private share group type."""
-    type_projects.add(req.ctx, types, req.params['share_group_type_id'], req.body['project'])
+    type_access.add(req.ctx, types, req.params['share_group_type_id'], req.body['project'])
 
 
 def remove_access(req: Request) -> None:
     """Withdraw a project's right to use a private share group type."""
-    type_projects.remove(req.ctx, types, req.params['share_group_type_id'], req.body['project'])
+    type_access.remove(req.ctx, types, req.params['share_group_type_id'], req.body['project'])
 
 
 # Group specs ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from manila_lite import errors
 from manila_lite.actions import share_groups as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import share_groups
+from manila_lite.db.queries import share_groups
 from manila_lite.policies import share_groups as rules
 
 

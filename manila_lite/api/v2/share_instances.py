@@ -7,7 +7,7 @@ from typing import Any
 from manila_lite.actions import share_replicas as replicas
 from manila_lite.actions import shares as actions
 from manila_lite.api.request import Request
-from manila_lite.db import instances, shares
+from manila_lite.db.queries import share_instances, shares
 
 #: From 2.9 on, export locations are resources of their own.
 _INLINE_EXPORTS_UNTIL = 8
@@ -37,7 +37,7 @@ def index_of_share(req: Request) -> list[Any]:
 
 def _list(req: Request, filters: dict[str, Any]) -> list[Any]:
     with req.ctx.db.reader() as conn:
-        found = instances.list_instances(conn, req.ctx, filters, req.page)
+        found = share_instances.list_instances(conn, req.ctx, filters, req.page)
         _load_exports(conn, req, found)
     return found
 
@@ -79,5 +79,5 @@ def _share_of(req: Request) -> str:
 
 
 def _get(conn: Any, req: Request) -> Any:
-    return instances.get(conn, req.ctx, req.params['share_instance_id'])
+    return share_instances.get(conn, req.ctx, req.params['share_instance_id'])
 

@@ -3,11 +3,11 @@
 
 from typing import Any
 
-from manila_lite.actions import subnets as actions
+from manila_lite.actions import share_network_subnets as actions
 from manila_lite.api import versions
 from manila_lite.api.request import Request
 from manila_lite.api.v2.share_networks import load_metadata
-from manila_lite.db import share_networks, subnets
+from manila_lite.db.queries import share_network_subnets, share_networks
 
 
 def metadata_of(row: Any, req: Request) -> dict[str, str]:
@@ -25,7 +25,7 @@ def index(req: Request) -> list[Any]:
     network_id = req.params['share_network_id']
     with req.ctx.db.reader() as conn:
         share_networks.get(conn, req.ctx, network_id)
-        found = subnets.of_network(conn, network_id)
+        found = share_network_subnets.of_network(conn, network_id)
         load_metadata(conn, req, found)
     return found
 
@@ -35,7 +35,7 @@ def show(req: Request) -> Any:
     network_id = req.params['share_network_id']
     with req.ctx.db.reader() as conn:
         share_networks.get(conn, req.ctx, network_id)
-        row = subnets.get(conn, network_id, req.params['share_network_subnet_id'])
+        row = share_network_subnets.get(conn, network_id, req.params['share_network_subnet_id'])
         load_metadata(conn, req, [row])
     return row
 

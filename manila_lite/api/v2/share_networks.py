@@ -4,13 +4,15 @@
 from collections.abc import Callable
 from typing import Any
 
-from manila_lite.actions import network_security as service_actions
+from manila_lite.actions import share_network_security_services as service_actions
+from manila_lite.actions import share_network_subnets as subnet_actions
 from manila_lite.actions import share_networks as actions
-from manila_lite.actions import subnets as subnet_actions
 from manila_lite.api import versions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import models, pairs, share_networks, subnets
+from manila_lite.db import models
+from manila_lite.db.core import key_values
+from manila_lite.db.queries import share_network_subnets, share_networks
 from manila_lite.policies import share_networks as rules
 
 # Reading rows -----------------------------------------------------------------------------------
@@ -38,14 +40,15 @@ def subnet_value(name: str) -> Callable[[Any, Request], Any]:
 
 def load(conn: Any, req: Request, rows: list[Any]) -> None:
     """Load the subnets of these networks for the view, and their metadata if the version shows it."""
-    req.related['subnets'] = subnets.of_networks(conn, [row.id for row in rows])
+    req.related['subnets'] = share_network_subnets.of_networks(conn, [row.id for row in rows])
     load_metadata(conn, req, [subnet for found in req.related['subnets'].values() for subnet in found])
 
 
 def load_metadata(conn: Any, req: Request, found: list[Any]) -> None:
     """Load the metadata of these subnets for the view."""
     if req.version >= versions.SUBNET_METADATA:
-        req.related['metadata'] = pairs.of_many(conn, models.share_network_subnet_metadata, [subnet.id for subnet in found])
+        req.related['metadata'] = key_values.of_many(conn, models.share_network_subnet_metadata,
+                                                     [subnet.id for subnet in found])
 
 
 # Lists ------------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ from typing import Any
 from manila_lite.actions import share_replicas as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import exports as places
-from manila_lite.db import models, replicas, shares
+from manila_lite.db import models
+from manila_lite.db.queries import export_locations as places
+from manila_lite.db.queries import share_replicas, shares
 
 
 def metadata_of(row: Any, req: Request) -> dict[str, str]:
@@ -43,7 +44,7 @@ def detail(req: Request) -> list[Any]:
 def _list(conn: Any, req: Request) -> list[Any]:
     # Administrators see replicas of all projects, as with share instances: clients have no filter to ask for them.
     project_id = None if req.ctx.is_admin else req.ctx.project_id or ''
-    return replicas.list_replicas(conn, req.query, req.page, project_id=project_id)
+    return share_replicas.list_replicas(conn, req.query, req.page, project_id=project_id)
 
 
 def show(req: Request) -> Any:
@@ -55,7 +56,7 @@ def show(req: Request) -> Any:
 
 
 def _get(conn: Any, req: Request) -> Any:
-    return replicas.get(conn, req.ctx, req.params['share_replica_id'])
+    return share_replicas.get(conn, req.ctx, req.params['share_replica_id'])
 
 
 def create(req: Request) -> Any:

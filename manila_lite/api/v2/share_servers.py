@@ -5,7 +5,7 @@ from typing import Any
 
 from manila_lite.actions import share_servers as actions
 from manila_lite.api.request import Request
-from manila_lite.db import share_servers
+from manila_lite.db.queries import share_servers
 
 
 def subnets_of(row: Any, req: Request) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 from manila_lite.actions import share_transfers as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import share_transfers
+from manila_lite.db.queries import share_transfers
 from manila_lite.policies import share_transfers as rules
 
 #: The only resource type that can be transferred.

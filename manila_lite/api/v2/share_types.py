@@ -6,32 +6,32 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.actions import share_types as actions
-from manila_lite.actions import type_projects, type_specs
+from manila_lite.actions import type_access, type_extra_specs
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import metadata
-from manila_lite.db import types
+from manila_lite.db.queries import share_types
 
 #: Extra specs that older versions add to a type and do not delete.
-_ASSUMED = {type_specs.SNAPSHOT_SUPPORT: 'True'}
-_NEEDED = frozenset({type_specs.DHSS})
+_ASSUMED = {type_extra_specs.SNAPSHOT_SUPPORT: 'True'}
+_NEEDED = frozenset({type_extra_specs.DHSS})
 
 
 # Reading rows -----------------------------------------------------------------------------------
 
 def specs_of(row: Any, req: Request) -> Mapping[str, str]:
     """Read the extra specs: all of them for administrators, the visible ones for users."""
-    return row.extra_specs if req.ctx.is_admin else type_specs.visible(row.extra_specs)
+    return row.extra_specs if req.ctx.is_admin else type_extra_specs.visible(row.extra_specs)
 
 
 def specs_and_abilities_of(row: Any, req: Request) -> Mapping[str, str]:
     """Read the extra specs. Users also see the abilities that shares of the type lack."""
     found = specs_of(row, req)
-    return found if req.ctx.is_admin else {**found, **type_specs.unset(row.extra_specs)}
+    return found if req.ctx.is_admin else {**found, **type_extra_specs.unset(row.extra_specs)}
 
 
 def required_of(row: Any, req: Request) -> Mapping[str, str]:
     """Read the extra specs that every type has."""
-    return type_specs.required(row.extra_specs)
+    return type_extra_specs.required(row.extra_specs)
 
 
 def is_default(row: Any, req: Request) -> bool:
@@ -45,7 +45,7 @@ def index(req: Request) -> list[Any]:
     """List share types: public ones by default; users also see the private ones that they may use."""
     public = req.query.get('is_public', True) if req.ctx.is_admin else None
     with req.ctx.db.reader() as conn:
-        return types.list_types(conn, req.ctx, is_public=public, extra_specs=req.query.get('extra_specs'))
+        return share_types.list_types(conn, req.ctx, is_public=public, extra_specs=req.query.get('extra_specs'))
 
 
 def default(req: Request) -> Any:
@@ -54,13 +54,13 @@ def default(req: Request) -> Any:
     if not name:
         raise errors.NotFound('No default share type is configured.', code='share_type_not_found')
     with req.ctx.db.reader() as conn:
-        return types.named(conn, req.ctx, name)
+        return share_types.named(conn, req.ctx, name)
 
 
 def show(req: Request) -> Any:
     """Show one share type."""
     with req.ctx.db.reader() as conn:
-        return types.get(conn, req.ctx, req.params['type_id'])
+        return share_types.get(conn, req.ctx, req.params['type_id'])
 
 
 def create(req: Request) -> Any:
@@ -88,17 +88,17 @@ def delete(req: Request) -> None:
 
 def list_access(req: Request) -> list[dict[str, str]]:
     """List the projects that may use a private share type."""
-    return type_projects.of(req.ctx, types, req.params['type_id'])
+    return type_access.of(req.ctx, share_types, req.params['type_id'])
 
 
 def add_access(req: Request) -> None:
     """Allow a project to use a private share type."""
-    type_projects.add(req.ctx, types, req.params['type_id'], req.body['project'])
+    type_access.add(req.ctx, share_types, req.params['type_id'], req.body['project'])
 
 
 def remove_access(req: Request) -> None:
     """Withdraw a project's right to use a private share type."""
-    type_projects.remove(req.ctx, types, req.params['type_id'], req.body['project'])
+    type_access.remove(req.ctx, share_types, req.params['type_id'], req.body['project'])
 
 
 # Extra specs ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from manila_lite.actions import shares as actions
 from manila_lite.api import versions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import shares
+from manila_lite.db.queries import shares
 from manila_lite.policies import shares as rules
 
 # Reading rows -----------------------------------------------------------------------------------

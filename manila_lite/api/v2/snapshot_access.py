@@ -6,7 +6,7 @@ from typing import Any
 from manila_lite.actions import snapshot_access as actions
 from manila_lite.api import versions
 from manila_lite.api.request import Request
-from manila_lite.db import snapshot_access, snapshot_instances, snapshots
+from manila_lite.db.queries import snapshot_access, snapshot_instances, snapshots
 
 
 def allow(req: Request) -> Any:

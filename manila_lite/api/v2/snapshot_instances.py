@@ -5,7 +5,7 @@ from typing import Any
 
 from manila_lite.actions import snapshots as actions
 from manila_lite.api.request import Request
-from manila_lite.db import snapshot_instances
+from manila_lite.db.queries import snapshot_instances
 
 
 def index(req: Request) -> list[Any]:

@@ -6,7 +6,8 @@ from typing import Any
 from manila_lite.actions import snapshots as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db import models, snapshots
+from manila_lite.db import models
+from manila_lite.db.queries import snapshots
 from manila_lite.policies import snapshots as rules
 
 

@@ -17,28 +17,15 @@ from oslo_log import log
 
 from manila_lite import errors
 from manila_lite.cmd import log_lines, setup
-from manila_lite.cmd.manage import (
-    copying,
-    database,
-    doctor,
-    ensuring,
-    hosts,
-    logs,
-    migration,
-    options,
-    secrets,
-    share_backups,
-    share_servers,
-    shares,
-    shell,
-)
+from manila_lite.cmd.manage import (copy_database, database, doctor, ensure, hosts, logs, migration, options, secrets,
+                                    share_backups, share_servers, shares, shell)
 from manila_lite.cmd.manage.command import USAGE, WRONG, Call, Command
-from manila_lite.db.engine import Database
+from manila_lite.db.core.engine import Database
 
 #: Every command, as the help shows them.
-COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *copying.COMMANDS, *doctor.COMMANDS, *hosts.COMMANDS,
+COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *copy_database.COMMANDS, *doctor.COMMANDS, *hosts.COMMANDS,
                                 *shares.COMMANDS, *share_servers.COMMANDS, *share_backups.COMMANDS, *migration.COMMANDS,
-                                *ensuring.COMMANDS, *secrets.COMMANDS, *options.COMMANDS, *logs.COMMANDS, *shell.COMMANDS)
+                                *ensure.COMMANDS, *secrets.COMMANDS, *options.COMMANDS, *logs.COMMANDS, *shell.COMMANDS)
 
 #: Descriptions of the categories.
 CATEGORIES = {'db': 'schema, old rows, copy to another database', 'service': 'services and their heartbeats',

@@ -12,7 +12,7 @@ from oslo_config import cfg
 
 from manila_lite import context
 from manila_lite.cmd import log_lines, setup
-from manila_lite.db.engine import Database
+from manila_lite.db.core.engine import Database
 
 #: Exit statuses: all is well; something is wrong, or was refused; the command or the configuration makes no sense.
 GOOD, WRONG, USAGE = 0, 1, 2

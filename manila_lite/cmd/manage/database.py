@@ -7,28 +7,29 @@ from oslo_utils import timeutils
 
 from manila_lite import encryption, errors
 from manila_lite.cmd.manage.command import GOOD, WRONG, Call, Command, argument, natural
-from manila_lite.db import kept_answers, messages, migrate, operations
+from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.queries import idempotency_keys, messages, operations
 
 
 def sync(call: Call) -> int:
     """Upgrade the schema to the newest or the given revision. For a new database, also create the key for secrets."""
     _known(call, call.args.revision)
-    migrate.upgrade(call.db, call.args.revision or 'head')
-    print(f'The schema is at {migrate.current(call.db)}.')
-    if migrate.current(call.db) == migrate.head(call.db):
+    schema_migrations.upgrade(call.db, call.args.revision or 'head')
+    print(f'The schema is at {schema_migrations.current(call.db)}.')
+    if schema_migrations.current(call.db) == schema_migrations.head(call.db):
         encryption.prepare(call.conf, call.db)
     return GOOD
 
 
 def version(call: Call) -> int:
     """Print the revision of the schema."""
-    print(migrate.current(call.db) or 'none')
+    print(schema_migrations.current(call.db) or 'none')
     return GOOD
 
 
 def check(call: Call) -> int:
     """Check whether the schema has the revision that this release needs."""
-    now, newest = migrate.current(call.db), migrate.head(call.db)
+    now, newest = schema_migrations.current(call.db), schema_migrations.head(call.db)
     if now == newest:
         print(f'The schema is at {now}, the newest.')
         return GOOD
@@ -39,7 +40,7 @@ def check(call: Call) -> int:
 def stamp(call: Call) -> int:
     """Record a revision for the schema, without a change of the schema."""
     _known(call, call.args.revision)
-    migrate.stamp(call.db, call.args.revision)
+    schema_migrations.stamp(call.db, call.args.revision)
     print(f'The schema counts as being at {call.args.revision}.')
     return GOOD
 
@@ -55,7 +56,7 @@ def downgrade(call: Call) -> int:
 
 
 def _known(call: Call, revision: str | None) -> None:
-    known = [*migrate.revisions(call.db), 'head']
+    known = [*schema_migrations.revisions(call.db), 'head']
     if revision is not None and revision not in known:
         raise errors.Invalid(f'there is no revision {revision!r}; there are {", ".join(known)}')
 
@@ -65,7 +66,7 @@ def purge(call: Call) -> int:
     with call.db.writer() as conn:
         gone = operations.purge(conn, timeutils.utcnow() - datetime.timedelta(days=call.args.age_in_days))
         expired = messages.expire(conn)
-        answers = kept_answers.expire(conn)
+        answers = idempotency_keys.expire(conn)
     print(f'{gone} finished operations, {expired} expired messages and {answers} expired answers are gone.')
     return GOOD
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from oslo_log import log
 
-from manila_lite import context, errors
+from manila_lite import context, doctor, errors
 from manila_lite.cmd import log_lines
 from manila_lite.cmd.manage.command import FORMAT, GOOD, WRONG, Call, Command, argument, natural
-from manila_lite.db import migrate
-from manila_lite.operations import doctor
+from manila_lite.db.maintenance import schema_migrations
 from manila_lite.rpc import transport
 
 LOG = log.getLogger(__name__)
@@ -26,7 +25,7 @@ def examine(call: Call) -> int:
     With --fix, problems are first repaired, while services may run: work is freed, woken or restarted; work that cannot be
     resumed ends in its failed status; rows without an owner are deleted.
     """
-    if migrate.current(call.db) != migrate.head(call.db):
+    if schema_migrations.current(call.db) != schema_migrations.head(call.db):
         raise errors.BadConfig('the schema is not the one of this release: run "manila-manage db sync"')
     services = call.services()
     failed = _fix(call, services) if call.args.fix else False

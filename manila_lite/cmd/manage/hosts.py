@@ -8,7 +8,7 @@ from oslo_utils import timeutils
 
 from manila_lite import errors
 from manila_lite.cmd.manage.command import FORMAT, GOOD, WRONG, Call, Command, argument, natural
-from manila_lite.db import hosts, services
+from manila_lite.db.queries import hosts, services
 
 
 def service_list(call: Call) -> int:

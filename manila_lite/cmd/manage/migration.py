@@ -7,17 +7,20 @@ from typing import Any
 from manila_lite import context, errors
 from manila_lite.cmd.manage.command import Call, Command, argument, seconds
 from manila_lite.cmd.manage.watch import Progress, gib, of, watch
-from manila_lite.db import operations as rows
-from manila_lite.db import server_migrations, share_migrations, shares
-from manila_lite.db.engine import Connection
-from manila_lite.operations import migrating, phases
-from manila_lite.operations.progress import figures
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import server_migration as server_migration_queries
+from manila_lite.db.queries import share_migration, shares
+from manila_lite.engine import phases
 from manila_lite.states import Migration
+from manila_lite.workflow import server_migration as server_migration_workflow
+from manila_lite.workflow.migration_progress import figures
 
 #: Words for the steps; all other steps are shown as "preparing".
 _WORDS = {phases.PLACING: 'looking for room', 'start': 'starting', 'copy': 'copying', 'wait': 'ready',
           'cut_over': 'cutting over'}
-_COMMANDS = {server_migrations.KIND: 'openstack share server migration', share_migrations.KIND: 'openstack share migration'}
+_COMMANDS = {server_migration_queries.KIND: 'openstack share server migration',
+             share_migration.KIND: 'openstack share migration'}
 _COPIED = ('wait', 'cut_over')
 
 
@@ -45,9 +48,9 @@ def _found(conn: Connection, ident: str) -> str:
 
     :raises errors.NotFound: there is none.
     """
-    found = [*rows.of(conn, ident, share_migrations.KIND), *filter(None, [server_migrations.last(conn, ident)])]
+    found = [*rows.of(conn, ident, share_migration.KIND), *filter(None, [server_migration_queries.last(conn, ident)])]
     if not found:
-        found = [op for op in [server_migrations.last(conn, _server_of(conn, ident) or '')] if op]
+        found = [op for op in [server_migration_queries.last(conn, _server_of(conn, ident) or '')] if op]
     if not found:
         raise errors.NotFound(f'There is no migration of a share server or share {ident}.')
     return str(max(found, key=lambda op: op.created_at).id)
@@ -81,7 +84,7 @@ def _ended(op: Any) -> Progress:
     if op.data.get('cut'):
         return Progress('failed', hint=f'{op.error} Everything is kept. To try once more: {_COMMANDS[op.kind]} complete '
                                        f'{op.resource_id}', ended=False)
-    if migrating.called_off(Exception(op.error)):
+    if server_migration_workflow.cancelled(Exception(op.error)):
         return Progress('called off', hint='All is as it was before.', ended=False)
     return Progress('failed', hint=f'{op.error} All is as it was before.', ended=False)
 

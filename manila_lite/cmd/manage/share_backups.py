@@ -6,11 +6,12 @@ from typing import Any
 
 from manila_lite import context, errors, states
 from manila_lite.cmd.manage.command import GOOD, Call, Command, argument
-from manila_lite.db import hosts, services, share_backups, transitions
-from manila_lite.db import operations as rows
-from manila_lite.db.engine import Connection
-from manila_lite.operations import backing_up
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import hosts, services, share_backups
+from manila_lite.db.queries import operations as rows
 from manila_lite.rpc import transport
+from manila_lite.workflow import share_backups as backup_workflow
 
 _FORCE = ' Add --force to do it all the same.'
 #: Statuses of backups that are of no use to their owners.
@@ -70,8 +71,8 @@ def delete(call: Call) -> int:
 
 
 def _forget(conn: Connection, ctx: context.RequestContext, backup: Any) -> None:
-    backing_up.share_ended(conn, ctx, backup)
-    backing_up.withdraw(conn, ctx, backup)
+    backup_workflow.share_ended(conn, ctx, backup)
+    backup_workflow.withdraw(conn, ctx, backup)
     rows.drop_of(conn, backup.id, share_backups.KINDS)
     if not transitions.remove(conn, states.SHARE_BACKUP, (backup.id,), backup.status):
         raise errors.WrongState(f'backup {backup.id} is no longer {backup.status}: look again.')

@@ -8,8 +8,8 @@ from oslo_utils import strutils
 
 from manila_lite import errors
 from manila_lite.cmd.manage.command import FORMAT, GOOD, Call, Command, argument
-from manila_lite.db import server_abilities
-from manila_lite.db.engine import Connection
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import share_server_capabilities
 
 
 def update_capabilities(call: Call) -> int:
@@ -24,7 +24,7 @@ def update_capabilities(call: Call) -> int:
         found = _found(conn, call.args.share_servers, call.args.host)
         changes = [_as_shown(row, call.args) for row in found]
         if not call.args.dry_run:
-            server_abilities.write(conn, [row.id for row in found], call.args.capabilities, call.args.value)
+            share_server_capabilities.write(conn, [row.id for row in found], call.args.capabilities, call.args.value)
     call.show(('id', 'host', 'result'), changes)
     if call.args.format == 'table':
         count = sum(one['changed'] for one in changes)
@@ -37,7 +37,7 @@ def _found(conn: Connection, idents: Sequence[str] | None, host: str | None) -> 
 
     :raises errors.NotFound: one of the ids is unknown, or there is no server.
     """
-    found = server_abilities.find(conn, idents, host)
+    found = share_server_capabilities.find(conn, idents, host)
     if missing := sorted(set(idents or ()) - {row.id for row in found}):
         raise errors.NotFound(f'There are no share servers {", ".join(missing)}{f" on {host}" if host else ""}; '
                               'nothing was changed.')
@@ -63,7 +63,7 @@ def id_list(text: str) -> list[str]:
 def capability_list(text: str) -> list[str]:
     """Return the capabilities in a list with commas, each once, for argparse."""
     found = id_list(text)
-    if set(found) - set(server_abilities.NAMES):
+    if set(found) - set(share_server_capabilities.NAMES):
         raise ValueError(text)
     return found
 
@@ -79,7 +79,7 @@ COMMANDS: Sequence[Command] = (
         argument('--host', metavar='HOST',
                  help='all share servers of this host or host@backend; with --share_servers: only those of it'),
         argument('--capabilities', type=capability_list, required=True, metavar='NAME,NAME',
-                 help=f'one or more of {", ".join(server_abilities.NAMES)}'),
+                 help=f'one or more of {", ".join(share_server_capabilities.NAMES)}'),
         argument('--value', type=boolean, required=True, metavar='BOOLEAN', help='True or False'),
         argument('--dry-run', action='store_true', help='only show the changes'), FORMAT]),
 )

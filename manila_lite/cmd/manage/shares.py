@@ -7,8 +7,17 @@ from typing import Any
 
 from manila_lite import context, errors
 from manila_lite.cmd.manage.command import GOOD, Call, Command, argument, one_of
-from manila_lite.db import hosts, operations, records, services, share_backups, share_group_snapshots, shares, snapshots
-from manila_lite.db.engine import Connection
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import (
+    hosts,
+    operations,
+    services,
+    share_backups,
+    share_group_snapshots,
+    share_records,
+    shares,
+    snapshots,
+)
 
 _FORCE = ' Add --force to do it all the same.'
 #: Statuses of shares that are of no use to their owners.
@@ -63,7 +72,7 @@ def delete(call: Call) -> int:
     ctx = context.admin(context.Services(conf=call.conf, db=call.db))
     with call.db.writer() as conn:
         share = shares.get(conn, ctx, ident)
-        work = records.work_on(conn, ident)
+        work = share_records.work_on(conn, ident)
         if count := share_backups.count_of(conn, ident):
             raise errors.Conflict(f'share {ident} has {count} backups, which need its record: delete them first, or forget '
                                   'them with "manila-manage share_backup delete".')
@@ -71,7 +80,7 @@ def delete(call: Call) -> int:
             _refuse(conn, share, work)
         for row in {(row.resource_id, row.kind) for row in work}:
             operations.drop_of(conn, row[0], (row[1],))
-        gone = records.forget_snapshots(conn, ident)
+        gone = share_records.forget_snapshots(conn, ident)
         shares.delete(conn, ident)
     print(f'The record of share {ident} is gone{f", and of {gone} snapshots" if gone else ""}. The backend was not touched: '
           f'instance {share.instance_id} may still be on {share.host or "no host"}.')

@@ -3,26 +3,14 @@
 
 from manila_lite.db.models.access import access_rule_metadata, access_rules
 from manila_lite.db.models.base import metadata
-from manila_lite.db.models.kept_answers import kept_answers
-from manila_lite.db.models.locks import resource_locks
+from manila_lite.db.models.idempotency_keys import idempotency_keys
 from manila_lite.db.models.messages import messages
-from manila_lite.db.models.networks import (
-    network_allocations,
-    share_network_subnet_metadata,
-    share_network_subnets,
-    share_networks,
-)
 from manila_lite.db.models.operations import operations
-from manila_lite.db.models.qos import qos_type_specs, qos_types
+from manila_lite.db.models.qos_types import qos_type_specs, qos_types
 from manila_lite.db.models.quotas import quota_classes, quota_locks, quotas
-from manila_lite.db.models.replicas import replica_snapshots, share_instance_metadata
+from manila_lite.db.models.resource_locks import resource_locks
 from manila_lite.db.models.secrets import secret_checks
 from manila_lite.db.models.security_services import security_services, share_network_security_services
-from manila_lite.db.models.servers import (
-    share_server_details,
-    share_server_share_network_subnet_mappings,
-    share_servers,
-)
 from manila_lite.db.models.services import availability_zones, pools, services
 from manila_lite.db.models.share_backups import share_backups
 from manila_lite.db.models.share_groups import (
@@ -35,7 +23,20 @@ from manila_lite.db.models.share_groups import (
     share_group_types,
     share_groups,
 )
+from manila_lite.db.models.share_networks import (
+    network_allocations,
+    share_network_subnet_metadata,
+    share_network_subnets,
+    share_networks,
+)
+from manila_lite.db.models.share_replicas import replica_snapshots, share_instance_metadata
+from manila_lite.db.models.share_servers import (
+    share_server_details,
+    share_server_share_network_subnet_mappings,
+    share_servers,
+)
 from manila_lite.db.models.share_transfers import share_transfers
+from manila_lite.db.models.share_types import share_type_extra_specs, share_type_projects, share_types
 from manila_lite.db.models.shares import (
     export_location_metadata,
     export_locations,
@@ -49,11 +50,10 @@ from manila_lite.db.models.snapshots import (
     snapshot_metadata,
     snapshots,
 )
-from manila_lite.db.models.types import share_type_extra_specs, share_type_projects, share_types
 
 __all__ = [
     'access_rule_metadata', 'access_rules', 'availability_zones', 'export_location_metadata', 'export_locations',
-    'kept_answers', 'messages', 'metadata', 'network_allocations', 'operations', 'pools', 'qos_type_specs', 'qos_types',
+    'idempotency_keys', 'messages', 'metadata', 'network_allocations', 'operations', 'pools', 'qos_type_specs', 'qos_types',
     'quota_classes', 'quota_locks', 'quotas', 'replica_snapshots', 'resource_locks', 'secret_checks', 'security_services',
     'services', 'share_backups', 'share_group_share_types', 'share_group_snapshot_members', 'share_group_snapshots',
     'share_group_type_projects', 'share_group_type_share_types', 'share_group_type_specs', 'share_group_types',

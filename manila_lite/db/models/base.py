@@ -21,7 +21,7 @@ Time = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
 Room = sa.Float().with_variant(mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb')
 Name = sa.String(255)
 Id = sa.String(36)
-#: See db/secrets.py. SQLite ignores the length, and the column keeps its old type there.
+#: See db/maintenance/secrets.py. SQLite ignores the length, and the column keeps its old type there.
 Secret = sa.Text().with_variant(sa.String(255), 'sqlite')
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits. Usage is never stored: it is counted in the transaction that adds to it (db/quotas.py)."""
+"""Limits. Usage is never stored: it is counted in the transaction that adds to it (db/queries/quotas.py)."""
 
 import sqlalchemy as sa
 

@@ -8,17 +8,17 @@ import ipaddress
 import os
 from collections.abc import Mapping, Sequence
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy import (
     backups,
     locations,
-    managing,
-    migration,
+    manage_servers,
+    manage_shares,
     options,
     replication,
     report,
-    share_managing,
+    server_migration,
     share_migration,
 )
 from manila_lite.drivers.dummy.knobs import Knob, Knobs, knobbed
@@ -27,7 +27,7 @@ from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
 _LEVELS = ('rw', 'ro')
 
 
-def _key(share_id: str, rule: kinds.AccessRule) -> str | None:
+def _key(share_id: str, rule: values.AccessRule) -> str | None:
     """Return the access key of a Ceph client. It is not stored, so it is derived and always the same."""
     if rule.type != 'cephx':
         return None
@@ -35,8 +35,8 @@ def _key(share_id: str, rule: kinds.AccessRule) -> str | None:
 
 
 class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots, interface.Clones, interface.Reverts,
-                  interface.MountsSnapshots, interface.ConsistentSnapshots, migration.DummyMigration,
-                  share_migration.DummyShareMigration, managing.DummyManaging, share_managing.DummyShareManaging,
+                  interface.MountsSnapshots, interface.ConsistentSnapshots, server_migration.DummyMigration,
+                  share_migration.DummyShareMigration, manage_servers.DummyManaging, manage_shares.DummyShareManaging,
                   replication.DummyReplication, backups.DummyBackups):
     """Shares that are files with a few words in them. See ``knobs.py`` for the faults, ``store.py`` for the state.
 
@@ -58,18 +58,18 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
         self.PROTOCOLS = frozenset(proto.upper() for proto in self.conf.dummy_protocols)
 
     @classmethod
-    def check(cls, backend: interface.Backend) -> Sequence[kinds.Problem]:
+    def check(cls, backend: interface.Backend) -> Sequence[values.Problem]:
         """Return invalid options, and a problem if the state directory cannot be written."""
-        problems = [kinds.Problem(f'{name} is empty', 'name at least one')
+        problems = [values.Problem(f'{name} is empty', 'name at least one')
                     for name in ('dummy_pools', 'dummy_protocols', 'dummy_export_ips') if not backend.conf[name]]
         for text in backend.conf.dummy_knobs:
             try:
                 Knob.parse(text)
             except ValueError as wrong:
-                problems.append(kinds.Problem('dummy_knobs', str(wrong)))
+                problems.append(values.Problem('dummy_knobs', str(wrong)))
         there = next(path for path in (backend.state_dir, *backend.state_dir.absolute().parents) if path.exists())
         if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
-            problems.append(kinds.Problem(f'{there} is no directory that can be written',
+            problems.append(values.Problem(f'{there} is no directory that can be written',
                                           'give it to the user that runs the service'))
         return problems
 
@@ -81,30 +81,30 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
         self.knobs.closing.set()
 
     @knobbed
-    def report(self) -> Sequence[kinds.Pool]:
+    def report(self) -> Sequence[values.Pool]:
         with self.store.locked():
             shares = self.store.shares.all()
         return report.pools(self, shares)
 
     @knobbed
-    def create_share(self, share: kinds.Share) -> Sequence[kinds.ExportLocation]:
+    def create_share(self, share: values.Share) -> Sequence[values.ExportLocation]:
         return self._create(share)
 
     @knobbed
-    def create_share_from_snapshot(self, share: kinds.Share,
-                                   snapshot: kinds.Snapshot) -> Sequence[kinds.ExportLocation]:
+    def create_share_from_snapshot(self, share: values.Share,
+                                   snapshot: values.Snapshot) -> Sequence[values.ExportLocation]:
         return self._create(share, snapshot)
 
     @knobbed
-    def delete_share(self, share: kinds.Share) -> None:
+    def delete_share(self, share: values.Share) -> None:
         with self.store.locked():
             record = self.store.shares.get(share.id)
             if record and record.ours:
                 self.store.shares.drop(share.id)
 
     @knobbed
-    def update_access(self, share: kinds.Share,
-                      rules: Sequence[kinds.AccessRule]) -> Mapping[str, kinds.RuleResult]:
+    def update_access(self, share: values.Share,
+                      rules: Sequence[values.AccessRule]) -> Mapping[str, values.RuleResult]:
         with self.store.locked():
             if not rules and self.store.held(share.id) is None:
                 return {}
@@ -114,7 +114,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
             return self._enforce(record, rules)
 
     @knobbed
-    def ensure_shares(self, targets: Sequence[kinds.EnsureTarget]) -> Mapping[str, kinds.EnsureResult]:
+    def ensure_shares(self, targets: Sequence[values.EnsureTarget]) -> Mapping[str, values.EnsureResult]:
         with self.store.locked():
             return {target.share.id: self._ensure(target) for target in targets}
 
@@ -123,7 +123,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
         return {'addresses': ' '.join([*self.conf.dummy_export_ips, self.conf.dummy_admin_export_ip or ''])}
 
     @knobbed
-    def extend_share(self, share: kinds.Share, new_size: int) -> None:
+    def extend_share(self, share: values.Share, new_size: int) -> None:
         with self.store.locked():
             record = self.store.share(share.id)
             self._need_room(record.pool, new_size - record.size)
@@ -131,7 +131,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
             self.store.shares.put(record)
 
     @knobbed
-    def shrink_share(self, share: kinds.Share, new_size: int) -> None:
+    def shrink_share(self, share: values.Share, new_size: int) -> None:
         with self.store.locked():
             record = self.store.share(share.id)
             if record.used > new_size:
@@ -140,7 +140,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
             self.store.shares.put(record)
 
     @knobbed
-    def create_snapshot(self, snapshot: kinds.Snapshot) -> str | None:
+    def create_snapshot(self, snapshot: values.Snapshot) -> str | None:
         with self.store.locked():
             if self.store.snapshots.get(snapshot.id) is None:
                 source = self.store.share(snapshot.share.id)
@@ -149,7 +149,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
         return f'/snapshots/{snapshot.id}'
 
     @knobbed
-    def create_group_snapshot(self, snapshots: Sequence[kinds.Snapshot]) -> Mapping[str, str | None]:
+    def create_group_snapshot(self, snapshots: Sequence[values.Snapshot]) -> Mapping[str, str | None]:
         with self.store.locked():
             sources = {snapshot.id: self.store.share(snapshot.share.id) for snapshot in snapshots}
             if not all(self.store.snapshots.get(ident) for ident in sources):
@@ -158,26 +158,26 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
         return {ident: f'/snapshots/{ident}' for ident in sources}
 
     @knobbed
-    def delete_snapshot(self, snapshot: kinds.Snapshot) -> None:
+    def delete_snapshot(self, snapshot: values.Snapshot) -> None:
         with self.store.locked():
             record = self.store.snapshots.get(snapshot.id)
             if record and record.ours:
                 self.store.snapshots.drop(snapshot.id)
 
     @knobbed
-    def serve_snapshot(self, snapshot: kinds.Snapshot, rules: Sequence[kinds.AccessRule]) -> kinds.ServedSnapshot:
+    def serve_snapshot(self, snapshot: values.Snapshot, rules: Sequence[values.AccessRule]) -> values.ServedSnapshot:
         with self.store.locked():
             record = self.store.snapshot(snapshot.id)
             share = dataclasses.replace(self.store.share(snapshot.share.id), path=snapshot.id)
             self._server_of(snapshot.share)
-            results = {rule.id: kinds.RuleResult(self._objection(rule)) for rule in rules}
+            results = {rule.id: values.RuleResult(self._objection(rule)) for rule in rules}
             record.exported = True
             record.rules = {rule.id: [rule.type, rule.to, 'ro'] for rule in rules if not results[rule.id].error}
             self.store.snapshots.put(record)
-        return kinds.ServedSnapshot(tuple(self._locations(snapshot.share, share)), results)
+        return values.ServedSnapshot(tuple(self._locations(snapshot.share, share)), results)
 
     @knobbed
-    def revert_to_snapshot(self, snapshot: kinds.Snapshot) -> None:
+    def revert_to_snapshot(self, snapshot: values.Snapshot) -> None:
         with self.store.locked():
             past = self.store.snapshot(snapshot.id)
             record = self.store.share(snapshot.share.id)
@@ -211,7 +211,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
                 snapshot.exported, snapshot.rules = False, {}
                 self.store.snapshots.put(snapshot)
 
-    def _create(self, share: kinds.Share, snapshot: kinds.Snapshot | None = None) -> list[kinds.ExportLocation]:
+    def _create(self, share: values.Share, snapshot: values.Snapshot | None = None) -> list[values.ExportLocation]:
         with self.store.locked():
             record = self.store.shares.get(share.id)
             if record is None:
@@ -222,7 +222,7 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
                 self.store.shares.put(record)
         return self._locations(share, record)
 
-    def _new(self, share: kinds.Share) -> ShareRecord:
+    def _new(self, share: values.Share) -> ShareRecord:
         """Return a record for a new share.
 
         :raises errors.Final: the backend does not serve the protocol, has no such pool or server, or is full.
@@ -246,30 +246,30 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
             raise errors.Final(f'Pool {pool} has room for {max(room, 0):g} GiB, not for {more}.',
                                detail='FILTER_CAPACITY')
 
-    def _ensure(self, target: kinds.EnsureTarget) -> kinds.EnsureResult:
+    def _ensure(self, target: values.EnsureTarget) -> values.EnsureResult:
         record = self.store.held(target.share.id)
         if record is None:
-            return kinds.EnsureResult(error='The data of the share is missing.')
+            return values.EnsureResult(error='The data of the share is missing.')
         before = dataclasses.replace(record)
         try:
             record.server, record.qos = self._server_of(target.share), dict(target.share.qos)
         except errors.Final as bad:
-            return kinds.EnsureResult(error=str(bad))
+            return values.EnsureResult(error=str(bad))
         results = self._enforce(record, target.rules, before)
         repaired = () if before.exported else ('It was not exported.',)
-        return kinds.EnsureResult(tuple(self._locations(target.share, record)), results, repaired=repaired)
+        return values.EnsureResult(tuple(self._locations(target.share, record)), results, repaired=repaired)
 
-    def _enforce(self, record: ShareRecord, rules: Sequence[kinds.AccessRule],
-                 before: ShareRecord | None = None) -> dict[str, kinds.RuleResult]:
+    def _enforce(self, record: ShareRecord, rules: Sequence[values.AccessRule],
+                 before: ShareRecord | None = None) -> dict[str, values.RuleResult]:
         """Put the rules in force. The record is written only if it differs from ``before``."""
-        results = {rule.id: kinds.RuleResult(self._objection(rule), _key(record.id, rule)) for rule in rules}
+        results = {rule.id: values.RuleResult(self._objection(rule), _key(record.id, rule)) for rule in rules}
         record.exported = True
         record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in rules if not results[rule.id].error}
         if record != before:
             self.store.shares.put(record)
         return results
 
-    def _objection(self, rule: kinds.AccessRule) -> str | None:
+    def _objection(self, rule: values.AccessRule) -> str | None:
         """Return the reason why a rule cannot be in force, or None."""
         if rule.type not in self.conf.dummy_access_types:
             known = ', '.join(self.conf.dummy_access_types) or 'none'
@@ -283,12 +283,12 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
                 return f'{rule.to} is no address.'
         return None
 
-    def _locations(self, share: kinds.Share, record: ShareRecord) -> list[kinds.ExportLocation]:
+    def _locations(self, share: values.Share, record: ShareRecord) -> list[values.ExportLocation]:
         if share.server and self.HANDLES_SHARE_SERVERS:
             return locations.on_server(share.server, record)
         return locations.of_backend(self.conf, record)
 
-    def _server_of(self, share: kinds.Share) -> str | None:
+    def _server_of(self, share: values.Share) -> str | None:
         """Return the id of the running share server of the share, or None on a backend without share servers.
 
         :raises errors.Final: the share has no server, or it does not run.

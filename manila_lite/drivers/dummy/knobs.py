@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface
 
 _TEXT = re.compile(r'(?P<method>\*|[a-z_]+):(?P<action>[a-z_]+?)(?P<after>_after|_before)?'
@@ -194,7 +194,7 @@ def _idents(args: tuple[Any, ...]) -> list[str]:
     if not args:
         return []
     targets = args[0] if isinstance(args[0], (list, tuple)) else [args[0]]
-    return [target.share.id if isinstance(target, kinds.EnsureTarget) else target.id
+    return [target.share.id if isinstance(target, values.EnsureTarget) else target.id
             for target in targets]
 
 

@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy import locations
 from manila_lite.drivers.dummy.knobs import Knobs, knobbed
@@ -25,21 +25,21 @@ class DummyReplication(interface.Replicates):
     knobs: Knobs
 
     @knobbed
-    def create_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
+    def create_replica(self, replica: values.Replica) -> values.ReplicaResult:
         self._must_be_possible(replica)
         with self.store.locked():
             if self.store.shares.get(replica.id) is None:
                 self.store.shares.put(dataclasses.replace(self._new(replica.share), role='replica', exported=False))
         return self._result(replica, self._offer(replica), _OUT_OF_SYNC)
 
-    def _must_be_possible(self, replica: kinds.Replica) -> None:
+    def _must_be_possible(self, replica: values.Replica) -> None:
         if replica.type not in self.REPLICATION_TYPES:
             raise errors.Final(f'This backend does not replicate in the way {replica.type}.')
         if replica.active_host == self.backend.host:
             raise errors.Final('A replica has to be at another backend than the active one.')
 
     @knobbed
-    def update_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
+    def update_replica(self, replica: values.Replica) -> values.ReplicaResult:
         with self.store.locked():
             record = self.store.share(replica.id)
             if record.role != 'replica':
@@ -48,7 +48,7 @@ class DummyReplication(interface.Replicates):
         return self._result(replica, self._offer(replica), _IN_SYNC if reached else _OUT_OF_SYNC)
 
     @knobbed
-    def promote_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
+    def promote_replica(self, replica: values.Replica) -> values.ReplicaResult:
         with self.store.locked():
             done = self.store.share(replica.id).role != 'replica'
         if not done:
@@ -60,18 +60,18 @@ class DummyReplication(interface.Replicates):
         return self._result(replica, record, 'active')
 
     @knobbed
-    def delete_replica(self, replica: kinds.Replica) -> None:
+    def delete_replica(self, replica: values.Replica) -> None:
         with self.store.locked():
             for snapshot in self._snapshots_of(replica.id):
                 self.store.snapshots.drop(snapshot.id)
             self.store.shares.drop(replica.id)
 
-    def _home(self, replica: kinds.Replica) -> Store | None:
+    def _home(self, replica: values.Replica) -> Store | None:
         """Return the store of the active replica, or None if its backend cannot be reached."""
         home = self.store.neighbour(replica.active_host)
         return home if home.shares.folder.is_dir() and not (home.root / 'away').exists() else None
 
-    def _fence(self, replica: kinds.Replica) -> None:
+    def _fence(self, replica: values.Replica) -> None:
         """Stop the export of the active replica, if its backend can be reached."""
         home = self._home(replica)
         if home is None:
@@ -81,7 +81,7 @@ class DummyReplication(interface.Replicates):
             if record is not None:
                 home.shares.put(dataclasses.replace(record, exported=False, rules={}))
 
-    def _pull(self, replica: kinds.Replica) -> bool:
+    def _pull(self, replica: values.Replica) -> bool:
         """Copy the data of the active replica. Returns whether its backend was reached and had all snapshots."""
         home = self._home(replica)
         if home is None:
@@ -109,7 +109,7 @@ class DummyReplication(interface.Replicates):
     def _snapshots_of(self, ident: str) -> list[SnapshotRecord]:
         return [snapshot for snapshot in self.store.snapshots.all() if snapshot.share_id == ident]
 
-    def _offer(self, replica: kinds.Replica) -> ShareRecord:
+    def _offer(self, replica: values.Replica) -> ShareRecord:
         """Export the replica read-only if clients may mount it, else stop its export. Returns its record."""
         with self.store.locked():
             record = self.store.share(replica.id)
@@ -121,12 +121,12 @@ class DummyReplication(interface.Replicates):
                 self.store.shares.put(record)
         return record
 
-    def _result(self, replica: kinds.Replica, record: ShareRecord, state: str) -> kinds.ReplicaResult:
+    def _result(self, replica: values.Replica, record: ShareRecord, state: str) -> values.ReplicaResult:
         with self.store.locked():
             held = {snapshot.id: f'/snapshots/{snapshot.id}' for snapshot in self._snapshots_of(replica.id)}
         places = tuple(locations.on_server(replica.share.server, record) if replica.share.server
                        else locations.of_backend(self.conf, record)) if record.exported else ()
-        return kinds.ReplicaResult(state, places, held)
+        return values.ReplicaResult(state, places, held)
 
     # Defined by the driver class.
     _new: Any

@@ -7,7 +7,7 @@ from typing import Any
 
 from oslo_utils import strutils
 
-from manila_lite import kinds
+from manila_lite import values
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy.store import ShareRecord
 
@@ -18,7 +18,7 @@ def promise(conf: Any) -> float:
     return float(conf.dummy_pool_size_gb * ratio)
 
 
-def pools(driver: interface.ShareDriver, shares: Iterable[ShareRecord]) -> list[kinds.Pool]:
+def pools(driver: interface.ShareDriver, shares: Iterable[ShareRecord]) -> list[values.Pool]:
     """Return every pool of the options, with the free capacity that the shares leave."""
     conf = driver.backend.conf
     thin = conf.dummy_thin_provisioning
@@ -29,7 +29,7 @@ def pools(driver: interface.ShareDriver, shares: Iterable[ShareRecord]) -> list[
         mine = [share for share in shares if share.pool == name]
         allocated = float(sum(share.size for share in mine))
         taken = sum(share.used for share in mine) if thin else allocated
-        answer.append(kinds.Pool(
+        answer.append(values.Pool(
             name, total_gb=total, free_gb=max(total - taken, 0.0),
             reserved_percentage=conf.dummy_reserved_percentage, thin_provisioning=thin,
             max_over_subscription_ratio=conf.dummy_max_over_subscription_ratio if thin else 1.0,

@@ -3,7 +3,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface, networks
 from manila_lite.drivers.dummy import locations
 from manila_lite.drivers.dummy.knobs import Knobs, knobbed
@@ -22,40 +22,40 @@ class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.Take
             return [record.id for record in self.store.servers.all() if record.ours]
 
     @knobbed
-    def setup_server(self, server: kinds.ShareServer) -> Mapping[str, str]:
+    def setup_server(self, server: values.ShareServer) -> Mapping[str, str]:
         return self._set_up(server)
 
     @knobbed
-    def teardown_server(self, server: kinds.ShareServer) -> None:
+    def teardown_server(self, server: values.ShareServer) -> None:
         with self.store.locked():
             if left := [share.id for share in self.store.shares.all() if share.server == server.id]:
                 raise errors.Final(f'Share server {server.id} still exports {", ".join(sorted(left))}.')
             self.store.servers.drop(server.id)
 
     @knobbed
-    def ensure_servers(self, servers: Sequence[kinds.ShareServer]) -> Mapping[str, kinds.ServerResult]:
+    def ensure_servers(self, servers: Sequence[values.ShareServer]) -> Mapping[str, values.ServerResult]:
         return {server.id: self._ensure_server(server) for server in servers}
 
     @knobbed
-    def check_update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
-                                                      targets: Sequence[kinds.EnsureTarget]) -> None:
+    def check_update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
+                                                      targets: Sequence[values.EnsureTarget]) -> None:
         self.store.server(server.id)
         networks.vet_new(server, new)
 
     @knobbed
-    def update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
-                                                shares: Sequence[kinds.Share],
-                                                snapshots: Sequence[kinds.Snapshot]) -> kinds.ServerUpdate:
+    def update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
+                                                shares: Sequence[values.Share],
+                                                snapshots: Sequence[values.Snapshot]) -> values.ServerUpdate:
         self.store.server(server.id)
         joined = server.joined(new)
         details = self._set_up(joined)
         records = {share.id: self.store.shares.get(share.id) for share in shares}
-        return kinds.ServerUpdate(
+        return values.ServerUpdate(
             details, {ident: tuple(locations.on_server(joined, record)) for ident, record in records.items() if record},
             lost={ident: 'The data of the share is missing.' for ident, record in records.items() if record is None})
 
     @knobbed
-    def update_share_network_subnet_from_metadata(self, server: kinds.ShareServer, network: kinds.ServerNetwork,
+    def update_share_network_subnet_from_metadata(self, server: values.ShareServer, network: values.ServerNetwork,
                                                   metadata: Mapping[str, str]) -> None:
         with self.store.locked():
             record = self.store.server(server.id)
@@ -65,25 +65,25 @@ class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.Take
             self.store.servers.put(record)
 
     @knobbed
-    def check_update_share_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
-                                                   current: kinds.SecurityService | None,
-                                                   targets: Sequence[kinds.EnsureTarget]) -> None:
+    def check_update_share_server_security_service(self, server: values.ShareServer, new: values.SecurityService,
+                                                   current: values.SecurityService | None,
+                                                   targets: Sequence[values.EnsureTarget]) -> None:
         with self.store.locked():
             self._must_fit(server, new, current)
 
     @knobbed
-    def update_share_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
-                                             current: kinds.SecurityService | None,
-                                             targets: Sequence[kinds.EnsureTarget]) -> kinds.ServerUpdate:
+    def update_share_server_security_service(self, server: values.ShareServer, new: values.SecurityService,
+                                             current: values.SecurityService | None,
+                                             targets: Sequence[values.EnsureTarget]) -> values.ServerUpdate:
         with self.store.locked():
             record = self._must_fit(server, new, current)
             record.services[new.type] = new.id
             self.store.servers.put(record)
-        return kinds.ServerUpdate(lost={target.share.id: 'The data of the share is missing.' for target in targets
+        return values.ServerUpdate(lost={target.share.id: 'The data of the share is missing.' for target in targets
                                         if self.store.shares.get(target.share.id) is None})
 
-    def _must_fit(self, server: kinds.ShareServer, new: kinds.SecurityService,
-                  current: kinds.SecurityService | None) -> ServerRecord:
+    def _must_fit(self, server: values.ShareServer, new: values.SecurityService,
+                  current: values.SecurityService | None) -> ServerRecord:
         """Return the server's record, if ``new`` may take the place of ``current``.
 
         :raises errors.Final: the server uses a security service of that type which is neither ``new`` nor ``current``.
@@ -94,7 +94,7 @@ class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.Take
             raise errors.Final(f'Share server {server.id} knows its users by the {new.type} security service {used}.')
         return record
 
-    def _set_up(self, server: kinds.ShareServer) -> dict[str, str]:
+    def _set_up(self, server: values.ShareServer) -> dict[str, str]:
         networks.vet(server)
         with self.store.locked():
             known = self.store.servers.get(server.id)
@@ -105,19 +105,19 @@ class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.Take
             self.store.servers.put(record)
         return details_of(server)
 
-    def _ensure_server(self, server: kinds.ShareServer) -> kinds.ServerResult:
+    def _ensure_server(self, server: values.ShareServer) -> values.ServerResult:
         try:
-            return kinds.ServerResult(self._set_up(server))
+            return values.ServerResult(self._set_up(server))
         except errors.Final as bad:
-            return kinds.ServerResult(error=str(bad))
+            return values.ServerResult(error=str(bad))
 
 
-def details_of(server: kinds.ShareServer) -> dict[str, str]:
+def details_of(server: values.ShareServer) -> dict[str, str]:
     """Return the details to store with the server."""
     return {'server_name': f'dummy-{server.id}', 'subnets': ','.join(network.subnet_id for network in server.networks)}
 
 
-def addresses_of(server: kinds.ShareServer) -> dict[str, list[str]]:
+def addresses_of(server: values.ShareServer) -> dict[str, list[str]]:
     """Return the server's addresses by subnet, those in the network of administrators under ''."""
     found: dict[str, list[str]] = {}
     for network in server.networks:

@@ -4,7 +4,7 @@
 import dataclasses
 from typing import Any
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy import locations
 from manila_lite.drivers.dummy.knobs import Knobs, knobbed
@@ -23,17 +23,17 @@ class DummyShareMigration(interface.MigratesShares):
     knobs: Knobs
 
     @knobbed
-    def share_migration_check_compatibility(self, migration: kinds.ShareMigration) -> kinds.MigrationSupport:
+    def share_migration_check_compatibility(self, migration: values.ShareMigration) -> values.MigrationSupport:
         reason = self._objection_to(migration)
         if reason:
-            return kinds.MigrationSupport(False, reason=reason)
+            return values.MigrationSupport(False, reason=reason)
         # Snapshots keep their ids, and a store has each id only once.
-        return kinds.MigrationSupport(
+        return values.MigrationSupport(
             True, writable=self.conf.dummy_writable_migration, migration_get_progress=True,
             migration_cancel=self.conf.dummy_cancellable_migration,
             preserve_snapshots=not (migration.snapshots and self._from_here(migration)))
 
-    def _objection_to(self, migration: kinds.ShareMigration) -> str:
+    def _objection_to(self, migration: values.ShareMigration) -> str:
         if not self._home_of(migration).shares.folder.is_dir():
             return f'{migration.source_host} keeps nothing where this backend could find it.'
         if migration.target.pool not in self.conf.dummy_pools:
@@ -43,13 +43,13 @@ class DummyShareMigration(interface.MigratesShares):
         return ''
 
     @knobbed
-    def share_migration_start(self, migration: kinds.ShareMigration) -> None:
+    def share_migration_start(self, migration: values.ShareMigration) -> None:
         if reason := self._objection_to(migration):
             raise errors.Final(reason)
         self._home_of(migration).share(migration.source.id)
 
     @knobbed
-    def share_migration_continue(self, migration: kinds.ShareMigration) -> bool:
+    def share_migration_continue(self, migration: values.ShareMigration) -> bool:
         missing = self._not_here(migration)
         for snapshot in missing[:1]:
             self._take_snapshot(migration, snapshot)
@@ -58,15 +58,15 @@ class DummyShareMigration(interface.MigratesShares):
         return not missing
 
     @knobbed
-    def share_migration_get_progress(self, migration: kinds.ShareMigration) -> kinds.MigrationProgress:
+    def share_migration_get_progress(self, migration: values.ShareMigration) -> values.MigrationProgress:
         total = migration.source.size + sum(snapshot.size for snapshot in migration.snapshots)
         left = sum(snapshot.size for snapshot in self._not_here(migration))
         with self.store.locked():
             left += migration.source.size if self.store.shares.get(migration.target.id) is None else 0
-        return kinds.MigrationProgress(100 * (total - left) // total, (total - left) * _GIB, total * _GIB)
+        return values.MigrationProgress(100 * (total - left) // total, (total - left) * _GIB, total * _GIB)
 
     @knobbed
-    def share_migration_complete(self, migration: kinds.ShareMigration) -> kinds.MigratedShare:
+    def share_migration_complete(self, migration: values.ShareMigration) -> values.MigratedShare:
         home = self._home_of(migration)
         with home.locked():
             record = home.share(migration.source.id)
@@ -79,32 +79,32 @@ class DummyShareMigration(interface.MigratesShares):
             record.exported = True
             record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in migration.rules}
             self.store.shares.put(record)
-        return kinds.MigratedShare(
+        return values.MigratedShare(
             tuple(locations.on_server(migration.target.server, record) if migration.target.server
                   else locations.of_backend(self.conf, record)),
             {snapshot.id: f'/snapshots/{snapshot.id}' for snapshot in migration.snapshots})
 
     @knobbed
-    def share_migration_cancel(self, migration: kinds.ShareMigration) -> None:
+    def share_migration_cancel(self, migration: values.ShareMigration) -> None:
         with self.store.locked():
             if not self._from_here(migration):
                 for snapshot in migration.snapshots:
                     self.store.snapshots.drop(snapshot.id)
             self.store.shares.drop(migration.target.id)
 
-    def _from_here(self, migration: kinds.ShareMigration) -> bool:
+    def _from_here(self, migration: values.ShareMigration) -> bool:
         return migration.source_host == self.backend.host
 
-    def _home_of(self, migration: kinds.ShareMigration) -> Store:
+    def _home_of(self, migration: values.ShareMigration) -> Store:
         if self._from_here(migration):
             return self.store
         return self.store.neighbour(migration.source_host)
 
-    def _not_here(self, migration: kinds.ShareMigration) -> list[kinds.Snapshot]:
+    def _not_here(self, migration: values.ShareMigration) -> list[values.Snapshot]:
         with self.store.locked():
             return [snapshot for snapshot in migration.snapshots if self.store.snapshots.get(snapshot.id) is None]
 
-    def _take_snapshot(self, migration: kinds.ShareMigration, snapshot: kinds.Snapshot) -> None:
+    def _take_snapshot(self, migration: values.ShareMigration, snapshot: values.Snapshot) -> None:
         home = self._home_of(migration)
         with home.locked():
             record = home.snapshot(snapshot.id)
@@ -112,7 +112,7 @@ class DummyShareMigration(interface.MigratesShares):
             self.store.snapshots.put(dataclasses.replace(record, share_id=migration.target.id, name='', exported=False,
                                                          rules={}))
 
-    def _take(self, migration: kinds.ShareMigration) -> ShareRecord:
+    def _take(self, migration: values.ShareMigration) -> ShareRecord:
         """Copy the present state of the share from the source, without exports and rules. Returns its record."""
         home, target = self._home_of(migration), migration.target
         with home.locked():

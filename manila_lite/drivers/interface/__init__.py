@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The contract with backends: one ability per file, each an abstract class."""
 
-from manila_lite import kinds
+from manila_lite import values
 from manila_lite.drivers.interface.backups import BacksUp
 from manila_lite.drivers.interface.base import Backend, ShareDriver
-from manila_lite.drivers.interface.ensuring import EnsuresOneByOne
+from manila_lite.drivers.interface.ensure import EnsuresOneByOne
 from manila_lite.drivers.interface.group_snapshots import ConsistentSnapshots
-from manila_lite.drivers.interface.managing import ManagesServers
+from manila_lite.drivers.interface.manage_servers import ManagesServers
+from manila_lite.drivers.interface.manage_shares import ManagesShares, ManagesSnapshots
 from manila_lite.drivers.interface.multi_subnet import AddsSubnets, SpansSubnets, TakesSubnetMetadata
 from manila_lite.drivers.interface.replication import Replicates
 from manila_lite.drivers.interface.resize import Resizes
 from manila_lite.drivers.interface.security_services import UpdatesSecurityServices
 from manila_lite.drivers.interface.server_migration import MigratesServers
 from manila_lite.drivers.interface.servers import MakesServers
-from manila_lite.drivers.interface.share_managing import ManagesShares, ManagesSnapshots
 from manila_lite.drivers.interface.share_migration import MigratesShares
 from manila_lite.drivers.interface.snapshots import Clones, MountsSnapshots, Reverts, Snapshots
 
@@ -24,41 +24,41 @@ __all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'BacksUp', 'Cl
            'replication_of']
 
 #: The ability that each abstract class stands for.
-ABILITIES: dict[type, kinds.Ability] = {
-    Resizes: kinds.Ability.RESIZE,
-    Snapshots: kinds.Ability.SNAPSHOT,
-    Clones: kinds.Ability.CREATE_FROM_SNAPSHOT,
-    Reverts: kinds.Ability.REVERT,
-    MountsSnapshots: kinds.Ability.MOUNT_SNAPSHOT,
-    ConsistentSnapshots: kinds.Ability.CONSISTENT_SNAPSHOTS,
-    MakesServers: kinds.Ability.SHARE_SERVERS,
-    SpansSubnets: kinds.Ability.SEVERAL_SUBNETS,
-    AddsSubnets: kinds.Ability.ADD_SUBNET,
-    TakesSubnetMetadata: kinds.Ability.SUBNET_METADATA,
-    ManagesServers: kinds.Ability.MANAGE_SERVERS,
-    UpdatesSecurityServices: kinds.Ability.SECURITY_SERVICES,
-    MigratesServers: kinds.Ability.MIGRATE_SERVER,
-    MigratesShares: kinds.Ability.MIGRATE_SHARE,
-    Replicates: kinds.Ability.REPLICATE,
-    ManagesShares: kinds.Ability.MANAGE_SHARES,
-    ManagesSnapshots: kinds.Ability.MANAGE_SNAPSHOTS,
-    BacksUp: kinds.Ability.BACK_UP,
+ABILITIES: dict[type, values.Ability] = {
+    Resizes: values.Ability.RESIZE,
+    Snapshots: values.Ability.SNAPSHOT,
+    Clones: values.Ability.CREATE_FROM_SNAPSHOT,
+    Reverts: values.Ability.REVERT,
+    MountsSnapshots: values.Ability.MOUNT_SNAPSHOT,
+    ConsistentSnapshots: values.Ability.CONSISTENT_SNAPSHOTS,
+    MakesServers: values.Ability.SHARE_SERVERS,
+    SpansSubnets: values.Ability.SEVERAL_SUBNETS,
+    AddsSubnets: values.Ability.ADD_SUBNET,
+    TakesSubnetMetadata: values.Ability.SUBNET_METADATA,
+    ManagesServers: values.Ability.MANAGE_SERVERS,
+    UpdatesSecurityServices: values.Ability.SECURITY_SERVICES,
+    MigratesServers: values.Ability.MIGRATE_SERVER,
+    MigratesShares: values.Ability.MIGRATE_SHARE,
+    Replicates: values.Ability.REPLICATE,
+    ManagesShares: values.Ability.MANAGE_SHARES,
+    ManagesSnapshots: values.Ability.MANAGE_SNAPSHOTS,
+    BacksUp: values.Ability.BACK_UP,
 }
 
 #: The capability of a pool that says whether its driver has an ability.
-CAPABILITIES: dict[kinds.Ability, str] = {
-    kinds.Ability.SNAPSHOT: 'snapshot_support',
-    kinds.Ability.CREATE_FROM_SNAPSHOT: 'create_share_from_snapshot_support',
-    kinds.Ability.REVERT: 'revert_to_snapshot_support',
-    kinds.Ability.MOUNT_SNAPSHOT: 'mount_snapshot_support',
-    kinds.Ability.SHARE_SERVERS: 'driver_handles_share_servers',
-    kinds.Ability.SEVERAL_SUBNETS: 'share_server_multiple_subnet_support',
-    kinds.Ability.ADD_SUBNET: 'network_allocation_update_support',
-    kinds.Ability.SECURITY_SERVICES: 'security_service_update_support',
+CAPABILITIES: dict[values.Ability, str] = {
+    values.Ability.SNAPSHOT: 'snapshot_support',
+    values.Ability.CREATE_FROM_SNAPSHOT: 'create_share_from_snapshot_support',
+    values.Ability.REVERT: 'revert_to_snapshot_support',
+    values.Ability.MOUNT_SNAPSHOT: 'mount_snapshot_support',
+    values.Ability.SHARE_SERVERS: 'driver_handles_share_servers',
+    values.Ability.SEVERAL_SUBNETS: 'share_server_multiple_subnet_support',
+    values.Ability.ADD_SUBNET: 'network_allocation_update_support',
+    values.Ability.SECURITY_SERVICES: 'security_service_update_support',
 }
 
 
-def abilities_of(driver: object) -> frozenset[kinds.Ability]:
+def abilities_of(driver: object) -> frozenset[values.Ability]:
     """Return the abilities of a driver, by the abstract classes that it implements.
 
     For a driver class, these are all abilities that it can have; an instance may be configured without share servers.
@@ -74,7 +74,7 @@ def capabilities_of(driver: object) -> dict[str, bool]:
     found = abilities_of(driver)
     # The manager applies a share's rules to its snapshots, so every driver that mounts snapshots has this.
     return {name: ability in found for ability, name in CAPABILITIES.items()} | {
-        'snapshot_inherit_share_access_support': kinds.Ability.MOUNT_SNAPSHOT in found}
+        'snapshot_inherit_share_access_support': values.Ability.MOUNT_SNAPSHOT in found}
 
 
 def replication_of(driver: object, domain: str | None) -> dict[str, object]:

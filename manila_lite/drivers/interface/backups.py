@@ -3,7 +3,7 @@
 
 import abc
 
-from manila_lite import kinds
+from manila_lite import values
 
 
 class BacksUp(abc.ABC):
@@ -15,14 +15,14 @@ class BacksUp(abc.ABC):
     """
 
     @abc.abstractmethod
-    def create_backup(self, share: kinds.Share, backup: kinds.Backup) -> None:
+    def create_backup(self, share: values.Share, backup: values.Backup) -> None:
         """Start the copy of the share to the backup, and return at once.
 
         :raises errors.Final: the copy cannot be started.
         """
 
     @abc.abstractmethod
-    def create_backup_continue(self, share: kinds.Share, backup: kinds.Backup) -> kinds.BackupProgress:
+    def create_backup_continue(self, share: values.Share, backup: values.Backup) -> values.BackupProgress:
         """Return the progress of the copy. Called again and again.
 
         At 100 percent the backup is complete: it shows the share as it was at a moment after the beginning.
@@ -31,7 +31,7 @@ class BacksUp(abc.ABC):
         """
 
     @abc.abstractmethod
-    def restore_backup(self, share: kinds.Share, backup: kinds.Backup) -> None:
+    def restore_backup(self, share: values.Share, backup: values.Backup) -> None:
         """Start the copy of the backup to the share, and return at once.
 
         The backup may be of any share, and made by any backend.
@@ -40,12 +40,12 @@ class BacksUp(abc.ABC):
         """
 
     @abc.abstractmethod
-    def restore_backup_continue(self, share: kinds.Share, backup: kinds.Backup) -> kinds.BackupProgress:
+    def restore_backup_continue(self, share: values.Share, backup: values.Backup) -> values.BackupProgress:
         """Return the progress of the copy. At 100 percent the share holds exactly the data of the backup.
 
         :raises errors.Final: the copy failed for good.
         """
 
     @abc.abstractmethod
-    def delete_backup(self, backup: kinds.Backup) -> None:
+    def delete_backup(self, backup: values.Backup) -> None:
         """Stop any copy to or from the backup, and delete it. A missing backup counts as success."""

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 from oslo_config import cfg
 
-from manila_lite import kinds
+from manila_lite import values
 
 
 class Backend:
@@ -55,7 +55,7 @@ class ShareDriver(abc.ABC):
         self.backend = backend
 
     @classmethod
-    def check(cls, backend: Backend) -> Sequence[kinds.Problem]:
+    def check(cls, backend: Backend) -> Sequence[values.Problem]:
         """Return problems of this machine that keep the driver from working; empty when the driver can start. No side
         effects.
         """
@@ -72,23 +72,23 @@ class ShareDriver(abc.ABC):
         """Release threads and connections. Shares stay mounted and exported."""
 
     @abc.abstractmethod
-    def report(self) -> Sequence[kinds.Pool]:
+    def report(self) -> Sequence[values.Pool]:
         """Return the present capacity and capabilities of every pool. Must be quick; called once a minute."""
 
     @abc.abstractmethod
-    def create_share(self, share: kinds.Share) -> Sequence[kinds.ExportLocation]:
+    def create_share(self, share: values.Share) -> Sequence[values.ExportLocation]:
         """Create an empty share of ``share.size`` GiB without access rules.
 
         Returns the export locations, preferred first.
         """
 
     @abc.abstractmethod
-    def delete_share(self, share: kinds.Share) -> None:
+    def delete_share(self, share: values.Share) -> None:
         """Delete the share with its exports and its data. A missing share counts as success."""
 
     @abc.abstractmethod
-    def update_access(self, share: kinds.Share,
-                      rules: Sequence[kinds.AccessRule]) -> Mapping[str, kinds.RuleResult]:
+    def update_access(self, share: values.Share,
+                      rules: Sequence[values.AccessRule]) -> Mapping[str, values.RuleResult]:
         """Make exactly ``rules`` the access rules of the share: all others are revoked, also for open sessions.
 
         Returns a result for every rule, by rule id. A rule that the backend cannot express gets an ``error`` and grants
@@ -96,7 +96,7 @@ class ShareDriver(abc.ABC):
         """
 
     @abc.abstractmethod
-    def ensure_shares(self, targets: Sequence[kinds.EnsureTarget]) -> Mapping[str, kinds.EnsureResult]:
+    def ensure_shares(self, targets: Sequence[values.EnsureTarget]) -> Mapping[str, values.EnsureResult]:
         """Bring back the mount, the export and the rules of each share, if a reboot or a crash lost them.
 
         Returns a result for every target, by ``share.id``. A share whose data is missing gets an ``error``; no data is

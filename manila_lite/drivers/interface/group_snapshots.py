@@ -4,7 +4,7 @@
 import abc
 from collections.abc import Mapping, Sequence
 
-from manila_lite import kinds
+from manila_lite import values
 
 
 class ConsistentSnapshots(abc.ABC):
@@ -14,7 +14,7 @@ class ConsistentSnapshots(abc.ABC):
     CONSISTENT_ACROSS: str = 'pool'
 
     @abc.abstractmethod
-    def create_group_snapshot(self, snapshots: Sequence[kinds.Snapshot]) -> Mapping[str, str | None]:
+    def create_group_snapshot(self, snapshots: Sequence[values.Snapshot]) -> Mapping[str, str | None]:
         """Take all snapshots at one moment. Returns a provider location to store, or None, by snapshot id.
 
         A call that finds only some of the snapshots (an earlier call died half way) takes all of them anew. Each

@@ -4,7 +4,7 @@
 import abc
 from collections.abc import Mapping, Sequence
 
-from manila_lite import kinds
+from manila_lite import values
 from manila_lite.drivers.interface.servers import MakesServers
 
 
@@ -18,8 +18,8 @@ class AddsSubnets(MakesServers):
     """The ability to add a subnet to servers in use. Independent of ``SpansSubnets``."""
 
     @abc.abstractmethod
-    def check_update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
-                                                      targets: Sequence[kinds.EnsureTarget]) -> None:
+    def check_update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
+                                                      targets: Sequence[values.EnsureTarget]) -> None:
         """Check that ``update_share_server_network_allocations`` can be expected to work. Changes nothing.
 
         ``new`` has no allocations yet; ``targets`` are all shares of the server, with their rules.
@@ -28,9 +28,9 @@ class AddsSubnets(MakesServers):
         """
 
     @abc.abstractmethod
-    def update_share_server_network_allocations(self, server: kinds.ShareServer, new: kinds.ServerNetwork,
-                                                shares: Sequence[kinds.Share],
-                                                snapshots: Sequence[kinds.Snapshot]) -> kinds.ServerUpdate:
+    def update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
+                                                shares: Sequence[values.Share],
+                                                snapshots: Sequence[values.Snapshot]) -> values.ServerUpdate:
         """Add the addresses of ``new`` to the server. Clients of its other addresses notice nothing.
 
         ``server`` may lack ``new``, or have it already. ``shares`` and ``snapshots`` are all that it exports; the
@@ -44,7 +44,7 @@ class TakesSubnetMetadata(MakesServers):
     """The ability to act on the metadata of a subnet in its servers."""
 
     @abc.abstractmethod
-    def update_share_network_subnet_from_metadata(self, server: kinds.ShareServer, network: kinds.ServerNetwork,
+    def update_share_network_subnet_from_metadata(self, server: values.ShareServer, network: values.ServerNetwork,
                                                   metadata: Mapping[str, str]) -> None:
         """Apply ``metadata`` to the server: all current pairs of the subnet whose keys are in
         driver_updatable_subnet_metadata.

@@ -4,7 +4,7 @@
 import abc
 from typing import ClassVar
 
-from manila_lite import kinds
+from manila_lite import values
 
 
 class Replicates(abc.ABC):
@@ -21,14 +21,14 @@ class Replicates(abc.ABC):
     REPLICATION_TYPES: ClassVar[frozenset[str]]
 
     @abc.abstractmethod
-    def create_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
+    def create_replica(self, replica: values.Replica) -> values.ReplicaResult:
         """Create a replica of the size of the active one. Its data may come with later updates.
 
         :raises errors.Final: the replica cannot be on this backend.
         """
 
     @abc.abstractmethod
-    def update_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
+    def update_replica(self, replica: values.Replica) -> values.ReplicaResult:
         """Bring the replica to the present data, size and snapshots of the active one; delete other snapshots.
 
         If clients mount the replica, its rules are in force, read-only; no one else gets access. A replica that was
@@ -41,7 +41,7 @@ class Replicates(abc.ABC):
         """
 
     @abc.abstractmethod
-    def promote_replica(self, replica: kinds.Replica) -> kinds.ReplicaResult:
+    def promote_replica(self, replica: values.Replica) -> values.ReplicaResult:
         """Serve the replica to clients with its rules, after writes to the previously active one were stopped.
 
         If the active one can be reached, no acknowledged write is lost. If not, the replica keeps the data that it has.
@@ -50,5 +50,5 @@ class Replicates(abc.ABC):
         """
 
     @abc.abstractmethod
-    def delete_replica(self, replica: kinds.Replica) -> None:
+    def delete_replica(self, replica: values.Replica) -> None:
         """Delete the replica and all snapshots of it from this backend. A missing replica counts as success."""

@@ -4,7 +4,7 @@
 import abc
 from collections.abc import Sequence
 
-from manila_lite import kinds
+from manila_lite import values
 from manila_lite.drivers.interface.servers import MakesServers
 
 
@@ -12,9 +12,9 @@ class UpdatesSecurityServices(MakesServers):
     """Addition or replacement of a security service of servers in use."""
 
     @abc.abstractmethod
-    def check_update_share_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
-                                                   current: kinds.SecurityService | None,
-                                                   targets: Sequence[kinds.EnsureTarget]) -> None:
+    def check_update_share_server_security_service(self, server: values.ShareServer, new: values.SecurityService,
+                                                   current: values.SecurityService | None,
+                                                   targets: Sequence[values.EnsureTarget]) -> None:
         """Check that ``update_share_server_security_service`` can be expected to work. Changes nothing.
 
         ``current`` has the type of ``new`` and will be replaced by it; None means that the server gets its first
@@ -24,9 +24,9 @@ class UpdatesSecurityServices(MakesServers):
         """
 
     @abc.abstractmethod
-    def update_share_server_security_service(self, server: kinds.ShareServer, new: kinds.SecurityService,
-                                             current: kinds.SecurityService | None,
-                                             targets: Sequence[kinds.EnsureTarget]) -> kinds.ServerUpdate:
+    def update_share_server_security_service(self, server: values.ShareServer, new: values.SecurityService,
+                                             current: values.SecurityService | None,
+                                             targets: Sequence[values.EnsureTarget]) -> values.ServerUpdate:
         """Make the server use ``new`` to know its users, in place of ``current``; every share is served as before.
 
         ``server`` has ``new`` among its security services already. The result has export locations only for shares

@@ -4,7 +4,7 @@
 import abc
 from collections.abc import Sequence
 
-from manila_lite import kinds
+from manila_lite import values
 from manila_lite.drivers.interface.servers import MakesServers
 
 
@@ -18,32 +18,32 @@ class MigratesServers(MakesServers):
     """
 
     @abc.abstractmethod
-    def share_server_migration_check_compatibility(self, migration: kinds.ServerMigration) -> kinds.MigrationSupport:
+    def share_server_migration_check_compatibility(self, migration: values.ServerMigration) -> values.MigrationSupport:
         """Return whether and how the server could move to this backend. Changes nothing.
 
         ``migration.target`` has no addresses, and may be a server that does not exist.
         """
 
     @abc.abstractmethod
-    def share_server_migration_start(self, migration: kinds.ServerMigration) -> None:
+    def share_server_migration_start(self, migration: values.ServerMigration) -> None:
         """Start the copy, and return at once.
 
         :raises errors.Final: the copy cannot be started; the caller cancels the migration to remove what was made.
         """
 
     @abc.abstractmethod
-    def share_server_migration_continue(self, migration: kinds.ServerMigration) -> bool:
+    def share_server_migration_continue(self, migration: values.ServerMigration) -> bool:
         """Return whether the copy is as close to the source as it can get. Called until it is.
 
         :raises errors.Final: the copy failed for good.
         """
 
     @abc.abstractmethod
-    def share_server_migration_get_progress(self, migration: kinds.ServerMigration) -> kinds.MigrationProgress:
+    def share_server_migration_get_progress(self, migration: values.ServerMigration) -> values.MigrationProgress:
         """Return the progress of the copy."""
 
     @abc.abstractmethod
-    def share_server_migration_complete(self, migration: kinds.ServerMigration) -> kinds.MigratedServer:
+    def share_server_migration_complete(self, migration: values.ServerMigration) -> values.MigratedServer:
         """Serve every share and snapshot with its rules from the target instead of the source. No acknowledged write is
         lost.
 
@@ -53,7 +53,7 @@ class MigratesServers(MakesServers):
         """
 
     @abc.abstractmethod
-    def share_server_migration_cancel(self, migration: kinds.ServerMigration) -> None:
+    def share_server_migration_cancel(self, migration: values.ServerMigration) -> None:
         """Remove everything that the migration made here; the source serves as before. A missing migration counts as
         success.
 
@@ -61,7 +61,7 @@ class MigratesServers(MakesServers):
         """
 
     def choose_share_server_compatible_for_migration(
-            self, idle: Sequence[kinds.ShareServer], migration: kinds.ServerMigration) -> str | None:
+            self, idle: Sequence[values.ShareServer], migration: values.ServerMigration) -> str | None:
         """Return the id of the ``idle`` server that shall receive the shares, or None to have a new server made.
 
         The idle servers run on this backend, in the subnets that the server moves to, and have no shares. Called with

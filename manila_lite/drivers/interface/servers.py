@@ -4,7 +4,7 @@
 import abc
 from collections.abc import Collection, Mapping, Sequence
 
-from manila_lite import kinds
+from manila_lite import values
 
 
 class MakesServers(abc.ABC):
@@ -26,7 +26,7 @@ class MakesServers(abc.ABC):
         return ()
 
     @abc.abstractmethod
-    def setup_server(self, server: kinds.ShareServer) -> Mapping[str, str]:
+    def setup_server(self, server: values.ShareServer) -> Mapping[str, str]:
         """Start the server with exactly the addresses of ``server.networks`` and ``server.admin_allocations``.
 
         Each network has ``ALLOCATIONS_PER_SUBNET`` addresses. A driver that is no ``SpansSubnets`` gets one network.
@@ -36,14 +36,14 @@ class MakesServers(abc.ABC):
         """
 
     @abc.abstractmethod
-    def teardown_server(self, server: kinds.ShareServer) -> None:
+    def teardown_server(self, server: values.ShareServer) -> None:
         """Remove the server completely, even if its set-up never finished. A missing server counts as success.
 
         :raises errors.Final: the server still exports shares; nothing was changed.
         """
 
     @abc.abstractmethod
-    def ensure_servers(self, servers: Sequence[kinds.ShareServer]) -> Mapping[str, kinds.ServerResult]:
+    def ensure_servers(self, servers: Sequence[values.ShareServer]) -> Mapping[str, values.ServerResult]:
         """Make each server run with exactly its addresses again, if a reboot or a crash stopped it.
 
         Called before ``ensure_shares``, which brings back exports and rules. Also removes an address that is in use but

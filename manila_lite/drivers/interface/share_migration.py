@@ -3,7 +3,7 @@
 
 import abc
 
-from manila_lite import kinds
+from manila_lite import values
 
 
 class MigratesShares(abc.ABC):
@@ -16,29 +16,29 @@ class MigratesShares(abc.ABC):
     """
 
     @abc.abstractmethod
-    def share_migration_check_compatibility(self, migration: kinds.ShareMigration) -> kinds.MigrationSupport:
+    def share_migration_check_compatibility(self, migration: values.ShareMigration) -> values.MigrationSupport:
         """Return whether and how the share could move to this backend. Changes nothing."""
 
     @abc.abstractmethod
-    def share_migration_start(self, migration: kinds.ShareMigration) -> None:
+    def share_migration_start(self, migration: values.ShareMigration) -> None:
         """Start the copy, and return at once.
 
         :raises errors.Final: the copy cannot be started; the caller cancels the migration to remove what was made.
         """
 
     @abc.abstractmethod
-    def share_migration_continue(self, migration: kinds.ShareMigration) -> bool:
+    def share_migration_continue(self, migration: values.ShareMigration) -> bool:
         """Return whether the copy is as close to the source as it can get. Called until it is.
 
         :raises errors.Final: the copy failed for good.
         """
 
     @abc.abstractmethod
-    def share_migration_get_progress(self, migration: kinds.ShareMigration) -> kinds.MigrationProgress:
+    def share_migration_get_progress(self, migration: values.ShareMigration) -> values.MigrationProgress:
         """Return the progress of the copy."""
 
     @abc.abstractmethod
-    def share_migration_complete(self, migration: kinds.ShareMigration) -> kinds.MigratedShare:
+    def share_migration_complete(self, migration: values.ShareMigration) -> values.MigratedShare:
         """Serve share and snapshots with their rules from the target instead of the source. No acknowledged write is
         lost.
 
@@ -48,7 +48,7 @@ class MigratesShares(abc.ABC):
         """
 
     @abc.abstractmethod
-    def share_migration_cancel(self, migration: kinds.ShareMigration) -> None:
+    def share_migration_cancel(self, migration: values.ShareMigration) -> None:
         """Remove everything that the migration made here; the source serves as before. A missing migration counts as
         success.
         """

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from oslo_log import log
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers.interface import (
     Backend,
     Clones,
@@ -23,26 +23,27 @@ from manila_lite.drivers.interface import (
     capabilities_of,
     replication_of,
 )
-from manila_lite.drivers.linux import check, ip, locations, smb_users
-from manila_lite.drivers.linux.backups import Backups, LinuxBackups
-from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.directory import Directory
-from manila_lite.drivers.linux.ensuring import Ensuring
-from manila_lite.drivers.linux.following import Followers
+from manila_lite.drivers.linux.backups.share_backups import Backups, LinuxBackups
+from manila_lite.drivers.linux.ensure import Ensuring
 from manila_lite.drivers.linux.group_snapshots import LinuxGroupSnapshots
 from manila_lite.drivers.linux.ids import vet_id as _vet_id
-from manila_lite.drivers.linux.left import SNAPSHOTS
-from manila_lite.drivers.linux.managing import LinuxManaging
+from manila_lite.drivers.linux.manage_shares import LinuxShareManaging
 from manila_lite.drivers.linux.options import OPTIONS, wants_directory
-from manila_lite.drivers.linux.outlet import Outlet
-from manila_lite.drivers.linux.outlets import Outlets, protocols
-from manila_lite.drivers.linux.pool import GIB, Pool
-from manila_lite.drivers.linux.promises import LinuxPromises
-from manila_lite.drivers.linux.replication import LinuxReplication
-from manila_lite.drivers.linux.run import CommandFailed
-from manila_lite.drivers.linux.servers import Servers
-from manila_lite.drivers.linux.share_managing import LinuxShareManaging
-from manila_lite.drivers.linux.share_migration import LinuxShareMigration
+from manila_lite.drivers.linux.pool.base import GIB, Pool
+from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
+from manila_lite.drivers.linux.pool.directory import Directory
+from manila_lite.drivers.linux.pool.unmanaged import SNAPSHOTS
+from manila_lite.drivers.linux.protocols import check, export_locations, samba_users
+from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer
+from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, protocols
+from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
+from manila_lite.drivers.linux.replication.share_migration import LinuxShareMigration
+from manila_lite.drivers.linux.replication.share_replicas import LinuxReplication
+from manila_lite.drivers.linux.servers.manage_servers import LinuxManageServers
+from manila_lite.drivers.linux.servers.qos import LinuxQos
+from manila_lite.drivers.linux.servers.share_servers import Servers
+from manila_lite.host import ip
+from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)
 
@@ -57,7 +58,7 @@ _OF_EXPORTS = ('linux_export_ips', 'linux_nfs_port', 'linux_cifs_port', 'linux_c
                'linux_grace_period')
 
 
-class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPromises, LinuxShareManaging, Resizes, Snapshots,
+class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManageServers, LinuxQos, LinuxShareManaging, Resizes, Snapshots,
                   MountsSnapshots, Clones, Reverts, LinuxGroupSnapshots, LinuxBackups):
     """NFS and CIFS shares of this machine. The modules beside this one do the work; the driver calls them in order.
 
@@ -76,17 +77,17 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
                             else BtrfsPool(self._state / 'pool', source, conf.linux_pool_size_gb))
         self.HANDLES_SHARE_SERVERS = conf.driver_handles_share_servers
         self._limits = self.HANDLES_SHARE_SERVERS and conf.max_shares_per_share_server == 1
-        self._outlets = Outlets(self._state, conf, conf.linux_netns, self._exported)
+        self._protocol_servers = ProtocolServers(self._state, conf, conf.linux_netns, self._exported)
         self.PROTOCOLS = protocols(conf)
         self._servers = Servers(self._state, conf, self._exported)
-        self._followers = Followers()
+        self._followers = CopySupervisor()
         self.copies = Backups(self._pool, self._state, self._need, self._swap_in)
         self._locks = tuple(threading.Lock() for _ in range(_LOCKS))
-        self._ensuring = Ensuring(self._pool, need=self._need, outlet_of=self._outlet_of, source=self._source,
+        self._ensuring = Ensuring(self._pool, need=self._need, protocol_server_of=self._protocol_server_of, source=self._source,
                                   alone=self._alone, locations=self._locations, limit=self._limit_again)
 
     @classmethod
-    def check(cls, backend: Backend) -> Sequence[kinds.Problem]:
+    def check(cls, backend: Backend) -> Sequence[values.Problem]:
         """Return missing requirements of this machine, with the package that provides each."""
         return list(check.problems(backend, needs_btrfs=not wants_directory(backend.conf)))
 
@@ -110,19 +111,19 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
             if self.HANDLES_SHARE_SERVERS:
                 self._servers.adopt()
             else:
-                self._outlets.start()
+                self._protocol_servers.start()
         except (CommandFailed, OSError) as bad:
             raise errors.Final(str(bad)) from bad
 
     def teardown(self, *, remove_data: bool = False) -> None:
         """Stop and unmount everything of this backend; with ``remove_data``, delete its data too."""
-        self._outlets.stop()
+        self._protocol_servers.stop()
         self._servers.halt()
         self._pool.close(remove_data=remove_data)
         if remove_data:
             shutil.rmtree(self._state, ignore_errors=True)
 
-    def report(self) -> Sequence[kinds.Pool]:
+    def report(self) -> Sequence[values.Pool]:
         """Return the one pool, and start file servers again that died.
 
         The pool is thin: a share takes only the space that it fills.
@@ -133,7 +134,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         families = {4, 6} if self.HANDLES_SHARE_SERVERS else {
             6 if ':' in str(address) else 4 for address in self.backend.conf.linux_export_ips}
         found = {name: true and (able or name not in _NEED_BTRFS) for name, true in capabilities_of(self).items()}
-        return [kinds.Pool(
+        return [values.Pool(
             name=_POOL, total_gb=round(total, 2), free_gb=round(free, 2),
             reserved_percentage=self.backend.conf.reserved_share_percentage, thin_provisioning=True,
             max_over_subscription_ratio=self.backend.conf.max_over_subscription_ratio,
@@ -149,34 +150,34 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
     def _awake(self) -> None:
         """Start file servers again that died."""
         if not self.HANDLES_SHARE_SERVERS:
-            self._outlets.awake()
-        for outlets in self._servers.outlets():
+            self._protocol_servers.awake()
+        for protocol_servers in self._servers.protocol_servers():
             try:
-                outlets.awake()
+                protocol_servers.awake()
             except (CommandFailed, OSError) as bad:
                 LOG.error('A share server is not served, and the others are: %s', bad)
 
     # Shares -----------------------------------------------------------------------------------
 
-    def create_share(self, share: kinds.Share) -> Sequence[kinds.ExportLocation]:
+    def create_share(self, share: values.Share) -> Sequence[values.ExportLocation]:
         """Create an empty share, mounted and exported without access rules."""
         return self._make(share, lambda: self._pool.create(share.id, share.size))
 
-    def create_share_from_snapshot(self, share: kinds.Share, snapshot: kinds.Snapshot) -> Sequence[kinds.ExportLocation]:
+    def create_share_from_snapshot(self, share: values.Share, snapshot: values.Snapshot) -> Sequence[values.ExportLocation]:
         """Create a share with the snapshot's content; no data is copied."""
         _vet_id(snapshot.id)
         return self._make(share, lambda: self._btrfs.clone(share.id, snapshot.id, share.size))
 
-    def _make(self, share: kinds.Share, make: Callable[[], None]) -> Sequence[kinds.ExportLocation]:
+    def _make(self, share: values.Share, make: Callable[[], None]) -> Sequence[values.ExportLocation]:
         self._vet(share)
         with self._alone(share.id):
-            outlet = self._outlet_of(share)
+            protocol_server = self._protocol_server_of(share)
             self._limit_new(share)
             make()
-            outlet.serve(share.id, self._pool.share(share.id), (), share.mount_point_name)
+            protocol_server.serve(share.id, self._pool.share(share.id), (), share.mount_point_name)
         return self._locations(share)
 
-    def delete_share(self, share: kinds.Share) -> None:
+    def delete_share(self, share: values.Share) -> None:
         """Delete the export, the mount and the data; a busy mount goes when its last user ends."""
         _vet_id(share.id)
         with self._alone(share.id):
@@ -187,14 +188,14 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         self._ensuring.forget(share.id)
         self._pool.purge(share.id)
 
-    def _forget_export(self, share: kinds.Share, snapshot: str | None = None) -> None:
+    def _forget_export(self, share: values.Share, snapshot: str | None = None) -> None:
         ident = snapshot or share.id
         if not self.HANDLES_SHARE_SERVERS:
-            self._outlets.forget(ident)
+            self._protocol_servers.forget(ident)
         elif share.server:
             self._servers.forget(share.server.id, ident)
 
-    def extend_share(self, share: kinds.Share, new_size: int) -> None:
+    def extend_share(self, share: values.Share, new_size: int) -> None:
         """Raise the limit; clients that have the share mounted can use it at once."""
         self._need(share)
         self._resize(share.id, new_size)
@@ -203,7 +204,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         self._btrfs.resize(ident, size)
         self._ensuring.sized(ident, size)
 
-    def shrink_share(self, share: kinds.Share, new_size: int) -> None:
+    def shrink_share(self, share: values.Share, new_size: int) -> None:
         """Lower the limit. The kernel would accept a limit below the usage, so that is refused here."""
         self._need(share)
         used = self._btrfs.used(share.id)
@@ -213,23 +214,23 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
 
     # Access -----------------------------------------------------------------------------------
 
-    def update_access(self, share: kinds.Share, rules: Sequence[kinds.AccessRule]) -> Mapping[str, kinds.RuleResult]:
+    def update_access(self, share: values.Share, rules: Sequence[values.AccessRule]) -> Mapping[str, values.RuleResult]:
         """Put exactly these rules in force, also for open sessions."""
         _vet_id(share.id)
         with self._alone(share.id):
             if source := self._source(share.id):
                 if rules:
                     self._limit(share)
-                outlet = self._outlet_of(share)
-                blocks, results = outlet.blocks(rules)
-                refused = outlet.serve(share.id, source, [block.text for block in blocks], share.mount_point_name)
+                protocol_server = self._protocol_server_of(share)
+                blocks, results = protocol_server.blocks(rules)
+                refused = protocol_server.serve(share.id, source, [block.text for block in blocks], share.mount_point_name)
             elif rules:
                 raise _missing(share.id)
             else:
                 return {}
-        return results | {blocks[position].rule_id: kinds.RuleResult(error=why) for position, why in refused.items()}
+        return results | {blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()}
 
-    def ensure_shares(self, targets: Sequence[kinds.EnsureTarget]) -> Mapping[str, kinds.EnsureResult]:
+    def ensure_shares(self, targets: Sequence[values.EnsureTarget]) -> Mapping[str, values.EnsureResult]:
         """Bring back the mount, limit, export and rules of each share; a share whose data is missing gets an error."""
         return self._ensuring.shares(targets)
 
@@ -239,19 +240,19 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         """
         conf = self.backend.conf
         space = str(ip.identity(conf.linux_netns)) if conf.linux_netns and not self.HANDLES_SHARE_SERVERS else ''
-        users = smb_users.stamp(Path(conf.linux_cifs_users)) if conf.linux_cifs_users else ''
+        users = samba_users.stamp(Path(conf.linux_cifs_users)) if conf.linux_cifs_users else ''
         return {name: str(conf[name]) for name in _OF_EXPORTS} | {'space': space, 'users': users}
 
     # Snapshots --------------------------------------------------------------------------------
 
-    def create_snapshot(self, snapshot: kinds.Snapshot) -> str | None:
+    def create_snapshot(self, snapshot: values.Snapshot) -> str | None:
         """Take a read-only snapshot; it takes no time and no space."""
         _vet_id(snapshot.id)
         self._need(snapshot.share)
         self._btrfs.take_snapshot(snapshot.id, snapshot.share.id)
         return f'/{SNAPSHOTS}/{snapshot.id}'
 
-    def delete_snapshot(self, snapshot: kinds.Snapshot) -> None:
+    def delete_snapshot(self, snapshot: values.Snapshot) -> None:
         """Delete the snapshot with its export and its mount."""
         _vet_id(snapshot.id)
         with self._alone(snapshot.id):
@@ -259,7 +260,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
             if snapshot.id not in self._btrfs.left_snapshots:
                 self._btrfs.delete_snapshot(snapshot.id)
 
-    def serve_snapshot(self, snapshot: kinds.Snapshot, rules: Sequence[kinds.AccessRule]) -> kinds.ServedSnapshot:
+    def serve_snapshot(self, snapshot: values.Snapshot, rules: Sequence[values.AccessRule]) -> values.ServedSnapshot:
         """Mount and export the snapshot like a share."""
         _vet_id(snapshot.id)
         self._vet(snapshot.share)
@@ -267,21 +268,21 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
             source = self._copy_at(snapshot.id)
             if source is None:
                 raise errors.Final(f'Snapshot {snapshot.id} is not in the pool.')
-            outlet = self._outlet_of(snapshot.share)
-            blocks, results = outlet.blocks(rules)
-            refused = outlet.serve(snapshot.id, source, [block.text for block in blocks])
-        results |= {blocks[position].rule_id: kinds.RuleResult(error=why) for position, why in refused.items()}
+            protocol_server = self._protocol_server_of(snapshot.share)
+            blocks, results = protocol_server.blocks(rules)
+            refused = protocol_server.serve(snapshot.id, source, [block.text for block in blocks])
+        results |= {blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()}
         as_share = dataclasses.replace(snapshot.share, id=snapshot.id, mount_point_name=None)
-        return kinds.ServedSnapshot(tuple(self._locations(as_share)), results)
+        return values.ServedSnapshot(tuple(self._locations(as_share)), results)
 
-    def unmanage_snapshot(self, snapshot: kinds.Snapshot) -> None:
+    def unmanage_snapshot(self, snapshot: values.Snapshot) -> None:
         """Remove the snapshot's export and mount, and unmanage it where it is."""
         _vet_id(snapshot.id)
         with self._alone(snapshot.id):
             self._forget_export(snapshot.share, snapshot.id)
         super().unmanage_snapshot(snapshot)
 
-    def revert_to_snapshot(self, snapshot: kinds.Snapshot) -> None:
+    def revert_to_snapshot(self, snapshot: values.Snapshot) -> None:
         """Replace the share's data by the snapshot's. The share is not exported for a moment, and then has its previous
         rules.
         """
@@ -289,34 +290,34 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         _vet_id(snapshot.id)
         self._vet(snapshot.share)
         self._need(snapshot.share)
-        outlet = self._outlet_of(snapshot.share)
+        protocol_server = self._protocol_server_of(snapshot.share)
         self._btrfs.prepare_revert(ident, snapshot.id, snapshot.share.size)
         with self._alone(ident):
-            outlet.withdraw(ident)
+            protocol_server.withdraw(ident)
             self._btrfs.swap(ident)
             self._ensuring.sized(ident, snapshot.share.size)
-            outlet.serve_again(ident, self._pool.share(ident))
+            protocol_server.serve_again(ident, self._pool.share(ident))
         self._btrfs.purge(ident)
 
     # Pieces -----------------------------------------------------------------------------------
 
-    def _outlet_of(self, share: kinds.Share) -> Outlet:
+    def _protocol_server_of(self, share: values.Share) -> ProtocolServer:
         """Return the outlet that serves the share.
 
         :raises errors.Final: its share server does not run, or this backend does not serve its protocol.
         """
         if not self.HANDLES_SHARE_SERVERS:
-            return self._outlets.of(share.proto)
+            return self._protocol_servers.of(share.proto)
         if share.server is None:
             raise errors.Final(f'Share {share.id} has no share server.')
-        return self._servers.outlet(share.server.id, share.proto)
+        return self._servers.protocol_server(share.server.id, share.proto)
 
-    def _locations(self, share: kinds.Share) -> list[kinds.ExportLocation]:
+    def _locations(self, share: values.Share) -> list[values.ExportLocation]:
         if self.HANDLES_SHARE_SERVERS and share.server:
-            return locations.on(share, share.server)
-        return locations.at(share, map(str, self.backend.conf.linux_export_ips))
+            return export_locations.on(share, share.server)
+        return export_locations.at(share, map(str, self.backend.conf.linux_export_ips))
 
-    def _vet(self, share: kinds.Share) -> None:
+    def _vet(self, share: values.Share) -> None:
         """Check that the share can be on this backend.
 
         :raises errors.Final: it cannot.
@@ -348,7 +349,7 @@ class LinuxDriver(LinuxReplication, LinuxShareMigration, LinuxManaging, LinuxPro
         """Return the path of a share or a snapshot in the pool, or None."""
         return self._source(ident) or self._copy_at(ident)
 
-    def _need(self, share: kinds.Share) -> None:
+    def _need(self, share: values.Share) -> None:
         """Check that the share is in the pool.
 
         :raises errors.Final: it is missing.

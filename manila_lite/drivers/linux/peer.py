@@ -21,11 +21,12 @@ from oslo_config import cfg
 from manila_lite import errors
 from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers.interface import Backend
-from manila_lite.drivers.linux import btrfs, moving
-from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.drivers.linux.ids import SAFE_ID
-from manila_lite.drivers.linux.run import ENV, CommandFailed
+from manila_lite.drivers.linux.pool import btrfs
+from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
+from manila_lite.drivers.linux.replication import transfer_folder
+from manila_lite.host.commands import ENV, CommandFailed
 
 _BACKEND = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
 
@@ -59,15 +60,15 @@ class Peer:
         if lost := sorted(wanted - there):
             raise errors.Final(f'The source does not have {", ".join(lost)}.')
 
-    def _folder(self, migration: str) -> moving.Folder:
-        return moving.Folder(self._pool.root, _vetted(migration))
+    def _folder(self, migration: str) -> transfer_folder.Folder:
+        return transfer_folder.Folder(self._pool.root, _vetted(migration))
 
     def take(self, migration: str, shares: Mapping[str, int]) -> dict[str, Any]:
         """Take a read-only snapshot of each share, under the number of a round."""
         folder = self._folder(migration)
         folder.make()
         for share, number in shares.items():
-            place = folder.path / moving.taken(_vetted(share), int(number))
+            place = folder.path / transfer_folder.taken(_vetted(share), int(number))
             if not place.exists():
                 btrfs.snapshot(self._pool.share(share), place, read_only=True)
         return {}
@@ -186,7 +187,7 @@ def main() -> None:
 
 
 def _main() -> int:
-    os.umask(0o077)     # the same as in every process of the service, see cmd/privacy.py
+    os.umask(0o077)     # the same as in every process of the service, see cmd/umask.py
     parser = argparse.ArgumentParser(prog='manila-linux-peer', description=__doc__)
     parser.add_argument('--config-file', action='append', help='configuration file of the share manager')
     parser.add_argument('--config-dir', action='append', help='directory with more configuration files')

@@ -7,10 +7,10 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations
+from manila_lite import engine, errors
 from manila_lite.context import RequestContext
-from manila_lite.db import operations as work
-from manila_lite.db import transitions
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import operations as work
 from manila_lite.siblings.compute import images, networks, store
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 
@@ -82,9 +82,9 @@ def _fits(ctx: RequestContext, spec: Mapping[str, Any]) -> None:
             raise errors.Invalid(f'{key}: {spec[key]} is more than {most}, the most that a server may have.')
 
 
-def _work(conn: Any, ctx: RequestContext, row: Any, verb: str, data: Mapping[str, Any]) -> operations.Wake:
+def _work(conn: Any, ctx: RequestContext, row: Any, verb: str, data: Mapping[str, Any]) -> engine.Wake:
     store.event(conn, row, verb, ctx=ctx)
-    return operations.begin(conn, ctx, f'server.{verb}', 'server', row.id, topic=TOPIC, host=row.host, serial=row.id,
+    return engine.begin(conn, ctx, f'server.{verb}', 'server', row.id, topic=TOPIC, host=row.host, serial=row.id,
                             data=dict(data))
 
 
@@ -202,8 +202,8 @@ def console(ctx: RequestContext, row: Any, length: int | None) -> str:
 def _read(ctx: RequestContext, row: Any, length: int | None) -> Any:
     """Return the operation that reads the console, when it has ended or the time is over. Its row is deleted."""
     with ctx.db.writer() as conn:
-        wake = operations.begin(conn, ctx, 'server.console', 'server', row.id, topic=TOPIC, host=row.host,
-                                lane=operations.FAST, data={'length': length})
+        wake = engine.begin(conn, ctx, 'server.console', 'server', row.id, topic=TOPIC, host=row.host,
+                                lane=engine.FAST, data={'length': length})
     wake.send(ctx)
     end = time.monotonic() + ctx.conf.compute.console_timeout
     while time.monotonic() < end:

@@ -8,13 +8,13 @@ from oslo_config import cfg
 from oslo_utils import timeutils
 
 from manila_lite import errors
-from manila_lite.db import migrate
-from manila_lite.db import operations as work
+from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.queries import operations as work
+from manila_lite.engine.worker import Worker
 from manila_lite.siblings.compute import image_plans, load, server_plans, share_plans, store
 from manila_lite.siblings.compute.actions import TOPIC
 from manila_lite.siblings.compute.host import Host
 from manila_lite.siblings.compute.reconcile import Reconciler
-from manila_lite.worker import Worker
 
 PLANS = [*server_plans.PLANS, *share_plans.PLANS, *image_plans.PLANS]
 
@@ -51,7 +51,7 @@ class Agent:
 
         :raises errors.BadConfig: the schema is another release's, or the host lacks something.
         """
-        if migrate.current(self.services.db) != migrate.head(self.services.db):
+        if schema_migrations.current(self.services.db) != schema_migrations.head(self.services.db):
             raise errors.BadConfig('[database] connection: has not the schema of this release; start mlite-compute-api first')
         self.host.driver.start()
         self.report()
@@ -76,7 +76,7 @@ class Agent:
         self._reconciler.run()
 
     def _purge(self) -> None:
-        before = timeutils.utcnow() - datetime.timedelta(hours=self.services.conf.operations.keep_finished)
+        before = timeutils.utcnow() - datetime.timedelta(hours=self.services.conf.operations.finished_retention_hours)
         with self.services.db.writer() as conn:
             work.purge(conn, before)
             store.forget(conn, before)

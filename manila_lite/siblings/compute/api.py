@@ -8,8 +8,8 @@ import orjson
 import webob
 
 from manila_lite import errors
-from manila_lite.api import faults
-from manila_lite.api.served import Api
+from manila_lite.api.http import faults
+from manila_lite.api.http.definition import Definition
 from manila_lite.siblings.compute.contract import OPS
 from manila_lite.siblings.process import base
 
@@ -84,7 +84,7 @@ def _entry(raw: webob.Request, conf: Any, prefix: str) -> dict[str, Any]:
             'media-types': [{'base': 'application/json', 'type': 'application/vnd.openstack.compute+json;version=2.1'}]}
 
 
-API = Api(OPS, prefixes=_PREFIXES, version=asked, stamp=_stamp, answer=_answer, base=_base, reply=_reply, show=show,
+API = Definition(OPS, prefixes=_PREFIXES, version=asked, stamp=_stamp, answer=_answer, base=_base, reply=_reply, show=show,
           public=frozenset({'', '/', '/healthcheck', '/healthcheck/', *(f'/{prefix}{end}' for prefix in _PREFIXES
                                                                        for end in ('', '/'))}),
           service_type=_SERVICE)

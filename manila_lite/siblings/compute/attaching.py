@@ -4,9 +4,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from manila_lite import errors, operations
+from manila_lite import engine, errors
 from manila_lite.context import RequestContext
-from manila_lite.db import transitions
+from manila_lite.db.core import transitions
 from manila_lite.siblings import shares as share_service
 from manila_lite.siblings.compute import store
 from manila_lite.siblings.compute.actions import TOPIC
@@ -63,9 +63,9 @@ def detach(ctx: RequestContext, row: Any, share_id: str) -> None:
     wake.send(ctx)
 
 
-def _work(conn: Any, ctx: RequestContext, row: Any, verb: str, ident: str, share_id: str) -> operations.Wake:
+def _work(conn: Any, ctx: RequestContext, row: Any, verb: str, ident: str, share_id: str) -> engine.Wake:
     store.event(conn, row, f'share_{verb}', f'share {share_id}', ctx)
-    return operations.begin(conn, ctx, f'attachment.{verb}', 'share attachment', ident, topic=TOPIC, host=row.host,
+    return engine.begin(conn, ctx, f'attachment.{verb}', 'share attachment', ident, topic=TOPIC, host=row.host,
                             serial=row.id, data={'server_id': row.id})
 
 

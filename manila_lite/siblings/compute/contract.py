@@ -5,8 +5,8 @@ import re
 from typing import Any
 
 from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One, Plain
 from manila_lite.api.contract.fields import Always
-from manila_lite.api.contract.op import PAGE, Body, Field, Many, One, Op, Plain
 from manila_lite.siblings.compute import calls, networks, policies
 from manila_lite.siblings.compute.states import SHOWN
 
@@ -130,22 +130,22 @@ _RULE = 'os_compute_api:servers:%s'
 _NO_BODY = {'type': ['object', 'string', 'null']}
 
 
-def _action(name: str, call: Any, rule: str, body: Body | None = None, **more: Any) -> Op:
-    return Op('POST', f'{_SERVER}/action', call, rule, action=name, old_action=name, ok=more.pop('ok', 202),
+def _action(name: str, call: Any, rule: str, body: Body | None = None, **more: Any) -> Call:
+    return Call('POST', f'{_SERVER}/action', call, rule, action=name, old_action=name, ok=more.pop('ok', 202),
               body=body or Body(name, free=_NO_BODY, optional=True), **more)
 
 
-def _refused(name: str, rule: str) -> Op:
+def _refused(name: str, rule: str) -> Call:
     return _action(name, calls.refuse, rule, states=((calls.NotOffered, 501),))
 
 
 _SERVERS = [
-    Op('GET', '/servers', calls.index, _RULE % 'index', view=Many(BRIEF, paged=True), query=_LIST),
-    Op('GET', '/servers/detail', calls.index, _RULE % 'detail', view=Many(SERVER, paged=True), query=_LIST),
-    Op('POST', '/servers', calls.create, _RULE % 'create', view=One(BRIEF), ok=202, body=_NEW),
-    Op('GET', _SERVER, calls.show, _RULE % 'show', view=One(SERVER)),
-    Op('GET', f'{_SERVER}/ips', calls.ips, 'os_compute_api:ips:index', view=Plain(_OBJECT, 'addresses')),
-    Op('DELETE', _SERVER, calls.delete, _RULE % 'delete', ok=204),
+    Call('GET', '/servers', calls.index, _RULE % 'index', view=Many(BRIEF, paged=True), query=_LIST),
+    Call('GET', '/servers/detail', calls.index, _RULE % 'detail', view=Many(SERVER, paged=True), query=_LIST),
+    Call('POST', '/servers', calls.create, _RULE % 'create', view=One(BRIEF), ok=202, body=_NEW),
+    Call('GET', _SERVER, calls.show, _RULE % 'show', view=One(SERVER)),
+    Call('GET', f'{_SERVER}/ips', calls.ips, 'os_compute_api:ips:index', view=Plain(_OBJECT, 'addresses')),
+    Call('DELETE', _SERVER, calls.delete, _RULE % 'delete', ok=204),
     _action('os-start', calls.start, _RULE % 'start'),
     _action('os-stop', calls.stop, _RULE % 'stop'),
     _action('reboot', calls.reboot, _RULE % 'reboot', Body('reboot', (
@@ -165,7 +165,7 @@ _SERVERS = [
     _refused('migrate', 'os_compute_api:os-migrate-server:migrate'),
     _refused('os-migrateLive', 'os_compute_api:os-migrate-server:migrate_live'),
     _refused('evacuate', 'os_compute_api:os-evacuate'),
-    Op('GET', f'{_SERVER}/os-instance-actions', calls.events, 'os_compute_api:os-instance-actions:list',
+    Call('GET', f'{_SERVER}/os-instance-actions', calls.events, 'os_compute_api:os-instance-actions:list',
        view=Many(calls.view('instanceAction', 'instanceActions', (
            Field('action', shapes.ID, read='event'), Field('instance_uuid', shapes.ID, read='server_id'),
            Field('message', _NULL), Field('project_id', shapes.ID), Field('user_id', _NULL), Field('request_id', _NULL),
@@ -180,15 +180,15 @@ _SHARE = calls.view('share', 'shares', (
 _SHARE_RULE = 'os_compute_api:os-server-shares:%s'
 
 _SHARES = [
-    Op('GET', f'{_SERVER}/shares', calls.shares, _SHARE_RULE % 'index', since=SHARES, strict=True,
+    Call('GET', f'{_SERVER}/shares', calls.shares, _SHARE_RULE % 'index', since=SHARES, strict=True,
        view=Many(calls.view('share', 'shares', _ATTACHED))),
-    Op('POST', f'{_SERVER}/shares', calls.attach, _SHARE_RULE % 'create', since=SHARES, ok=201, view=One(_SHARE),
+    Call('POST', f'{_SERVER}/shares', calls.attach, _SHARE_RULE % 'create', since=SHARES, ok=201, view=One(_SHARE),
        strict=True, body=Body('share', (
            Field('share_id', {'type': 'string', 'maxLength': 36}, required=True, parse=_uuid),
            Field('tag', {'type': 'string'}, parse=_matching(_TAG, '1 to 36 letters, digits and dashes'))))),
-    Op('GET', f'{_SERVER}/shares/{{share_id}}', calls.attachment, _SHARE_RULE % 'show', since=SHARES, view=One(_SHARE),
+    Call('GET', f'{_SERVER}/shares/{{share_id}}', calls.attachment, _SHARE_RULE % 'show', since=SHARES, view=One(_SHARE),
        strict=True),
-    Op('DELETE', f'{_SERVER}/shares/{{share_id}}', calls.detach, _SHARE_RULE % 'delete', since=SHARES, strict=True),
+    Call('DELETE', f'{_SERVER}/shares/{{share_id}}', calls.detach, _SHARE_RULE % 'delete', since=SHARES, strict=True),
 ]
 
 #: Images as in Nova up to 2.35. There is no image service here, so all versions have these calls.
@@ -201,10 +201,10 @@ _IMAGE = (*_BRIEF_IMAGE, Field('status', shapes.ID), Field('created', _NULL), Fi
 _IMAGE_RULE = 'os_compute_api:images:%s'
 
 _IMAGES = [
-    Op('GET', '/images', calls.image_index, _IMAGE_RULE % 'index', view=Many(calls.view('image', 'images', _BRIEF_IMAGE))),
-    Op('GET', '/images/detail', calls.image_index, _IMAGE_RULE % 'index', view=Many(calls.view('image', 'images', _IMAGE))),
-    Op('GET', '/images/{image_id}', calls.image_show, _IMAGE_RULE % 'show', view=One(calls.view('image', 'images', _IMAGE))),
-    Op('DELETE', '/images/{image_id}', calls.image_delete, _IMAGE_RULE % 'delete', ok=204),
+    Call('GET', '/images', calls.image_index, _IMAGE_RULE % 'index', view=Many(calls.view('image', 'images', _BRIEF_IMAGE))),
+    Call('GET', '/images/detail', calls.image_index, _IMAGE_RULE % 'index', view=Many(calls.view('image', 'images', _IMAGE))),
+    Call('GET', '/images/{image_id}', calls.image_show, _IMAGE_RULE % 'show', view=One(calls.view('image', 'images', _IMAGE))),
+    Call('DELETE', '/images/{image_id}', calls.image_delete, _IMAGE_RULE % 'delete', ok=204),
 ]
 
 OPS = [*_SERVERS, *_SHARES, *_IMAGES]

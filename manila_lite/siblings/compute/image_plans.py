@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from manila_lite.operations import Plan, Step, Work
+from manila_lite.engine import Plan, Step, Work
 from manila_lite.siblings.compute import store
 from manila_lite.siblings.compute.images import KIND
 

@@ -4,7 +4,7 @@
 import dataclasses
 from typing import Any
 
-from manila_lite import errors, operations
+from manila_lite import engine, errors
 from manila_lite.context import RequestContext
 from manila_lite.siblings.compute import store
 
@@ -77,5 +77,5 @@ def delete(ctx: RequestContext, name: str) -> None:
             raise errors.NotFound.of('image', name)
         if not row.ready and store.working(conn, (row.server_id,)):
             raise errors.Conflict(f'Image {name} is being made.', code='wrong_state')
-        wake = operations.begin_once(conn, ctx, KIND, 'image', row.id, topic=TOPIC, host=row.host, open_key=f'image:{row.id}')
+        wake = engine.begin_once(conn, ctx, KIND, 'image', row.id, topic=TOPIC, host=row.host, open_key=f'image:{row.id}')
     wake.send(ctx)

@@ -10,9 +10,9 @@ from typing import Any
 
 from oslo_log import log
 
-from manila_lite import context, operations
-from manila_lite.db import operations as work
-from manila_lite.db import transitions
+from manila_lite import context, engine
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import operations as work
 from manila_lite.siblings.compute import store
 from manila_lite.siblings.compute.actions import KINDS, TOPIC
 from manila_lite.siblings.compute.drivers.interface import Power
@@ -143,7 +143,7 @@ class Reconciler:
                 self._begin(conn, f'attachment.{verb}', 'share attachment', row.id, row.server_id,
                             server_id=row.server_id).send(self._ctx)
 
-    def _begin(self, conn: Any, kind: str, resource: str, ident: str, serial: str, **data: Any) -> operations.Wake:
+    def _begin(self, conn: Any, kind: str, resource: str, ident: str, serial: str, **data: Any) -> engine.Wake:
         work.drop_of(conn, ident, (*KINDS, 'server.delete'))     # operations that were set aside
-        return operations.begin(conn, self._ctx, kind, resource, ident, topic=TOPIC, host=self._host.name, serial=serial,
+        return engine.begin(conn, self._ctx, kind, resource, ident, topic=TOPIC, host=self._host.name, serial=serial,
                                 data=data)

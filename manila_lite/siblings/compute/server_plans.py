@@ -7,8 +7,8 @@ from typing import Any
 from oslo_utils import timeutils
 
 from manila_lite import errors
-from manila_lite.db import transitions
-from manila_lite.operations import Plan, Step, Work
+from manila_lite.db.core import transitions
+from manila_lite.engine import Plan, Step, Work
 from manila_lite.siblings.compute import notices, share_plans, store
 from manila_lite.siblings.compute.host import server_of, share_of
 from manila_lite.siblings.compute.share_plans import said

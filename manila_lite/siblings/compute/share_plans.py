@@ -12,9 +12,9 @@ from typing import Any
 from oslo_log import log
 
 from manila_lite import errors
-from manila_lite.db import transitions
-from manila_lite.db.engine import TRANSIENT
-from manila_lite.operations import Plan, Step, Work
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import TRANSIENT
+from manila_lite.engine import Plan, Step, Work
 from manila_lite.siblings import shares as share_service
 from manila_lite.siblings.compute import notices, store
 from manila_lite.siblings.compute.host import server_of, share_of

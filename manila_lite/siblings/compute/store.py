@@ -11,10 +11,11 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors
 from manila_lite.db import models as house
-from manila_lite.db import operations, transitions
-from manila_lite.db.engine import insert_ignore
-from manila_lite.db.paging import Page
-from manila_lite.db.services import is_up
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import insert_ignore
+from manila_lite.db.core.paging import Page
+from manila_lite.db.queries import operations
+from manila_lite.db.queries.services import is_up
 from manila_lite.siblings.compute import models
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations
+from manila_lite import engine, errors
 from manila_lite.context import RequestContext
-from manila_lite.db import transitions
+from manila_lite.db.core import transitions
 from manila_lite.siblings.dataproc import states, store, templates, validation
 from manila_lite.siblings.dataproc.validation import InvalidData, InvalidReference
 
@@ -26,9 +26,9 @@ def open_key(ident: str) -> str:
     return f'cluster:{ident}'
 
 
-def converge(conn: Any, ctx: RequestContext, ident: str) -> operations.Wake:
+def converge(conn: Any, ctx: RequestContext, ident: str) -> engine.Wake:
     """Begin the operation of a cluster, or ask an open one for another round. Returns the wake-up to send after the commit."""
-    return operations.begin_once(conn, ctx, KIND, 'cluster', ident, topic=TOPIC, host='', open_key=open_key(ident))
+    return engine.begin_once(conn, ctx, KIND, 'cluster', ident, topic=TOPIC, host='', open_key=open_key(ident))
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any], who: Mapping[str, str]) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.api.contract import fields, shapes
+from manila_lite.api.contract.call import Call
 from manila_lite.api.contract.fields import Always, Field, Many, One, Plain, View
-from manila_lite.api.contract.op import Op
 from manila_lite.siblings.dataproc import calls, validation
 from manila_lite.siblings.dataproc import policies as rules
 
@@ -152,16 +152,16 @@ _PAGE = (Field('limit', {'type': 'integer', 'minimum': 1, 'maximum': shapes.MAX_
          Field('plugin_version', _TEXT, aliases=('hadoop_version',)))
 
 
-def _calls(noun: str, path: str, view: View, handlers: Any, create: Bare, change: Bare) -> list[Op]:
+def _calls(noun: str, path: str, view: View, handlers: Any, create: Bare, change: Bare) -> list[Call]:
     one = f'{path}/{{ident}}'
-    changes = [Op(method, one, handlers.update, rules.of(noun, 'modify'), One(view), ok=202, body=change)
+    changes = [Call(method, one, handlers.update, rules.of(noun, 'modify'), One(view), ok=202, body=change)
                for method in handlers.updates_by]
     return [
-        Op('GET', path, handlers.index, rules.of(noun, 'get_all'), Pages(view), query=_PAGE),
-        Op('POST', path, handlers.create, rules.of(noun, 'create'), One(view), ok=202, body=create),
-        Op('GET', one, handlers.show, rules.of(noun, 'get'), One(view),
+        Call('GET', path, handlers.index, rules.of(noun, 'get_all'), Pages(view), query=_PAGE),
+        Call('POST', path, handlers.create, rules.of(noun, 'create'), One(view), ok=202, body=create),
+        Call('GET', one, handlers.show, rules.of(noun, 'get'), One(view),
            query=(Field('show_progress', {'type': 'string'}),)),
-        Op('DELETE', one, handlers.delete, rules.of(noun, 'delete'), ok=204),
+        Call('DELETE', one, handlers.delete, rules.of(noun, 'delete'), ok=204),
         *changes,
     ]
 
@@ -179,13 +179,13 @@ OPS = [
     *_calls(rules.CLUSTER_TEMPLATE, '/cluster-templates', CLUSTER_TEMPLATE, calls.ClusterTemplates,
             _body('cluster_template', *_CLUSTER), _body('cluster_template', *_CLUSTER, new=False)),
     *_calls(rules.CLUSTER, '/clusters', CLUSTER, calls.Clusters, _CREATE, _PATCH),
-    Op('PUT', '/clusters/{ident}', calls.Clusters.scale, rules.SCALE, One(CLUSTER), ok=202, body=_SCALE),
-    Op('GET', '/plugins', calls.plugins, rules.PLUGINS, _PLUGIN),
-    Op('GET', '/plugins/{ident}', calls.plugin, rules.PLUGINS, _PLUGIN),
-    Op('GET', '/plugins/{ident}/{version}', calls.plugin_version, rules.PLUGINS, _PLUGIN),
-    Op('GET', '/images', calls.images, rules.IMAGES, _PLUGIN),
-    Op('GET', '/images/{ident}', calls.image, rules.IMAGES, _PLUGIN),
-    *(Op(method, path, calls.absent, rules.OTHERS, states=_501) for method, path in _CHANGES_OF_IMAGES),
-    *(Op(method, path, calls.absent, rules.OTHERS, states=_501)
+    Call('PUT', '/clusters/{ident}', calls.Clusters.scale, rules.SCALE, One(CLUSTER), ok=202, body=_SCALE),
+    Call('GET', '/plugins', calls.plugins, rules.PLUGINS, _PLUGIN),
+    Call('GET', '/plugins/{ident}', calls.plugin, rules.PLUGINS, _PLUGIN),
+    Call('GET', '/plugins/{ident}/{version}', calls.plugin_version, rules.PLUGINS, _PLUGIN),
+    Call('GET', '/images', calls.images, rules.IMAGES, _PLUGIN),
+    Call('GET', '/images/{ident}', calls.image, rules.IMAGES, _PLUGIN),
+    *(Call(method, path, calls.absent, rules.OTHERS, states=_501) for method, path in _CHANGES_OF_IMAGES),
+    *(Call(method, path, calls.absent, rules.OTHERS, states=_501)
       for path in _ABSENT_PATHS for method in ('GET', 'POST', 'PUT', 'PATCH', 'DELETE')),
 ]

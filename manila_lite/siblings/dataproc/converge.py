@@ -9,9 +9,9 @@ came meanwhile are done after the last step, for then the operation begins anew.
 from typing import Any
 
 from manila_lite import errors
-from manila_lite.db import operations as rows
-from manila_lite.db import transitions
-from manila_lite.operations import Plan, Step, Work
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import operations as rows
+from manila_lite.engine import Plan, Step, Work
 from manila_lite.siblings.dataproc import actions, mounting, nodes, sessions, states, store, told
 
 _ENDED = ('Active', 'Error')

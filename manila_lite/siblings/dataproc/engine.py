@@ -8,10 +8,10 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, errors
-from manila_lite.db import operations as rows
+from manila_lite.db.queries import operations as rows
+from manila_lite.engine.worker import Worker
 from manila_lite.siblings.dataproc import actions, converge, load, models, states, store
 from manila_lite.siblings.grants import Grants
-from manila_lite.worker import Worker
 
 LOG = log.getLogger(__name__)
 
@@ -54,8 +54,8 @@ class Engine:
         self._worker.stop()
 
     def forget(self) -> None:
-        """Delete operations that ended ``[operations] keep_finished`` hours ago."""
-        kept = datetime.timedelta(hours=self.services.conf.operations.keep_finished)
+        """Delete operations that ended ``[operations] finished_retention_hours`` hours ago."""
+        kept = datetime.timedelta(hours=self.services.conf.operations.finished_retention_hours)
         with self.services.db.writer() as conn:
             rows.purge(conn, timeutils.utcnow() - kept)
 

@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db import transitions
+from manila_lite.db.core import transitions
 from manila_lite.db.models.base import Id, Json, Name, flag, ident, ref, times
 from manila_lite.siblings import grants, schema
 from manila_lite.siblings.dataproc import states

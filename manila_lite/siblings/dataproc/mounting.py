@@ -9,8 +9,8 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import errors
-from manila_lite.db import transitions
-from manila_lite.operations import Work
+from manila_lite.db.core import transitions
+from manila_lite.engine import Work
 from manila_lite.siblings import grants, shares
 from manila_lite.siblings.dataproc import sessions, states, store, told, validation
 from manila_lite.siblings.dataproc.interface import Busy, Mount, NodeAway

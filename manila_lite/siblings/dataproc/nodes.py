@@ -7,8 +7,8 @@ from oslo_db import exception as oslo_db_exception
 from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors
-from manila_lite.db import transitions
-from manila_lite.operations import Work
+from manila_lite.db.core import transitions
+from manila_lite.engine import Work
 from manila_lite.siblings.dataproc import sessions, states, store
 from manila_lite.siblings.dataproc.interface import NodeAway, Wanted
 

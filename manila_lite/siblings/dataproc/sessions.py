@@ -8,9 +8,9 @@ from typing import Any
 from oslo_utils import timeutils
 
 from manila_lite import errors
-from manila_lite.db import transitions
-from manila_lite.db.engine import Connection
-from manila_lite.operations import Work
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.engine import Work
 from manila_lite.siblings.dataproc import states, store, told
 from manila_lite.siblings.dataproc.interface import Node
 

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from manila_lite.operations import Work
+from manila_lite.engine import Work
 from manila_lite.rpc import notices
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.tests import waiting
 from manila_lite.tests.compliance import base, calls
@@ -15,25 +15,25 @@ from manila_lite.tests.compliance.cases import Case
 class KeepsBackups:
     """Mixin for a ``base.Binding`` of a driver that makes backups."""
 
-    def backup_type(self) -> kinds.BackupType:
+    def backup_type(self) -> values.BackupType:
         """Return a type of backup that the driver can use."""
-        return kinds.BackupType('nightly')
+        return values.BackupType('nightly')
 
-    def a_backup(self) -> kinds.Backup:
+    def a_backup(self) -> values.Backup:
         """Return a backup that is not made yet, and that is deleted at the end of the test."""
-        backup = kinds.Backup(uuidutils.generate_uuid(), 1, self.backup_type(), base.HOST, 'a-project')
+        backup = values.Backup(uuidutils.generate_uuid(), 1, self.backup_type(), base.HOST, 'a-project')
         self.addCleanup(self.driver_call, 'delete_backup', backup)
         return backup
 
-    def complete(self, verb: str, share: kinds.Share, backup: kinds.Backup) -> None:
+    def complete(self, verb: str, share: values.Share, backup: values.Backup) -> None:
         """Wait until the backup or restore is complete."""
         def complete() -> bool:
             progress = getattr(self.driver, f'{verb}_backup_continue')(share, backup)
-            self.assertIsInstance(progress, kinds.BackupProgress)
+            self.assertIsInstance(progress, values.BackupProgress)
             return progress.percent >= 100
         waiting.until(complete, f'the {verb} is complete', base.STUCK, pause=0.05)
 
-    def made_backup(self, share: kinds.Share) -> kinds.Backup:
+    def made_backup(self, share: values.Share) -> values.Backup:
         """Return a backup that is complete."""
         backup = self.a_backup()
         self.driver.create_backup(share, backup)

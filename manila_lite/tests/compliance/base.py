@@ -20,7 +20,7 @@ import testtools
 from oslo_config import cfg
 from oslo_utils import uuidutils
 
-from manila_lite import kinds
+from manila_lite import values
 from manila_lite.drivers import load
 from manila_lite.drivers.interface.base import ShareDriver
 from manila_lite.tests import forks
@@ -51,7 +51,7 @@ class Binding(testtools.TestCase):
     #: When a call is killed: seconds after its begin, or a value that ``kill`` understands.
     MOMENTS: tuple = (0.0, 0.02, 0.2)
     #: The share server of new shares; see ``servers.py``.
-    server: kinds.ShareServer | None = None
+    server: values.ShareServer | None = None
 
     def driver_call(self, method: str, *args):
         """Call the driver that the test has at that time."""
@@ -61,27 +61,27 @@ class Binding(testtools.TestCase):
         """Return the backend's section of the configuration."""
         raise NotImplementedError
 
-    def write(self, share: kinds.Share, text: str) -> None:
+    def write(self, share: values.Share, text: str) -> None:
         """Replace the content of the share by ``text``."""
         raise NotImplementedError
 
-    def read(self, share: kinds.Share) -> str:
+    def read(self, share: values.Share) -> str:
         """Return the text that was written into the share, or ''."""
         raise NotImplementedError
 
-    def fill(self, share: kinds.Share, gib: float) -> None:
+    def fill(self, share: values.Share, gib: float) -> None:
         """Use ``gib`` GiB of the share."""
         raise NotImplementedError
 
-    def limit(self, share: kinds.Share) -> float:
+    def limit(self, share: values.Share) -> float:
         """Return the size in GiB that the backend enforces."""
         raise NotImplementedError
 
-    def in_force(self, share: kinds.Share) -> set[tuple[str, str, str]]:
+    def in_force(self, share: values.Share) -> set[tuple[str, str, str]]:
         """Return the rules in force as (type, to, level); none when the share is not exported."""
         raise NotImplementedError
 
-    def in_force_of_snapshot(self, snapshot: kinds.Snapshot) -> set[tuple[str, str, str]]:
+    def in_force_of_snapshot(self, snapshot: values.Snapshot) -> set[tuple[str, str, str]]:
         """Return the rules in force of a snapshot that can be mounted, as ``in_force`` does."""
         raise NotImplementedError
 
@@ -139,16 +139,16 @@ class Binding(testtools.TestCase):
         if ability and not isinstance(self.driver, ability):
             self.skipTest(f'{self.DRIVER} is no {ability.__name__}')
 
-    def a_share(self, size: int = 1, **changes) -> kinds.Share:
+    def a_share(self, size: int = 1, **changes) -> values.Share:
         """Return a share that is not on the backend yet, and that is deleted at the end of the test."""
         ident = uuidutils.generate_uuid()
-        share = kinds.Share(**{'id': ident, 'share_id': uuidutils.generate_uuid(), 'size': size, 'proto': 'NFS',
+        share = values.Share(**{'id': ident, 'share_id': uuidutils.generate_uuid(), 'size': size, 'proto': 'NFS',
                                'project_id': 'a-project', 'pool': self.driver.report()[0].name,
                                'server': self.server} | changes)
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share
 
-    def made_share(self, size: int = 1, content: str = 'first', rules: Iterable = ()) -> kinds.Share:
+    def made_share(self, size: int = 1, content: str = 'first', rules: Iterable = ()) -> values.Share:
         """Return a share that is on the backend and holds ``content``, with its export locations."""
         share = self.a_share(size)
         share = dataclasses.replace(share, export_locations=tuple(self.driver.create_share(share)))
@@ -157,20 +157,20 @@ class Binding(testtools.TestCase):
         self.write(share, content)
         return share
 
-    def a_snapshot(self, share: kinds.Share) -> kinds.Snapshot:
+    def a_snapshot(self, share: values.Share) -> values.Snapshot:
         """Return a snapshot that is not taken yet, and that is deleted at the end of the test."""
-        snapshot = kinds.Snapshot(uuidutils.generate_uuid(), share, share.size)
+        snapshot = values.Snapshot(uuidutils.generate_uuid(), share, share.size)
         self.addCleanup(lambda: self.driver.delete_snapshot(snapshot))
         return snapshot
 
-    def made_snapshot(self, share: kinds.Share) -> kinds.Snapshot:
+    def made_snapshot(self, share: values.Share) -> values.Snapshot:
         """Return a snapshot that was taken."""
         snapshot = self.a_snapshot(share)
         return dataclasses.replace(snapshot, provider_location=self.driver.create_snapshot(snapshot))
 
-    def rules(self, rows: Iterable) -> list[kinds.AccessRule]:
+    def rules(self, rows: Iterable) -> list[values.AccessRule]:
         """Return access rules with new ids."""
-        return [kinds.AccessRule(uuidutils.generate_uuid(), *row) for row in rows]
+        return [values.AccessRule(uuidutils.generate_uuid(), *row) for row in rows]
 
     def assert_locations(self, locations) -> None:
         """Check that the locations are all different, and in the order of the API: preferred, others, administrators' only."""
@@ -179,9 +179,9 @@ class Binding(testtools.TestCase):
         self.assertEqual(sorted(ranks), ranks)
         self.assertEqual(len(locations), len({location.path for location in locations}))
 
-    def ensured(self, share: kinds.Share, rules: Iterable = ()) -> kinds.EnsureResult:
+    def ensured(self, share: values.Share, rules: Iterable = ()) -> values.EnsureResult:
         """Return the driver's result of ensuring one share."""
-        return self.driver.ensure_shares([kinds.EnsureTarget(share, tuple(self.rules(rules)))])[share.id]
+        return self.driver.ensure_shares([values.EnsureTarget(share, tuple(self.rules(rules)))])[share.id]
 
 
 class Background(threading.Thread):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface
 
 
@@ -21,7 +21,7 @@ class Case:
     BESIDE: ClassVar[bool] = True
 
     args: tuple
-    share: kinds.Share
+    share: values.Share
 
     def __init__(self, test: Any):
         self.test = test
@@ -122,9 +122,9 @@ class EnsureShares(Case):
         self.second = self.test.made_share(content='second', rules=self.test.OTHER)
         self.missing = self.test.a_share()
         self.test.lose_power()
-        self.args = ([kinds.EnsureTarget(self.missing, tuple(self.test.rules(self.test.GOOD))),
-                      kinds.EnsureTarget(self.share, tuple(self.test.rules(self.test.GOOD))),
-                      kinds.EnsureTarget(self.second, tuple(self.test.rules(self.test.OTHER)))],)
+        self.args = ([values.EnsureTarget(self.missing, tuple(self.test.rules(self.test.GOOD))),
+                      values.EnsureTarget(self.share, tuple(self.test.rules(self.test.GOOD))),
+                      values.EnsureTarget(self.second, tuple(self.test.rules(self.test.OTHER)))],)
 
     def lasting(self, answer: Any) -> Any:
         return {ident: dataclasses.replace(result, repaired=()) for ident, result in answer.items()}
@@ -259,7 +259,7 @@ class ServeSnapshot(_Keeps):
         self.good, self.bad = self.read_only(self.test.GOOD), self.read_only(self.test.BAD[:1])
         self.args = (snapshot, [*self.bad, *self.good])
 
-    def read_only(self, rows: Any) -> list[kinds.AccessRule]:
+    def read_only(self, rows: Any) -> list[values.AccessRule]:
         return self.test.rules((kind, to, 'ro') for kind, to, _ in rows)
 
     def verify(self, answer: Any) -> None:

@@ -4,7 +4,7 @@
 import dataclasses
 from typing import Any
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.tests.compliance import calls, cases
 
@@ -79,12 +79,12 @@ class _OfSnapshot(cases.Case):
     def verify_kept(self) -> None:
         self.test.assertEqual(('later', set(self.test.GOOD)), (self.test.read(self.share), self.test.in_force(self.share)))
 
-    def content(self, snapshot: kinds.Snapshot) -> str:
+    def content(self, snapshot: values.Snapshot) -> str:
         clone = self.test.a_share()
         self.test.driver.create_share_from_snapshot(clone, snapshot)
         return self.test.read(clone)
 
-    def is_gone(self, snapshot: kinds.Snapshot) -> None:
+    def is_gone(self, snapshot: values.Snapshot) -> None:
         self.test.assertRaises(errors.Final, self.test.driver.create_share_from_snapshot, self.test.a_share(), snapshot)
 
 
@@ -157,7 +157,7 @@ class ManagingPromises:
         [path, *_] = [location.path for location in share.export_locations]
         half = self.a_share(0)
         self.driver.manage_share(half, path, {})
-        self.driver.unmanage_share(dataclasses.replace(half, export_locations=(kinds.ExportLocation(path),)))
+        self.driver.unmanage_share(dataclasses.replace(half, export_locations=(values.ExportLocation(path),)))
         new = self.a_share(0)
         self.assertEqual(1, self.driver.manage_share(new, path, {}).size)
         self.assertEqual('first', self.read(new))

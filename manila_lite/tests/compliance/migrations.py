@@ -7,13 +7,13 @@ import dataclasses
 from oslo_config import cfg
 from oslo_utils import uuidutils
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import load
 from manila_lite.tests import waiting
 from manila_lite.tests.compliance import base
 
 #: Prefixes of the driver's methods, by type of migration.
-_CALLS = {kinds.ServerMigration: 'share_server_migration', kinds.ShareMigration: 'share_migration'}
+_CALLS = {values.ServerMigration: 'share_server_migration', values.ShareMigration: 'share_migration'}
 ORIGIN = 'origin'
 ORIGIN_HOST = f'here@{ORIGIN}'
 
@@ -54,16 +54,16 @@ class Origin:
         with self.at_origin():
             return getattr(self, method)(*args)
 
-    def step(self, name: str, migration: kinds.ServerMigration | kinds.ShareMigration):
+    def step(self, name: str, migration: values.ServerMigration | values.ShareMigration):
         """Run one step of the migration at the driver."""
         return getattr(self.driver, f'{_CALLS[type(migration)]}_{name}')(migration)
 
-    def call_off(self, migration: kinds.ServerMigration | kinds.ShareMigration) -> None:
+    def call_off(self, migration: values.ServerMigration | values.ShareMigration) -> None:
         """Cancel the migration unless it is complete."""
         with contextlib.suppress(errors.Final):     # it is complete
             self.step('cancel', migration)
 
-    def near(self, migration: kinds.ServerMigration | kinds.ShareMigration) -> bool:
+    def near(self, migration: values.ServerMigration | values.ShareMigration) -> bool:
         """Wait until the copy is near."""
         return bool(waiting.until(lambda: self.step('continue', migration), 'the copy is near', base.STUCK, pause=0.05))
 
@@ -71,7 +71,7 @@ class Origin:
 class Migrates(Origin):
     """Mixin for a ``base.Binding`` with ``servers.OnServers``."""
 
-    def served(self, content: str, server: kinds.ShareServer) -> kinds.Share:
+    def served(self, content: str, server: values.ShareServer) -> values.Share:
         """Return a share on a server, with content and rules."""
         share = self.a_share(server=server)
         self.driver.create_share(share)
@@ -79,16 +79,16 @@ class Migrates(Origin):
         self.write(share, content)
         return share
 
-    def a_migration(self, *, keeps_addresses: bool = False) -> kinds.ServerMigration:
+    def a_migration(self, *, keeps_addresses: bool = False) -> values.ServerMigration:
         """Return the migration of a share server that runs and is in use, with two shares and a snapshot."""
         with self.at_origin():
             source = self.made_server()
             one, two = (self.served(content, source) for content in ('first', 'second'))
-            snapshot = kinds.Snapshot(uuidutils.generate_uuid(), one, one.size)
+            snapshot = values.Snapshot(uuidutils.generate_uuid(), one, one.size)
             snapshot = dataclasses.replace(snapshot, provider_location=self.driver.create_snapshot(snapshot))
             self.write(one, 'later')
         target = self.a_server(**({'networks': source.networks} if keeps_addresses else {}))
-        migration = kinds.ServerMigration(
+        migration = values.ServerMigration(
             source, ORIGIN_HOST, target, self.driver.report()[0].name, (one, two), (snapshot,),
             {share.id: tuple(self.rules(self.GOOD)) for share in (one, two)}, keeps_addresses=keeps_addresses)
         for share in migration.shares:
@@ -97,15 +97,15 @@ class Migrates(Origin):
         self.addCleanup(self.driver_call, 'delete_snapshot', snapshot)
         return migration
 
-    def bother_origin(self, migration: kinds.ServerMigration) -> None:
+    def bother_origin(self, migration: values.ServerMigration) -> None:
         """Do the periodic work of the source backend; none of it may start the server there."""
         self.origin.report()
 
-    def left_of(self, migration: kinds.ServerMigration) -> list[str]:
+    def left_of(self, migration: values.ServerMigration) -> list[str]:
         """Return all that was made for the migration only and is left at either backend, as the backends report it."""
         raise NotImplementedError
 
-    def assert_serves_there(self, migration: kinds.ServerMigration) -> None:
+    def assert_serves_there(self, migration: values.ServerMigration) -> None:
         """Check that the source backend serves as if nothing had happened."""
         for share, content in zip(migration.shares, ('later', 'second'), strict=True):
             self.assertEqual(set(self.GOOD), self.there('in_force', share))

@@ -6,7 +6,7 @@ import os
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.tests.compliance import base, cases
 
@@ -16,11 +16,11 @@ _WILD = '"; } EXPORT { Path = "/"; } \'$(false)\' ../../\n\tö'
 class Promises:
     """Mixin for a ``base.Binding``."""
 
-    def _unknown_share(self, **changes) -> kinds.Share:
+    def _unknown_share(self, **changes) -> values.Share:
         return self.a_share(**changes)
 
-    def _unknown_snapshot(self, share: kinds.Share) -> kinds.Snapshot:
-        return kinds.Snapshot(cases.unknown(), share, share.size)
+    def _unknown_snapshot(self, share: values.Share) -> values.Snapshot:
+        return values.Snapshot(cases.unknown(), share, share.size)
 
     def test_deleting_what_is_not_there_is_a_success(self):
         share = self.made_share()
@@ -78,7 +78,7 @@ class Promises:
     def test_ids_that_are_no_file_names_reach_nothing(self):
         outside = sorted(os.listdir(self.root))
         for ident in ('', '..', '../escape', '../../escape', '/escape', 'a/b', 'a\nb'):
-            share = kinds.Share(ident, 'x', 'p', 1, 'NFS', self.driver.report()[0].name)
+            share = values.Share(ident, 'x', 'p', 1, 'NFS', self.driver.report()[0].name)
             self.assertRaises(errors.Final, self.driver.create_share, share)
             self.assertRaises(errors.Final, self.driver.delete_share, share)
         self.assertEqual(outside, sorted(os.listdir(self.root)))
@@ -127,7 +127,7 @@ class Promises:
 
     def test_ensuring_what_is_well_changes_nothing(self):
         shares = [self.made_share(rules=self.GOOD), self.made_share(content='second', rules=self.OTHER)]
-        targets = [kinds.EnsureTarget(share, tuple(self.rules(rules))) for share, rules in zip(
+        targets = [values.EnsureTarget(share, tuple(self.rules(rules))) for share, rules in zip(
             shares, (self.GOOD, self.OTHER), strict=True)]
         for _ in range(2):
             results = self.driver.ensure_shares(targets)

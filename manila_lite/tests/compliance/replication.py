@@ -6,7 +6,7 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.tests.compliance import calls, migrations
 from manila_lite.tests.compliance.cases import Case
@@ -15,26 +15,26 @@ from manila_lite.tests.compliance.cases import Case
 class Follows(migrations.Origin):
     """Mixin for a ``base.Binding``."""
 
-    def a_replica(self, how: str = 'readable') -> kinds.Replica:
+    def a_replica(self, how: str = 'readable') -> values.Replica:
         """Return a replica that is not made yet, of a share that is in use and has a snapshot."""
         with self.at_origin():
             active = self.a_share()
             self.driver.create_share(active)
             self.driver.update_access(active, self.rules(self.GOOD))
             self.write(active, 'first')
-            snapshot = kinds.Snapshot(uuidutils.generate_uuid(), active, active.size)
+            snapshot = values.Snapshot(uuidutils.generate_uuid(), active, active.size)
             snapshot = dataclasses.replace(snapshot, provider_location=self.driver.create_snapshot(snapshot))
             self.write(active, 'later')
-        replica = kinds.Replica(self.a_share(), how, 'out_of_sync', active, migrations.ORIGIN_HOST, (snapshot,),
+        replica = values.Replica(self.a_share(), how, 'out_of_sync', active, migrations.ORIGIN_HOST, (snapshot,),
                                 tuple(self.rules(self.GOOD)))
         self.addCleanup(self.driver_call, 'delete_replica', replica)
         return replica
 
-    def is_fenced(self, share: kinds.Share) -> bool:
+    def is_fenced(self, share: values.Share) -> bool:
         """Say whether no client can write to the share."""
         return not self.in_force(share)
 
-    def is_served_read_only(self, share: kinds.Share) -> None:
+    def is_served_read_only(self, share: values.Share) -> None:
         """Check that all clients of the rules can read the share, and do nothing else."""
         self.assertEqual({(kind, to, 'ro') for kind, to, _level in self.GOOD}, self.in_force(share))
 

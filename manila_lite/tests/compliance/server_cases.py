@@ -7,7 +7,7 @@
 import dataclasses
 from typing import Any
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.tests.compliance.cases import Case
 
@@ -92,7 +92,7 @@ class CheckUpdate(_Update):
 
     def arrange(self) -> None:
         super().arrange()
-        targets = [kinds.EnsureTarget(self.share, tuple(self.test.rules(self.test.GOOD)))]
+        targets = [values.EnsureTarget(self.share, tuple(self.test.rules(self.test.GOOD)))]
         self.args = (self.test.server, self.test.subnet('more', allocated=False), targets)
 
     def verify(self, answer: Any) -> None:
@@ -172,7 +172,7 @@ class _SecurityService(ServerCase):
         self.locations = self.test.driver.create_share(self.share)
         self.test.driver.update_access(self.share, self.test.rules(self.test.GOOD))
         self.told = dataclasses.replace(self.server, security_services=(self.wanted,))
-        targets = [kinds.EnsureTarget(self.share, tuple(self.test.rules(self.test.GOOD)))]
+        targets = [values.EnsureTarget(self.share, tuple(self.test.rules(self.test.GOOD)))]
         self.args = (self.told, self.wanted, self.current, targets)
 
     def verify_kept(self) -> None:

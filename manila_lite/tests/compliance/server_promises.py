@@ -6,7 +6,7 @@ import os
 
 import testscenarios
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.tests.compliance import base, calls, migration_cases, server_cases
 
@@ -148,7 +148,7 @@ class ServerPromises:
             self.assertEqual(set(), self.addresses(server))
             self.driver.teardown_server(server)
 
-    def _changed(self, network: kinds.ServerNetwork, **changes) -> kinds.ServerNetwork:
+    def _changed(self, network: values.ServerNetwork, **changes) -> values.ServerNetwork:
         return dataclasses.replace(network, allocations=tuple(
             dataclasses.replace(allocation, **changes) for allocation in network.allocations))
 
@@ -164,7 +164,7 @@ class ServerPromises:
     def test_server_ids_that_are_no_file_names_reach_nothing(self):
         outside = sorted(os.listdir(self.root))
         for ident in ('', '..', '../escape', '/escape', 'a/b', 'a\nb'):
-            server = kinds.ShareServer(ident, self.server.networks)
+            server = values.ShareServer(ident, self.server.networks)
             self.assertRaises(errors.Final, self.driver.setup_server, server)
             self.assertRaises(errors.Final, self.driver.teardown_server, server)
         self.assertEqual(outside, sorted(os.listdir(self.root)))

@@ -5,7 +5,7 @@ import dataclasses
 
 from oslo_utils import uuidutils
 
-from manila_lite import kinds
+from manila_lite import values
 
 #: Subnets by a short name, as a user would make them: two families, and a third to add.
 SUBNETS = {
@@ -38,56 +38,56 @@ class OnServers:
         self.lose_power_only()
         self.driver.ensure_servers([self.server])
 
-    def addresses(self, server: kinds.ShareServer) -> set[str]:
+    def addresses(self, server: values.ShareServer) -> set[str]:
         """Return the addresses at which the server answers now, as the backend reports them; none if it does not run."""
         raise NotImplementedError
 
-    def left_there(self, server: kinds.ShareServer) -> set[str]:
+    def left_there(self, server: values.ShareServer) -> set[str]:
         """Return the addresses of an unmanaged server, as the backend reports them."""
         return self.addresses(server)
 
-    def subnet(self, name: str, *, allocated: bool = True) -> kinds.ServerNetwork:
+    def subnet(self, name: str, *, allocated: bool = True) -> values.ServerNetwork:
         """Return a subnet with addresses for one more server, or without any, as a subnet to be added."""
         about = self.SUBNETS[name]
-        network = kinds.ServerNetwork(f'subnet-{name}', **about)
+        network = values.ServerNetwork(f'subnet-{name}', **about)
         if not allocated:
             return network
         return dataclasses.replace(network, allocations=tuple(
             self._allocation(network, about) for _ in range(self.driver.ALLOCATIONS_PER_SUBNET)))
 
-    def _allocation(self, network: kinds.ServerNetwork, about: dict) -> kinds.Allocation:
+    def _allocation(self, network: values.ServerNetwork, about: dict) -> values.Allocation:
         self._hosts += 1
         start = network.cidr.partition('/')[0]
         address = f'{start}{self._hosts}' if ':' in start else f'{start.rpartition(".")[0]}.{self._hosts}'
-        return kinds.Allocation(uuidutils.generate_uuid(), address, subnet_id=network.subnet_id,
+        return values.Allocation(uuidutils.generate_uuid(), address, subnet_id=network.subnet_id,
                                 mac_address=f'fa:16:3e:00:01:{self._hosts:02x}', **about)
 
-    def a_server(self, *names: str, **changes) -> kinds.ShareServer:
+    def a_server(self, *names: str, **changes) -> values.ShareServer:
         """Return a server that is not set up yet, and that is torn down at the end of the test."""
         networks = tuple(map(self.subnet, names or ('four', 'six')))
-        server = kinds.ShareServer(**{'id': uuidutils.generate_uuid(), 'networks': networks} | changes)
+        server = values.ShareServer(**{'id': uuidutils.generate_uuid(), 'networks': networks} | changes)
         self.addCleanup(self.driver_call, 'teardown_server', server)
         return server
 
-    def made_server(self, *names: str, **changes) -> kinds.ShareServer:
+    def made_server(self, *names: str, **changes) -> values.ShareServer:
         """Return a server that runs."""
         server = self.a_server(*names, **changes)
         return dataclasses.replace(server, details=dict(self.driver.setup_server(server)))
 
-    def services(self, server: kinds.ShareServer) -> set[str]:
+    def services(self, server: values.ShareServer) -> set[str]:
         """Return the ids of the security services that the server uses now, as the backend reports them."""
         raise NotImplementedError
 
-    def service(self, kind: str = 'ldap') -> kinds.SecurityService:
+    def service(self, kind: str = 'ldap') -> values.SecurityService:
         """Return a security service that no server uses."""
-        return kinds.SecurityService(uuidutils.generate_uuid(), kind, server='10.77.1.2', domain='example.org',
+        return values.SecurityService(uuidutils.generate_uuid(), kind, server='10.77.1.2', domain='example.org',
                                      user='admin', password='secret')
 
-    def planned(self, server: kinds.ShareServer) -> set[str]:
+    def planned(self, server: values.ShareServer) -> set[str]:
         """Return the addresses that a server shall have."""
         return {allocation.ip_address for allocation in server.allocations}
 
-    def assert_serves(self, server: kinds.ShareServer, locations) -> None:
+    def assert_serves(self, server: values.ShareServer, locations) -> None:
         """Check that the locations are the server's: one for each address, in the order of the API, IPv4 before IPv6."""
         self.assert_locations(locations)
         hosts = [_host(location.path) for location in locations]

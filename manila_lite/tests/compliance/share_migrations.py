@@ -6,7 +6,7 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import kinds
+from manila_lite import values
 from manila_lite.drivers import interface
 from manila_lite.tests.compliance import calls, migration_cases, migrations
 from manila_lite.tests.compliance.cases import Case
@@ -15,24 +15,24 @@ from manila_lite.tests.compliance.cases import Case
 class MovesShares(migrations.Origin):
     """Mixin for a ``base.Binding``."""
 
-    def a_move(self) -> kinds.ShareMigration:
+    def a_move(self) -> values.ShareMigration:
         """Return the migration of a share that is in use, with a snapshot."""
         with self.at_origin():
             source = self.a_share()
             self.driver.create_share(source)
             self.driver.update_access(source, self.rules(self.GOOD))
             self.write(source, 'first')
-            snapshot = kinds.Snapshot(uuidutils.generate_uuid(), source, source.size)
+            snapshot = values.Snapshot(uuidutils.generate_uuid(), source, source.size)
             snapshot = dataclasses.replace(snapshot, provider_location=self.driver.create_snapshot(snapshot))
             self.write(source, 'later')
-        migration = kinds.ShareMigration(source, migrations.ORIGIN_HOST, self.a_share(), (snapshot,),
+        migration = values.ShareMigration(source, migrations.ORIGIN_HOST, self.a_share(), (snapshot,),
                                          tuple(self.rules(self.GOOD)))
         self.addCleanup(self.driver_call, 'delete_share', migration.target)
         self.addCleanup(self.call_off, migration)
         self.addCleanup(self.driver_call, 'delete_snapshot', snapshot)
         return migration
 
-    def left_of(self, migration: kinds.ShareMigration) -> list[str]:
+    def left_of(self, migration: values.ShareMigration) -> list[str]:
         """Return all that was made for the migration only and is left at either backend, as the backends report it."""
         raise NotImplementedError
 

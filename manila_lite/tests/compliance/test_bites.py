@@ -6,7 +6,7 @@ import dataclasses
 import testscenarios
 import testtools
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.tests.compliance import calls, cases, managing, promises, server_cases, server_promises
 from manila_lite.tests.compliance.test_dummy import DummyBinding, DummyServersBinding
@@ -57,7 +57,7 @@ class ServesOnlyOnce(DummyDriver):
     def serve_snapshot(self, snapshot, rules):
         record = self.store.snapshot(snapshot.id)
         if not (record.exported or record.rules) and 'served' in record.content:
-            return kinds.ServedSnapshot()
+            return values.ServedSnapshot()
         served = super().serve_snapshot(snapshot, rules)
         record = self.store.snapshot(snapshot.id)
         record.content += ' served'
@@ -74,8 +74,8 @@ class EnsuresByCreating(DummyDriver):
 
 class EnsuresWithoutRules(DummyDriver):
     def ensure_shares(self, targets):
-        super().ensure_shares([kinds.EnsureTarget(target.share) for target in targets])
-        return {target.share.id: kinds.EnsureResult(target.share.export_locations) for target in targets}
+        super().ensure_shares([values.EnsureTarget(target.share) for target in targets])
+        return {target.share.id: values.EnsureResult(target.share.export_locations) for target in targets}
 
 
 class RepairsWhatIsWell(DummyDriver):
@@ -164,7 +164,7 @@ class TearsDownWithShares(DummyDriver):
 class AddsNoLocations(DummyDriver):
     def update_share_server_network_allocations(self, server, new, shares, snapshots):
         super().update_share_server_network_allocations(server, new, shares, snapshots)
-        return kinds.ServerUpdate(export_locations={share.id: share.export_locations for share in shares})
+        return values.ServerUpdate(export_locations={share.id: share.export_locations for share in shares})
 
 
 class ReplacesTheNetwork(DummyDriver):

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import fixtures
 
-from manila_lite import errors, kinds
-from manila_lite.drivers.linux import btrfs, check, exports, peers
+from manila_lite import errors, values
 from manila_lite.drivers.linux.driver import LinuxDriver
-from manila_lite.drivers.linux.run import CommandFailed
+from manila_lite.drivers.linux.pool import btrfs
+from manila_lite.drivers.linux.protocols import check, ganesha_exports
+from manila_lite.drivers.linux.replication import peer_session
+from manila_lite.host.commands import CommandFailed
 from manila_lite.tests.compliance import (
     backups,
     base,
@@ -92,16 +94,16 @@ class LinuxBinding(base.Binding):
         group, = (line.split() for line in shown.splitlines() if line.startswith('0/'))
         return int(group[3]) / _GIB
 
-    def outlet(self, share):
+    def protocol_server(self, share):
         """Return the NFS server that the share is on."""
-        return self.driver._outlets.of('NFS')
+        return self.driver._protocol_servers.of('NFS')
 
     def in_force(self, share):
         """Return the clients that Ganesha admits now, by its own account and not by a file."""
-        outlet = self.outlet(share)
-        nfs = outlet.server
+        protocol_server = self.protocol_server(share)
+        nfs = protocol_server.server
         shown = {entry[1]: entry[0] for entry in nfs._call('ShowExports', position=1)}
-        number = shown.get(str(outlet.mount_point(share.id)))
+        number = shown.get(str(protocol_server.mount_point(share.id)))
         if number is None:
             return set()
         clients = nfs._call('DisplayExport', 'q', [number], position=4)
@@ -140,13 +142,13 @@ class LinuxCifsBinding(LinuxBinding):
     def a_share(self, *args, **changes):
         return super().a_share(*args, **{'proto': 'CIFS'} | changes)
 
-    def outlet(self, share):
-        return self.driver._outlets.of('CIFS')
+    def protocol_server(self, share):
+        return self.driver._protocol_servers.of('CIFS')
 
     def in_force(self, share):
         """Return the clients in smbd's configuration, if smbd runs."""
-        server = self.outlet(share).server
-        seen = server.exports.look([share.id])[share.id] if server.running else exports.Seen()
+        server = self.protocol_server(share).server
+        seen = server.exports.look([share.id])[share.id] if server.running else ganesha_exports.Seen()
         return {('user', *client) for client in seen.clients}
 
 
@@ -204,16 +206,16 @@ class LinuxServersBinding(servers.OnServers, LinuxBinding):
         self._spaces = {*getattr(self, '_spaces', ()), f'manila-{server.id}'}
         return server
 
-    def outlet(self, share):
-        return self.driver._servers.outlet(share.server.id, share.proto)
+    def protocol_server(self, share):
+        return self.driver._servers.protocol_server(share.server.id, share.proto)
 
     def addresses(self, server):
         """Return the addresses in the kernel, if an NFS server runs there."""
         try:
-            outlet = self.driver._servers.outlet(server.id)
+            protocol_server = self.driver._servers.protocol_server(server.id)
         except errors.Final:
             return set()
-        return self.left_there(server) if outlet.server.running else set()
+        return self.left_there(server) if protocol_server.server.running else set()
 
     def left_there(self, server):
         links = json.loads(self._run('ip', '-n', f'manila-{server.id}', '-json', 'address', 'show', 'scope', 'global'))
@@ -318,7 +320,7 @@ class LinuxMigrationPromisesTest(server_promises.MigrationPromises, LinuxMigrati
         with fixtures.MonkeyPatch(f'{LinuxDriver.__module__}.LinuxDriver.update_access', _fail):
             self.assertRaises(CommandFailed, self.driver.share_server_migration_complete, migration)
         self.assertRaises(errors.Final, self.driver.share_server_migration_cancel, migration)
-        with peers.Talk(peers.words(migrations.ORIGIN_HOST, self.driver.backend.conf)) as talk:
+        with peer_session.PeerSession(peer_session.words(migrations.ORIGIN_HOST, self.driver.backend.conf)) as talk:
             talk.ask('resume', server=migration.source.id)
         self.assertIsNone(self.origin.ensure_servers([migration.source])[migration.source.id].error)
         self.assert_serves_there(migration)
@@ -345,7 +347,7 @@ class LinuxBackupsTest(backups.EveryBackupCall, backups.KeepsBackups, LinuxBindi
     def backup_type(self):
         export = self.root / 'export'
         export.mkdir(exist_ok=True)
-        return kinds.BackupType('nightly', str(export), 'none', 'bind')
+        return values.BackupType('nightly', str(export), 'none', 'bind')
 
 
 class LinuxReplicationBinding(LinuxOrigin, replication.Follows, LinuxBinding):
@@ -367,7 +369,7 @@ class LinuxReplicationPromisesTest(LinuxReplicationBinding):
     def test_one_that_was_to_be_replaced_is_ensured(self):
         replica = self.a_replica()
         self.driver.create_replica(replica)
-        with peers.Talk(peers.words(migrations.ORIGIN_HOST, self.driver.backend.conf)) as talk:
+        with peer_session.PeerSession(peer_session.words(migrations.ORIGIN_HOST, self.driver.backend.conf)) as talk:
             talk.ask('freeze', share=replica.active.id)
         with self.at_origin():
             self.assertTrue(self.is_fenced(replica.active))

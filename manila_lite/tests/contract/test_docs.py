@@ -12,7 +12,7 @@ import testtools
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite import metrics, policies
 from manila_lite.api.contract import OPS
-from manila_lite.cmd import collector
+from manila_lite.cmd import metrics_collector
 from manila_lite.cmd.manage import COMMANDS
 from manila_lite.conf import opts
 
@@ -37,7 +37,7 @@ class Build(testtools.TestCase):
             'proofs': [f'{op.method} {op.path}' for op in OPS],
             'configuration': [option.dest for _, options in opts.list_opts() for option in options],
             'policies': [rule.name for rule in policies.list_rules()],
-            'metrics': [family.name for family, _ in (*metrics.families(), *collector.families())],
+            'metrics': [family.name for family, _ in (*metrics.families(), *metrics_collector.families())],
             'manila-manage': [f'{command.category} {command.name}'.strip() for command in COMMANDS],
         }
 
@@ -45,7 +45,7 @@ class Build(testtools.TestCase):
 class Pages(testtools.TestCase):
 
     def test_metrics_that_pages_name_exist(self):
-        known = {family.name: labels for family, labels in (*metrics.families(), *collector.families())}
+        known = {family.name: labels for family, labels in (*metrics.families(), *metrics_collector.families())}
         page = (ROOT / 'doc/source/admin/monitoring.rst').read_text()
         named = {name.removesuffix('_total') for name in re.findall(r'manila_lite_[a-z_]+[a-z]', page)}
         self.assertLess(15, len(named))

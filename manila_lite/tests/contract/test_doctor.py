@@ -4,11 +4,11 @@
 import testtools
 
 from manila_lite import states
-from manila_lite.actions import server_changes
-from manila_lite.db import access
-from manila_lite.manager import service as manager
-from manila_lite.operations.doctor import servers
-from manila_lite.operations.doctor.redo import REDO
+from manila_lite.actions import share_server_updates
+from manila_lite.db.queries import access
+from manila_lite.doctor import share_servers
+from manila_lite.doctor.recovery_table import REDO
+from manila_lite.manager.runtime import service as manager
 from manila_lite.scheduler import service as scheduler
 
 
@@ -50,13 +50,13 @@ class RedoTest(testtools.TestCase):
 class RedoServersTest(testtools.TestCase):
 
     def test_every_transient_status_has_an_end(self):
-        self.assertEqual(states.SHARE_SERVER.transient, set(servers.REDO))
+        self.assertEqual(states.SHARE_SERVER.transient, set(share_servers.REDO))
 
     def test_the_verb_is_that_of_the_status_and_workers_know_the_operations(self):
         known = {plan.kind for plan in manager.PLANS}
-        for status, redo in servers.REDO.items():
+        for status, redo in share_servers.REDO.items():
             self.assertEqual(status, states.SHARE_SERVER[redo.verb].during)
             self.assertTrue(set(redo.kinds) <= known, redo.kinds)
 
     def test_what_changes_servers_is_what_ends_their_change(self):
-        self.assertEqual(set(server_changes.DOING), set(servers.REDO['network_change'].kinds))
+        self.assertEqual(set(share_server_updates.DOING), set(share_servers.REDO['network_change'].kinds))

@@ -14,33 +14,33 @@ from manila_lite.tests.contract.test_checks import ROOT
 
 # Contract, file that violates it, import.
 PLANTS = (
-    ('rooms', 'errors.py', 'from manila_lite import conf'),
-    ('rooms', 'rpc/slip.py', 'from manila_lite.db import engine'),
-    ('rooms', 'api/slip.py', 'from manila_lite import manager'),
-    ('rooms', 'actions/slip.py', 'from manila_lite import scheduler'),
-    ('rooms', 'worker.py', 'from manila_lite.actions import shares'),
-    ('rooms', 'network/slip.py', 'from manila_lite.db import engine'),
-    ('rooms', 'common/__init__.py', ''),
+    ('packages', 'errors.py', 'from manila_lite import conf'),
+    ('packages', 'rpc/slip.py', 'from manila_lite.db.core import engine'),
+    ('packages', 'api/slip.py', 'from manila_lite import manager'),
+    ('packages', 'actions/slip.py', 'from manila_lite import scheduler'),
+    ('packages', 'engine/worker.py', 'from manila_lite.actions import shares'),
+    ('packages', 'network/slip.py', 'from manila_lite.db.core import engine'),
+    ('packages', 'common/__init__.py', ''),
     ('siblings', 'siblings/compute/calls.py', 'from manila_lite.actions import shares'),
     ('strangers', 'siblings/compute/calls.py', 'from manila_lite.siblings import dataproc'),
-    ('drivers-used', 'operations.py', 'from manila_lite.drivers.dummy import driver'),
+    ('drivers-used', 'engine/worker.py', 'from manila_lite.drivers.dummy import driver'),
     ('drivers-see', 'drivers/dummy/slip.py', 'from manila_lite import policies'),
     ('actions', 'cmd/slip.py', 'from manila_lite.actions import shares'),
     ('sql', 'actions/slip.py', 'import sqlalchemy'),
     ('web', 'manager/slip.py', 'import webob'),
     ('bus', 'manager/slip.py', 'import oslo_messaging'),
     ('green', 'db/slip.py', 'import greenlet'),
-    ('acyclic', 'db/engine.py', 'from manila_lite.db import transitions'),
+    ('acyclic', 'db/core/engine.py', 'from manila_lite.db.core import transitions'),
 )
 MODULES = (
     'cmd/__init__.py', 'wsgi/__init__.py', 'api/__init__.py', 'scheduler/__init__.py', 'scheduler/expiry.py',
-    'manager/__init__.py', 'actions/__init__.py', 'actions/shares.py', 'worker.py', 'operations.py', 'drivers/__init__.py',
-    'drivers/dummy/__init__.py', 'drivers/dummy/driver.py', 'rpc/__init__.py', 'network/__init__.py', 'db/__init__.py',
-    'db/engine.py', 'policies/__init__.py', 'conf/__init__.py', 'context.py', 'states.py', 'errors.py', 'kinds/__init__.py',
-    'encryption/__init__.py', 'key_manager.py', 'extra_specs.py', 'metrics.py', 'trace.py', 'turns.py',
-    'api/v2/__init__.py', 'drivers/linux/__init__.py', 'drivers/linux/run.py', 'drivers/linux/daemon.py',
-    'siblings/__init__.py', 'siblings/compute/__init__.py', 'siblings/dataproc/__init__.py',
-    'tests/__init__.py', '__init__.py',
+    'manager/__init__.py', 'doctor/__init__.py', 'actions/__init__.py', 'actions/shares.py', 'workflow/__init__.py',
+    'engine/__init__.py', 'engine/worker.py', 'drivers/__init__.py', 'drivers/dummy/__init__.py', 'drivers/dummy/driver.py',
+    'rpc/__init__.py', 'network/__init__.py', 'db/__init__.py', 'db/core/__init__.py', 'db/core/engine.py',
+    'policies/__init__.py', 'host/__init__.py', 'conf/__init__.py', 'context.py', 'states.py', 'errors.py',
+    'values/__init__.py', 'encryption/__init__.py', 'key_manager.py', 'extra_specs.py', 'metrics.py', 'trace.py',
+    'thread_reserve.py', 'api/v2/__init__.py', 'siblings/__init__.py', 'siblings/compute/__init__.py',
+    'siblings/dataproc/__init__.py', 'tests/__init__.py', '__init__.py',
 )
 
 
@@ -54,7 +54,7 @@ class LayersTest(testscenarios.WithScenarios, testtools.TestCase):
         for module in MODULES:
             self._write(module, '')
         # The planted cycle needs a module to close on.
-        self._write('db/transitions.py', 'from manila_lite.db import engine\n')
+        self._write('db/core/transitions.py', 'from manila_lite.db.core import engine\n')
         (self.root / '.importlinter').write_text((ROOT / '.importlinter').read_text())
 
     def _write(self, module: str, text: str) -> None:

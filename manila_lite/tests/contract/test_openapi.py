@@ -12,7 +12,8 @@ import testtools
 
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS, openapi
+from manila_lite.api.contract import OPS
+from manila_lite.api.http import openapi
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 #: The first and the last, both sides of the change of names, and some between.

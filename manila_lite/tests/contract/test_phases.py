@@ -3,8 +3,8 @@
 
 import testtools
 
-from manila_lite.manager import service as manager
-from manila_lite.operations import phases
+from manila_lite.engine import phases
+from manila_lite.manager.runtime import service as manager
 from manila_lite.scheduler import service as scheduler
 
 

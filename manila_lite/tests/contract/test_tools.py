@@ -69,28 +69,28 @@ class OneWriterTest(ToolCase):
                      'access_rules_status')
 
     def test_attribute_of_a_row(self):
-        self._caught("share.state = 'active'\n", 'state', 'manila_lite/manager/access.py')
+        self._caught("share.state = 'active'\n", 'state', 'manila_lite/manager/plans/access.py')
 
     def test_setattr_is_a_write(self):
         self._caught("setattr(share, 'status', 'error')\n")
 
     def test_sql_text(self):
         self._caught('sa.text("UPDATE shares SET size = 1, status = :s WHERE id = :i")\n',
-                     path='manila_lite/db/shares.py')
+                     path='manila_lite/db/queries/shares.py')
 
     def test_operations_own_their_state_and_no_more(self):
-        self.plant('manila_lite/db/operations.py', 'operations.update().values(state=1)\n')
+        self.plant('manila_lite/db/queries/operations.py', 'operations.update().values(state=1)\n')
         self.assert_clean()
-        self._caught('operations.update().values(status=1)\n', path='manila_lite/db/operations.py')
+        self._caught('operations.update().values(status=1)\n', path='manila_lite/db/queries/operations.py')
 
     def test_the_writer_may(self):
-        self.plant('manila_lite/db/transitions.py', 'shares.update().values(status=1, task_state=2)\n')
+        self.plant('manila_lite/db/core/transitions.py', 'shares.update().values(status=1, task_state=2)\n')
         self.assert_clean()
 
     def test_reading_and_replies_are_no_writes(self):
-        self.plant('manila_lite/db/shares.py', "shares.select().where(shares.c.status == 'error')\n"
+        self.plant('manila_lite/db/queries/shares.py', "shares.select().where(shares.c.status == 'error')\n"
                                                "view = {'status': row.status}\n")
-        self.plant('manila_lite/api/app.py', 'reply.status = 404\n')
+        self.plant('manila_lite/api/http/app.py', 'reply.status = 404\n')
         self.assert_clean()
 
 
@@ -114,14 +114,14 @@ class MirrorTest(ToolCase):
         self.assert_clean()
 
     def test_test_that_imports_it(self):
-        self.plant('manila_lite/db/engine.py', self.CODE)
-        self.plant('manila_lite/tests/unit/test_pool.py', 'from manila_lite.db import engine\n')
+        self.plant('manila_lite/db/core/engine.py', self.CODE)
+        self.plant('manila_lite/tests/unit/test_pool.py', 'from manila_lite.db.core import engine\n')
         self.assert_clean()
 
     def test_plumbing_listed_with_the_test_that_reaches_it(self):
-        self.plant('manila_lite/api/dispatch.py', self.CODE)
-        self.plant('tools/mirror.txt', '# Why\n\napi/dispatch.py tests/functional/test_api.py\n')
-        self.assert_caught('tools/mirror.txt: not two files', 'api/dispatch.py tests/functional/test_api.py')
+        self.plant('manila_lite/api/http/dispatch.py', self.CODE)
+        self.plant('tools/mirror.txt', '# Why\n\napi/http/dispatch.py tests/functional/test_api.py\n')
+        self.assert_caught('tools/mirror.txt: not two files', 'api/http/dispatch.py tests/functional/test_api.py')
         self.plant('manila_lite/tests/functional/test_api.py', '')
         self.assert_clean()
 

@@ -49,7 +49,7 @@ max_overflow = {hands}
 [operations]
 workers = {hands}
 fast_workers = {hands}
-reserved_hands = 0
+reserved_workers = 0
 poll_interval = 0.3
 retry_delay = 0.1
 lease = {lease}

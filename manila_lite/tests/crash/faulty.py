@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.drivers.dummy.knobs import METHODS
 from manila_lite.tests.crash.orders import Orders
@@ -16,13 +16,13 @@ FAULTY = sorted(method for method in METHODS - {'setup', 'report'} if hasattr(Du
 
 def _projects(args: tuple[Any, ...]) -> list[str]:
     first = args[0]
-    if isinstance(first, kinds.Snapshot | kinds.Replica):
+    if isinstance(first, values.Snapshot | values.Replica):
         return [first.share.project_id]
-    if isinstance(first, kinds.ServerMigration | kinds.ShareMigration):
+    if isinstance(first, values.ServerMigration | values.ShareMigration):
         return [first.source.project_id]
-    if isinstance(first, kinds.Share | kinds.ShareServer | kinds.Backup):
+    if isinstance(first, values.Share | values.ShareServer | values.Backup):
         return [first.project_id]
-    if first and isinstance(first[0], kinds.ShareServer):
+    if first and isinstance(first[0], values.ShareServer):
         return [server.project_id for server in first]
     return [target.share.project_id for target in first]
 

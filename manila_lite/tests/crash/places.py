@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from manila_lite.manager import service as manager
+from manila_lite.manager.runtime import service as manager
 from manila_lite.scheduler import service as scheduler
 
 BEFORE = 'before step'

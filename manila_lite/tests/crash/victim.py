@@ -14,10 +14,11 @@ import signal
 import sys
 from typing import Any
 
-from manila_lite import errors, operations
+from manila_lite import errors, engine
 from manila_lite.actions import share_bin
 from manila_lite.drivers import load
-from manila_lite.operations import ensuring, executor, removal, replicating, snapshot_serving
+from manila_lite.workflow import ensure, share_servers, share_replicas, snapshot_access
+from manila_lite.engine import executor
 from manila_lite.rpc import clients
 from manila_lite.tests.crash import places
 from manila_lite.tests.crash.faulty import Faulty
@@ -79,7 +80,7 @@ def _wrap_executor(orders: Orders, role: str) -> None:
 
 
 def _wrap_wake(orders: Orders, role: str) -> None:
-    send, transmit = operations.Wake.send, clients.Bus._send
+    send, transmit = engine.Wake.send, clients.Bus._send
 
     def sent(self: Any, ctx: Any) -> None:
         orders.reach(ctx.project_id, places.committed(role))
@@ -89,7 +90,7 @@ def _wrap_wake(orders: Orders, role: str) -> None:
         for _ in range(orders.copies(role)):
             transmit(self, receiver, news)
 
-    operations.Wake.send = sent
+    engine.Wake.send = sent
     clients.Bus._send = transmitted
 
 
@@ -102,8 +103,8 @@ def _wrap_begin(orders: Orders, role: str) -> None:
         return call
 
     # Other modules that begin operations have imported the function by name.
-    for module, name in ((operations, 'begin'), (removal, 'begin'), (ensuring, 'begin'), (operations, 'begin_once'),
-                         (replicating, 'begin_once'), (snapshot_serving, 'begin_once')):
+    for module, name in ((engine, 'begin'), (share_servers, 'begin'), (ensure, 'begin'), (engine, 'begin_once'),
+                         (share_replicas, 'begin_once'), (snapshot_access, 'begin_once')):
         setattr(module, name, wrapped(getattr(module, name)))
 
 

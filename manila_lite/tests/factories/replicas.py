@@ -4,7 +4,8 @@
 import sqlalchemy as sa
 
 from manila_lite import states
-from manila_lite.db import models, transitions
+from manila_lite.db import models
+from manila_lite.db.core import transitions
 
 
 def replicable(conn, share_ids, kind='dr'):

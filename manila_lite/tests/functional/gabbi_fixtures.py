@@ -7,8 +7,8 @@ from pathlib import Path
 
 from gabbi import fixture
 
-from manila_lite.api import app
-from manila_lite.db import services as service_rows
+from manila_lite.api.http import app
+from manila_lite.db.queries import services as service_rows
 from manila_lite.tests import fixtures
 from manila_lite.tests.factories import networks
 

@@ -12,7 +12,7 @@ import sys
 import sqlalchemy as sa
 import webtest
 
-from manila_lite.api import app
+from manila_lite.api.http import app
 from manila_lite.cmd import setup
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from manila_lite.api.contract.op import Op
+from manila_lite.api.contract.call import Call
 
 _HERE = Path(__file__).parent
 _METHODS = ('GET', 'POST', 'PUT', 'DELETE')
@@ -49,7 +49,7 @@ class _Sent:
     action: str | None
 
 
-def label(op: Op) -> str:
+def label(op: Call) -> str:
     """Return the line of a call: method, path and action."""
     return f'{op.method} {op.path} {op.action or ""}'.strip()
 
@@ -72,14 +72,14 @@ def _of_file(file: Path) -> Iterator[_Sent]:
                     next(iter(data), None) if path.endswith('/action') and isinstance(data, dict) else None)
 
 
-def _fits(op: Op, sent: _Sent) -> bool:
+def _fits(op: Call, sent: _Sent) -> bool:
     if sent.method != op.method or sent.action not in {op.action, op.old_action, op.action and f'os-{op.action}'}:
         return False
     return any(re.fullmatch(r'/v2(/[^/]+)?' + re.sub(r'\\\{\w+\\\}', '[^/]+', re.escape(path)), sent.path)
                for path in (op.path, op.old_path) if path)
 
 
-def proof(op: Op) -> str | None:
+def proof(op: Call) -> str | None:
     """Return the file that proves the call, with the name of the request in a file of requests; None if there is none."""
     for sent in _requests():
         if _fits(op, sent):
@@ -87,7 +87,7 @@ def proof(op: Op) -> str | None:
     return next((file for begin, file in NAMED if label(op).startswith(begin)), None)
 
 
-def is_named_in(op: Op, file: str) -> bool:
+def is_named_in(op: Call, file: str) -> bool:
     """Say whether a file names the call: its action, or else the last word of its path."""
     word = op.action or re.sub(r'/?\{\w+\}', '', op.path).rpartition('/')[2]
     return word in (_HERE / file).read_text()

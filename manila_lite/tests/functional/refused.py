@@ -11,7 +11,7 @@ from sqlalchemy import event
 
 from manila_lite.api import versions
 from manila_lite.db import models
-from manila_lite.db import services as service_rows
+from manila_lite.db.queries import services as service_rows
 from manila_lite.tests.factories import backups
 from manila_lite.tests.functional import base
 

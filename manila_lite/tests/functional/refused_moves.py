@@ -4,7 +4,7 @@
 from oslo_utils import timeutils
 
 from manila_lite.db import models
-from manila_lite.db import services as service_rows
+from manila_lite.db.queries import services as service_rows
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import refused
 

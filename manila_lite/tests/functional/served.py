@@ -3,7 +3,7 @@
 
 from oslo_utils import uuidutils
 
-from manila_lite.db import share_servers
+from manila_lite.db.queries import share_servers
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import base
 

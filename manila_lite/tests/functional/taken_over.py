@@ -23,7 +23,7 @@ from manila_lite.db.models import operations
 from manila_lite.tests.functional import base
 
 #: Whose frames say nothing of where a transaction begins.
-_PLUMBING = ('contextlib.py', 'db/engine.py', 'functional/taken_over.py')
+_PLUMBING = ('contextlib.py', 'db/core/engine.py', 'functional/taken_over.py')
 _LEASE = datetime.timedelta(seconds=60)
 _CHANGES = ('INSERT', 'UPDATE', 'DELETE')
 

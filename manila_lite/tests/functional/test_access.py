@@ -5,9 +5,10 @@ import concurrent.futures
 import time
 import urllib.parse
 
-from manila_lite.db import figures, messages, paging
-from manila_lite.db import operations as rows
-from manila_lite.db.engine import retry
+from manila_lite.db.core import paging
+from manila_lite.db.core.engine import retry
+from manila_lite.db.queries import messages, metrics_queries
+from manila_lite.db.queries import operations as rows
 from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
@@ -33,7 +34,7 @@ class Access(base.ServiceTest):
     def under_way(self):
         """Return the kinds of open operations."""
         with self.service.services.db.reader() as conn:
-            return list(figures.open_operations(conn, ()))
+            return list(metrics_queries.open_operations(conn, ()))
 
     @property
     def driver(self) -> DummyDriver:

@@ -6,9 +6,9 @@ import types
 from oslo_utils import uuidutils
 
 from manila_lite import errors
-from manila_lite.db import allocations, share_servers, subnets
+from manila_lite.db.queries import allocations, share_network_subnets, share_servers
 from manila_lite.drivers.dummy.store import ServerRecord
-from manila_lite.manager import addresses
+from manila_lite.manager.plans import server_addresses
 from manila_lite.network import load
 from manila_lite.network.interface import Address
 from manila_lite.tests.functional import served
@@ -85,14 +85,14 @@ class Plugin(NetworkTest):
         network = self.network(self.caller(uuidutils.generate_uuid()), neutron_net_id='blue', neutron_subnet_id='blue-v4')
         server = uuidutils.generate_uuid()
         with self.db.writer() as conn:
-            subnet, = subnets.of_network(conn, network['id'])
+            subnet, = share_network_subnets.of_network(conn, network['id'])
             share_servers.insert(conn, {'id': server, 'share_network_id': network['id'], 'host': 'test@alpha'}, [subnet.id])
-        addresses.allocate(self.service.services, load.make(self.service.conf), server, subnet, 2)
+        server_addresses.allocate(self.service.services, load.make(self.service.conf), server, subnet, 2)
         freed = []
         away = types.SimpleNamespace(free=self._refuse, forget=freed.append)
-        self.assertRaises(errors.Unavailable, addresses.free, self.service.services, away, server)
+        self.assertRaises(errors.Unavailable, server_addresses.free, self.service.services, away, server)
         there = types.SimpleNamespace(free=freed.extend, forget=freed.append)
-        addresses.free(self.service.services, there, server)
+        server_addresses.free(self.service.services, there, server)
         self.assertEqual(2, sum(isinstance(one, Address) for one in freed))
 
     @staticmethod

@@ -5,8 +5,10 @@ import sqlalchemy as sa
 
 from manila_lite import errors
 from manila_lite.cmd import settings
-from manila_lite.db import allocations, models
-from manila_lite.manager import servers, service
+from manila_lite.db import models
+from manila_lite.db.queries import allocations
+from manila_lite.manager.plans import share_servers
+from manila_lite.manager.runtime import service
 from manila_lite.tests.functional import base, served
 
 _BACKEND = ('driver_handles_share_servers = true\ndummy_allocations_per_subnet = 2\ndummy_admin_allocations = 3\n'
@@ -100,7 +102,7 @@ class AdminNetwork(served.ServedTest):
         manager = self.service.managers['alpha']
         manager.driver.lose_exports()
         self.assertFalse(self.record(server.id).running)
-        self.assertEqual(set(), servers.restore(manager))
+        self.assertEqual(set(), share_servers.restore(manager))
         self.assertEqual((True, before), (self.record(server.id).running, self.record(server.id).addresses))
 
     def test_not_enough_for_administrators(self):

@@ -7,7 +7,8 @@ import threading
 import sqlalchemy as sa
 
 from manila_lite.api import versions
-from manila_lite.db import models, types
+from manila_lite.db import models
+from manila_lite.db.queries import share_types
 from manila_lite.tests.factories import backups, groups, networks, replicas, small
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
@@ -98,7 +99,7 @@ class Budgets(base.ServiceTest):
 
     def test_lists_cost_the_same_at_any_length(self):
         with self.service.services.db.reader() as conn:
-            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
         costs, grown = {}, {}
         for add in (10, 90, 900):
             with self.service.services.db.writer() as conn:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lost claims: the former owner writes nothing. Repeated requests do not block each other."""
 
-from manila_lite import context, errors, kinds
-from manila_lite.db import models, shares, turns
-from manila_lite.db import operations as rows
-from manila_lite.db import types as share_types
-from manila_lite.operations.plans import Work
+from manila_lite import context, errors, values
+from manila_lite.db import models
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import project_turns, share_types, shares
+from manila_lite.engine.plans import Work
 from manila_lite.scheduler import service as scheduling
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
@@ -42,10 +42,10 @@ class Claims(base.ServiceTest):
                 op = rows.claim(conn, rows.get(conn, ident), 'me', 30)
             if hurry:
                 with db.writer() as conn:
-                    rows.hurry(conn, ident)
+                    rows.make_due(conn, ident)
             with db.writer() as conn:
-                rows.release(conn, ident, 'me', 3600, op.next_run_at)
-                self.assertEqual(hurry, ident in [row.id for row in turns.due(conn, 'nobody', '', 10, ['work'])])
+                rows.postpone(conn, ident, 'me', 3600, op.next_run_at)
+                self.assertEqual(hurry, ident in [row.id for row in project_turns.due(conn, 'nobody', '', 10, ['work'])])
 
     def test_growth_does_not_stand_in_its_own_way(self):
         admin = self.caller(roles='admin,member,reader')
@@ -54,7 +54,7 @@ class Claims(base.ServiceTest):
         with db.writer() as conn:
             found = share_types.find(conn, context.admin(self.service.services), 'default')
             (share_id, instance_id), = factory.make(conn, 1, type_id=found.id)
-        manager.driver.create_share(kinds.Share(id=instance_id, share_id=share_id, project_id='p', size=1, proto='NFS',
+        manager.driver.create_share(values.Share(id=instance_id, share_id=share_id, project_id='p', size=1, proto='NFS',
                                                 pool='pool1'))
         manager._report()
         status, document, _ = admin.action(share_id, 'extend', {'new_size': 70})

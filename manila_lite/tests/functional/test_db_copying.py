@@ -11,9 +11,11 @@ from oslo_config import cfg
 from oslo_utils import timeutils
 
 from manila_lite.cmd import setup
-from manila_lite.db import copying, migrate, models, services, types
-from manila_lite.db import operations as operation_rows
-from manila_lite.db.engine import Database
+from manila_lite.db import models
+from manila_lite.db.core.engine import Database
+from manila_lite.db.maintenance import copy_database, schema_migrations
+from manila_lite.db.queries import operations as operation_rows
+from manila_lite.db.queries import services, share_types
 from manila_lite.tests import forks, process
 from manila_lite.tests.factories import dirty, full, shares
 from manila_lite.tests.functional import base, manage
@@ -142,7 +144,7 @@ class Copied(CopyTest):
         self.manage('db', 'sync')
         self.fill(5)
         with self.written() as conn:
-            shares.make(conn, 1201, type_id=types.create(conn, 'default', {}))
+            shares.make(conn, 1201, type_id=share_types.create(conn, 'default', {}))
         self.assertEqual(set(), {name for name, rows in self.rows(self.config).items() if len(rows) < 5})
         said = self.manage('db', 'copy', '--to', self.url)
         self.assertIn('1206 of 1206 rows', said)
@@ -164,7 +166,7 @@ class Copied(CopyTest):
         self.manage('db', 'sync')
         self.fill(3)
         with self.written() as conn:
-            shares.make(conn, 501, type_id=types.create(conn, 'default', {}))
+            shares.make(conn, 501, type_id=share_types.create(conn, 'default', {}))
         self.copy()
         self.assert_copied()
 
@@ -174,15 +176,15 @@ class Copied(CopyTest):
         self.fill(3)
         before = self.rows(self.config)
         target = self.database(self.new)
-        copying.prepare(target)
+        copy_database.prepare(target)
 
         def meanwhile(step):
             with self.written() as conn:
                 conn.execute(models.share_metadata.delete())
                 conn.execute(models.quota_locks.insert().values(project_id=step.table))
 
-        with copying.one_moment(self.database(self.config)) as source:
-            copying.copy(source, target, meanwhile)
+        with copy_database.one_moment(self.database(self.config)) as source:
+            copy_database.copy(source, target, meanwhile)
         self.assertNotEqual(before, self.rows(self.config))
         self.assertEqual(before, self.rows(self.new))
 
@@ -222,9 +224,9 @@ class Refused(CopyTest):
                 {'host': 'here@alpha', 'binary': 'manila-share', 'topic': 'manila-share', **values}))
 
     def test_target_is_not_empty(self):
-        migrate.upgrade(self.database(self.new))
+        schema_migrations.upgrade(self.database(self.new))
         with self.written(self.new) as conn:
-            types.create(conn, 'default', {})
+            share_types.create(conn, 'default', {})
         self.refused('is not empty', 'share_types', 'Nothing was changed')
         self.refused('is not empty', words=['--force'])
 
@@ -239,9 +241,9 @@ class Refused(CopyTest):
         self.refused('no revision of the schema: quota_locks')
 
     def test_target_is_of_another_release(self):
-        migrate.upgrade(self.database(self.new), '0005')
+        schema_migrations.upgrade(self.database(self.new), '0005')
         self.refused('has a schema at 0005, not at ', 'Make an empty database')
-        self.assertEqual('0005', migrate.current(self.database(self.new)))
+        self.assertEqual('0005', schema_migrations.current(self.database(self.new)))
         with self.written(self.new) as conn:
             conn.exec_driver_sql("UPDATE alembic_version SET version_num = 'x1'")
         self.refused('has a schema at x1, not at ')
@@ -358,7 +360,7 @@ class CutOff(CopyTest):
 
     def test_somebody_writes_there_meanwhile(self):
         db = self.database(self.new)
-        migrate.upgrade(db)
+        schema_migrations.upgrade(db)
         with db.writer() as conn:
             conn.exec_driver_sql(_ECHO[places.backend()])
         self.assertIn('quota_locks has 6 of 3', self.copy(status=1))

@@ -10,8 +10,10 @@ import time
 import fixtures
 from oslo_utils import timeutils
 
-from manila_lite.db import messages, models
-from manila_lite.manager import ensure, ensured, startup
+from manila_lite.db import models
+from manila_lite.db.queries import messages
+from manila_lite.manager.plans import ensure, ensure_results
+from manila_lite.manager.runtime import startup
 from manila_lite.tests.functional import base, manage
 from manila_lite.tests.services import hearing
 
@@ -237,7 +239,7 @@ class Run(EnsureTest):
         self.assertEqual(1, heard.wait('share.ensure.end', request_id=found['request_id'])['payload']['broken'])
 
     def test_the_log_says_which_shares_are_broken_or_got_no_answer(self):
-        log = self.useFixture(fixtures.FakeLogger(ensured.LOG.logger.name))
+        log = self.useFixture(fixtures.FakeLogger(ensure_results.LOG.logger.name))
         lost, silent = sorted(self.shares(2), key=self.instance)
         with self.driver.store.locked():
             self.driver.store.shares.drop(self.instance(lost))
@@ -250,7 +252,7 @@ class Run(EnsureTest):
 
     def test_notifications_name_the_repairs_of_a_limited_number_of_shares(self):
         heard = self.heard()
-        self.patch(ensured, '_REPAIRS', 2)
+        self.patch(ensure_results, '_REPAIRS', 2)
         self.small_batches()
         self.shares(4)
         self.driver.lose_exports()

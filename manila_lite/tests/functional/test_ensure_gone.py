@@ -4,7 +4,7 @@
 import dataclasses
 
 from manila_lite.db import models
-from manila_lite.manager import startup
+from manila_lite.manager.runtime import startup
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.test_ensure import EnsureTest
 

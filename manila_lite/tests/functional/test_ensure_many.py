@@ -6,7 +6,7 @@ import threading
 import testtools
 
 from manila_lite.db import models
-from manila_lite.manager import startup
+from manila_lite.manager.runtime import startup
 from manila_lite.tests import fixtures
 from manila_lite.tests.factories import held
 from manila_lite.tests.functional import base

@@ -5,9 +5,9 @@ import threading
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations
-from manila_lite.db import operations as rows
-from manila_lite.operations import Plan, Step
+from manila_lite import engine, errors
+from manila_lite.db.queries import operations as rows
+from manila_lite.engine import Plan, Step
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 
@@ -86,7 +86,7 @@ class Operations(base.ServiceTest):
         queue = uuidutils.generate_uuid()
         runner = self._runner(journal, queue)
         with services.db.writer() as conn:
-            wake = operations.begin(conn, self.service.context(), 'test.plan', 'test', uuidutils.generate_uuid(),
+            wake = engine.begin(conn, self.service.context(), 'test.plan', 'test', uuidutils.generate_uuid(),
                                     topic='share', host=queue)
         runner.start()
         self.addCleanup(runner.stop)
@@ -103,7 +103,7 @@ class Operations(base.ServiceTest):
         return waiting.until(ended, 'the operation has ended', patience)
 
     def _runner(self, journal, queue):
-        return operations.Runner(self.service.services, 'share', queue, [journal.plan], None)
+        return engine.Runner(self.service.services, 'share', queue, [journal.plan], None)
 
     def test_all_steps_in_order(self):
         journal = Journal()
@@ -173,12 +173,12 @@ class Operations(base.ServiceTest):
         services, queue = self.service.services, uuidutils.generate_uuid()
         runner, delay = self._runner(Journal(fail_at=0, error=RuntimeError), queue), self.service.conf.operations.retry_delay
         with services.db.writer() as conn:
-            ident = operations.begin(conn, self.service.context(), 'test.plan', 'test', uuidutils.generate_uuid(),
+            ident = engine.begin(conn, self.service.context(), 'test.plan', 'test', uuidutils.generate_uuid(),
                                      topic='share', host=queue).operation_id
         waits = []
         for _ in range(2):
             with services.db.writer() as conn:
-                rows.hurry(conn, ident)
+                rows.make_due(conn, ident)
                 op = rows.claim(conn, rows.get(conn, ident), runner.owner, 60)
             waits.append(runner.executor.run(op))
         self.assertEqual([delay, 2 * delay], waits)
@@ -204,7 +204,7 @@ class Operations(base.ServiceTest):
     def test_one_of_many_claims_wins(self):
         services = self.service.services
         with services.db.writer() as conn:
-            wake = operations.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='race')
+            wake = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='race')
             seen = rows.get(conn, wake.operation_id)
         won = []
 
@@ -222,7 +222,7 @@ class Operations(base.ServiceTest):
     def test_a_worker_that_lost_its_claim_writes_nothing(self):
         services = self.service.services
         with services.db.writer() as conn:
-            wake = operations.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='lost')
+            wake = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='lost')
             rows.claim(conn, rows.get(conn, wake.operation_id), 'first', 30)
             rows.free_claims_of(conn, 'first')
             rows.claim(conn, rows.get(conn, wake.operation_id), 'second', 30)
@@ -233,7 +233,7 @@ class Operations(base.ServiceTest):
     def test_asked_again_while_running_runs_once_more(self):
         services = self.service.services
         with services.db.writer() as conn:
-            wake = operations.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='again',
+            wake = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='again',
                                     open_key='k')
             rows.claim(conn, rows.get(conn, wake.operation_id), 'me', 30)
             self.assertEqual(wake.operation_id, rows.ask_again(conn, 'k'))

@@ -7,11 +7,13 @@ import threading
 import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 
-from manila_lite.db import migrate, models, turns
-from manila_lite.db import operations as rows
-from manila_lite.operations.begin import begin
-from manila_lite.operations.plans import FAST, WORK, Plan, Step
-from manila_lite.operations.runner import Runner, kept
+from manila_lite.db import models
+from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import project_turns
+from manila_lite.engine.begin import begin
+from manila_lite.engine.plans import FAST, WORK, Plan, Step
+from manila_lite.engine.runner import Runner, kept
 from manila_lite.tests.functional import base, test_migrations
 
 TOPIC = 'share'
@@ -48,7 +50,7 @@ class TurnsTest(base.ServiceTest):
 
     def due(self, lanes=(WORK, FAST), most=10, **more):
         with self.db.reader() as conn:
-            return turns.due(conn, TOPIC, self.host, most, list(lanes), **more)
+            return project_turns.due(conn, TOPIC, self.host, most, list(lanes), **more)
 
     def found(self, *args, **more):
         return [row.id for row in self.due(*args, **more)]
@@ -144,7 +146,7 @@ class Cost(TurnsTest):
             return getattr(self, f'_effort_{conn.dialect.name}')(conn)
 
     def look(self, conn):
-        self.assertEqual(10, len(turns.due(conn, TOPIC, self.host, 20, [WORK, FAST], skip=['x'], busy=['y'])))
+        self.assertEqual(10, len(project_turns.due(conn, TOPIC, self.host, 20, [WORK, FAST], skip=['x'], busy=['y'])))
 
     def _effort_sqlite(self, conn):
         steps = []
@@ -166,9 +168,9 @@ class Cost(TurnsTest):
         def explained(conn, cursor, statement, parameters, context, executemany):
             return f'EXPLAIN (ANALYZE, FORMAT JSON) {statement}', parameters
         sa.event.listen(conn, 'before_cursor_execute', explained, retval=True)
-        plan = conn.execute(turns._query('postgresql', (WORK, FAST), (), 2)._statement, {
+        plan = conn.execute(project_turns._query('postgresql', (WORK, FAST), (), 2)._statement, {
             'topic': TOPIC, 'host': self.host, 'now': timeutils.utcnow(), 'most': 20,
-            **turns._numbered('skip', ['x'], 2), **turns._numbered('busy', ['y'], 2)}).scalar()
+            **project_turns._numbered('skip', ['x'], 2), **project_turns._numbered('busy', ['y'], 2)}).scalar()
         return _read(plan[0]['Plan'])
 
 
@@ -182,17 +184,17 @@ class Upgraded(test_migrations.MigrationTest):
     """Operations that waited through the upgrade take the turn of their project."""
 
     def test_what_waits_has_a_turn(self):
-        migrate.upgrade(self.db, '0016')
+        schema_migrations.upgrade(self.db, '0016')
         now = timeutils.utcnow()
         with self.db.writer() as conn:
             conn.execute(sa.insert(sa.table('operations', *map(sa.column, OLD))), [
                 dict(zip(OLD, (ident, now, 'test', 'test', ident, project, TOPIC, 'h', WORK, 'open', '{}', now), strict=True))
                 for ident, project in (('a', 'p'), ('b', None))])
-        migrate.upgrade(self.db)
+        schema_migrations.upgrade(self.db)
         with self.db.reader() as conn:
             found = conn.execute(sa.select(models.operations.c.id, models.operations.c.turn_of))
             self.assertEqual({('a', 'p'), ('b', '')}, {tuple(row) for row in found})
-            self.assertEqual({'a', 'b'}, {row.id for row in turns.due(conn, TOPIC, 'h', 10, [WORK])})
+            self.assertEqual({'a', 'b'}, {row.id for row in project_turns.due(conn, TOPIC, 'h', 10, [WORK])})
 
 
 class Runners(TurnsTest):
@@ -296,8 +298,8 @@ class Runners(TurnsTest):
         self.assertFalse(self.looks_again(woken=False))
 
     def test_alone_a_project_gets_all_hands_that_are_not_kept(self):
-        self.service.services.conf.set_override('reserved_hands', 0, 'operations')
-        self.addCleanup(self.service.services.conf.clear_override, 'reserved_hands', 'operations')
+        self.service.services.conf.set_override('reserved_workers', 0, 'operations')
+        self.addCleanup(self.service.services.conf.clear_override, 'reserved_workers', 'operations')
         many = self.rows(6, 'only')
         self.runner()
         self.until(4)
@@ -318,7 +320,7 @@ class Runners(TurnsTest):
         # Three threads are not reserved: modest has 0, 1 and 2 running, greedy has 3.
         self.assertEqual({*modest[:3]}, {*self.began[3:]})
 
-    def test_reserved_hands_are_a_part_and_never_all(self):
+    def test_reserved_workers_are_a_part_and_never_all(self):
         self.assertEqual([0, 1, 1, 1, 2, 3, 4], [kept(hands, 33) for hands in (1, 2, 3, 4, 6, 8, 12)])
         self.assertEqual([0, 1, 11], [kept(hands, 90) for hands in (1, 2, 12)])
         self.assertEqual(0, kept(12, 0))

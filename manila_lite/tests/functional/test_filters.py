@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 from manila_lite.api import versions
 from manila_lite.api.contract import OPS, fields
+from manila_lite.api.contract.call import PAGE
 from manila_lite.api.contract.fields import Many
-from manila_lite.api.contract.op import PAGE
 from manila_lite.tests.functional import base, refused, walking, world
 
 #: Query fields that are no filters: some remove nothing, some are required for the list, some add rows to it.

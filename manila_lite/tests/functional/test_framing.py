@@ -5,7 +5,7 @@ import re
 import select
 import socket
 
-from manila_lite.api import app, server
+from manila_lite.api.http import app, server
 from manila_lite.tests.functional import base
 
 _HEAD = b'POST /v2/shares HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n'

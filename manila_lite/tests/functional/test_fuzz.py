@@ -17,8 +17,9 @@ from schemathesis import checks
 from schemathesis.core import failures
 from schemathesis.specs.openapi import checks as conformance
 
-from manila_lite.api import faults, versions
-from manila_lite.api.contract import OPS, fields, openapi
+from manila_lite.api import versions
+from manila_lite.api.contract import OPS, fields
+from manila_lite.api.http import faults, openapi
 from manila_lite.tests.functional import base, world
 from manila_lite.tests.services.places import backend
 

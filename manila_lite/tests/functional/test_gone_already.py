@@ -3,8 +3,8 @@
 
 from oslo_utils import uuidutils
 
-from manila_lite import operations
-from manila_lite.db import operations as rows
+from manila_lite import engine
+from manila_lite.db.queries import operations as rows
 from manila_lite.tests.functional import base
 
 
@@ -18,7 +18,7 @@ class GoneAlready(base.ServiceTest):
         for kind in kinds:
             ident, ctx = uuidutils.generate_uuid(), self.service.context()
             with self.service.services.db.writer() as conn:
-                wake = operations.begin(conn, ctx, kind, noun, ident, topic='share', host='test@alpha',
+                wake = engine.begin(conn, ctx, kind, noun, ident, topic='share', host='test@alpha',
                                         data={'share_id': uuidutils.generate_uuid()})
             wake.send(ctx)
             base.eventually(lambda wake=wake: self.row(wake).state != rows.OPEN, f'{kind} does not end')

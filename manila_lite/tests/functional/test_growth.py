@@ -8,10 +8,11 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 
 from manila_lite import context, errors
-from manila_lite.db import models, services, shares, types
-from manila_lite.db import operations as rows
-from manila_lite.operations.executor import Executor
-from manila_lite.operations.plans import Work
+from manila_lite.db import models
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import services, share_types, shares
+from manila_lite.engine.executor import Executor
+from manila_lite.engine.plans import Work
 from manila_lite.scheduler import service as scheduling
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
@@ -54,7 +55,7 @@ class Growth(base.ServiceTest):
             for table in (models.pools, models.services, models.share_instances, models.operations):
                 conn.execute(table.delete())
             services.heartbeat(conn, BACKEND, 'manila-share', 'nova')
-            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
             (self.share, self.instance), = factory.make(conn, 1, type_id=kind, host=POOL)
             conn.execute(models.shares.update().where(models.shares.c.id == self.share).values(target_size=NEW))
             conn.execute(models.share_instances.update().values(status='extending'))

@@ -12,7 +12,7 @@ import webob
 import webtest
 from oslo_config import cfg
 
-from manila_lite.api import app
+from manila_lite.api.http import app
 from manila_lite.cmd import setup
 from manila_lite.tests.functional import base
 

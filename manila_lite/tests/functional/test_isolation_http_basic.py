@@ -7,7 +7,8 @@ import json
 import bcrypt
 import webtest
 
-from manila_lite.api import app, once, versions
+from manila_lite.api import versions
+from manila_lite.api.http import app, idempotency
 from manila_lite.tests.functional import base, queries, walking
 
 _ACCOUNTS = ['alice:first:member+reader', 'bob:second:member+reader', 'rita:second:reader']
@@ -81,7 +82,7 @@ class Passwords(walking.WalkTest):
                 self.assertEqual(json.dumps(nothing), json.dumps(found).replace('first', 'third'))
 
     def test_an_answer_that_was_kept_for_another(self):
-        kept = {once.HEADER: 'the-same-for-all'}
+        kept = {idempotency.HEADER: 'the-same-for-all'}
         alice, _ = self.pair('alice')
         theirs, again = (alice.ok('POST', '/shares', _SHARE, headers=kept)['share'] for _ in range(2))
         self.assertEqual(theirs, again)

@@ -10,7 +10,7 @@ import webtest
 from keystoneauth1 import exceptions
 from oslo_utils import uuidutils
 
-from manila_lite.api import app
+from manila_lite.api.http import app
 from manila_lite.tests import process
 from manila_lite.tests.functional import base, keystone_base
 from manila_lite.tests.services.memcached import Memcached

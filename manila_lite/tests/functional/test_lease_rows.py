@@ -6,7 +6,8 @@ import datetime
 from oslo_utils import fixture as clock
 from oslo_utils import timeutils
 
-from manila_lite.db import leases, models, services
+from manila_lite.db import models
+from manila_lite.db.queries import backend_leases, services
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.touching import Touching
 
@@ -37,57 +38,57 @@ class Leases(base.ServiceTest):
     def all_are(self, owner, seconds=30):
         """Give ``owner`` the leases of all services."""
         for place in (MINE, *NEIGHBOURS.values()):
-            self.do(leases.give_up, *place, self.do(leases.holder, *place)[0])
-            self.assertTrue(self.do(leases.take, *place, owner, seconds))
+            self.do(backend_leases.give_up, *place, self.do(backend_leases.holder, *place)[0])
+            self.assertTrue(self.do(backend_leases.take, *place, owner, seconds))
 
     def test_who_takes_one_has_that_one(self):
-        self.assertEqual(({'mine'}, True), self.told_by(leases.take, 'me', 30))
-        self.assertEqual(('me', 30.0), self.do(leases.holder, *MINE))
+        self.assertEqual(({'mine'}, True), self.told_by(backend_leases.take, 'me', 30))
+        self.assertEqual(('me', 30.0), self.do(backend_leases.holder, *MINE))
         for place in NEIGHBOURS.values():
-            self.assertEqual((None, 0.0), self.do(leases.holder, *place))
+            self.assertEqual((None, 0.0), self.do(backend_leases.holder, *place))
 
     def test_what_nobody_has_is_taken_whoever_died(self):
-        self.assertEqual(({'mine'}, True), self.told_by(leases.take, 'me', 30, 'dead'))
+        self.assertEqual(({'mine'}, True), self.told_by(backend_leases.take, 'me', 30, 'dead'))
 
     def test_what_another_has_is_not_taken(self):
         self.all_are('other')
-        self.assertEqual((set(), False), self.told_by(leases.take, 'me', 30))
-        self.assertEqual((set(), False), self.told_by(leases.take, 'me', 30, 'dead'))
+        self.assertEqual((set(), False), self.told_by(backend_leases.take, 'me', 30))
+        self.assertEqual((set(), False), self.told_by(backend_leases.take, 'me', 30, 'dead'))
 
     def test_what_is_over_is_taken(self):
         self.all_are('other')
         self.time.advance_time_delta(datetime.timedelta(seconds=30))
-        self.assertEqual((set(), False), self.told_by(leases.take, 'me', 30))
+        self.assertEqual((set(), False), self.told_by(backend_leases.take, 'me', 30))
         self.time.advance_time_delta(datetime.timedelta(microseconds=1))
-        self.assertEqual(({'mine'}, True), self.told_by(leases.take, 'me', 30))
+        self.assertEqual(({'mine'}, True), self.told_by(backend_leases.take, 'me', 30))
 
     def test_what_a_dead_one_has_is_taken(self):
         self.all_are('dead')
-        self.assertEqual(({'mine'}, True), self.told_by(leases.take, 'me', 30, 'dead'))
+        self.assertEqual(({'mine'}, True), self.told_by(backend_leases.take, 'me', 30, 'dead'))
 
     def test_its_owner_renews_it(self):
         self.all_are('me')
-        self.assertEqual((set(), False), self.told_by(leases.renew, 'other', 60))
-        self.assertEqual(({'mine'}, True), self.told_by(leases.renew, 'me', 60))
-        self.assertEqual(('me', 60.0), self.do(leases.holder, *MINE))
+        self.assertEqual((set(), False), self.told_by(backend_leases.renew, 'other', 60))
+        self.assertEqual(({'mine'}, True), self.told_by(backend_leases.renew, 'me', 60))
+        self.assertEqual(('me', 60.0), self.do(backend_leases.holder, *MINE))
 
     def test_its_owner_holds_it_even_when_it_is_over(self):
         self.all_are('other')
-        self.do(leases.give_up, *MINE, 'other')
-        self.assertEqual((set(), False), self.told_by(leases.hold, 'me'))
-        self.do(leases.take, *MINE, 'me', 30)
+        self.do(backend_leases.give_up, *MINE, 'other')
+        self.assertEqual((set(), False), self.told_by(backend_leases.hold, 'me'))
+        self.do(backend_leases.take, *MINE, 'me', 30)
         self.time.advance_time_delta(datetime.timedelta(seconds=31))
-        self.assertEqual((set(), True), self.told_by(leases.hold, 'me'))
-        self.assertEqual((set(), False), self.told_by(leases.hold, 'other'))
+        self.assertEqual((set(), True), self.told_by(backend_leases.hold, 'me'))
+        self.assertEqual((set(), False), self.told_by(backend_leases.hold, 'other'))
 
     def test_its_owner_gives_it_up(self):
         self.all_are('me')
-        self.assertEqual((set(), None), self.told_by(leases.give_up, 'other'))
-        self.assertEqual(({'mine'}, None), self.told_by(leases.give_up, 'me'))
-        self.assertEqual((None, 0.0), self.do(leases.holder, *MINE))
+        self.assertEqual((set(), None), self.told_by(backend_leases.give_up, 'other'))
+        self.assertEqual(({'mine'}, None), self.told_by(backend_leases.give_up, 'me'))
+        self.assertEqual((None, 0.0), self.do(backend_leases.holder, *MINE))
 
     def test_the_holder_is_that_of_the_service(self):
         for number, place in enumerate((*NEIGHBOURS.values(), MINE)):
-            self.do(leases.take, *place, f'owner {number}', 10 + number)
-        self.assertEqual(('owner 2', 12.0), self.do(leases.holder, *MINE))
-        self.assertEqual((None, 0.0), self.do(leases.holder, 'h@d', BINARY))
+            self.do(backend_leases.take, *place, f'owner {number}', 10 + number)
+        self.assertEqual(('owner 2', 12.0), self.do(backend_leases.holder, *MINE))
+        self.assertEqual((None, 0.0), self.do(backend_leases.holder, 'h@d', BINARY))

@@ -8,8 +8,8 @@ import testtools
 from oslo_utils import fixture as clock
 from oslo_utils import timeutils
 
-from manila_lite.db import leases, services
-from manila_lite.manager.tenure import Tenure
+from manila_lite.db.queries import backend_leases, services
+from manila_lite.manager.runtime.backend_lease import BackendLease
 from manila_lite.tests import fixtures
 
 HOST, BINARY = 'test@alpha', 'manila-share'
@@ -44,101 +44,101 @@ class LeaseTestCase(testtools.TestCase):
 class Rows(LeaseTestCase):
 
     def test_one_has_it(self):
-        self.assertTrue(self.do(leases.take, 'one', 30))
-        self.assertFalse(self.do(leases.take, 'two', 30))
-        self.assertFalse(self.do(leases.renew, 'two', 30))
-        self.assertTrue(self.do(leases.renew, 'one', 30))
-        self.assertEqual('one', self.do(leases.holder)[0])
+        self.assertTrue(self.do(backend_leases.take, 'one', 30))
+        self.assertFalse(self.do(backend_leases.take, 'two', 30))
+        self.assertFalse(self.do(backend_leases.renew, 'two', 30))
+        self.assertTrue(self.do(backend_leases.renew, 'one', 30))
+        self.assertEqual('one', self.do(backend_leases.holder)[0])
 
     def test_it_runs_out(self):
         time = self.useFixture(clock.TimeFixture(timeutils.utcnow()))
-        self.do(leases.take, 'one', 30)
+        self.do(backend_leases.take, 'one', 30)
         time.advance_time_delta(datetime.timedelta(seconds=29))
-        self.assertFalse(self.do(leases.take, 'two', 30))
-        self.assertTrue(self.do(leases.renew, 'one', 30))
+        self.assertFalse(self.do(backend_leases.take, 'two', 30))
+        self.assertTrue(self.do(backend_leases.renew, 'one', 30))
         time.advance_time_delta(datetime.timedelta(seconds=29))
-        self.assertFalse(self.do(leases.take, 'two', 30))
+        self.assertFalse(self.do(backend_leases.take, 'two', 30))
         time.advance_time_delta(datetime.timedelta(seconds=2))
-        self.assertTrue(self.do(leases.take, 'two', 30))
-        self.assertFalse(self.do(leases.renew, 'one', 30))
+        self.assertTrue(self.do(backend_leases.take, 'two', 30))
+        self.assertFalse(self.do(backend_leases.renew, 'one', 30))
 
     def test_given_up_it_is_free(self):
-        self.do(leases.take, 'one', 30)
-        self.do(leases.give_up, 'two')
-        self.assertFalse(self.do(leases.take, 'two', 30))
-        self.do(leases.give_up, 'one')
-        self.assertTrue(self.do(leases.take, 'two', 30))
+        self.do(backend_leases.take, 'one', 30)
+        self.do(backend_leases.give_up, 'two')
+        self.assertFalse(self.do(backend_leases.take, 'two', 30))
+        self.do(backend_leases.give_up, 'one')
+        self.assertTrue(self.do(backend_leases.take, 'two', 30))
 
     def test_of_a_dead_one_it_is_free_unless_another_was_faster(self):
-        self.do(leases.take, 'one', 30)
-        self.assertTrue(self.do(leases.take, 'two', 30, 'one'))
-        self.assertFalse(self.do(leases.take, 'three', 30, 'one'))
+        self.do(backend_leases.take, 'one', 30)
+        self.assertTrue(self.do(backend_leases.take, 'two', 30, 'one'))
+        self.assertFalse(self.do(backend_leases.take, 'three', 30, 'one'))
 
     def test_other_services_have_their_own(self):
-        self.do(leases.take, 'one', 30)
+        self.do(backend_leases.take, 'one', 30)
         with self.services.db.writer() as conn:
             services.heartbeat(conn, 'test@beta', BINARY, 'nova')
-            self.assertTrue(leases.take(conn, 'test@beta', BINARY, 'two', 30))
+            self.assertTrue(backend_leases.take(conn, 'test@beta', BINARY, 'two', 30))
 
 
 class Tenures(LeaseTestCase):
 
-    def tenure(self):
-        tenure = Tenure(self.services, HOST, BINARY)
-        self.addCleanup(tenure.stop)
-        return tenure
+    def backend_lease(self):
+        backend_lease = BackendLease(self.services, HOST, BINARY)
+        self.addCleanup(backend_lease.stop)
+        return backend_lease
 
     def test_at_once_where_nobody_works(self):
-        tenure = self.tenure()
-        self.assertFalse(tenure.held())
-        tenure.start()
-        self.assertTrue(tenure.held())
-        self.assertFalse(tenure.wait().is_set())
-        self.assertFalse(tenure.elsewhere())
+        backend_lease = self.backend_lease()
+        self.assertFalse(backend_lease.held())
+        backend_lease.start()
+        self.assertTrue(backend_lease.held())
+        self.assertFalse(backend_lease.wait().is_set())
+        self.assertFalse(backend_lease.elsewhere())
 
     def test_not_where_another_works(self):
-        self.do(leases.take, 'elsewhere/w/1/1', 60)
-        tenure = self.tenure()
-        tenure.start()
-        self.assertFalse(tenure.held())
-        self.assertTrue(tenure.elsewhere())
-        tenure.finish()
-        self.assertIsNone(tenure.wait())
+        self.do(backend_leases.take, 'elsewhere/w/1/1', 60)
+        backend_lease = self.backend_lease()
+        backend_lease.start()
+        self.assertFalse(backend_lease.held())
+        self.assertTrue(backend_lease.elsewhere())
+        backend_lease.finish()
+        self.assertIsNone(backend_lease.wait())
 
     def test_who_waits_for_it_waits_no_more_when_it_is_finished(self):
-        self.do(leases.take, 'elsewhere/w/1/1', 60)
-        tenure = self.tenure()
-        tenure._changed = seen = Seen()
-        tenure.start()
+        self.do(backend_leases.take, 'elsewhere/w/1/1', 60)
+        backend_lease = self.backend_lease()
+        backend_lease._changed = seen = Seen()
+        backend_lease.start()
         answers = []
-        waits = threading.Thread(target=lambda: answers.append(tenure.wait()), daemon=True)
+        waits = threading.Thread(target=lambda: answers.append(backend_lease.wait()), daemon=True)
         waits.start()
         self.assertTrue(seen.waits.wait(60))
-        tenure.finish()
+        backend_lease.finish()
         waits.join(30)
         self.assertEqual([None], answers)
 
     def test_finished_it_is_kept_and_stopped_it_is_free(self):
-        tenure = self.tenure()
-        tenure.start()
-        end = tenure.wait()
-        tenure.finish()
+        backend_lease = self.backend_lease()
+        backend_lease.start()
+        end = backend_lease.wait()
+        backend_lease.finish()
         self.assertTrue(end.is_set())
-        self.assertTrue(tenure.held())
-        self.assertFalse(self.do(leases.take, 'other', 60))
-        tenure.stop()
-        self.assertFalse(tenure.held())
-        self.assertTrue(self.do(leases.take, 'other', 60))
+        self.assertTrue(backend_lease.held())
+        self.assertFalse(self.do(backend_leases.take, 'other', 60))
+        backend_lease.stop()
+        self.assertFalse(backend_lease.held())
+        self.assertTrue(self.do(backend_leases.take, 'other', 60))
 
     def test_lost_and_taken_again(self):
         self.services.conf.set_override('lease', 2.0, 'operations')
         self.addCleanup(self.services.conf.clear_override, 'lease', 'operations')
-        tenure = self.tenure()
-        tenure.start()
-        end = tenure.wait()
-        self.do(leases.give_up, self.do(leases.holder)[0])
-        self.assertTrue(self.do(leases.take, 'elsewhere/w/1/1', 3))
+        backend_lease = self.backend_lease()
+        backend_lease.start()
+        end = backend_lease.wait()
+        self.do(backend_leases.give_up, self.do(backend_leases.holder)[0])
+        self.assertTrue(self.do(backend_leases.take, 'elsewhere/w/1/1', 3))
         self.assertTrue(end.wait(60))
-        again = tenure.wait()
+        again = backend_lease.wait()
         self.assertIsNot(end, again)
-        self.assertTrue(tenure.held() or again.wait(60))
+        self.assertTrue(backend_lease.held() or again.wait(60))

@@ -3,10 +3,10 @@
 
 from oslo_utils import uuidutils
 
-from manila_lite import operations
-from manila_lite.db import serving, share_servers, subnets
-from manila_lite.manager import addresses
-from manila_lite.manager import service as share_manager
+from manila_lite import engine
+from manila_lite.db.queries import share_network_subnets, share_server_queries, share_servers
+from manila_lite.manager.plans import server_addresses
+from manila_lite.manager.runtime import service as share_manager
 from manila_lite.network.standalone import Standalone
 from manila_lite.tests.functional import base, served
 
@@ -40,7 +40,7 @@ class Leftovers(base.ServiceTest):
         idents = [uuidutils.generate_uuid() for _ in range(count)]
         with self.services.db.writer() as conn:
             for ident in idents:
-                operations.begin(conn, self.service.context(), 'share_server.create', 'share_server', ident, topic='share',
+                engine.begin(conn, self.service.context(), 'share_server.create', 'share_server', ident, topic='share',
                                  host='test@alpha')
         return idents
 
@@ -48,8 +48,8 @@ class Leftovers(base.ServiceTest):
         """Insert a share server with this id. Return the ids of its network and subnet."""
         network = self.admin.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
         with self.services.db.writer() as conn:
-            [row] = subnets.of_network(conn, network)
-            subnets.update(conn, row.id, neutron_net_id='net', neutron_subnet_id='subnet')
+            [row] = share_network_subnets.of_network(conn, network)
+            share_network_subnets.update(conn, row.id, neutron_net_id='net', neutron_subnet_id='subnet')
             share_servers.insert(conn, {'id': ident, 'share_network_id': network, 'host': 'test@alpha'}, [row.id])
         return network, row.id
 
@@ -58,7 +58,7 @@ class Leftovers(base.ServiceTest):
         self.server(there)
         plugin = Keeps(self.service.conf, (there, gone, never))
         for _ in range(2):
-            addresses.free_leftovers(self.services, plugin)
+            server_addresses.free_leftovers(self.services, plugin)
         self.assertEqual({there, never}, plugin.kept)
         self.assertEqual([(gone, None)], plugin.asked)
 
@@ -66,8 +66,8 @@ class Leftovers(base.ServiceTest):
         strangers = [uuidutils.generate_uuid() for _ in range(1200)]
         gone = self.worked_on(3)
         with self.services.db.reader() as conn:
-            self.assertEqual(sorted(gone), serving.gone(conn, [*strangers, *gone]))
-            self.assertEqual([], serving.gone(conn, []))
+            self.assertEqual(sorted(gone), share_server_queries.gone(conn, [*strangers, *gone]))
+            self.assertEqual([], share_server_queries.gone(conn, []))
 
     def test_freed_is_also_what_was_never_stored(self):
         """Check that addresses without rows are freed: for a whole server, or for one of its subnets by the plugin's id.
@@ -78,7 +78,7 @@ class Leftovers(base.ServiceTest):
         _, subnet = self.server(ident)
         plugin = Keeps(self.service.conf, ())
         for which in (subnet, uuidutils.generate_uuid(), None):
-            addresses.free(self.services, plugin, ident, which)
+            server_addresses.free(self.services, plugin, ident, which)
         self.assertEqual([(ident, 'subnet'), (ident, None)], plugin.asked)
 
 
@@ -97,7 +97,7 @@ class Timer(served.ServedTest):
         share = self.share(network)
         [there], gone, never = self.servers(network), *(uuidutils.generate_uuid() for _ in range(2))
         with self.service.services.db.writer() as conn:
-            operations.begin(conn, self.service.context(), 'share_server.create', 'share_server', gone, topic='share',
+            engine.begin(conn, self.service.context(), 'share_server.create', 'share_server', gone, topic='share',
                              host='test@nobody')
         kept = {there.id, gone, never}
         self.patch(Standalone, 'owners', lambda plugin: set(kept))

@@ -7,7 +7,9 @@ import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors
-from manila_lite.db import locks, models, paging, types
+from manila_lite.db import models
+from manila_lite.db.core import paging
+from manila_lite.db.queries import resource_locks, share_types
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.touching import Touching
@@ -31,7 +33,7 @@ class Locks(base.ServiceTest):
         self.do, self.by = self.table.do, self.table.by
         with db.writer() as conn:
             conn.execute(models.resource_locks.delete())
-            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
             (self.one, _), (self.two, _) = factory.make(conn, 2, type_id=kind)
             rules = {share: conn.execute(sa.select(models.access_rules.c.id).where(models.access_rules.c.share_id == share)
                                          ).scalars().all() for share in (self.one, self.two)}
@@ -40,13 +42,13 @@ class Locks(base.ServiceTest):
             self.lock(f'{place}: share', share, project)
             for number, rule in enumerate(rules[share]):
                 self.lock(f'{place}: rule {number}', share, project, rule)
-                self.lock(f'{place}: show {number}', share, project, rule, locks.SHOW)
+                self.lock(f'{place}: show {number}', share, project, rule, resource_locks.SHOW)
             self.lock(f'{place}: follower', share, project, because_of=self.table.names[f'{place}: rule 0'])
 
-    def lock(self, name, share, project, rule=None, action=locks.DELETE, **values):
+    def lock(self, name, share, project, rule=None, action=resource_locks.DELETE, **values):
         age = len(self.table.names)
         self.table.names[name] = self.do(
-            locks.insert, share_id=share, access_id=rule, project_id=project, user_id='u', resource_action=action,
+            resource_locks.insert, share_id=share, access_id=rule, project_id=project, user_id='u', resource_action=action,
             lock_context='user', lock_reason=name, created_at=self.now - age * MINUTE, **values)
 
     def named(self, found):
@@ -55,57 +57,62 @@ class Locks(base.ServiceTest):
 
     def test_locks_of_a_thing_are_counted_without_those_that_follow(self):
         self.lock('one: once more', self.one, 'p')
-        self.assertEqual((2, 2), (self.do(locks.count_on, self.one, None), self.do(locks.count_on, self.one, self.rule)))
-        self.assertEqual((1, 0), (self.do(locks.count_on, self.two, None), self.do(locks.count_on, self.two, self.rule)))
+        self.assertEqual((2, 2), (self.do(resource_locks.count_on, self.one, None),
+                                  self.do(resource_locks.count_on, self.one, self.rule)))
+        self.assertEqual((1, 0), (self.do(resource_locks.count_on, self.two, None),
+                                  self.do(resource_locks.count_on, self.two, self.rule)))
 
     def test_one_of_a_project_is_found_by_its_id(self):
         ident = self.table.names['two: share']
         for project in ('q', None):
-            self.assertEqual('two: share', self.do(locks.get, ident, project_id=project).lock_reason)
-        self.assertRaises(errors.NotFound, self.do, lambda conn: locks.get(conn, ident, project_id='p'))
-        self.assertRaises(errors.NotFound, self.do, lambda conn: locks.get(conn, uuidutils.generate_uuid(), project_id=None))
+            self.assertEqual('two: share', self.do(resource_locks.get, ident, project_id=project).lock_reason)
+        self.assertRaises(errors.NotFound, self.do, lambda conn: resource_locks.get(conn, ident, project_id='p'))
+        self.assertRaises(errors.NotFound, self.do,
+                          lambda conn: resource_locks.get(conn, uuidutils.generate_uuid(), project_id=None))
 
     def test_lists_and_counts_are_of_what_was_asked_for(self):
         both = len(self.table.names)
         for project, filters, count in (
                 (None, {}, both), ('p', {}, both // 2), (None, {'resource_id': self.one}, 2),
-                (None, {'resource_id': self.rule}, 2), ('q', {'resource_type': locks.SHARE}, 2),
-                ('q', {'resource_action': locks.SHOW}, 2), (None, {'created_since': self.now - MINUTE}, 2),
+                (None, {'resource_id': self.rule}, 2), ('q', {'resource_type': resource_locks.SHARE}, 2),
+                ('q', {'resource_action': resource_locks.SHOW}, 2), (None, {'created_since': self.now - MINUTE}, 2),
                 (None, {'created_before': self.now - 9 * MINUTE}, both - 9), ('nobody', {}, 0)):
-            found = self.do(locks.list_locks, filters, paging.Page(), project_id=project)
-            self.assertEqual((count, count), (len(found), self.do(locks.count, filters, project_id=project)), filters)
+            found = self.do(resource_locks.list_locks, filters, paging.Page(), project_id=project)
+            self.assertEqual((count, count), (len(found), self.do(resource_locks.count, filters, project_id=project)), filters)
 
     def test_a_share_is_locked_against_deletion_by_its_own_locks(self):
-        self.lock('one: show', self.one, 'p', action=locks.SHOW)
-        self.assertEqual(['one: follower', 'one: share'], self.named(self.do(locks.on_share, self.one)))
+        self.lock('one: show', self.one, 'p', action=resource_locks.SHOW)
+        self.assertEqual(['one: follower', 'one: share'], self.named(self.do(resource_locks.on_share, self.one)))
 
     def test_a_rule_is_locked_by_those_of_the_action(self):
         self.lock('one: once more', self.one, 'p', self.rule)
-        self.assertEqual(['one: once more', 'one: rule 0'], self.named(self.do(locks.on_rule, self.rule, locks.DELETE)))
-        self.assertEqual(['one: show 0'], self.named(self.do(locks.on_rule, self.rule, locks.SHOW)))
+        self.assertEqual(['one: once more', 'one: rule 0'],
+                         self.named(self.do(resource_locks.on_rule, self.rule, resource_locks.DELETE)))
+        self.assertEqual(['one: show 0'], self.named(self.do(resource_locks.on_rule, self.rule, resource_locks.SHOW)))
 
     def test_the_rules_of_a_share_are_locked_each_by_its_own(self):
         self.lock('one: once more', self.one, 'p', self.rule)
-        found = self.do(locks.on_rules, self.one, locks.DELETE)
+        found = self.do(resource_locks.on_rules, self.one, resource_locks.DELETE)
         self.assertEqual({self.rule: ['one: once more', 'one: rule 0'], self.other_rule: ['one: rule 1']},
                          {rule: self.named(rows) for rule, rows in found.items()})
 
     def test_all_of_a_share_are_those_of_its_rules_too(self):
         mine = [name for name in self.table.names if name.startswith('one')]
-        self.assertEqual(mine[::-1], self.named(self.do(locks.all_of, self.one)))
+        self.assertEqual(mine[::-1], self.named(self.do(resource_locks.all_of, self.one)))
 
     def test_all_of_a_share_go_with_a_transfer(self):
         transfer = uuidutils.generate_uuid()
-        self.assertEqual({name for name in self.table.names if name.startswith('one')}, self.by(locks.mark, self.one, transfer))
+        self.assertEqual({name for name in self.table.names if name.startswith('one')},
+                         self.by(resource_locks.mark, self.one, transfer))
         self.assertEqual(transfer, self.table.row('one: rule 1').transfer_id)
 
     def test_one_is_changed(self):
-        self.assertEqual({'one: share'}, self.by(locks.update, self.table.names['one: share'], lock_reason='new'))
+        self.assertEqual({'one: share'}, self.by(resource_locks.update, self.table.names['one: share'], lock_reason='new'))
         self.assertEqual('new', self.table.row('one: share').lock_reason)
 
     def test_those_go_that_are_named_and_their_followers(self):
         idents = [self.table.names[name] for name in ('one: rule 0', 'two: show 0')]
-        self.assertEqual({'one: rule 0', 'one: follower', 'two: show 0'}, self.by(locks.delete, idents))
+        self.assertEqual({'one: rule 0', 'one: follower', 'two: show 0'}, self.by(resource_locks.delete, idents))
 
     def test_the_follower_goes_alone(self):
-        self.assertEqual({'one: follower'}, self.by(locks.delete_following, self.table.names['one: rule 0']))
+        self.assertEqual({'one: follower'}, self.by(resource_locks.delete_following, self.table.names['one: rule 0']))

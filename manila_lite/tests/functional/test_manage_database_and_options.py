@@ -11,8 +11,8 @@ from oslo_utils import timeutils
 
 from manila_lite import conf as options
 from manila_lite.db import models
-from manila_lite.db import operations as rows
-from manila_lite.db.engine import Database
+from manila_lite.db.core.engine import Database
+from manila_lite.db.queries import operations as rows
 from manila_lite.tests.functional import manage
 from manila_lite.tests.services import places
 

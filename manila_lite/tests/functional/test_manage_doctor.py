@@ -7,9 +7,9 @@ import sys
 
 from oslo_utils import timeutils, uuidutils
 
+from manila_lite import doctor
 from manila_lite.db import models
-from manila_lite.db import operations as rows
-from manila_lite.operations import doctor
+from manila_lite.db.queries import operations as rows
 from manila_lite.tests.factories import dirty
 from manila_lite.tests.functional import base, manage
 
@@ -242,8 +242,9 @@ class DoctorTest(manage.ManageTest):
         self.admin.wait(f'/share-access-rules/{doubtful}', 'access', 'error', field='state')
 
     def test_a_dead_worker_and_a_clock_that_was_wrong(self):
-        dead = subprocess.run([sys.executable, '-c', 'from manila_lite.operations import owners; print(owners.name())'],
-                              capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+        name = 'from manila_lite.engine import process_names; print(process_names.name())'
+        dead = subprocess.run([sys.executable, '-c', name], capture_output=True, text=True, timeout=60,
+                              check=True).stdout.strip()
         later = timeutils.utcnow() + datetime.timedelta(days=1)
         shares = [self.admin.share() for _ in range(2)]
         idents = []

@@ -5,11 +5,12 @@ import types
 
 from oslo_utils import timeutils, uuidutils
 
-from manila_lite import states
-from manila_lite.db import allocations, models, transitions
-from manila_lite.db import operations as rows
+from manila_lite import doctor, states
+from manila_lite.db import models
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import allocations
+from manila_lite.db.queries import operations as rows
 from manila_lite.drivers.dummy.store import ServerRecord
-from manila_lite.operations import doctor
 from manila_lite.tests.functional import base, manage, served
 
 

@@ -6,8 +6,9 @@ import datetime
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
-from manila_lite.db import models, types
-from manila_lite.db import operations as rows
+from manila_lite.db import models
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import share_types
 from manila_lite.tests.factories import backups, groups, replicas
 from manila_lite.tests.functional import base, manage
 
@@ -108,7 +109,7 @@ class RecordsTest(manage.ManageTest):
         self.backend('to@c', pools=('p',))
         moved, left = self.placed('from@b#p'), self.placed('from@b#q')
         with self.service.services.db.writer() as conn:
-            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
             group, = groups.make(conn, [moved], type_id=kind, host='from@b#p')
             snapshot = conn.execute(sa.select(models.share_group_snapshots.c.id).where(
                 models.share_group_snapshots.c.share_group_id == group)).scalars().first()
@@ -161,7 +162,7 @@ class RecordsTest(manage.ManageTest):
         share = self.admin.share()['id']
         self.admin.action(share, 'reset_status', {'status': 'error'})
         with self.service.services.db.writer() as conn:
-            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
             groups.make(conn, [share], type_id=kind)
             replicas.replicable(conn, [share])
             rows.insert(conn, kind='replica.update', resource_type='share_replica', topic='share', host='nobody@far',

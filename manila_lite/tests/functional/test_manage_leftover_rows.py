@@ -6,8 +6,9 @@ import datetime
 import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 
-from manila_lite.db import models, orphans
-from manila_lite.operations import doctor
+from manila_lite import doctor
+from manila_lite.db import models
+from manila_lite.db.maintenance import orphans
 from manila_lite.tests.factories import dirty
 from manila_lite.tests.functional import manage
 

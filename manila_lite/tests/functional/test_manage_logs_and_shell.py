@@ -168,7 +168,7 @@ class Logs(Alone):
 
 class Shell(Alone):
 
-    TYPED = ('from manila_lite.db import services\n'
+    TYPED = ('from manila_lite.db.queries import services\n'
              'with db.reader() as conn: print(services.list_services(conn, {}), conf.host, ctx.is_admin, ctx.db is db)\n\n')
 
     def setUp(self):

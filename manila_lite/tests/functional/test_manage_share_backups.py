@@ -5,7 +5,8 @@ import datetime
 
 from oslo_utils import timeutils
 
-from manila_lite.db import models, operations
+from manila_lite.db import models
+from manila_lite.db.queries import operations
 from manila_lite.tests.functional import manage
 from manila_lite.tests.functional.test_share_backups import BackingUp
 

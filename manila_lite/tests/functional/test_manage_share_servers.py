@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``manila-manage share_server`` on the capabilities of share servers, beside a running service."""
 
-from manila_lite.db import models, server_abilities, share_servers
+from manila_lite.db import models
+from manila_lite.db.queries import share_server_capabilities, share_servers
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import manage
 
@@ -25,7 +26,7 @@ class CapabilitiesTest(manage.ManageTest):
     def stands(self, ident):
         with self.service.services.db.reader() as conn:
             row = share_servers.get(conn, ident)
-        return {name: getattr(row, name) for name in server_abilities.NAMES}
+        return {name: getattr(row, name) for name in share_server_capabilities.NAMES}
 
     def test_one_of_two(self):
         rows = self.listed(*_WORDS, '--share_servers', self.one, '--capabilities', f'{_ADD},{_SECURITY}', '--value', 'True')
@@ -37,7 +38,7 @@ class CapabilitiesTest(manage.ManageTest):
     def test_false_means_false(self):
         for word in ('False', 'false', '0', 'no'):
             with self.service.services.db.writer() as conn:
-                server_abilities.write(conn, (self.one,), (_ADD,), True)
+                share_server_capabilities.write(conn, (self.one,), (_ADD,), True)
             self.manage(*_WORDS, '--share_servers', self.one, '--capabilities', _ADD, '--value', word)
             self.assertFalse(self.stands(self.one)[_ADD], word)
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Existing share servers of a backend are managed, and unmanaged again."""
 
-from manila_lite.db import allocations, models, serving
+from manila_lite.db import models
+from manila_lite.db.queries import allocations, share_server_queries
 from manila_lite.drivers.dummy.store import ServerRecord
-from manila_lite.manager import servers
+from manila_lite.manager.plans import share_servers
 from manila_lite.tests.functional import base, served
 
 
@@ -108,8 +109,8 @@ class ManagedServers(served.ServedTest):
         server = self.managed()
         self.service.conf.set_override('unused_share_server_cleanup_interval', 0)
         with self.service.services.db.reader() as conn:
-            self.assertEqual([], serving.unused(conn, 'test@alpha', -60))
-        servers.remove_unused(self.service.managers['alpha'])
+            self.assertEqual([], share_server_queries.unused(conn, 'test@alpha', -60))
+        share_servers.remove_unused(self.service.managers['alpha'])
         self.assertEqual('active', self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['status'])
         self.assertEqual(409, self.admin.call('DELETE', f'/share-networks/{self.network_id}')[0])
 
@@ -117,7 +118,7 @@ class ManagedServers(served.ServedTest):
         self.there()
         server = self.managed()
         self.service.managers['alpha'].driver.lose_exports()
-        self.assertEqual(set(), servers.restore(self.service.managers['alpha']))
+        self.assertEqual(set(), share_servers.restore(self.service.managers['alpha']))
         record = self.store.servers.get(server['id'])
         self.assertEqual((True, True, 'nas1'), (record.running, record.ours, record.name))
 

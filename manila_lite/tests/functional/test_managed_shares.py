@@ -8,7 +8,8 @@ import logging
 import fixtures as plain_fixtures
 from oslo_utils import timeutils, uuidutils
 
-from manila_lite.db import models, share_servers
+from manila_lite.db import models
+from manila_lite.db.queries import share_servers
 from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord
 from manila_lite.tests.functional import base, served, test_share_replicas
 from manila_lite.tests.services import hearing

@@ -6,10 +6,10 @@ import threading
 from oslo_utils import uuidutils
 
 from manila_lite import errors
-from manila_lite.db import operations as rows
-from manila_lite.operations.begin import begin
-from manila_lite.operations.plans import FAST, WORK, Plan, Step
-from manila_lite.operations.runner import Runner
+from manila_lite.db.queries import operations as rows
+from manila_lite.engine.begin import begin
+from manila_lite.engine.plans import FAST, WORK, Plan, Step
+from manila_lite.engine.runner import Runner
 from manila_lite.tests import process
 from manila_lite.tests.functional import base
 

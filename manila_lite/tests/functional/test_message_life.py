@@ -5,7 +5,8 @@ import datetime
 
 from oslo_utils import timeutils
 
-from manila_lite.db import messages, models
+from manila_lite.db import models
+from manila_lite.db.queries import messages
 from manila_lite.tests.functional import base
 
 _MONTH = datetime.timedelta(days=30)

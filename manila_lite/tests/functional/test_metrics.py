@@ -19,8 +19,9 @@ from prometheus_client import parser
 
 from manila_lite import metrics
 from manila_lite.api.contract import OPS
-from manila_lite.cmd import collector, monitor
-from manila_lite.db import figures, models, operations
+from manila_lite.cmd import metrics_collector, monitor
+from manila_lite.db import models
+from manila_lite.db.queries import metrics_queries, operations
 from manila_lite.tests import process
 from manila_lite.tests.functional import base
 
@@ -113,8 +114,8 @@ class OneProcess(testtools.TestCase):
 
         for name in ('requests_total', 'request_duration_seconds_count'):
             self.assertEqual(set(), seen.labels(name, 'route') - ROUTES)
-        self.assertEqual(set(), seen.labels('operations_open', 'kind') ^ collector.KINDS)
-        self.assertEqual(set(collector.AGES), seen.labels('operations_open', 'age'))
+        self.assertEqual(set(), seen.labels('operations_open', 'kind') ^ metrics_collector.KINDS)
+        self.assertEqual(set(metrics_collector.AGES), seen.labels('operations_open', 'age'))
         for sample in seen.samples:
             for value in sample.labels.values():
                 self.assertIsNone(_UUID.search(value), sample)
@@ -202,7 +203,7 @@ class Harmless(base.ServiceTest):
     def test_the_database_is_away(self):
         with self.service.services.db.writer() as conn:
             conn.execute(sa.text('ALTER TABLE pools RENAME TO gone'))
-        shown = collector.FromDatabase(self.conf, self.service.services.db)
+        shown = metrics_collector.FromDatabase(self.conf, self.service.services.db)
         self.addCleanup(shown.close)
         try:
             found = {family.name: family for family in shown.collect()}
@@ -222,7 +223,7 @@ class Harmless(base.ServiceTest):
         def saw(conn, cursor, statement, *rest):
             statements.append(statement)
         engine = self.service.services.db.engine
-        shown = collector.FromDatabase(self.conf, self.service.services.db)
+        shown = metrics_collector.FromDatabase(self.conf, self.service.services.db)
         self.addCleanup(shown.close)
         sa.event.listen(engine, 'before_cursor_execute', saw)
         self.addCleanup(sa.event.remove, engine, 'before_cursor_execute', saw)
@@ -246,7 +247,7 @@ class FromTheDatabase(base.ServiceTest):
                     state=state, finished_at=None if state == 'open' else now)
                 conn.execute(models.operations.update().where(models.operations.c.id == ident)
                              .values(created_at=now - datetime.timedelta(seconds=seconds)))
-            found = figures.open_operations(conn, (60.0, 600.0, 3600.0))
+            found = metrics_queries.open_operations(conn, (60.0, 600.0, 3600.0))
         self.assertEqual({'share.create': [1, 2, 0, 1]}, found)
 
     def test_projects_with_the_most(self):
@@ -255,8 +256,9 @@ class FromTheDatabase(base.ServiceTest):
                 conn.execute(models.shares.insert().values(
                     id=f'{project}{size}', project_id=project, user_id='u', size=size, share_proto='NFS'))
             self.assertEqual({'b': {'shares': 2, 'gigabytes': 8}, 'a': {'shares': 1, 'gigabytes': 5}},
-                             figures.usage_by_project(conn, 2))
-            self.assertEqual({'shares': 4, 'gigabytes': 14, 'snapshots': 0, 'snapshot_gigabytes': 0}, figures.usage(conn))
+                             metrics_queries.usage_by_project(conn, 2))
+            self.assertEqual({'shares': 4, 'gigabytes': 14, 'snapshots': 0, 'snapshot_gigabytes': 0},
+                             metrics_queries.usage(conn))
 
     def test_errors_are_counted_and_hide_values(self):
         before = metrics.REGISTRY.get_sample_value('manila_lite_database_errors_total', {'error': 'DBDuplicateEntry'}) or 0

@@ -10,8 +10,9 @@ from alembic import autogenerate, migration
 from oslo_config import cfg
 
 from manila_lite.cmd import setup
-from manila_lite.db import migrate, models
-from manila_lite.db.engine import Database
+from manila_lite.db import models
+from manila_lite.db.core.engine import Database
+from manila_lite.db.maintenance import schema_migrations
 from manila_lite.tests.factories import dirty
 from manila_lite.tests.services import places
 
@@ -48,24 +49,24 @@ class MigrationTest(testtools.TestCase):
 class Schema(MigrationTest):
 
     def test_models_and_migrations_agree(self):
-        self.assertIsNone(migrate.current(self.db))
-        migrate.upgrade(self.db)
-        self.assertEqual(migrate.head(self.db), migrate.current(self.db))
+        self.assertIsNone(schema_migrations.current(self.db))
+        schema_migrations.upgrade(self.db)
+        self.assertEqual(schema_migrations.head(self.db), schema_migrations.current(self.db))
         self.assertEqual([], self.differences(self.db))
 
     def test_a_missing_column_is_noticed(self):
-        migrate.upgrade(self.db)
+        schema_migrations.upgrade(self.db)
         with self.db.engine.begin() as conn:
             conn.exec_driver_sql('ALTER TABLE shares DROP COLUMN source_backup_id')
         self.assertEqual(['add_column'], [entry[0] for entry in self.differences(self.db)])
 
     def test_upgrade_twice(self):
-        migrate.upgrade(self.db)
-        migrate.upgrade(self.db)
-        self.assertEqual(migrate.head(self.db), migrate.current(self.db))
+        schema_migrations.upgrade(self.db)
+        schema_migrations.upgrade(self.db)
+        self.assertEqual(schema_migrations.head(self.db), schema_migrations.current(self.db))
 
     def test_names_compare_exactly(self):
-        migrate.upgrade(self.db)
+        schema_migrations.upgrade(self.db)
         names = ['a', 'A', 'a ', '\u00e4', 'a\u0308']
         with self.db.writer() as conn:
             for name in names:
@@ -78,7 +79,7 @@ class Schema(MigrationTest):
     def test_no_column_compares_otherwise(self):
         if places.backend() != 'mysql':
             self.skipTest('only MariaDB has columns that compare inexactly by default')
-        migrate.upgrade(self.db)
+        schema_migrations.upgrade(self.db)
         with self.db.reader() as conn:
             found = conn.exec_driver_sql('SELECT DISTINCT collation_name FROM information_schema.columns '
                                          'WHERE table_schema = DATABASE() AND collation_name IS NOT NULL')
@@ -102,12 +103,12 @@ class DirtyData(MigrationTest):
 
     def steps(self):
         """Yield each revision but the first, with a number."""
-        return enumerate(migrate.revisions(self.db)[1:])
+        return enumerate(schema_migrations.revisions(self.db)[1:])
 
     def first(self):
         """Return a database at the first revision."""
         db = self.database()
-        migrate.upgrade(db, migrate.revisions(db)[0])
+        schema_migrations.upgrade(db, schema_migrations.revisions(db)[0])
         return db
 
     def test_rows_are_kept(self):
@@ -116,7 +117,7 @@ class DirtyData(MigrationTest):
             dirty.pollute(db.engine, 2, 2 * number)
             before = dirty.content(db.engine)
             self.assertTrue(all(len(rows) >= 2 for rows in before.values()), before)
-            migrate.upgrade(db, revision)
+            schema_migrations.upgrade(db, revision)
             after = dirty.content(db.engine)
             for table, rows in CHANGES.get(revision, lambda rows: rows)(before).items():
                 kept = [{name: row[name] for name in rows[0]} for row in after[table]]      # without new columns
@@ -134,7 +135,7 @@ class DirtyData(MigrationTest):
         dirty.pollute(db.engine, copies, copies * number)
         statements = []
         sa.event.listen(db.engine, 'before_cursor_execute', listener := lambda *args: statements.append(args[2]))
-        migrate.upgrade(db, revision)
+        schema_migrations.upgrade(db, revision)
         sa.event.remove(db.engine, 'before_cursor_execute', listener)
         return len(statements)
 

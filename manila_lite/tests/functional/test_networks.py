@@ -9,10 +9,12 @@ from oslo_db import exception as oslo_db_exception
 from oslo_utils import uuidutils
 
 from manila_lite import errors, states
-from manila_lite.db import allocations, models, security_services, share_networks, share_servers, subnets, transitions
-from manila_lite.db import operations as rows
-from manila_lite.db import services as service_rows
-from manila_lite.manager import addresses
+from manila_lite.db import models
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import allocations, security_services, share_network_subnets, share_networks, share_servers
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import services as service_rows
+from manila_lite.manager.plans import server_addresses
 from manila_lite.network import load
 from manila_lite.network.interface import Address
 from manila_lite.tests.factories import networks
@@ -107,13 +109,13 @@ class Addresses(NetworkTest):
         network = self.network(self.caller(uuidutils.generate_uuid()), neutron_net_id='blue', neutron_subnet_id=subnet)
         ident = uuidutils.generate_uuid()
         with self.db.writer() as conn:
-            row, = subnets.of_network(conn, network['id'])
+            row, = share_network_subnets.of_network(conn, network['id'])
             share_servers.insert(conn, {'id': ident, 'share_network_id': network['id'], 'host': 'test@alpha'}, [row.id])
-        self.addCleanup(addresses.free, self.service.services, self.plugin, ident)
+        self.addCleanup(server_addresses.free, self.service.services, self.plugin, ident)
         return ident, row
 
     def allocate(self, server, count=1):
-        return addresses.allocate(self.service.services, self.plugin, *server, count)
+        return server_addresses.allocate(self.service.services, self.plugin, *server, count)
 
     def test_stored_with_what_is_known_of_the_subnet(self):
         server = self.server()
@@ -153,7 +155,7 @@ class Addresses(NetworkTest):
             def free(self, given):
                 freed.extend(given)
 
-        found = addresses.allocate(self.service.services, Stale(self.service.conf), *second, 2)
+        found = server_addresses.allocate(self.service.services, Stale(self.service.conf), *second, 2)
         self.assertEqual(['10.10.1.6', had.ip_address], [address.ip_address for address in freed])
         self.assertEqual(['10.10.1.3', '10.10.1.4'], sorted(row.ip_address for row in found))
 
@@ -162,14 +164,14 @@ class Addresses(NetworkTest):
         self.assertEqual(5, len(self.allocate(first, 5)))
         self.assertRaises(errors.Final, self.allocate, second)
         for _ in range(2):
-            addresses.free(self.service.services, self.plugin, first[0], first[1].id)
+            server_addresses.free(self.service.services, self.plugin, first[0], first[1].id)
         self.assertEqual(5, len(self.allocate(second, 5)))
 
     def test_a_subnet_in_no_network_has_none(self):
         ident, row = self.server()
         with self.db.writer() as conn:
-            subnets.update(conn, row.id, neutron_net_id=None, neutron_subnet_id=None)
-            row = subnets.get(conn, row.share_network_id, row.id)
+            share_network_subnets.update(conn, row.id, neutron_net_id=None, neutron_subnet_id=None)
+            row = share_network_subnets.get(conn, row.share_network_id, row.id)
         self.assertIn(row.id, str(self.assertRaises(errors.Final, self.allocate, (ident, row))))
 
     def test_a_server_with_addresses_does_not_go(self):

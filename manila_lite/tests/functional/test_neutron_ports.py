@@ -4,8 +4,8 @@
 from oslo_utils import uuidutils
 
 from manila_lite import errors
-from manila_lite.db import allocations, share_servers, subnets
-from manila_lite.manager import addresses
+from manila_lite.db.queries import allocations, share_network_subnets, share_servers
+from manila_lite.manager.plans import server_addresses
 from manila_lite.tests.functional import neutron_base
 
 
@@ -23,13 +23,13 @@ class Found(neutron_base.NeutronTest):
         network = self.made(net, self.small(net, size))
         ident = uuidutils.generate_uuid()
         with self.service.services.db.writer() as conn:
-            [row] = subnets.of_network(conn, network)
+            [row] = share_network_subnets.of_network(conn, network)
             share_servers.insert(conn, {'id': ident, 'share_network_id': network, 'host': 'test@alpha'}, [row.id])
-        self.addCleanup(addresses.free, self.service.services, self.plugin, ident)
+        self.addCleanup(server_addresses.free, self.service.services, self.plugin, ident)
         return ident, row
 
     def allocate(self, server, count=1, hold=None):
-        return addresses.allocate(self.service.services, self.plugin, *server, count, hold)
+        return server_addresses.allocate(self.service.services, self.plugin, *server, count, hold)
 
     def test_who_dies_before_the_address_is_stored_finds_its_port_again(self):
         class DiedError(Exception):
@@ -55,9 +55,9 @@ class Found(neutron_base.NeutronTest):
             self.plugin.allocate(self.plugin.describe(server[1].neutron_net_id, server[1].neutron_subnet_id, self.project),
                                  2, taken=(), owner=server[0])
             self.assertEqual(2, len(self.ports(device_id=server[0])))
-            addresses.free(self.service.services, self.plugin, server[0], subnet_id and uuidutils.generate_uuid())
+            server_addresses.free(self.service.services, self.plugin, server[0], subnet_id and uuidutils.generate_uuid())
             self.assertEqual(2 if subnet_id else 0, len(self.ports(device_id=server[0])))
-            addresses.free(self.service.services, self.plugin, server[0], subnet_id and server[1].id)
+            server_addresses.free(self.service.services, self.plugin, server[0], subnet_id and server[1].id)
             self.assertEqual([], self.ports(device_id=server[0]))
 
     def test_neutron_gives_away_what_is_another_servers(self):
@@ -69,7 +69,7 @@ class Found(neutron_base.NeutronTest):
         with self.service.services.db.writer() as conn:
             share_servers.insert(conn, {'id': second, 'share_network_id': first[1].share_network_id, 'host': 'test@alpha'},
                                  [first[1].id])
-        self.addCleanup(addresses.free, self.service.services, self.plugin, second)
+        self.addCleanup(server_addresses.free, self.service.services, self.plugin, second)
         [found] = self.allocate((second, first[1]))
         self.assertNotEqual(had.ip_address, found.ip_address)
         full = self.assertRaises(errors.Final, self.allocate, (second, first[1]), 2)

@@ -6,8 +6,9 @@ import datetime
 from oslo_utils import uuidutils
 
 from manila_lite.conf.network import register_instead
-from manila_lite.db import models, share_servers, subnets
-from manila_lite.manager import servers
+from manila_lite.db import models
+from manila_lite.db.queries import share_network_subnets, share_servers
+from manila_lite.manager.plans import share_servers as share_server_plans
 from manila_lite.network.neutron_ports import OWNER
 from manila_lite.tests.functional import base, neutron_base
 
@@ -47,7 +48,7 @@ class Ports(neutron_base.NeutronTest):
     def rows_of(self, network):
         """Return the subnets of the share network."""
         with self.service.services.db.reader() as conn:
-            return subnets.of_network(conn, network)
+            return share_network_subnets.of_network(conn, network)
 
     def servers(self, network):
         with self.service.services.db.reader() as conn:
@@ -255,7 +256,7 @@ class Ports(neutron_base.NeutronTest):
     def test_a_port_for_a_server_that_is_gone(self):
         """Delete the leftover port of a server that was ours, and no other."""
         stranger = self.leftover(net := self.net())
-        servers.free_leftovers(self.service.managers['alpha'])
+        share_server_plans.free_leftovers(self.service.managers['alpha'])
         self.assertEqual([stranger], [port.device_id for port in self.ports(network_id=net.id)])
 
     def test_a_port_in_the_network_of_administrators_for_a_server_that_is_gone(self):
@@ -265,7 +266,7 @@ class Ports(neutron_base.NeutronTest):
         register_instead(self.service.conf, 'administrators')
         for group, plugin in (('administrators', 'neutron'), ('network', 'standalone')):
             self.set_option('plugin', plugin, group)
-        servers.free_leftovers(self.service.managers['alpha'])
+        share_server_plans.free_leftovers(self.service.managers['alpha'])
         self.assertEqual([stranger], [port.device_id for port in self.ports(network_id=net.id)])
 
     # Servers that others look after
@@ -279,7 +280,7 @@ class Ports(neutron_base.NeutronTest):
         self.became(share, 'gone')
         self.admin.ok('POST', f'/share-servers/{server.id}/action', {'unmanage': None})
         base.eventually(lambda: not self.servers(network), 'the server stays', neutron_base.PATIENCE)
-        servers.free_leftovers(self.service.managers['alpha'])
+        share_server_plans.free_leftovers(self.service.managers['alpha'])
         self.assertEqual([(port.id, '')], [(one.id, one.device_id) for one in self.ports(network_id=net.id)])
         again = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
             'host': 'test@alpha', 'share_network_id': network, 'identifier': server.id}})['share_server']['id']

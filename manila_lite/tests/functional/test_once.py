@@ -18,9 +18,10 @@ import webtest
 from oslo_utils import timeutils
 
 from manila_lite import errors
-from manila_lite.api import once
+from manila_lite.api.http import idempotency
 from manila_lite.api.request import Request
-from manila_lite.db import kept_answers, models
+from manila_lite.db import models
+from manila_lite.db.queries import idempotency_keys
 from manila_lite.tests import forks
 from manila_lite.tests.functional import base, once_victim, test_budgets
 
@@ -39,9 +40,9 @@ class OnceTest(base.ServiceTest):
 
     def post(self, key, body=SHARE, path='/shares', caller=None, **more):
         """Send a request; return status, document and whether the answer is a replayed one."""
-        status, document, headers = (caller or self.me).call('POST', path, body, headers={once.HEADER: key}, **more)
+        status, document, headers = (caller or self.me).call('POST', path, body, headers={idempotency.HEADER: key}, **more)
         self.waits = headers.get('Retry-After') == '1'
-        return status, document, headers.get(once.REPLAYED) == 'true'
+        return status, document, headers.get(idempotency.REPLAYED) == 'true'
 
     def made(self, key, **more):
         """Send a request that must make a new object; return the document."""
@@ -63,7 +64,7 @@ class OnceTest(base.ServiceTest):
     def later(self, **values):
         """Set values in the rows of all keys."""
         with self.service.services.db.writer() as conn:
-            conn.execute(models.kept_answers.update().values(**values))
+            conn.execute(models.idempotency_keys.update().values(**values))
 
 
 class Again(OnceTest):
@@ -79,11 +80,11 @@ class Again(OnceTest):
                 (f'/shares/{share}/action', rule, f'/share-access-rules?share_id={share}', 'access_list'),
                 ('/share-networks', {'share_network': {'name': 'x'}}, '/share-networks', 'share_networks')):
             before = len(self.me.ok('GET', where)[key])
-            first = self.me.call('POST', path, body, headers={once.HEADER: 'k' + key})
-            again = self.me.call('POST', path, body, headers={once.HEADER: f'"k{key}"'})
+            first = self.me.call('POST', path, body, headers={idempotency.HEADER: 'k' + key})
+            again = self.me.call('POST', path, body, headers={idempotency.HEADER: f'"k{key}"'})
             self.assertLess(first[0], 300, first[1])
             self.assertEqual(first[:2], again[:2])
-            self.assertEqual((None, 'true'), (first[2].get(once.REPLAYED), again[2].get(once.REPLAYED)))
+            self.assertEqual((None, 'true'), (first[2].get(idempotency.REPLAYED), again[2].get(idempotency.REPLAYED)))
             self.assertEqual(first[2]['Content-Type'], again[2]['Content-Type'])
             self.assertEqual(before + 1, len(self.me.ok('GET', where)[key]))
 
@@ -123,7 +124,7 @@ class Keys(OnceTest):
 
     def test_keys_of_another_form_are_refused(self):
         for key in ('', ' ', 'a b', '"a', 'a"b', '""', 'a' * 256, 'a\\b', 'a\xe4', '"a" '[:3] + 'x'):
-            self.assertIn(once.HEADER, self.refused(400, 'invalid_input', key))
+            self.assertIn(idempotency.HEADER, self.refused(400, 'invalid_input', key))
         self.assertEqual(set(), self.shares())
         for key in ('a', 'a' * 255, '!#$%&\'()*+,-./:;<=>?@[]^_`{|}~', 'K', 'k'):
             self.made(key)
@@ -147,7 +148,7 @@ class Keys(OnceTest):
     def test_a_day_later(self):
         first = self.made('day')
         with self.service.services.db.reader() as conn:
-            row = conn.execute(models.kept_answers.select().order_by(models.kept_answers.c.created_at.desc())).first()
+            row = conn.execute(models.idempotency_keys.select().order_by(models.idempotency_keys.c.created_at.desc())).first()
         self.assertEqual(datetime.timedelta(hours=24), row.expires_at - row.claimed_until + datetime.timedelta(seconds=60))
         past = timeutils.utcnow() - datetime.timedelta(seconds=1)
         self.later(expires_at=past)
@@ -160,7 +161,7 @@ class Keys(OnceTest):
         self.made('new')
         self.service.scheduler._purge()
         with self.service.services.db.reader() as conn:
-            self.assertEqual(1, conn.execute(sa.select(sa.func.count()).select_from(models.kept_answers)).scalar())
+            self.assertEqual(1, conn.execute(sa.select(sa.func.count()).select_from(models.idempotency_keys)).scalar())
 
     def test_a_key_costs_few_statements(self):
         self.made('warm')
@@ -198,7 +199,7 @@ class Pages(OnceTest):
     def test_the_page_of_retries_is_answered_as_before(self):
         [first], [again] = self.curl('retries.rst'), self.curl('retries.rst')
         self.assertEqual((first.body, None, 'true'), (
-            again.body, first.headers.get(once.REPLAYED), again.headers.get(once.REPLAYED)))
+            again.body, first.headers.get(idempotency.REPLAYED), again.headers.get(idempotency.REPLAYED)))
         self.assertEqual(1, len(self.shares()))
 
     def test_the_page_of_openapi_gets_its_documents(self):
@@ -231,7 +232,7 @@ class AtOnce(OnceTest):
     def test_who_was_too_slow_commits_nothing(self):
         """Commit nothing if another request has taken the claim before the work began."""
         document = {'share': {'size': 1}}
-        raw = webob.Request.blank('/v2/shares', method='POST', headers={once.HEADER: 'slow'})
+        raw = webob.Request.blank('/v2/shares', method='POST', headers={idempotency.HEADER: 'slow'})
         req = Request(raw, self.service.context(self.id()), 99, '')
 
         def make():
@@ -240,18 +241,18 @@ class AtOnce(OnceTest):
             with req.ctx.db.writer() as conn:
                 conn.execute(models.quota_classes.insert().values(class_name=self.id(), resource='x', hard_limit=1))
             return webob.Response('{}')
-        self.assertRaises(errors.InFlight, once.answer, req, document, make)
+        self.assertRaises(errors.InFlight, idempotency.answer, req, document, make)
         with req.ctx.db.reader() as conn:
             rows = conn.execute(models.quota_classes.select().where(models.quota_classes.c.class_name == self.id())).all()
             self.assertEqual([], rows)
-            self.assertEqual('another', kept_answers.get(conn, once._ident(req)).claim)
+            self.assertEqual('another', idempotency_keys.get(conn, idempotency._ident(req)).claim)
 
 
 class Killed(OnceTest):
 
     def killed(self, place, key):
         """Let an API process be killed at a place while it answers."""
-        headers = {'X-Auth-Token': self.me.token, VERSION: base.LATEST, once.HEADER: key,
+        headers = {'X-Auth-Token': self.me.token, VERSION: base.LATEST, idempotency.HEADER: key,
                    'Content-Type': 'application/json'}
         done = forks.run('manila_lite.tests.functional.once_victim:main', self.service.state / 'manila_lite.conf', place,
                          json.dumps(headers), json.dumps(SHARE), env=dict(os.environ))

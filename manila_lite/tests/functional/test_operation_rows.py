@@ -11,7 +11,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors
 from manila_lite.db import models
-from manila_lite.db import operations as rows
+from manila_lite.db.queries import operations as rows
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.touching import Touching
 
@@ -106,22 +106,22 @@ class Claims(RowsTest):
     def test_only_its_owner_lets_go(self):
         mine, others = self.held('mine', attempts=2), self.held('others', 'you', attempts=2)
         self.held('unnamed')
-        self.assertEqual(set(), self.by(rows.let_go, others, 'me', 60, uncounted=False))
-        self.assertEqual({'mine'}, self.by(rows.let_go, mine, 'me', 60, uncounted=False))
+        self.assertEqual(set(), self.by(rows.release_unsaved, others, 'me', 60, uncounted=False))
+        self.assertEqual({'mine'}, self.by(rows.release_unsaved, mine, 'me', 60, uncounted=False))
         row = self.row('mine')
         self.assertEqual((None, None, timeutils.utcnow() + MINUTE, 2),
                          (row.owner, row.lease_expires_at, row.next_run_at, row.attempts))
 
     def test_a_try_that_does_not_count_is_taken_back(self):
         mine = self.held('mine', attempts=2)
-        self.do(rows.let_go, mine, 'me', 0, uncounted=True)
+        self.do(rows.release_unsaved, mine, 'me', 0, uncounted=True)
         self.assertEqual(1, self.row('mine').attempts)
 
     def test_only_its_owner_moves_it(self):
         mine, others = self.held('mine'), self.held('others', 'you')
         self.held('unnamed')
         self.assertEqual({'mine'}, self.by(rows.move, mine, 'me', step=3))
-        for call in (lambda conn: rows.move(conn, others, 'me', step=3), lambda conn: rows.release(conn, others, 'me'),
+        for call in (lambda conn: rows.move(conn, others, 'me', step=3), lambda conn: rows.postpone(conn, others, 'me'),
                      lambda conn: rows.finish(conn, others, 'me', rows.DONE)):
             self.assertRaises(errors.LostClaim, self.do, call)
         self.assertEqual(0, self.row('others').step)
@@ -129,13 +129,13 @@ class Claims(RowsTest):
     def test_what_is_released_is_free(self):
         mine = self.held('mine')
         self.held('unnamed')
-        self.assertEqual({'mine'}, self.by(rows.release, mine, 'me', 60))
+        self.assertEqual({'mine'}, self.by(rows.postpone, mine, 'me', 60))
         self.assertIsNone(self.claim('mine'))
         self.time.advance_time_delta(MINUTE)
         self.assertEqual('other', self.claim('mine').owner)
 
     def test_what_is_released_without_a_wait_is_due_at_once(self):
-        self.do(rows.release, self.held('mine', next_run_at=timeutils.utcnow() - MINUTE), 'me')
+        self.do(rows.postpone, self.held('mine', next_run_at=timeutils.utcnow() - MINUTE), 'me')
         self.assertEqual(timeutils.utcnow(), self.row('mine').next_run_at)
         self.assertEqual('other', self.claim('mine').owner)
 
@@ -262,18 +262,18 @@ class Wishes(RowsTest):
         one = self.add('one', next_run_at=later)
         self.add('two', next_run_at=later)
         self.ended(next_run_at=later)
-        self.assertEqual({'one'}, self.by(rows.hurry, one))
+        self.assertEqual({'one'}, self.by(rows.make_due, one))
         self.assertEqual(timeutils.utcnow(), self.row('one').next_run_at)
         for name in ENDED:
-            self.assertEqual(set(), self.by(rows.hurry, self.table.names[name]), name)
+            self.assertEqual(set(), self.by(rows.make_due, self.table.names[name]), name)
 
     def test_who_hurried_one_that_goes_to_sleep_wakes_it(self):
         for name, hurried in (('calm', False), ('hurried', True)):
             ident, seen = self.held(name), timeutils.utcnow()
             self.time.advance_time_delta(MINUTE)
             if hurried:
-                self.do(rows.hurry, ident)
-            self.do(rows.release, ident, 'me', 600, seen)
+                self.do(rows.make_due, ident)
+            self.do(rows.postpone, ident, 'me', 600, seen)
             self.assertEqual(timeutils.utcnow() + (0 if hurried else 10) * MINUTE, self.row(name).next_run_at)
 
     def test_it_is_found_by_its_id(self):

@@ -6,10 +6,10 @@ import dataclasses
 import sqlalchemy as sa
 from oslo_utils import uuidutils
 
-from manila_lite import operations
+from manila_lite import engine
 from manila_lite.db import models
-from manila_lite.db import operations as rows
-from manila_lite.operations import Plan, Step
+from manila_lite.db.queries import operations as rows
+from manila_lite.engine import Plan, Step
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.refusing import Refusing
 
@@ -36,10 +36,10 @@ class PassingOn(base.ServiceTest):
         services = self.service.services
         refusing = dataclasses.replace(services, db=Refusing(services.db, self.is_passed, refused))
         with services.db.writer() as conn:
-            ident = operations.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
+            ident = engine.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
                                      host=self.first).operation_id
         for queue, plan in ((self.first, first), (self.second, second)):
-            runner = operations.Runner(refusing, 'share', queue, [plan], None)
+            runner = engine.Runner(refusing, 'share', queue, [plan], None)
             self.addCleanup(runner.stop)
             runner.start()
         base.eventually(lambda: self.row(ident).state != rows.OPEN, f'not ended: {self.notes}', 60)

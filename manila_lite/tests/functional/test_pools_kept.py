@@ -7,8 +7,9 @@ import time
 import sqlalchemy as sa
 
 from manila_lite import errors
-from manila_lite.db import models, services
-from manila_lite.scheduler import hosts
+from manila_lite.db import models
+from manila_lite.db.queries import services
+from manila_lite.scheduler import host_states
 from manila_lite.scheduler.interface import Request
 from manila_lite.scheduler.service import Scheduler, choose
 from manila_lite.tests.functional import base
@@ -17,7 +18,7 @@ BACKEND = 'h@b'
 DOWN_TIME = 60.0
 
 
-class Lasting(hosts.Hosts):
+class Lasting(host_states.Hosts):
     """A cache of pools that is read again only on request, however slow or fast the machine is."""
 
     looks = 0
@@ -95,7 +96,7 @@ class Kept(base.ServiceTest):
         self.assertEqual((0, 5), (before['a'].claimed_gb, after['a'].claimed_gb))
 
     def test_looks_are_rare_but_for_a_second_at_most(self):
-        keeper = hosts.Hosts(DOWN_TIME)
+        keeper = host_states.Hosts(DOWN_TIME)
         began = time.monotonic()
         with self.db.reader() as conn:
             keeper.pools(conn)
@@ -169,5 +170,5 @@ class Kept(base.ServiceTest):
 
     def test_one_is_read_as_it_is_now(self):
         with self.db.reader() as conn:
-            self.assertEqual(100, hosts.one(conn, f'{BACKEND}#a', DOWN_TIME).free_gb)
-            self.assertIsNone(hosts.one(conn, f'{BACKEND}#z', DOWN_TIME))
+            self.assertEqual(100, host_states.one(conn, f'{BACKEND}#a', DOWN_TIME).free_gb)
+            self.assertIsNone(host_states.one(conn, f'{BACKEND}#z', DOWN_TIME))

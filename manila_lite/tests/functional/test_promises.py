@@ -4,9 +4,10 @@
 import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 
-from manila_lite.db import models, services, types
-from manila_lite.db import operations as rows
-from manila_lite.db.services import Promised
+from manila_lite.db import models
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import services, share_types
+from manila_lite.db.queries.services import Promised
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
 
@@ -25,7 +26,7 @@ class Promises(base.ServiceTest):
         with self.db.writer() as conn:
             for table in (models.pools, models.share_instances, models.operations):
                 conn.execute(table.delete())
-            self.type_id = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            self.type_id = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
 
     def pool(self, host, claimed=0.0, backend=BACKEND):
         with self.db.writer() as conn:

@@ -7,7 +7,8 @@ import sqlalchemy as sa
 from oslo_utils import uuidutils
 
 from manila_lite import errors
-from manila_lite.db import models, quotas
+from manila_lite.db import models
+from manila_lite.db.queries import quotas
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.touching import Touching
 

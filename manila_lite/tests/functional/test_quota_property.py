@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from manila_lite import errors
 from manila_lite.actions import quotas as quota_actions
 from manila_lite.actions import shares as actions
-from manila_lite.db import models, quotas
+from manila_lite.db import models
+from manila_lite.db.queries import quotas
 from manila_lite.tests.functional import base
 
 TYPES = ('default', 'gold')

@@ -2,7 +2,7 @@
 """Replicas that are not made, promoted, resynced or deleted, each with the code and the reason."""
 
 from manila_lite.db import models
-from manila_lite.db import services as service_rows
+from manila_lite.db.queries import services as service_rows
 from manila_lite.tests.functional import refused
 
 

@@ -2,7 +2,7 @@
 """Requests to make, change, resize and revert shares that are refused, each with its code and reason."""
 
 from manila_lite.db import models
-from manila_lite.db import services as service_rows
+from manila_lite.db.queries import services as service_rows
 from manila_lite.tests.functional import refused
 
 _BASE = {'size': 2, 'share_proto': 'NFS'}

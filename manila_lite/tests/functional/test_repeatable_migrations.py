@@ -12,8 +12,9 @@ import testscenarios
 from alembic import migration
 from alembic.operations import Operations
 
-from manila_lite.db import migrate, repeatable
-from manila_lite.db.engine import Database
+from manila_lite.db.core import repeatable_revisions
+from manila_lite.db.core.engine import Database
+from manila_lite.db.maintenance import schema_migrations
 from manila_lite.siblings.compute import cmd as compute
 from manila_lite.siblings.dataproc import cmd as dataproc
 from manila_lite.tests import forks
@@ -50,15 +51,15 @@ class CutOff(testscenarios.WithScenarios, OnMariaDB):
         self.was, runs = set(), 0
         while runs <= len(self.was):
             runs += 1
-            self.at = migrate.current(db)
+            self.at = schema_migrations.current(db)
             # The second error comes from code that cleans up: it has no connection any more.
             with contextlib.suppress(_Cut, sa.exc.PendingRollbackError):
-                migrate.upgrade(db)
+                schema_migrations.upgrade(db)
             db.engine.dispose()
-        self.assertGreater(runs, 2 * len(migrate.revisions(db)))
-        self.assertEqual(migrate.head(db), migrate.current(db))
+        self.assertGreater(runs, 2 * len(schema_migrations.revisions(db)))
+        self.assertEqual(schema_migrations.head(db), schema_migrations.current(db))
         at_a_stretch = self.of_the_revisions(self.database())
-        migrate.upgrade(at_a_stretch)
+        schema_migrations.upgrade(at_a_stretch)
         self.assertEqual(self.tables(at_a_stretch), self.tables(db))
 
     def of_the_revisions(self, db):
@@ -110,7 +111,7 @@ class Twice(OnMariaDB):
 
     def test_each_change(self):
         with self.db.engine.begin() as conn:
-            repeatable.skip_what_is_done(conn)
+            repeatable_revisions.skip_what_is_done(conn)
             made = self.twice(conn, self.MAKE)
             for name in ('more', 'ix_t_one', 'fk_t_more', 'uq_t_one_more', 'ck_t_one'):
                 self.assertIn(f'`{name}`', made)
@@ -120,11 +121,11 @@ class Twice(OnMariaDB):
     def test_a_table_of_somebody_else(self):
         with self.db.engine.begin() as conn:
             conn.exec_driver_sql('CREATE TABLE services (id INTEGER, host TEXT)')
-        self.assertRaisesRegex(sa.exc.OperationalError, 'already exists', migrate.upgrade, self.db)
+        self.assertRaisesRegex(sa.exc.OperationalError, 'already exists', schema_migrations.upgrade, self.db)
         with self.db.engine.begin() as conn:
             conn.exec_driver_sql('DROP TABLE services')
-        migrate.upgrade(self.db)
-        self.assertEqual(migrate.head(self.db), migrate.current(self.db))
+        schema_migrations.upgrade(self.db)
+        self.assertEqual(schema_migrations.head(self.db), schema_migrations.current(self.db))
 
 
 class Commands(manage.AloneTest):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wake-ups that come twice, late, or for an operation that has ended: nothing is done twice."""
 
-from manila_lite.db import operations
+from manila_lite.db.queries import operations
 from manila_lite.tests.functional import base
 
 _TIMES = 5

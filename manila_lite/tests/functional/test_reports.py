@@ -76,5 +76,5 @@ class ManyProcesses(testtools.TestCase):
             process.psutil.Process(pid).send_signal(signal.SIGUSR2)
             found = parts.until(lambda pid=pid: report(pid), f'{pid} makes no report')
             # Only the child looks for work.
-            self.assertEqual(pid == child.pid, 'operations/runner.py' in found.read_text())
+            self.assertEqual(pid == child.pid, 'engine/runner.py' in found.read_text())
         self.assertEqual([child.pid], [one.pid for one in process.children(started)])

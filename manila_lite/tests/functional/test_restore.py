@@ -6,8 +6,8 @@ import time
 
 import testtools
 
-from manila_lite.db import services
-from manila_lite.manager import ensure
+from manila_lite.db.queries import services
+from manila_lite.manager.plans import ensure
 from manila_lite.tests import fixtures, waiting
 from manila_lite.tests.functional import base
 

@@ -9,11 +9,11 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors
 from manila_lite.db import models
-from manila_lite.db import operations as rows
-from manila_lite.operations import owners
-from manila_lite.operations.begin import begin
-from manila_lite.operations.plans import Plan, Step
-from manila_lite.operations.runner import Runner
+from manila_lite.db.queries import operations as rows
+from manila_lite.engine import process_names
+from manila_lite.engine.begin import begin
+from manila_lite.engine.plans import Plan, Step
+from manila_lite.engine.runner import Runner
 from manila_lite.tests.functional import base
 
 
@@ -125,14 +125,14 @@ class Claims(base.ServiceTest):
         self.assertEqual((self.runner.owner, 1), (self.row(ident).owner, self.row(ident).attempts))
 
     def test_what_the_dead_held_here_is_free_at_once(self):
-        world, pid, _ = owners.name().rsplit('/', 2)
+        world, pid, _ = process_names.name().rsplit('/', 2)
         owned = {f'{world}/{pid}/1': True, f'{world}/{pid}/1/1': True, 'elsewhere/w/1/1': False, self.runner.owner: False}
         idents = {}
         for owner in owned:
             idents[owner] = self.begin()
             with self.db.writer() as conn:
                 rows.claim(conn, rows.get(conn, idents[owner]), owner, 60)
-        self.assertEqual(owners.name(), self.runner.owner.rpartition('/')[0])
+        self.assertEqual(process_names.name(), self.runner.owner.rpartition('/')[0])
         self.runner.free_dead_claims()
         self.assertEqual(owned, {owner: self.row(ident).owner is None for owner, ident in idents.items()})
 

@@ -5,9 +5,9 @@ from oslo_utils import timeutils
 
 from manila_lite import context, errors
 from manila_lite.db import models
-from manila_lite.db import operations as rows
-from manila_lite.operations import Work
-from manila_lite.scheduler import migrating
+from manila_lite.db.queries import operations as rows
+from manila_lite.engine import Work
+from manila_lite.scheduler import migration
 from manila_lite.scheduler import service as scheduling
 from manila_lite.tests.functional import base, refused, test_pools_kept
 
@@ -100,7 +100,7 @@ class Steps(refused.WithBackends):
     def test_a_share_moves_to_a_pool_that_serves_its_protocol(self):
         for proto, host in _POOLS.items():
             work = self.work(self.leaving(proto))
-            self.well_done(migrating.claim, work)
+            self.well_done(migration.claim, work)
             self.assertEqual(('share', host), work.send)
 
     def test_room_for_a_share_that_moves_is_known_as_taken_at_once(self):
@@ -111,7 +111,7 @@ class Steps(refused.WithBackends):
             with self.service.services.db.reader() as conn:
                 return {pool.host: pool.claimed_gb for pool in scheduler.hosts.pools(conn)}[_POOLS['NFS']]
         before = claimed()
-        migrating.claim(self.work(self.leaving()))
+        migration.claim(self.work(self.leaving()))
         self.assertEqual((1, before + 1), (scheduler.hosts.looks, claimed()))
 
     def test_who_finds_every_pool_taken_looks_for_one_again(self):
@@ -123,4 +123,4 @@ class Steps(refused.WithBackends):
         self.looks_again(scheduling.grow, self.work(self.growing()))
 
     def test_a_share_that_moves_while_others_take_the_room_looks_again(self):
-        self.looks_again(migrating.claim, self.work(self.leaving()))
+        self.looks_again(migration.claim, self.work(self.leaving()))

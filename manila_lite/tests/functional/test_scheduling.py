@@ -6,8 +6,9 @@ import time
 
 import sqlalchemy as sa
 
-from manila_lite.db import affinity, models
-from manila_lite.db import services as rows
+from manila_lite.db import models
+from manila_lite.db.queries import affinity
+from manila_lite.db.queries import services as rows
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import base
 

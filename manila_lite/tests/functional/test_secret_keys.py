@@ -13,7 +13,7 @@ from oslo_utils import uuidutils
 from manila_lite import conf as options
 from manila_lite import context, encryption, errors, key_manager
 from manila_lite.db import models
-from manila_lite.db.engine import Database
+from manila_lite.db.core.engine import Database
 from manila_lite.encryption import key_file, keys, renewal
 from manila_lite.tests.fixtures import newest_schema
 from manila_lite.tests.services import places

@@ -7,8 +7,8 @@ import types
 from oslo_utils import uuidutils
 
 from manila_lite import errors
-from manila_lite.db import operations, services, serving
-from manila_lite.manager import security_services
+from manila_lite.db.queries import operations, services, share_server_queries
+from manila_lite.manager.plans import security_services
 from manila_lite.tests.functional import base, served
 
 _CHECK = 'check_update_share_server_security_service'
@@ -173,7 +173,7 @@ class InUse(served.ServedTest):
         [server] = self.servers(network)
         with self.service.services.db.writer() as conn:
             services.heartbeat(conn, 'test@gone', 'manila-share', 'nova', stopped=True)
-            serving.update(conn, server.id, host='test@gone')
+            share_server_queries.update(conn, server.id, host='test@gone')
         status, document = self.add(network, self.service_of())
         self.assertEqual(409, status)
         self.assertIn('down', str(document))
@@ -212,7 +212,7 @@ class InUse(served.ServedTest):
         found = self.servers(network)
         with self.service.services.db.writer() as conn:
             for server in found:
-                serving.update(conn, server.id, security_service_update_support=False)
+                share_server_queries.update(conn, server.id, security_service_update_support=False)
 
     def test_what_is_refused(self):
         old, kerberos, other = self.service_of(), self.service_of('kerberos'), self.service_of()

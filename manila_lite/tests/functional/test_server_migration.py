@@ -8,11 +8,13 @@ import functools
 import sqlalchemy as sa
 from oslo_utils import uuidutils
 
-from manila_lite.db import allocations, models, operations, server_migrations
+from manila_lite import doctor
+from manila_lite.db import models
+from manila_lite.db.queries import allocations, operations
+from manila_lite.db.queries import server_migration as server_migration_queries
+from manila_lite.doctor import examine
 from manila_lite.drivers.dummy.store import SnapshotRecord
-from manila_lite.manager import server_migration
-from manila_lite.operations import doctor
-from manila_lite.operations.doctor import examine
+from manila_lite.manager.plans import server_migration
 from manila_lite.tests.factories import dirty
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
@@ -449,7 +451,7 @@ class Migration(base.ServiceTest):
         self.assertEqual({'share server', 'share'}, {finding.what for finding in mine.values()})
         self.assertEqual(3, len(mine), mine)            # source, target, share
         self.assertEqual({False}, {finding.wrong for finding in mine.values()})
-        self.assertTrue(all(server_migrations.KIND in finding.why for finding in mine.values()), mine)
+        self.assertTrue(all(server_migration_queries.KIND in finding.why for finding in mine.values()), mine)
         self.act(server, 'migration_cancel')
         self.task_is(server, 'migration_cancelled')
         self.is_as_before(server, shares)
@@ -458,7 +460,7 @@ class Migration(base.ServiceTest):
         """Set the server's migration aside in this task state, as after too many tries; return the operation's id."""
         table = models.operations
         with self.service.services.db.reader() as conn:
-            op = server_migrations.last(conn, server['id'])
+            op = server_migration_queries.last(conn, server['id'])
         with dirty.unguarded(self.service.services.db.engine) as conn:
             conn.execute(table.update().where(table.c.id == op.id).values(
                 state='parked', open_key=None, error='out of reach', data={**op.data, **more.pop('data', {})}, **more))
@@ -474,7 +476,7 @@ class Migration(base.ServiceTest):
         server, shares = self.make_shares(1)
         self.start(server)
         self.task_is(server, 'migration_driver_phase1_done')
-        ident = self.set_aside(server, 'migration_completing', step=server_migrations.CUT_OVER, data={'cut': True})
+        ident = self.set_aside(server, 'migration_completing', step=server_migration_queries.CUT_OVER, data={'cut': True})
         self.assertIn('say migration_complete once more', self.mend(ident))
         self.task_is(server, 'migration_error')
         self.assertEqual({'error'}, {row['status'] for row in self.servers()})
@@ -536,7 +538,7 @@ class Migration(base.ServiceTest):
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
         self.at_rest()
         with self.service.services.db.reader() as conn:
-            self.assertEqual([], operations.of(conn, server['id'], server_migrations.RULES))
+            self.assertEqual([], operations.of(conn, server['id'], server_migration_queries.RULES))
 
     def test_a_backend_that_cannot_call_it_off(self):
         server, [share] = self.make_shares(1)
@@ -564,8 +566,8 @@ class Migration(base.ServiceTest):
         self.assertIn('update access rules', message)
 
     def test_there_is_one_way_back(self):
-        [plan] = [plan for plan in server_migration.PLANS if plan.kind == server_migrations.KIND]
-        self.assertIs(server_migration.cut_over, plan.steps[server_migrations.CUT_OVER].do)
+        [plan] = [plan for plan in server_migration.PLANS if plan.kind == server_migration_queries.KIND]
+        self.assertIs(server_migration.cut_over, plan.steps[server_migration_queries.CUT_OVER].do)
 
     def test_task_state_by_hand(self):
         server, _ = self.make_shares(1)

@@ -4,9 +4,10 @@
 import sqlalchemy as sa
 from manilaclient.common.constants import BACKUP_SORT_KEY_VALUES
 
+from manila_lite import doctor
 from manila_lite.api import versions
-from manila_lite.db import access, models
-from manila_lite.operations import doctor
+from manila_lite.db import models
+from manila_lite.db.queries import access
 from manila_lite.tests.functional import base, refused
 from manila_lite.tests.services import hearing
 

@@ -8,7 +8,7 @@ import signal
 
 import testtools
 
-from manila_lite.db import operations, share_backups
+from manila_lite.db.queries import operations, share_backups
 from manila_lite.drivers.dummy.store import Store
 from manila_lite.tests import process
 from manila_lite.tests.functional.test_share_backups import BackingUp

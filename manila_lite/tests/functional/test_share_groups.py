@@ -5,8 +5,8 @@ import time
 
 from oslo_utils import uuidutils
 
-from manila_lite.db import operations, quotas, services, share_groups, shares
-from manila_lite.operations.doctor import examine
+from manila_lite.db.queries import operations, quotas, services, share_groups, shares
+from manila_lite.doctor import examine
 from manila_lite.tests.functional import base
 from manila_lite.tests.services import hearing
 

@@ -7,9 +7,10 @@ import dataclasses
 import sqlalchemy as sa
 from oslo_utils import uuidutils
 
-from manila_lite.db import models, share_migrations
-from manila_lite.manager import share_migration
-from manila_lite.operations.doctor import examine
+from manila_lite.db import models
+from manila_lite.db.queries import share_migration as share_migration_queries
+from manila_lite.doctor import examine
+from manila_lite.manager.plans import share_migration
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.test_budgets import counting
 
@@ -450,7 +451,7 @@ class Migration(MigrationTest):
         self.assertEqual(3, len(mine), mine)
         self.assertTrue({share['id'], snapshot} <= set(mine), mine)
         self.assertEqual({False}, {finding.wrong for finding in mine.values()})
-        self.assertTrue(all(share_migrations.KIND in finding.why for finding in mine.values()), mine)
+        self.assertTrue(all(share_migration_queries.KIND in finding.why for finding in mine.values()), mine)
         self.act(share, 'migration_cancel')
         self.task_is(share, 'migration_cancelled')
         self.at_rest()
@@ -479,14 +480,14 @@ class Migration(MigrationTest):
         self.task_is(share, 'migration_driver_phase1_done')
         self.assertEqual(202, self.act(share, 'reset_task_state', {'task_state': 'migration_cancelled'})[0])
         with self.service.services.db.writer() as conn:
-            conn.execute(models.operations.update().where(models.operations.c.kind == share_migrations.KIND).values(
+            conn.execute(models.operations.update().where(models.operations.c.kind == share_migration_queries.KIND).values(
                 next_run_at=models.operations.c.created_at))
         self.service.managers['beta'].worker.runner.wake()
         self.is_as_before(share, held)
 
     def test_there_is_one_way_back(self):
-        [plan] = [plan for plan in share_migration.PLANS if plan.kind == share_migrations.KIND]
-        self.assertIs(share_migration.cut_over, plan.steps[share_migrations.CUT_OVER].do)
+        [plan] = [plan for plan in share_migration.PLANS if plan.kind == share_migration_queries.KIND]
+        self.assertIs(share_migration.cut_over, plan.steps[share_migration_queries.CUT_OVER].do)
 
 
 class OnServers(MigrationTest):

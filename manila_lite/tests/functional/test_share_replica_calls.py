@@ -6,9 +6,10 @@ import contextlib
 from oslo_utils import uuidutils
 
 from manila_lite import states
-from manila_lite.db import operations, replicas, transitions
-from manila_lite.manager.service import ShareManager
-from manila_lite.operations.doctor import examine
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import operations, share_replicas
+from manila_lite.doctor import examine
+from manila_lite.manager.runtime.service import ShareManager
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.test_share_replicas import Replicating
 
@@ -270,7 +271,7 @@ class Snapshots(Replicating):
             self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
             self.admin.ok('DELETE', self.path(old))
             with self.service.services.db.reader() as conn:
-                [deletion] = operations.of(conn, old['id'], replicas.DELETE)
+                [deletion] = operations.of(conn, old['id'], share_replicas.DELETE)
             self.assertEqual([snapshot], deletion.data['left'])
         self.admin.wait(self.path(old), 'share_replica', 'gone')
         self.assertEqual((None, None), (self.store('alpha').shares.get(old['id']), self.store('alpha').snapshots.get(snapshot)))

@@ -5,7 +5,8 @@ import datetime
 
 from oslo_utils import timeutils
 
-from manila_lite.db import models, serving
+from manila_lite.db import models
+from manila_lite.db.queries import share_server_queries
 from manila_lite.tests.functional.test_share_replicas import Replicating
 
 _BACKEND = ('dummy_replication_domain = far\ndriver_handles_share_servers = true\nbackend_availability_zone = zone-{}\n')
@@ -78,7 +79,7 @@ class OnServers(Replicating):
         self.admin.ok('DELETE', self.path(replica))
         self.admin.wait(self.path(replica), 'share_replica', 'gone')
         with self.service.services.db.reader() as conn:
-            self.assertNotIn(server, serving.unused(conn, 'test@beta', 3600))
+            self.assertNotIn(server, share_server_queries.unused(conn, 'test@beta', 3600))
         self.drop(share)
 
     def test_a_server_that_cannot_be_made(self):

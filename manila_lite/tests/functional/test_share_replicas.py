@@ -4,9 +4,9 @@
 import contextlib
 
 from manila_lite import context
-from manila_lite.db import operations, replicas
-from manila_lite.operations import ensuring
+from manila_lite.db.queries import operations, share_replicas
 from manila_lite.tests.functional import base
+from manila_lite.workflow import ensure
 
 _BACKEND = 'dummy_replication_domain = far\nbackend_availability_zone = {}\n'
 _ELSEWHERE = 'dummy_replication_domain = other\nbackend_availability_zone = zone-d\n'
@@ -155,7 +155,7 @@ class Following(Replicating):
         self.grant(share, '10.2.0.1')
         self.assertEqual(202, self.act(replica, 'reset_status', {'status': 'error_deleting'}))
         self.service.knob('beta', '')
-        base.eventually(lambda: self.work_on(replica, replicas.ACCESS).state == operations.DONE, 'it goes on')
+        base.eventually(lambda: self.work_on(replica, share_replicas.ACCESS).state == operations.DONE, 'it goes on')
         self.assertEqual((True, [('10.1.0.0/20', 'ro')]), self.rules(replica))
         self.assertEqual(told + 1, len(self.calls('update_access', 'beta')))
         self.drop(share)
@@ -328,7 +328,8 @@ class Promoting(Replicating):
         """Promote the replica while the share's backend is in ``call``; check that the old one gives no access after that."""
         old = self.active(share)
         self.act(replica, 'promote')
-        base.eventually(lambda: self.work_on(replica, replicas.PROMOTE).data.get('before'), f'it does not wait for {call}')
+        base.eventually(lambda: self.work_on(replica, share_replicas.PROMOTE).data.get('before'),
+                        f'it does not wait for {call}')
         self.service.knob('alpha', '')
         self.assertEqual(replica['id'], self.active(share)['id'])
         self.is_in_sync(old)
@@ -352,7 +353,7 @@ class Promoting(Replicating):
         replica = self.replicate(share)
         self.service.knob('alpha', 'ensure_shares:hang\n')
         with self.service.services.db.writer() as conn:
-            wake = ensuring.ask_once(conn, context.admin(self.service.services), 'test@alpha', 'start')
+            wake = ensure.ask_once(conn, context.admin(self.service.services), 'test@alpha', 'start')
         wake.send(context.admin(self.service.services))
         base.eventually(lambda: self.calls('ensure_shares'), 'nothing is ensured')
         self.promote_after(share, replica, 'ensure_shares')

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share servers with shares on them: the choice of one for a share, their details, and one that does not run."""
 
-from manila_lite.db import allocations, models, serving
+from manila_lite.db import models
+from manila_lite.db.queries import allocations, share_server_queries
 from manila_lite.tests.functional import base, served
 
 _UPDATE = 'update_share_server_network_allocations'
@@ -67,7 +68,7 @@ class Subnets(served.ServedTest):
         self.assertEqual(['error', 'active'], [failed.status, kept.status])
         with self.service.services.db.reader() as conn:
             found = {ident: {place.neutron_subnet_id for place in places}
-                     for ident, places in serving.subnets_of(conn, idents).items()}
+                     for ident, places in share_server_queries.subnets_of(conn, idents).items()}
             addresses = {ident: len(allocations.of_server(conn, ident)) for ident in idents}
         self.assertEqual({failed.id: {'blue-v4'}, kept.id: set(subnets)}, found)
         self.assertEqual({failed.id: 1, kept.id: 2}, addresses)
@@ -88,7 +89,7 @@ class Zones(served.ServedTest):
             share = self.share(network, availability_zone=zone)
             server = self.admin.ok('GET', f'/shares/{share["id"]}')['share']['share_server_id']
             with self.service.services.db.reader() as conn:
-                places = serving.subnets_of(conn, [server])[server]
+                places = share_server_queries.subnets_of(conn, [server])[server]
             self.assertEqual([subnet], [place.neutron_subnet_id for place in places])
 
 

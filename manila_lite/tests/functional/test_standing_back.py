@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from manila_lite.db import leases, services
+from manila_lite.db.queries import backend_leases, services
 from manila_lite.tests.functional import base
 
 _OTHER = 'elsewhere/world/1/1'
@@ -20,14 +20,15 @@ class StandingBack(base.ServiceTest):
         self.service_of = (self.manager.host, self.manager.worker.binary)
         self.hand_over(_OTHER)
         self.addCleanup(self.hand_over, None)
-        base.eventually(lambda: not self.manager.tenure.held() and self.manager.tenure.elsewhere(), 'goes on at the backend')
+        base.eventually(lambda: not self.manager.backend_lease.held() and self.manager.backend_lease.elsewhere(),
+                        'goes on at the backend')
 
     def hand_over(self, owner):
         """Give the lease to this owner for a minute, or to nobody."""
         with self.service.services.db.writer() as conn:
-            leases.give_up(conn, *self.service_of, leases.holder(conn, *self.service_of)[0] or '')
+            backend_leases.give_up(conn, *self.service_of, backend_leases.holder(conn, *self.service_of)[0] or '')
             if owner:
-                self.assertTrue(leases.take(conn, *self.service_of, owner, 60))
+                self.assertTrue(backend_leases.take(conn, *self.service_of, owner, 60))
 
     def test_wakeups_go_to_the_process_that_works_there(self):
         base.eventually(lambda: not self.manager.worker._listening, 'receives what is for the other process')

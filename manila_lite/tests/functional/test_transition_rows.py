@@ -5,7 +5,9 @@ import sqlalchemy as sa
 from oslo_utils import uuidutils
 
 from manila_lite import errors, states
-from manila_lite.db import models, transitions, types
+from manila_lite.db import models
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import share_types
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.touching import Touching
@@ -25,7 +27,7 @@ class Statuses(base.ServiceTest):
         self.table = Touching(db, models.share_instances)
         self.shares = Touching(db, models.shares)
         with db.writer() as conn:
-            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
             names = [*STATUSES, *(f'{status} 2' for status in STATUSES)]
             for name, (share, instance) in zip(names, factory.make(conn, len(names), type_id=kind), strict=True):
                 self.table.names[name], self.shares.names[name] = instance, share
@@ -108,7 +110,7 @@ class Tasks(base.ServiceTest):
         db = self.service.services.db
         self.shares, self.servers = Touching(db, models.shares), Touching(db, models.share_servers)
         with db.writer() as conn:
-            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
             network = uuidutils.generate_uuid()
             conn.execute(models.share_networks.insert(), {'id': network, 'project_id': 'p', 'user_id': 'u', 'status': 'active'})
             for was, (share, _) in zip((*self.WAS, *self.WAS), factory.make(conn, 6, type_id=kind), strict=True):

@@ -6,7 +6,9 @@ import threading
 import sqlalchemy as sa
 
 from manila_lite import errors, states
-from manila_lite.db import models, pairs, transitions, types
+from manila_lite.db import models
+from manila_lite.db.core import key_values, transitions
+from manila_lite.db.queries import share_types
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
 
@@ -19,7 +21,7 @@ class Transitions(base.ServiceTest):
     def setUp(self):
         super().setUp()
         with self.service.services.db.writer() as conn:
-            kind = types.find(conn, self.service.context(roles=('admin',)), 'default').id
+            kind = share_types.find(conn, self.service.context(roles=('admin',)), 'default').id
             (self.share, self.instance), = factory.make(conn, 1, type_id=kind)
 
     def status(self):
@@ -75,9 +77,9 @@ class Transitions(base.ServiceTest):
     def test_pairs_are_merged_and_replaced(self):
         table = models.share_metadata
         with self.service.services.db.writer() as conn:
-            pairs.merge(conn, table, self.share, {'a': '1', 'c': '3'})
-            self.assertEqual({'a': '1', 'b': 'v', 'c': '3'}, pairs.of(conn, table, self.share))
-            pairs.replace(conn, table, self.share, {'d': '4'}, keep=('b',))
-            self.assertEqual({'b': 'v', 'd': '4'}, pairs.of(conn, table, self.share))
-            pairs.remove(conn, table, self.share, 'd')
-            self.assertRaises(errors.NotFound, pairs.remove, conn, table, self.share, 'd')
+            key_values.merge(conn, table, self.share, {'a': '1', 'c': '3'})
+            self.assertEqual({'a': '1', 'b': 'v', 'c': '3'}, key_values.of(conn, table, self.share))
+            key_values.replace(conn, table, self.share, {'d': '4'}, keep=('b',))
+            self.assertEqual({'b': 'v', 'd': '4'}, key_values.of(conn, table, self.share))
+            key_values.remove(conn, table, self.share, 'd')
+            self.assertRaises(errors.NotFound, key_values.remove, conn, table, self.share, 'd')

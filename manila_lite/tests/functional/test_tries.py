@@ -6,10 +6,10 @@ import dataclasses
 import sqlalchemy as sa
 from oslo_utils import uuidutils
 
-from manila_lite import errors, operations
+from manila_lite import engine, errors
 from manila_lite.db import models
-from manila_lite.db import operations as rows
-from manila_lite.operations import Plan, Step
+from manila_lite.db.queries import operations as rows
+from manila_lite.engine import Plan, Step
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.refusing import Refusing
 
@@ -70,9 +70,9 @@ class Tries(base.ServiceTest):
         """Run one operation until it ends; return its row. ``then``: steps of the runner that it is passed on to."""
         services = self.service.services
         with self.db.writer() as conn:
-            ident = operations.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
+            ident = engine.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
                                      host=self.host, open_key=KEY).operation_id
-        runners = [operations.Runner(dataclasses.replace(services, db=db or self.db), 'share', host, [plan], None)
+        runners = [engine.Runner(dataclasses.replace(services, db=db or self.db), 'share', host, [plan], None)
                    for host, plan in ((self.host, self.plan(steps)), (self.host + '2', self.plan(then or ())))]
         for runner in runners:
             runner.start()

@@ -5,7 +5,7 @@ import datetime
 
 from manila_lite import states
 from manila_lite.db import models
-from manila_lite.manager import servers
+from manila_lite.manager.plans import share_servers
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import refused, served
 
@@ -39,24 +39,24 @@ class Looks(refused.Refusing):
         early, late = self.idents
         self.unused_for(early, _INTERVAL * 0.995)
         self.unused_for(late, _INTERVAL * 1.005)
-        servers.remove_unused(self.manager)
+        share_servers.remove_unused(self.manager)
         self.assertEqual(['active', 'deleting'], self.statuses())
 
     def test_only_one_that_runs_or_is_broken_goes(self):
         one, other = self.idents
         for status in sorted(states.SHARE_SERVER.statuses - {'active', 'error'}):
             self.unused_for(one, 2 * _INTERVAL, status=status)
-            servers.remove_unused(self.manager)
+            share_servers.remove_unused(self.manager)
             self.assertEqual([status, 'active'], self.statuses())
         self.unused_for(one, 2 * _INTERVAL, status='error')
         self.unused_for(other, 2 * _INTERVAL)
-        servers.remove_unused(self.manager)
+        share_servers.remove_unused(self.manager)
         self.assertEqual(['deleting', 'deleting'], self.statuses())
 
     def test_where_that_is_switched_off_they_stay(self):
         self.option('automatic_share_server_cleanup', False)
         self.unused_for(self.idents[0], 2 * _INTERVAL)
-        servers.remove_unused(self.manager)
+        share_servers.remove_unused(self.manager)
         self.assertEqual(['active', 'active'], self.statuses())
 
     def test_a_process_that_may_not_work_at_the_backend_takes_none_away(self):
@@ -70,7 +70,7 @@ class Looks(refused.Refusing):
             self.unused_for(ident, 2 * _INTERVAL)
         with self.meanwhile('^UPDATE share_networks', table.update().where(table.c.share_id == share).values(
                 share_server_id=used)):
-            servers.remove_unused(self.manager)
+            share_servers.remove_unused(self.manager)
         self.assertEqual(['active', 'deleting'], self.statuses())
 
 

@@ -3,8 +3,8 @@
 
 import dataclasses
 
-from manila_lite import kinds
-from manila_lite.db import allocations
+from manila_lite import values
+from manila_lite.db.queries import allocations
 from manila_lite.tests.functional import base, served
 
 _SPECS = {'driver_handles_share_servers': 'True', 'mount_point_name_support': 'True', 'default_qos_type': 'gold',
@@ -51,11 +51,11 @@ class Told(served.ServedTest):
             [address] = allocations.of_server(conn, row.id)
         known = {'cidr': '10.10.0.0/24', 'ip_version': 4, 'gateway': '10.10.0.1', 'mtu': 1450, 'network_type': 'vlan',
                  'segmentation_id': 100, 'subnet_id': subnet, 'neutron_net_id': 'blue'}
-        return kinds.ShareServer(
+        return values.ShareServer(
             id=row.id, share_network_id=network, project_id=row.project_id,
-            security_services=(kinds.SecurityService(id=service, **_SERVICE),),
-            networks=(kinds.ServerNetwork(
-                **known, allocations=(kinds.Allocation(
+            security_services=(values.SecurityService(id=service, **_SERVICE),),
+            networks=(values.ServerNetwork(
+                **known, allocations=(values.Allocation(
                     **known, id=address.id, ip_address=address.ip_address, mac_address=address.mac_address),),
                 availability_zone='here', neutron_subnet_id='blue-v4', metadata={'quality': 'good'}),))
 
@@ -69,7 +69,7 @@ class Told(served.ServedTest):
         known = {'id': instance, 'share_id': share['id'], 'project_id': share['project_id'], 'size': 2, 'proto': 'NFS',
                  'pool': 'pool1', 'name': 'mine', 'mount_point_name': share['mount_point_name'], 'extra_specs': _SPECS,
                  'share_network_id': network, 'qos': {'maxbps': '1000'}}
-        self.assertEqual(kinds.Share(**known, server=told.server), told)
+        self.assertEqual(values.Share(**known, server=told.server), told)
         self.assertEqual(f'dummy-{server.id}', told.server.details['server_name'])
         self.assertEqual(dataclasses.replace(server, details=told.server.details), told.server)
         self.user.action(share['id'], 'extend', {'new_size': 3})
@@ -77,9 +77,9 @@ class Told(served.ServedTest):
         [later] = self.calls['extend_share']
         self.assertEqual(1, len(later.export_locations))
         known.update(server=told.server, export_locations=later.export_locations)
-        self.assertEqual(kinds.Share(**known), later)
+        self.assertEqual(values.Share(**known), later)
         del self.calls['ensure_shares'][:]
         self.admin.ok('POST', '/services/ensure', {'host': 'test@alpha'})
         base.eventually(lambda: self.calls['ensure_shares'], 'the backend is not asked')
         [target] = self.calls['ensure_shares'][0]
-        self.assertEqual(kinds.Share(**{**known, 'size': 3}), target.share)
+        self.assertEqual(values.Share(**{**known, 'size': 3}), target.share)

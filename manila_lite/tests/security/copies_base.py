@@ -6,7 +6,7 @@ import shutil
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import base
 from manila_lite.tests.security import tenant
@@ -34,7 +34,7 @@ class Backups(base.LinuxTest):
         return self.driver.parts[0].share(share.id)
 
     def backup(self, ratio=64.0):
-        backup = kinds.Backup(uuidutils.generate_uuid(), 1, kinds.BackupType('kept', str(self.export), 'none', 'bind', ratio),
+        backup = values.Backup(uuidutils.generate_uuid(), 1, values.BackupType('kept', str(self.export), 'none', 'bind', ratio),
                               'test@linux', 'p')
         self.addCleanup(self.copies.delete_backup, backup)
         return backup

@@ -2,7 +2,7 @@
 """An access rule is for one address or one name, at every version and for snapshots: a file server gets no other."""
 
 from manila_lite.tests.functional import base
-from manila_lite.tests.unit.actions.test_access_to import BAD, GOOD
+from manila_lite.tests.unit.actions.test_access_targets import BAD, GOOD
 
 
 class AccessTo(base.ServiceTest):

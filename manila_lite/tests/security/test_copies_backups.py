@@ -4,7 +4,8 @@
 import os
 import shutil
 
-from manila_lite.drivers.linux import beside, btrfs
+from manila_lite.drivers.linux.backups import private_copies
+from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.tests.security import copies_base
 
 _GIB = 1 << 30
@@ -24,7 +25,7 @@ class Btrfs(copies_base.Backups):
         (place / 'big').unlink()
         self.grant(self.mine, (self.fabric.v4('one'), 'rw'))
         self.driver.restore_backup(self.mine, backup)
-        draft = beside.at(self.driver.parts[0], backup.id)
+        draft = private_copies.at(self.driver.parts[0], backup.id)
         self.assertTrue((draft / 'good').exists())
         seen = set()
         while self.driver.copies.is_copying(backup) and self.driver.copies._running[backup.id].is_alive():
@@ -51,7 +52,7 @@ class Btrfs(copies_base.Backups):
         (self.at(self.mine) / 'good').write_text('data')
         backup = self.backup()
         self.assertEqual('', self.ends('create', self.mine, backup))
-        self.patch(beside, 'GIB', 32 << 20)     # so that little data is enough
+        self.patch(private_copies, 'GIB', 32 << 20)     # so that little data is enough
         for size, why in ((50, 'more than the share'), (100, 'There is no room')):
             (self.kept(backup) / 'more').write_bytes(os.urandom(size << 20))
             self.assertIn(why, self.ends('restore', self.mine, backup))

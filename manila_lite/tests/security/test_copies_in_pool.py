@@ -9,9 +9,9 @@ from pathlib import Path
 import testtools
 from oslo_utils import uuidutils
 
-from manila_lite import errors, kinds
-from manila_lite.drivers.linux import trees
-from manila_lite.drivers.linux.directory import Directory
+from manila_lite import errors, values
+from manila_lite.drivers.linux.pool import trees
+from manila_lite.drivers.linux.pool.directory import Directory
 from manila_lite.tests.functional.linux import base, cifs_base
 from manila_lite.tests.security import tenant
 
@@ -35,7 +35,7 @@ class Snapshots(base.ShareTest):
         (self.place / 'link').symlink_to(self.outside.place)
         with tenant.swapping(self.place / 'hand', self.place / 'link'):
             for _ in range(2):
-                clone = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'NFS', 'pool')
+                clone = values.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'NFS', 'pool')
                 self.addCleanup(self.driver.delete_share, clone)
                 self.driver.create_share_from_snapshot(clone, taken)
                 self.driver.revert_to_snapshot(taken)
@@ -105,7 +105,7 @@ class TakenOver(cifs_base.Directory):
         mine = self.share()
         place = self.driver.parts[0].share(mine.id)
         (place / 'sub' / 'name').mkdir(parents=True)
-        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'CIFS', 'pool')
+        share = values.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'CIFS', 'pool')
         for way in (('sub',), ('sub', 'name')):
             bad = self.assertRaises(errors.Final, self.driver.manage_share, share, str(place.joinpath(*way)), {'size': '1'})
             self.assertIn('is in a share', str(bad))

@@ -11,9 +11,9 @@ from pathlib import Path
 import testtools
 
 from manila_lite import errors
-from manila_lite.drivers.linux import copying
-from manila_lite.drivers.linux.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.run import CommandFailed, run
+from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
+from manila_lite.drivers.linux.replication import replication
+from manila_lite.host.commands import CommandFailed, run
 from manila_lite.tests.functional.linux import base
 from manila_lite.tests.security import tenant
 
@@ -46,7 +46,7 @@ class Streams(testtools.TestCase):
             pool.open()
         self.origin.create('s', 1)
         self.share = self.origin.share('s')
-        self.copy = copying.Copy(self.pool, [sys.executable, '-m', 'manila_lite.drivers.linux.peer',
+        self.copy = replication.Copy(self.pool, [sys.executable, '-m', 'manila_lite.drivers.linux.peer',
                                              f'--config-file={self.state}/conf', 'origin'], 'm', {'s': []})
         self.outside = tenant.Outside(self.state / 'outside')
 
@@ -100,9 +100,9 @@ class Streams(testtools.TestCase):
 
     def test_more_than_there_is_room_for(self):
         (self.share / 'big').write_bytes(os.urandom(64 * _MIB))
-        self.patch(copying, '_ROOM', 0.01)      # of 4 GiB
-        self.assertIn('there is room for', str(self.assertRaises(copying.TooMuch, self.round)))
-        self.assertTrue(issubclass(copying.TooMuch, errors.Final))
+        self.patch(replication, '_ROOM', 0.01)      # of 4 GiB
+        self.assertIn('there is room for', str(self.assertRaises(replication.TooMuch, self.round)))
+        self.assertTrue(issubclass(replication.TooMuch, errors.Final))
         self.assertEqual(set(), self.copy._received.whole())
 
     def test_directories_that_are_nested_too_deeply_for_a_path(self):

@@ -11,9 +11,10 @@ import random
 import struct
 from pathlib import Path
 
-from manila_lite import errors, kinds
-from manila_lite.drivers.linux import btrfs, guard
-from manila_lite.drivers.linux.run import CommandFailed
+from manila_lite import errors, values
+from manila_lite.drivers.linux.pool import btrfs
+from manila_lite.drivers.linux.protocols import handle_guard
+from manila_lite.host.commands import CommandFailed
 from manila_lite.tests.functional.linux import base, cifs_base, server_base
 from manila_lite.tests.security import nfs4
 
@@ -72,7 +73,7 @@ class _Forging:
 
     def snapshot(self):
         """Return the path of a snapshot of my share; it holds files deleted since, and cannot be mounted."""
-        snapshot = kinds.Snapshot(f'snap-{self.mine.id}', self.mine, 1)
+        snapshot = values.Snapshot(f'snap-{self.mine.id}', self.mine, 1)
         self.driver.create_snapshot(snapshot)
         self.addCleanup(self.driver.delete_snapshot, snapshot)
         return self.driver._pool.snapshot(snapshot.id)
@@ -231,14 +232,14 @@ class Unguarded(base.LinuxTest):
     """Exports without a guard are not served."""
 
     def test_a_server_that_passes_by_the_guard(self):
-        share, server = self.share(), self.driver._outlets.of('NFS').server
+        share, server = self.share(), self.driver._protocol_servers.of('NFS').server
         self.addCleanup(server.start, lambda: None)
         self.addCleanup(server.stop)
-        library = server._guard.folder / guard.LIBRARY
+        library = server._guard.folder / handle_guard.LIBRARY
         self.addCleanup(library.unlink)
         server.stop()
         library.unlink()
-        library.symlink_to(guard.plugin())
+        library.symlink_to(handle_guard.plugin())
         refused = self.assertRaises(CommandFailed, server.start, lambda: None)
         self.assertIn('does not go by its guard', str(refused))
         self.assertFalse(server.running)
@@ -255,9 +256,10 @@ class Unguarded(base.LinuxTest):
         for place, kind in ((plain, 'of the host'), (self.driver._pool.root / 'plain', 'of the pool')):
             place.mkdir(parents=True)
             (place / 'f').write_text('x')
-            block = self.driver._outlets.of('NFS').blocks([kinds.AccessRule('r', 'ip', self.fabric.v4('one'), 'rw')])[0][0].text
-            self.driver._outlets.of('NFS').serve('plain', place, [block])
-            self.addCleanup(self.driver._outlets.of('NFS').forget, 'plain')
+            block = self.driver._protocol_servers.of('NFS').blocks([values.AccessRule('r', 'ip', self.fabric.v4('one'),
+                                                                                      'rw')])[0][0].text
+            self.driver._protocol_servers.of('NFS').serve('plain', place, [block])
+            self.addCleanup(self.driver._protocol_servers.of('NFS').forget, 'plain')
             client = nfs4.Client(self.fabric.v4('nas'), netns=self.fabric.name('one'))
             self.addCleanup(client.close)
             handle = client.walk('shares', 'plain')
@@ -267,7 +269,7 @@ class Unguarded(base.LinuxTest):
                 for what, call in tries(client, made):
                     if what not in ('look', 'climb'):   # the server looks at the root of an export by itself
                         self.assertIn(self.assertRaises(nfs4.Refused, call).name, _SHUT, f'{kind}, {about}: {what}')
-            self.driver._outlets.of('NFS').forget('plain')
+            self.driver._protocol_servers.of('NFS').forget('plain')
 
 
 @cifs_base.needs_samba
@@ -275,7 +277,7 @@ class Directories(cifs_base.Directory):
     """A pool that is a plain directory is served over CIFS only."""
 
     def test_no_nfs(self):
-        share = kinds.Share('new', 's', 'p', 1, 'NFS', 'pool')
+        share = values.Share('new', 's', 'p', 1, 'NFS', 'pool')
         refused = self.assertRaises(errors.Final, self.driver.create_share, share)
         self.assertIn('NFS', str(refused))
         self.assertEqual('CIFS', self.driver.report()[0].capabilities['storage_protocol'])
@@ -285,9 +287,9 @@ class Directories(cifs_base.Directory):
         self.writes(share, 'alice')
 
     def test_a_share_of_before_is_named_with_the_reason(self):
-        share = kinds.Share('before', 's', 'p', 1, 'NFS', 'pool')
+        share = values.Share('before', 's', 'p', 1, 'NFS', 'pool')
         (self.driver._pool.share('before')).mkdir()
-        result = self.driver.ensure_shares([kinds.EnsureTarget(share, ())])['before']
+        result = self.driver.ensure_shares([values.EnsureTarget(share, ())])['before']
         self.assertIn('manila-linux-convert', result.error)
         self.driver.delete_share(share)
         self.assertFalse(self.driver._pool.share('before').exists())

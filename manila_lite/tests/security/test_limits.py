@@ -6,7 +6,8 @@ import urllib.parse
 
 from manila_lite.api import versions
 from manila_lite.api.contract import OPS
-from manila_lite.db import limits, models, pairs
+from manila_lite.db import models
+from manila_lite.db.core import key_values, limits
 from manila_lite.tests.functional import base, world
 
 AT_ONCE = 16
@@ -85,7 +86,7 @@ class Metadata(LimitsTest):
                  'export_location_id': models.export_location_metadata,
                  'share_network_subnet_id': models.share_network_subnet_metadata}[kind]
         with self.service.services.db.reader() as conn:
-            return pairs.of(conn, table, self.world[kind])
+            return key_values.of(conn, table, self.world[kind])
 
     def test_what_has_more_keeps_it(self):
         """Pairs above the limit can be read, changed and deleted; replacing them by fewer works, too."""

@@ -11,7 +11,7 @@ from oslo_utils import timeutils
 
 from manila_lite.api import versions
 from manila_lite.db import models
-from manila_lite.db import shares as share_rows
+from manila_lite.db.queries import shares as share_rows
 from manila_lite.scheduler import expiry
 from manila_lite.tests.factories import backups
 from manila_lite.tests.functional import base, world

@@ -11,7 +11,7 @@ import unittest
 import bcrypt
 import fixtures
 
-from manila_lite.api import app, server
+from manila_lite.api.http import app, server
 from manila_lite.tests import hush
 from manila_lite.tests.functional import base
 from manila_lite.tests.services.daemon import Missing
@@ -218,7 +218,7 @@ class Together(Flood):
 
     def test_memcached_comes_back(self):
         """The processes count together again when memcached is back."""
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.api.buckets._AGAIN', 0.2))
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.api.http.token_buckets._AGAIN', 0.2))
         self.all_let_in(project='greedy')
         self.memcached.abort()
         self.assertEqual([BURST] * 3, self.all_let_in(project='greedy'))

@@ -15,7 +15,7 @@ import bcrypt
 import fixtures
 import webob
 
-from manila_lite.api import app, server
+from manila_lite.api.http import app, server
 from manila_lite.siblings.compute import cmd as compute
 from manila_lite.siblings.dataproc import cmd as dataproc
 from manila_lite.tests.functional import base

@@ -7,8 +7,8 @@ import uuid
 
 import fixtures
 
-from manila_lite import context, operations
-from manila_lite.db import operations as rows
+from manila_lite import context, engine
+from manila_lite.db.queries import operations as rows
 from manila_lite.tests.simulation import plans
 from manila_lite.tests.simulation.baton import Baton, Stopped
 from manila_lite.tests.simulation.faults import Faults
@@ -95,7 +95,7 @@ class History:
         self._rng.choice((self._make, self._make, self._change, self._change, self._sync, self._sync_again, self._strange,
                           self._hurry))()
 
-    def _begin(self, kind, begin=operations.begin, topic=plans.SHARE, **more):
+    def _begin(self, kind, begin=engine.begin, topic=plans.SHARE, **more):
         project = self._rng.choice('abc')
         ctx = context.RequestContext(project_id=project, user_id='u', services=self.world.services, overwrite=False)
         number = len(self.model.of)
@@ -121,7 +121,7 @@ class History:
 
     def _sync(self):
         self.model.asking = True
-        self._begin(plans.SYNCED, operations.begin_once, open_key='sync', lane=operations.FAST, serial='sync')
+        self._begin(plans.SYNCED, engine.begin_once, open_key='sync', lane=engine.FAST, serial='sync')
         self.model.asking = False
 
     def _sync_again(self):
@@ -139,4 +139,4 @@ class History:
         if not self.model.rows:
             self._make()
         with self._db.writer() as conn:
-            rows.hurry(conn, list(self.model.rows)[-1])
+            rows.make_due(conn, list(self.model.rows)[-1])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Invariants that must hold after each commit, and when a step begins."""
 
-from manila_lite.db import operations
+from manila_lite.db.queries import operations
 from manila_lite.tests.simulation import machine, plans
 from manila_lite.tests.simulation.rows import changed, seconds
 
@@ -21,7 +21,7 @@ def moved(model, task, before, after, written):
         _claimed(model, task, before, after)
     elif names <= {'owner', 'lease_expires_at'} and after.owner is None and before.owner != task.process.name:
         model.expect(model.processes[before.owner].dead, ident, said + f'of {before.owner}, which lives')
-    elif after.state == operations.PARKED and task not in model.hands:
+    elif after.state == operations.PARKED and task not in model.executor:
         model.expect(model.of[ident].spoilt and before.owner is None, ident, said + 'and it could be read')
     else:
         _written_by_owner(model, task, before, after, said)
@@ -37,7 +37,7 @@ def _claimed(model, task, before, after):
     if before.lease_expires_at is not None:
         model.expect(seconds(before.lease_expires_at) < now, ident, f'was claimed while {before.owner} had a lease')
         holder = model.processes[before.owner]
-        at_it = any(not one.ended and (hand.ident, hand.claim) == (ident, known.claims) for one, hand in model.hands.items())
+        at_it = any(not one.ended and (hand.ident, hand.claim) == (ident, known.claims) for one, hand in model.executor.items())
         calm = at_it and model.faults.last < known.held and holder.offset == task.process.offset
         model.expect(not calm or holder.dead, ident,
                      f'was taken from {before.owner}, which lives and had all it needs to renew its lease')
@@ -55,7 +55,7 @@ def _held(model, task, row):
 def _written_by_owner(model, task, before, after, said):
     ident, known = before.id, model.of[before.id]
     model.expect(before.owner == task.process.name, ident, said + f'but {before.owner} has it')
-    hand = model.hands.get(task)
+    hand = model.executor.get(task)
     if hand is not None:
         model.expect(hand.claim == known.claims, ident, said + 'of a later claim than its own')
         model.expect(not hand.cut, ident, said + 'and went on although the connection was lost')
@@ -64,7 +64,7 @@ def _written_by_owner(model, task, before, after, said):
     else:
         counted = 0 if known.met == 'refused' else 1
         model.expect(before.attempts - after.attempts == counted, ident, said + f'{known.met}, and the try counts otherwise')
-        for other in model.hands.values():
+        for other in model.executor.values():
             other.let_go |= (other.ident, other.claim) == (ident, known.claims)
     if after.owner is not None and before.lease_expires_at != after.lease_expires_at:
         known.held = _held(model, task, after)
@@ -72,7 +72,7 @@ def _written_by_owner(model, task, before, after, said):
 
 def _counted(model, task, before, after, said, written):
     """Check that attempts are counted for each step."""
-    ident, hand = before.id, model.hands.get(task)
+    ident, hand = before.id, model.executor.get(task)
     said += f'and had {before.attempts} tries, now {after.attempts}'
     most = model.conf.max_attempts
     if after.state == operations.OPEN and before.leg != after.leg:
@@ -112,7 +112,7 @@ def _ended(model, task, before, after, written):
         left = (known.made & plans.UNDONE[where]) - known.given_up
         model.expect(not left, ident, f'has failed, and left {left}')
         if not before.undoing:
-            _given_up(model, model.hands[task], before, model.conf.max_attempts)
+            _given_up(model, model.executor[task], before, model.conf.max_attempts)
     else:
         often = before.attempts > model.conf.max_attempts * (1 if before.kind == plans.STRANGE else 2)
         model.expect(known.spoilt or often, ident, f'is set aside after {before.attempts} tries')
@@ -120,7 +120,7 @@ def _ended(model, task, before, after, written):
 
 def written(model, task, before, what):
     """Check that only the owner of the claim writes its steps' results, and the end of an operation."""
-    hand = model.hands[task]
+    hand = model.executor[task]
     model.expect(before.owner == task.process.name and hand.claim == model.of[before.id].claims, before.id,
                  f'{task.name} wrote {what} and had lost it')
     if what in (operations.DONE, operations.FAILED):
@@ -132,7 +132,7 @@ def written(model, task, before, what):
 
 def alone(model, task, hand):
     """Check that no two threads of a process have the same operation or serial, and that a lane has not too many."""
-    others = [other for one, other in model.hands.items()
+    others = [other for one, other in model.executor.items()
               if one is not task and not one.ended and one.process is task.process and other.busy]
     for other in others:
         model.expect(other.ident != hand.ident, hand.ident, f'two threads of {task.process.name} are at it')

@@ -3,7 +3,7 @@
 
 import datetime
 
-from manila_lite.operations.machine import Machine
+from manila_lite.engine.environment import Environment
 
 EPOCH = datetime.datetime(2030, 1, 1)       # noqa: DTZ001 - as in the database
 
@@ -118,7 +118,7 @@ class Hands:
         self._process.baton.wait(lambda: all(task.ended for task in self._tasks))
 
 
-class Own(Machine):
+class Own(Environment):
     """The machine of one process."""
 
     def __init__(self, process):
@@ -153,7 +153,7 @@ class Own(Machine):
     def condition(self):
         return Condition(self._baton)
 
-    def hands(self, count, name):
+    def executor(self, count, name):
         return Hands(self._process, count, name)
 
     def thread(self, target, name):

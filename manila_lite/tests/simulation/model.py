@@ -74,7 +74,7 @@ class Model:
         self.table = table
         self.rows = {}
         self.of = {}
-        self.hands = {}             # by thread
+        self.executor = {}             # by thread
         self.pending = {}           # by thread: writes that are not committed yet
         self.processes = {}
         self.commits = 0
@@ -95,14 +95,14 @@ class Model:
 
     def met(self, fault):
         """Note a fault between the running thread and the database."""
-        hand = self.hands.get(self.baton.current)
+        hand = self.executor.get(self.baton.current)
         if hand is not None and fault in ('cut', 'locked', 'refused'):
             hand.cut |= fault != 'refused'
             self.of[hand.ident].met = fault
 
     def sent(self, task, way):
         """Note that the step asks to pass the operation on."""
-        self.hands[task].sent = way
+        self.executor[task].sent = way
 
     def is_late(self, hand):
         """Say whether the thread has lost its claim."""
@@ -115,12 +115,12 @@ class Model:
 
     def handed_over(self, task, op, most):
         """Note that a thread works on a claim, in a lane with at most ``most`` threads."""
-        self.hands = {one: hand for one, hand in self.hands.items() if not one.ended}
-        self.hands[task] = Hand(op.id, self.of[op.id].claims, op.serial, op.lane, most)
+        self.executor = {one: hand for one, hand in self.executor.items() if not one.ended}
+        self.executor[task] = Hand(op.id, self.of[op.id].claims, op.serial, op.lane, most)
 
     def begun(self, task, work, room, at, way):
         """Note the begin of a step, after its checks."""
-        hand = self.hands[task]
+        hand = self.executor[task]
         invariants.begun(self, hand, room, at, way)
         invariants.alone(self, task, hand)
         hand.busy = True
@@ -132,8 +132,8 @@ class Model:
         """Read the table after a commit, and check all changes."""
         before, self.rows = self.rows, self.table.read()
         self.commits += 1
-        if task in self.hands:
-            self.hands[task].well = ()
+        if task in self.executor:
+            self.executor[task].well = ()
         written = self.pending.pop(task, [])
         for ident in self.rows:
             if ident not in before:

@@ -10,7 +10,8 @@ from oslo_utils import timeutils
 
 from manila_lite import context
 from manila_lite.cmd import setup
-from manila_lite.db import engine, models
+from manila_lite.db import models
+from manila_lite.db.core import engine
 from manila_lite.tests.simulation import machine, rows, sql
 
 _CONFIG = """

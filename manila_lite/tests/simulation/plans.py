@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations to test the engine with: the seed chooses what their steps do at a simulated backend."""
 
-from manila_lite import errors, operations
-from manila_lite.db import operations as rows
-from manila_lite.db.engine import TRANSIENT
+from manila_lite import engine, errors
+from manila_lite.db.core.engine import TRANSIENT
+from manila_lite.db.queries import operations as rows
 
 SCHEDULER, SHARE = 'scheduler', 'share'
 PLACED, CHANGED, SYNCED, STRANGE = 'thing.make', 'thing.change', 'thing.sync', 'thing.strange'
@@ -123,7 +123,7 @@ def plans(room, world):
                 work.data['back'] = work.data.get('back', 0) + 1
                 work.send = (SCHEDULER, '')
                 world.model.sent(world.baton.current, 'undo')
-        return operations.Step(do, undone if undo else None)
+        return engine.Step(do, undone if undo else None)
 
     def plan(kind, *steps):
         def done(conn, work):
@@ -131,7 +131,7 @@ def plans(room, world):
 
         def failed(conn, work, error):
             world.backend.write_end(rows.FAILED, work)
-        return operations.Plan(kind, steps, done, failed)
+        return engine.Plan(kind, steps, done, failed)
 
     if room == SCHEDULER:
         return [plan(PLACED, step(0), step(1, undo=False, pass_on=(SHARE, world.host)))]

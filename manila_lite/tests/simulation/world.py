@@ -4,7 +4,7 @@
 import itertools
 
 from manila_lite import context
-from manila_lite.operations import Runner
+from manila_lite.engine import Runner
 from manila_lite.rpc.endpoint import Operations
 from manila_lite.tests.simulation import machine, plans
 

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from manila_lite.drivers.linux.run import run
+from manila_lite.host.commands import run
 
 
 def make(image: Path, files: Mapping[str, bytes]) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from manila_lite import errors
-from manila_lite.drivers.linux.run import run
+from manila_lite.host.commands import run
 
 #: Seconds that a copy of a disk may take.
 _COPY_SECONDS = 3600.0

@@ -13,7 +13,7 @@ import psutil
 from oslo_config import cfg
 
 from manila_lite import errors
-from manila_lite.drivers.linux.run import CommandFailed, run
+from manila_lite.host.commands import CommandFailed, run
 from manila_lite.siblings.compute.drivers import image_files, libvirt_xml, local, qemu_host
 from manila_lite.siblings.compute.drivers.interface import Capabilities, Power, Seen, Server, Share
 from manila_lite.siblings.compute.drivers.local import LocalServers

@@ -11,8 +11,8 @@ import os
 from oslo_config import cfg
 
 from manila_lite import errors
-from manila_lite.drivers.linux.daemon import Daemon
-from manila_lite.drivers.linux.run import run as command
+from manila_lite.host.commands import run as command
+from manila_lite.host.daemon import Daemon
 from manila_lite.siblings.compute.drivers import image_files, metadata, qemu_host, qemu_words
 from manila_lite.siblings.compute.drivers.interface import Capabilities, Power, Seen, Server, Share
 from manila_lite.siblings.compute.drivers.local import LocalServers

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from manila_lite import errors
-from manila_lite.drivers.linux.run import ENV, CommandFailed, run
+from manila_lite.host.commands import ENV, CommandFailed, run
 
 #: Paths of virtiofsd in distributions: the one in Rust, and the one of QEMU before 8.0.
 _VIRTIOFSD = ('/usr/libexec/virtiofsd', '/usr/lib/virtiofsd', '/usr/lib/qemu/virtiofsd')

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 
 from manila_lite import errors
-from manila_lite.drivers.linux.daemon import Daemon
+from manila_lite.host.daemon import Daemon
 from manila_lite.siblings.compute.drivers.local import Files
 from manila_lite.siblings.compute.drivers.qemu_monitor import Monitor
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run by alembic: migrations of the data-processing service's database on the engine given."""
 
-from manila_lite.db import migrate
+from manila_lite.db.maintenance import schema_migrations
 from manila_lite.siblings.dataproc.models import metadata
 
-migrate.run(metadata)
+schema_migrations.run(metadata)

@@ -14,9 +14,9 @@ import testtools
 from oslo_config import cfg
 from oslo_utils import uuidutils
 
-from manila_lite import kinds
+from manila_lite import values
 from manila_lite.drivers import load
-from manila_lite.drivers.linux import mounts
+from manila_lite.host import mounts
 from manila_lite.tests import nfs_client, waiting
 
 _PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'mkfs.btrfs': 'btrfs-progs', 'dbus-daemon': 'dbus-daemon', 'ip': 'iproute2'}
@@ -140,14 +140,14 @@ class LinuxTest(testtools.TestCase):
 
     def share(self, size=1):
         """Create a share without access rules."""
-        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', size, self.PROTO, 'pool')
+        share = values.Share(uuidutils.generate_uuid(), 's', 'p', size, self.PROTO, 'pool')
         self.driver.create_share(share)
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share
 
     def grant(self, share, *rules):
         """Apply exactly these rules, given as (address, level); return the errors in their order."""
-        given = [kinds.AccessRule(f'r{number}', 'ip', to, level) for number, (to, level) in enumerate(rules)]
+        given = [values.AccessRule(f'r{number}', 'ip', to, level) for number, (to, level) in enumerate(rules)]
         results = self.driver.update_access(share, given)
         return [results[rule.id].error for rule in given]
 
@@ -187,7 +187,7 @@ class ShareTest(LinuxTest):
 
     def snapshot(self, share):
         """Take a snapshot of the share."""
-        snapshot = kinds.Snapshot(f'snap-{share.id}', share, share.size)
+        snapshot = values.Snapshot(f'snap-{share.id}', share, share.size)
         self.driver.create_snapshot(snapshot)
         self.addCleanup(lambda: self.driver.delete_snapshot(snapshot))
         return snapshot

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 from oslo_utils import uuidutils
 
-from manila_lite import kinds
-from manila_lite.drivers.linux import check, user_list
+from manila_lite import values
+from manila_lite.drivers.linux.protocols import check, user_list
 from manila_lite.tests import smb_client
 from manila_lite.tests.functional.linux import base
 
@@ -55,14 +55,14 @@ class Cifs:
 
     def cifs(self, server=None, **more):
         """Create a share; return it with its export locations."""
-        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'CIFS', 'pool', server=server, **more)
+        share = values.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'CIFS', 'pool', server=server, **more)
         share = dataclasses.replace(share, export_locations=tuple(self.driver.create_share(share)))
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share
 
     def rules(self, *rows):
         """Return access rules, given as (user, level)."""
-        return tuple(kinds.AccessRule(f'r{number}', 'user', to, level) for number, (to, level) in enumerate(rows))
+        return tuple(values.AccessRule(f'r{number}', 'user', to, level) for number, (to, level) in enumerate(rows))
 
     def allow(self, share, *rows):
         """Apply exactly these rules, given as (user, level), and check that none fails."""
@@ -98,7 +98,7 @@ class Cifs:
 
     def ensured(self, share, *rows):
         """Ensure the share; return the driver's result."""
-        return self.driver.ensure_shares([kinds.EnsureTarget(share, self.rules(*rows))])[share.id]
+        return self.driver.ensure_shares([values.EnsureTarget(share, self.rules(*rows))])[share.id]
 
 
 class Plain(Cifs, base.LinuxTest):

@@ -14,9 +14,9 @@ import testtools
 from oslo_config import cfg
 from oslo_utils import uuidutils
 
-from manila_lite import kinds
+from manila_lite import values
 from manila_lite.drivers import load
-from manila_lite.drivers.linux.fabric import bridge_of
+from manila_lite.drivers.linux.servers.fabric import bridge_of
 from manila_lite.tests import nfs_client
 from manila_lite.tests.functional.linux import base
 
@@ -37,8 +37,8 @@ def address(subnet, host):
 def network(subnet, host):
     """Return the subnet with an allocation for a share server."""
     about = SUBNETS[subnet]
-    allocation = kinds.Allocation(uuidutils.generate_uuid(), address(subnet, host), subnet_id=subnet, **about)
-    return kinds.ServerNetwork(subnet, allocations=(allocation,), **about)
+    allocation = values.Allocation(uuidutils.generate_uuid(), address(subnet, host), subnet_id=subnet, **about)
+    return values.ServerNetwork(subnet, allocations=(allocation,), **about)
 
 
 class Machine:
@@ -66,7 +66,7 @@ class Machine:
 
     def server(self, *subnets, host=5):
         """Return a share server in these subnets, not set up yet."""
-        server = kinds.ShareServer(uuidutils.generate_uuid(), tuple(network(subnet, host) for subnet in subnets))
+        server = values.ShareServer(uuidutils.generate_uuid(), tuple(network(subnet, host) for subnet in subnets))
         self.spaces.append(f'manila-{server.id}')
         return server
 
@@ -155,7 +155,7 @@ class ServerTest(testtools.TestCase):
 
     def share(self, server=None, **more):
         """Create a share; its export locations are in ``locations``."""
-        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'NFS', 'pool', server=server or self.server, **more)
+        share = values.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'NFS', 'pool', server=server or self.server, **more)
         self.locations = self.driver.create_share(share)
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import psutil
 
-from manila_lite.drivers.linux import moment
+from manila_lite.drivers.linux.protocols import quiesce
 
 
 def main():
-    with moment.turn(Path(sys.argv[2])) as turn, moment.still([psutil.Process(int(sys.argv[1]))], turn):
+    with quiesce.turn(Path(sys.argv[2])) as turn, quiesce.still([psutil.Process(int(sys.argv[1]))], turn):
         sys.stdout.write('still\n')
         sys.stdout.flush()
         time.sleep(600)     # sleeps: until it is killed

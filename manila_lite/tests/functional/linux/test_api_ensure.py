@@ -10,7 +10,8 @@ import os
 import signal
 import sqlite3
 
-from manila_lite.drivers.linux import exportmgr, ganesha, mounts
+from manila_lite.drivers.linux.protocols import ganesha, ganesha_dbus
+from manila_lite.host import mounts
 from manila_lite.tests import nfs_client
 from manila_lite.tests.functional.linux import api_base, base, server_base
 
@@ -139,7 +140,7 @@ class ApiEnsure(api_base.ApiTest):
         base.ip('netns', 'delete', space)
         base.command('umount', '--lazy', str(home / 'exports' / name))
         (home / 'exports.d' / f'{name}.conf').unlink()
-        manager = exportmgr.ExportManager(ganesha._socket(self.home('beta')))
+        manager = ganesha_dbus.ExportManager(ganesha._socket(self.home('beta')))
         number, path = next((number, path) for number, path in manager.shown().items() if number)
         manager.call('RemoveExport', 'q', [number])
         base.command('btrfs', 'qgroup', 'limit', 'none', str(self.home('beta', 'pool', 'shares', path.rpartition('/')[2])))

@@ -4,8 +4,9 @@
 import dataclasses
 from pathlib import Path
 
-from manila_lite import errors, kinds
-from manila_lite.drivers.linux import btrfs, user_list
+from manila_lite import errors, values
+from manila_lite.drivers.linux.pool import btrfs
+from manila_lite.drivers.linux.protocols import user_list
 from manila_lite.tests import process, smb_client
 from manila_lite.tests.functional.linux import api_base, base, cifs_base, server_base
 from manila_lite.tests.functional.linux.cifs_base import Cifs, needs_samba, processes
@@ -20,7 +21,7 @@ class Plain(cifs_base.Plain):
     @property
     def samba(self):
         """The CIFS server of the backend."""
-        return self.driver._outlets.of('CIFS').server
+        return self.driver._protocol_servers.of('CIFS').server
 
     def test_rules_decide(self):
         share = self.cifs()
@@ -57,8 +58,9 @@ class Plain(cifs_base.Plain):
 
     def test_what_cannot_be_expressed_grants_nothing(self):
         share = self.cifs()
-        given = [kinds.AccessRule('address', 'ip', self.fabric.v4('one'), 'rw'), kinds.AccessRule('who', 'user', 'dave', 'rw'),
-                 kinds.AccessRule('good', 'user', 'alice', 'rw')]
+        given = [values.AccessRule('address', 'ip', self.fabric.v4('one'), 'rw'),
+                 values.AccessRule('who', 'user', 'dave', 'rw'),
+                 values.AccessRule('good', 'user', 'alice', 'rw')]
         results = self.driver.update_access(share, given)
         self.assertIn('type user only', results['address'].error)
         self.assertIn('no user dave', results['who'].error)
@@ -106,10 +108,10 @@ class Plain(cifs_base.Plain):
         self.assertEqual((), self.ensured(share, rule).repaired)
         before = {one.pid for one in processes(self.state)}
         base.kill(self.samba._server)
-        nfs = self.driver._outlets.of('NFS').server.process
+        nfs = self.driver._protocol_servers.of('NFS').server.process
         self.assertEqual(('The CIFS server did not run; it was started anew.',), self.ensured(share, rule).repaired)
         self.assertEqual(set(), before & {one.pid for one in processes(self.state)})
-        self.assertEqual(nfs, self.driver._outlets.of('NFS').server.process)
+        self.assertEqual(nfs, self.driver._protocol_servers.of('NFS').server.process)
         self.writes(share, 'alice')
         base.kill(self.samba._server)
         self.driver.report()
@@ -124,7 +126,7 @@ class Plain(cifs_base.Plain):
         file.unlink()
         self.assertIn('was missing', ' '.join(self.ensured(share, rule).repaired))
         self.assertIn('Other access rules', ' '.join(self.ensured(share, ('bobby', 'ro')).repaired))
-        base.command('umount', '--lazy', str(self.driver._outlets.of('CIFS').mount_point(share.id)))
+        base.command('umount', '--lazy', str(self.driver._protocol_servers.of('CIFS').mount_point(share.id)))
         self.assertIn('not mounted', ' '.join(self.ensured(share, rule).repaired))
         self.assertEqual((), self.ensured(share, rule).repaired)
         self.smb(share, 'alice', 'ls')
@@ -163,7 +165,7 @@ class Plain(cifs_base.Plain):
         share = self.cifs()
         self.allow(share, ('alice', 'rw'))
         self.writes(share, 'alice', text='old')
-        snapshot = kinds.Snapshot(f'snap-{share.id}', share, share.size)
+        snapshot = values.Snapshot(f'snap-{share.id}', share, share.size)
         self.driver.create_snapshot(snapshot)
         self.addCleanup(lambda: self.driver.delete_snapshot(snapshot))
         self.writes(share, 'alice', text='new')
@@ -195,7 +197,7 @@ class Plain(cifs_base.Plain):
             self.assertEqual([], list(self.state.rglob(f'{share.id}*')))
             self.assertNotIn(share.id, Path('/proc/self/mountinfo').read_text())
         self.assertEqual([], processes(self.state))
-        self.assertEqual((), self.driver._outlets.ensure())
+        self.assertEqual((), self.driver._protocol_servers.ensure())
         self.writes(self._allowed(), 'alice')
 
     def _allowed(self):
@@ -218,7 +220,7 @@ class Directory(cifs_base.Directory):
                      'size_limit_support'):
             self.assertIs(False, pool.capabilities[name])
         self.assertIsNone(pool.capabilities['sg_consistent_snapshot_support'])
-        self.assertRaises(errors.Final, self.driver.create_snapshot, kinds.Snapshot('s', share, 1))
+        self.assertRaises(errors.Final, self.driver.create_snapshot, values.Snapshot('s', share, 1))
 
 
 @needs_samba
@@ -255,7 +257,7 @@ class Served(Cifs, server_base.ServerTest):
         self.writes(theirs, 'alice')
         self.denied(mine, 'alice', why='NT_STATUS_BAD_NETWORK_NAME')     # the same address, in another network
         self.assertRaises(errors.Final, self.driver.teardown_server, server)
-        base.kill(self.driver._servers.outlet(server.id, 'CIFS').server._server)
+        base.kill(self.driver._servers.protocol_server(server.id, 'CIFS').server._server)
         self.assertEqual(('The CIFS server did not run; it was started anew.',),
                          self.driver.ensure_servers([server])[server.id].repaired)
         self.writes(theirs, 'alice', 'g')
@@ -271,7 +273,7 @@ class Served(Cifs, server_base.ServerTest):
         self.driver.setup_server(server)
         share = self.cifs(server)
         self.allow(share, ('alice', 'rw'))
-        before = self.driver._servers.outlet(server.id, 'CIFS').server.process
+        before = self.driver._servers.protocol_server(server.id, 'CIFS').server.process
         new = server_base.network('more', 6)
         update = self.driver.update_share_server_network_allocations(server, new, [share], [])
         self.machine.client('late', 'more', 101)
@@ -280,7 +282,7 @@ class Served(Cifs, server_base.ServerTest):
         share = dataclasses.replace(share, export_locations=update.export_locations[share.id])
         at = [place.path.startswith(rf'\\{server_base.address("more", 6)}') for place in share.export_locations].index(True)
         self.writes(share, 'alice', at=at)
-        self.assertEqual(before, self.driver._servers.outlet(server.id, 'CIFS').server.process)
+        self.assertEqual(before, self.driver._servers.protocol_server(server.id, 'CIFS').server.process)
 
 
 @needs_samba

@@ -9,7 +9,7 @@ from pathlib import Path
 import fixtures
 import testtools
 
-from manila_lite.drivers.linux import smb_users, user_list
+from manila_lite.drivers.linux.protocols import samba_users, user_list
 from manila_lite.tests import smb_client
 from manila_lite.tests.functional.linux import cifs_base
 
@@ -31,7 +31,7 @@ class UserList(testtools.TestCase):
     def test_users_come_change_and_go(self):
         for name, password in (('alice', 'one'), ('bobby', 'two'), ('Alice', 'three')):
             self.assertEqual((0, ''), self.run_it(str(self.file), name, said=f'{password}\n'))
-        self.assertEqual(['bobby', 'Alice'], [user.name for user in smb_users.read(self.file.read_text())])
+        self.assertEqual(['bobby', 'Alice'], [user.name for user in samba_users.read(self.file.read_text())])
         self.assertEqual(0o600, stat.S_IMODE(self.file.stat().st_mode))
         self.file.write_text(self.file.read_text().rstrip())      # an editor may remove the last line end
         self.assertEqual((0, ''), self.run_it(str(self.file), 'carol', said='four\n'))
@@ -39,7 +39,7 @@ class UserList(testtools.TestCase):
         self.assertIn('not in', self.run_it('--delete', str(self.file), 'alice')[1])
         for name in ('a b:c', 'S-1-1-0'):
             self.assertIn('no name', self.run_it(str(self.file), name, said='x\n')[1])
-        self.assertEqual(['bobby', 'carol'], [user.name for user in smb_users.read(self.file.read_text())])
+        self.assertEqual(['bobby', 'carol'], [user.name for user in samba_users.read(self.file.read_text())])
 
     def test_a_password_is_taken_as_a_whole_or_not_at_all(self):
         for password in ('', '\n', 'x' * 255 + '\n', 'x' * 5000 + '\n', 'a\0b\n', 'a\tb\n'):
@@ -49,10 +49,10 @@ class UserList(testtools.TestCase):
         hashes = set()
         for password in (' ', 'x' * 253, 'x' * 254, 'pässwörd€', '%s:"\\', 'one'):
             self.assertEqual((0, ''), self.run_it(str(self.file), 'alice', said=f'{password}\n'))
-            hashes.add(next(smb_users.read(self.file.read_text())).rest.split(':')[1])
+            hashes.add(next(samba_users.read(self.file.read_text())).rest.split(':')[1])
         self.assertEqual(6, len(hashes))
         self.assertEqual((0, ''), self.run_it(str(self.file), 'alice', said='one\r\n'))
-        self.assertIn(next(smb_users.read(self.file.read_text())).rest.split(':')[1], hashes)
+        self.assertIn(next(samba_users.read(self.file.read_text())).rest.split(':')[1], hashes)
 
 
 @cifs_base.needs_samba

@@ -7,7 +7,7 @@ import unittest
 import yaml
 
 from manila_lite import errors
-from manila_lite.drivers.linux.fabric import bridge_of
+from manila_lite.drivers.linux.servers.fabric import bridge_of
 from manila_lite.siblings.dataproc.interface import Mount, NodeAway, Wanted
 from manila_lite.tests import process
 from manila_lite.tests.functional.linux import api_base, server_base

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from oslo_utils import uuidutils
 
-from manila_lite import kinds
-from manila_lite.drivers.linux import btrfs, convert, mounts
+from manila_lite import values
+from manila_lite.drivers.linux.pool import btrfs, convert
+from manila_lite.host import mounts
 from manila_lite.tests.functional.linux import base
 
 _IDENT = uuidutils.generate_uuid()
@@ -53,7 +54,8 @@ class Converted(base.LinuxTest):
 
     @classmethod
     def make(cls):
-        cls.said = subprocess.run([sys.executable, '-m', 'manila_lite.drivers.linux.convert', cls.old, cls.state / cls.POOL,
+        cls.said = subprocess.run([sys.executable, '-m', 'manila_lite.drivers.linux.pool.convert', cls.old,
+                                   cls.state / cls.POOL,
                                    '--size-gb', '4'], capture_output=True, text=True, timeout=120)
         return super().make()
 
@@ -70,9 +72,9 @@ class Converted(base.LinuxTest):
         self.assertEqual(0, (after / 'sparse').stat().st_blocks)
         self.assertEqual([_IDENT], [place.name for place in (self.driver._pool.root / 'shares').iterdir()])
         self.assertIn('not-ours', self.driver._pool.left_shares)
-        share = kinds.Share(_IDENT, 's', 'p', 5, 'NFS', 'pool')
-        rule = kinds.AccessRule('r', 'ip', self.fabric.v4('one'), 'rw')
-        self.assertIsNone(self.driver.ensure_shares([kinds.EnsureTarget(share, (rule,))])[_IDENT].error)
+        share = values.Share(_IDENT, 's', 'p', 5, 'NFS', 'pool')
+        rule = values.AccessRule('r', 'ip', self.fabric.v4('one'), 'rw')
+        self.assertIsNone(self.driver.ensure_shares([values.EnsureTarget(share, (rule,))])[_IDENT].error)
         self.assertEqual('precious', self.works('one', share, 'read', 'secret'))
         self.assertEqual(5 << 30, btrfs.limit_of(self.driver._pool.root, after))
 

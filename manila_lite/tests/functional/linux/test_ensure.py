@@ -5,9 +5,11 @@ import dataclasses
 import subprocess
 from pathlib import Path
 
-from manila_lite import kinds
-from manila_lite.drivers.linux import btrfs, fabric, mounts, namespace
-from manila_lite.drivers.linux.run import CommandFailed
+from manila_lite import values
+from manila_lite.drivers.linux.pool import btrfs
+from manila_lite.drivers.linux.servers import fabric, namespace
+from manila_lite.host import mounts
+from manila_lite.host.commands import CommandFailed
 from manila_lite.tests.functional.linux import base, server_base
 
 GIB = 1 << 30
@@ -23,30 +25,30 @@ def table(state):
 class Breaker:
     """Breaks the export of one share."""
 
-    def __init__(self, driver, outlet, share):
-        self.driver, self.outlet, self.share = driver, outlet, share
+    def __init__(self, driver, protocol_server, share):
+        self.driver, self.protocol_server, self.share = driver, protocol_server, share
         self.pool = driver._pool
-        self.place = outlet.mount_point(share.id)
-        self.file = outlet._state / 'exports.d' / f'{share.id}.conf'
+        self.place = protocol_server.mount_point(share.id)
+        self.file = protocol_server._state / 'exports.d' / f'{share.id}.conf'
 
     def unmount_share(self):
         base.command('umount', '--lazy', str(self.place))
 
     def unmount_all(self):
         """Kill the NFS server, unmount everything and detach the loop device."""
-        base.kill(self.outlet.server._server)
-        for place in [*self.outlet._state.glob('exports/*'), self.pool.root]:
+        base.kill(self.protocol_server.server._server)
+        for place in [*self.protocol_server._state.glob('exports/*'), self.pool.root]:
             mounts.unmount(place)
         mounts.detach(self.pool._source)
 
     def kill_server(self):
-        base.kill(self.outlet.server._server)
+        base.kill(self.protocol_server.server._server)
 
     def kill_bus(self):
-        base.kill(self.outlet.server._bus)
+        base.kill(self.protocol_server.server._bus)
 
     def remove_export(self):
-        self.outlet.server._call('RemoveExport', 'q', [self.outlet.server.exports._numbers[self.share.id]])
+        self.protocol_server.server._call('RemoveExport', 'q', [self.protocol_server.server.exports._numbers[self.share.id]])
 
     def remove_file(self):
         self.file.unlink()
@@ -60,7 +62,8 @@ class Breaker:
         """Give the server other rules than the file has."""
         draft = self.file.with_name('draft')
         draft.write_text(text or self.file.read_text().replace('Access_Type = RW', 'Access_Type = RO'))
-        self.outlet.server._manager.tell('UpdateExport', draft, self.outlet.server.exports._numbers[self.share.id])
+        self.protocol_server.server._manager.tell('UpdateExport', draft,
+                                                  self.protocol_server.server.exports._numbers[self.share.id])
         draft.unlink()
 
     def limit(self, size):
@@ -94,16 +97,16 @@ class Plain(Ensure, base.ShareTest):
     def setUp(self):
         super().setUp()
         locations = tuple(self.driver._locations(self.made))
-        self.target = kinds.EnsureTarget(dataclasses.replace(self.made, export_locations=locations),
-                                         (kinds.AccessRule('r', 'ip', *self.rule),))
+        self.target = values.EnsureTarget(dataclasses.replace(self.made, export_locations=locations),
+                                         (values.AccessRule('r', 'ip', *self.rule),))
         self.works('one', self.made, 'write', 'f', 'hello')
-        self.breaker = Breaker(self.driver, self.driver._outlets.of('NFS'), self.made)
+        self.breaker = Breaker(self.driver, self.driver._protocol_servers.of('NFS'), self.made)
 
     def test_what_is_well_is_left_alone(self):
         client = self.session('one', self.made)
         client.call('write', 'g', 'open')
-        others = [kinds.EnsureTarget(self.share()) for _ in range(3)]
-        server = self.driver._outlets.of('NFS').server
+        others = [values.EnsureTarget(self.share()) for _ in range(3)]
+        server = self.driver._protocol_servers.of('NFS').server
         before, process = table(self.state / 'state'), server.process
         results = self.driver.ensure_shares([self.target, *others])
         self.assertEqual([((), None)] * 4, [(result.repaired, result.error) for result in results.values()])
@@ -136,7 +139,7 @@ class Plain(Ensure, base.ShareTest):
     def test_an_nfs_server_that_starts_without_the_pool_serves_no_empty_directory(self):
         self.breaker.unmount_all()
         self.assertRaises(CommandFailed, self.driver.report)
-        self.assertTrue(self.driver._outlets.of('NFS').server.running)
+        self.assertTrue(self.driver._protocol_servers.of('NFS').server.running)
         self.refused('NOENT', 'one', self.made, 'list')
         self.ensure('The pool was not mounted', 'The share was not mounted', 'was not exported', 'was missing')
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
@@ -177,10 +180,10 @@ class Plain(Ensure, base.ShareTest):
         self.driver.setup()
 
     def test_a_server_that_was_stopped_on_purpose_stays_so(self):
-        self.driver._outlets.of('NFS').server.stop()
+        self.driver._protocol_servers.of('NFS').server.stop()
         self.addCleanup(self.driver.setup)
         self.assertRaises(CommandFailed, self.driver.ensure_shares, [self.target])
-        self.assertFalse(self.driver._outlets.of('NFS').server.running)
+        self.assertFalse(self.driver._protocol_servers.of('NFS').server.running)
 
     def test_a_size_that_was_just_changed_stands(self):
         self.driver.extend_share(self.made, 3)
@@ -194,16 +197,16 @@ class OnServer(Ensure, server_base.ServerTest):
     def setUp(self):
         super().setUp()
         made = self.share()
-        rules = (kinds.AccessRule('r4', 'ip', server_base.address('four', 101), 'rw'),
-                 kinds.AccessRule('r6', 'ip', server_base.address('six', 101), 'ro'))
+        rules = (values.AccessRule('r4', 'ip', server_base.address('four', 101), 'rw'),
+                 values.AccessRule('r6', 'ip', server_base.address('six', 101), 'ro'))
         self.driver.update_access(made, rules)
-        self.target = kinds.EnsureTarget(dataclasses.replace(made, export_locations=tuple(self.locations)), rules)
+        self.target = values.EnsureTarget(dataclasses.replace(made, export_locations=tuple(self.locations)), rules)
         self.works('one4', FOUR, made, 'write', 'f', 'hello')
         self.made = made
         self.name = f'manila-{self.server.id}'
         self.ports = {entry.ip_address: namespace._interface(entry) for entry in self.server.allocations}
-        self.outlet = self.driver._servers.outlet(self.server.id)
-        self.breaker = Breaker(self.driver, self.outlet, made)
+        self.protocol_server = self.driver._servers.protocol_server(self.server.id)
+        self.breaker = Breaker(self.driver, self.protocol_server, made)
 
     def ensure_server(self, *words):
         """Ensure the share server; check that the repairs contain these words, one each, and no more."""
@@ -215,11 +218,11 @@ class OnServer(Ensure, server_base.ServerTest):
 
     def test_what_is_well_is_left_alone(self):
         state = self.machine.state / 'state'
-        before, process = table(state), self.outlet.server._server.process()
+        before, process = table(state), self.protocol_server.server._server.process()
         links = base.command('ip', '-n', self.name, 'address') + base.command('ip', '-n', self.machine.fabric, 'link')
         self.ensure_server()
         self.ensure()
-        self.assertEqual((before, process), (table(state), self.outlet.server._server.process()))
+        self.assertEqual((before, process), (table(state), self.protocol_server.server._server.process()))
         self.assertEqual(links, base.command('ip', '-n', self.name, 'address') + base.command(
             'ip', '-n', self.machine.fabric, 'link'))
 

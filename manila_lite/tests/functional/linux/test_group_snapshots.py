@@ -13,9 +13,9 @@ import threading
 import psutil
 from oslo_utils import uuidutils
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface
-from manila_lite.drivers.linux import moment, moment_guard
+from manila_lite.drivers.linux.protocols import quiesce, quiesce_guard
 from manila_lite.tests import nfs_client
 from manila_lite.tests.functional import base as functional
 from manila_lite.tests.functional.linux import api_base, base, server_base, standstill, test_cifs
@@ -60,7 +60,7 @@ class GroupTest(base.LinuxTest):
 
     def setUp(self):
         super().setUp()
-        self.patch(moment, '_SECONDS', _PATIENCE)
+        self.patch(quiesce, '_SECONDS', _PATIENCE)
 
     def on_nfs(self):
         """Return a share that the client may write to."""
@@ -80,7 +80,7 @@ class GroupTest(base.LinuxTest):
 
     def snapshots(self, shares=None):
         """Return the snapshots to take in a group snapshot; they are deleted when the test ends."""
-        found = [kinds.Snapshot(uuidutils.generate_uuid(), share, share.size) for share in shares or self.shares]
+        found = [values.Snapshot(uuidutils.generate_uuid(), share, share.size) for share in shares or self.shares]
         for snapshot in found:
             self.addCleanup(self.driver.delete_snapshot, snapshot)
         return found
@@ -115,7 +115,7 @@ class GroupSnapshots(GroupTest):
         return self.records([self.put_on(share) for share in self.shares])
 
     def server(self):
-        process, = self.driver._outlets.of('NFS').servers()
+        process, = self.driver._protocol_servers.of('NFS').servers()
         return process
 
     def assert_goes_on(self):
@@ -170,21 +170,21 @@ class GroupSnapshots(GroupTest):
         server = self.server()
 
         def interfered():
-            with moment.still([server]):
+            with quiesce.still([server]):
                 server.send_signal(signal.SIGCONT)
-                functional.eventually(lambda: not moment_guard.is_still(server.pid), 'it stands still', _PATIENCE)
+                functional.eventually(lambda: not quiesce_guard.is_still(server.pid), 'it stands still', _PATIENCE)
 
         self.assertRaises(errors.Unavailable, interfered)
         self.assert_goes_on()
         self.assertTrue(self.nfs('one', self.shares[0], 'put', 'after', 'x')[0])
 
     def test_it_takes_too_long(self):
-        self.patch(moment, '_SECONDS', 0.3)
+        self.patch(quiesce, '_SECONDS', 0.3)
         server = self.server()
 
         def slow():
-            with moment.still([server]):
-                functional.eventually(lambda: not moment_guard.is_still(server.pid), 'nobody lets it go on', _PATIENCE)
+            with quiesce.still([server]):
+                functional.eventually(lambda: not quiesce_guard.is_still(server.pid), 'nobody lets it go on', _PATIENCE)
 
         self.assertRaises(errors.Final, slow)
         self.assert_goes_on()
@@ -209,8 +209,8 @@ class GroupSnapshots(GroupTest):
                 self.assertRaises(BlockingIOError, fcntl.flock, mine, fcntl.LOCK_EX | fcntl.LOCK_NB)
             finally:
                 guard.resume()
-            with moment.turn(place) as turn, moment.still([self.server()], turn):
-                self.assertTrue(moment_guard.is_still(self.server().pid))
+            with quiesce.turn(place) as turn, quiesce.still([self.server()], turn):
+                self.assertTrue(quiesce_guard.is_still(self.server().pid))
         self.assert_goes_on()
 
     @contextlib.contextmanager
@@ -227,10 +227,10 @@ class GroupSnapshots(GroupTest):
 
         def guards():
             return [process for process in psutil.Process().children()
-                    if process.status() != psutil.STATUS_ZOMBIE and moment_guard.__file__ in process.cmdline()]
+                    if process.status() != psutil.STATUS_ZOMBIE and quiesce_guard.__file__ in process.cmdline()]
 
         def killed():
-            with moment.still([server]):
+            with quiesce.still([server]):
                 functional.eventually(guards, 'the kernel knows the words of the guard', _PATIENCE)
                 guard, = guards()
                 guard.kill()
@@ -244,10 +244,10 @@ class GroupSnapshots(GroupTest):
         self.addCleanup(self._end, child)
         functional.eventually(child.children, 'it has a child', _PATIENCE)
         family = [child, *child.children()]
-        with moment.still([child]):
-            self.assertEqual([True, True], [moment_guard.is_still(process.pid) for process in family])
+        with quiesce.still([child]):
+            self.assertEqual([True, True], [quiesce_guard.is_still(process.pid) for process in family])
         for process in family:
-            functional.eventually(lambda process=process: not moment_guard.is_still(process.pid), 'it goes on', _PATIENCE)
+            functional.eventually(lambda process=process: not quiesce_guard.is_still(process.pid), 'it goes on', _PATIENCE)
 
     @staticmethod
     def _end(process):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from oslo_utils import uuidutils
 
-from manila_lite.drivers.linux.fabric import bridge_of
+from manila_lite.drivers.linux.servers.fabric import bridge_of
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import base, guest, server_base
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors, kinds
-from manila_lite.drivers.linux import btrfs
+from manila_lite import errors, values
+from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.tests.functional.linux import base, cifs_base
 
 
@@ -19,7 +19,7 @@ class _Managed(base.LinuxTest):
 
     def new(self):
         """Return a new share to manage."""
-        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'NFS', 'pool')
+        share = values.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'NFS', 'pool')
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share
 
@@ -93,7 +93,7 @@ class ManagedSubvolumes(_Managed):
     def test_a_take_over_that_fails_leaves_it_where_it_was(self):
         place = self.made('nas', 'half')
         share = self.take(str(place))
-        asked = dataclasses.replace(share, export_locations=(kinds.ExportLocation(str(place)),))
+        asked = dataclasses.replace(share, export_locations=(values.ExportLocation(str(place)),))
         for _ in range(2):
             self.driver.unmanage_share(asked)
             self.assertEqual('precious', (place / 'f').read_text())
@@ -124,11 +124,11 @@ class ManagedSubvolumes(_Managed):
         btrfs.snapshot(self.pool.share(share.id), writable)
         self.addCleanup(btrfs.delete, writable)
         for location in ('/snapshots/writable', '/snapshots/none', '/shares/by-hand', '/snapshots/../snapshots/by-hand', ''):
-            wrong = kinds.Snapshot(uuidutils.generate_uuid(), share, 1, location)
+            wrong = values.Snapshot(uuidutils.generate_uuid(), share, 1, location)
             self.assertRaises(errors.Final, self.driver.manage_snapshot, wrong, {})
-        snapshot = kinds.Snapshot(uuidutils.generate_uuid(), share, 1, '/snapshots/by-hand')
+        snapshot = values.Snapshot(uuidutils.generate_uuid(), share, 1, '/snapshots/by-hand')
         found = self.driver.manage_snapshot(snapshot, {})
-        self.assertEqual(kinds.ManagedSnapshot(1, f'/snapshots/{snapshot.id}'), found)
+        self.assertEqual(values.ManagedSnapshot(1, f'/snapshots/{snapshot.id}'), found)
         self.assertFalse(place.exists())
         self.driver.unmanage_snapshot(snapshot)     # as after a failed attempt: under the path that was asked for
         self.assertTrue(place.exists())
@@ -148,7 +148,7 @@ class ManagedDirectories(cifs_base.Directory):
         place = Path(pool.root) / 'old'
         place.mkdir()
         (place / 'f').write_text('precious')
-        share = kinds.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'CIFS', 'pool')
+        share = values.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'CIFS', 'pool')
         self.addCleanup(self.driver.delete_share, share)
         path = f'{self.fabric.v4("nas")}:/old'
         said = self.assertRaises(errors.Final, self.driver.manage_share, share, path, {})

@@ -9,7 +9,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from manila_lite.drivers.linux import btrfs
+from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.siblings import nfs
 from manila_lite.tests import process
 from manila_lite.tests.functional.linux import base
@@ -62,7 +62,7 @@ class Mounted(base.ShareTest):
         with (self.place / 'log').open('w') as file:
             writer = subprocess.Popen(['sh', '-c', 'echo before; read word; echo after'], stdin=subprocess.PIPE, stdout=file)
         process.until(lambda: log.read_text() == 'before\n', 'the first line is there', str)
-        base.kill(self.driver._outlets.of('NFS').server._server)
+        base.kill(self.driver._protocol_servers.of('NFS').server._server)
         self.driver.setup()
         writer.communicate(b'go\n', timeout=120)
         self.assertEqual((0, 'before\nafter\n'), (writer.returncode, log.read_text()))

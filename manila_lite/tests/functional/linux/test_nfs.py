@@ -6,8 +6,9 @@ import os
 import threading
 import time
 
-from manila_lite import errors, kinds
-from manila_lite.drivers.linux import btrfs, clients
+from manila_lite import errors, values
+from manila_lite.drivers.linux.pool import btrfs
+from manila_lite.drivers.linux.protocols import ganesha_clients
 from manila_lite.tests.functional.linux import base
 
 
@@ -55,21 +56,21 @@ class Access(base.LinuxTest):
 
     def test_what_only_the_server_refuses_is_an_error_of_that_rule(self):
         share = self.share()
-        known = clients.blocks
+        known = ganesha_clients.blocks
 
         def careless(rules):
             blocks, results = known(rules)
-            return [clients.Block(block.rule_id, block.text.replace('0.0.0.0/1, 128.0.0.0/1', '0.0.0.0/0')
+            return [ganesha_clients.Block(block.rule_id, block.text.replace('0.0.0.0/1, 128.0.0.0/1', '0.0.0.0/0')
                                   .replace('fd98::/96', 'fd98::/112')) for block in blocks], results
 
-        self.patch(clients, 'blocks', careless)
+        self.patch(ganesha_clients, 'blocks', careless)
         for _ in ('a new export', 'one that is there'):
             results = self.grant(share, ('0.0.0.0/0', 'ro'), (self.fabric.v4('one'), 'rw'), ('fd98::/96', 'ro'))
             self.assertIn('0.0.0.0/0', results[0])
             self.assertIsNone(results[1])
             self.assertIn('yntax', results[2])
             self.works('one', share, 'write', 'f', 'good')
-            self.driver._outlets.of('NFS').server.withdraw(share.id)
+            self.driver._protocol_servers.of('NFS').server.withdraw(share.id)
         self.grant(share, (self.fabric.v4('two'), 'ro'))
         self.refused('NOENT', 'one', share, 'list')
 
@@ -96,7 +97,7 @@ class Access(base.LinuxTest):
             thread.join(30)
         for share in (shares[0], shares[-1]):
             self.works('one', share, 'write', 'f', share.id)
-        numbers = list(self.driver._outlets.of('NFS').server.exports._numbers.values())
+        numbers = list(self.driver._protocol_servers.of('NFS').server.exports._numbers.values())
         self.assertEqual(len(numbers), len(set(numbers)))
 
     def test_a_grant_is_quick(self):
@@ -158,7 +159,7 @@ class Data(base.ShareTest):
         root = self.driver._pool.root
         base.command('btrfs', 'quota', 'disable', str(root))
         self.driver.setup()
-        self.driver.ensure_shares([kinds.EnsureTarget(self.made)])
+        self.driver.ensure_shares([values.EnsureTarget(self.made)])
         self.assertEqual(1 << 30, self.max_referenced())
 
     def test_revert_keeps_rules_and_a_clone_is_on_its_own(self):
@@ -168,7 +169,7 @@ class Data(base.ShareTest):
         self.driver.revert_to_snapshot(snapshot)
         self.assertEqual('before', self.works('one', self.made, 'read', 'f'))
         self.refused('NOENT', 'two', self.made, 'list')
-        clone = kinds.Share(f'clone-{self.made.id}', 'c', 'p', 2, 'NFS', 'pool', snapshot_id=snapshot.id)
+        clone = values.Share(f'clone-{self.made.id}', 'c', 'p', 2, 'NFS', 'pool', snapshot_id=snapshot.id)
         self.driver.create_share_from_snapshot(clone, snapshot)
         self.addCleanup(lambda: self.driver.delete_share(clone))
         self.grant(clone, self.rule)
@@ -180,7 +181,7 @@ class Data(base.ShareTest):
         self.works('one', self.made, 'write', 'f', 'before')
         snapshot = self.snapshot(self.made)
         self.works('one', self.made, 'write', 'f', 'after')
-        rule = kinds.AccessRule('r', 'ip', self.fabric.v4('two'), 'ro')
+        rule = values.AccessRule('r', 'ip', self.fabric.v4('two'), 'ro')
         served = self.driver.serve_snapshot(snapshot, [rule])
         self.assertIn(f':/shares/{snapshot.id}', served.export_locations[0].path)
         past = dataclasses.replace(self.made, id=snapshot.id)
@@ -188,7 +189,7 @@ class Data(base.ShareTest):
         self.refused('ROFS', 'two', past, 'write', 'f', 'other')
         self.refused('NOENT', 'one', past, 'read', 'f')
         self.assertEqual('after', self.works('one', self.made, 'read', 'f'))
-        self.driver._outlets.of('NFS').stop()
+        self.driver._protocol_servers.of('NFS').stop()
         self.driver.setup()     # as after a reboot: exported shares are mounted first
         self.assertEqual('before', self.works('two', past, 'read', 'f'))
         self.driver.delete_snapshot(snapshot)

@@ -10,7 +10,7 @@ from pathlib import Path
 import testtools
 
 from manila_lite import errors
-from manila_lite.drivers.linux import btrfs, btrfs_pool, directory
+from manila_lite.drivers.linux.pool import btrfs, btrfs_pool, directory
 from manila_lite.tests.functional.linux import base
 
 

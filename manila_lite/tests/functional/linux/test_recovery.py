@@ -9,8 +9,8 @@ import sys
 
 import fixtures
 
-from manila_lite import kinds
-from manila_lite.drivers.linux import mounts
+from manila_lite import values
+from manila_lite.host import mounts
 from manila_lite.tests.functional.linux import base
 
 
@@ -18,8 +18,8 @@ class Recovery(base.ShareTest):
     """Clients find the same data and rules after a restart of the share manager, of the NFS server, or of the machine."""
 
     def ensure(self):
-        target = kinds.EnsureTarget(self.made, (kinds.AccessRule('r', 'ip', *self.rule),))
-        gone = kinds.EnsureTarget(kinds.Share('never-was', 'n', 'p', 1, 'NFS', 'pool'))
+        target = values.EnsureTarget(self.made, (values.AccessRule('r', 'ip', *self.rule),))
+        gone = values.EnsureTarget(values.Share('never-was', 'n', 'p', 1, 'NFS', 'pool'))
         results = self.driver.ensure_shares([target, gone])
         self.assertIsNone(results[self.made.id].error)
         self.assertIn('not in the pool', results['never-was'].error)
@@ -27,16 +27,16 @@ class Recovery(base.ShareTest):
 
     def test_a_new_manager_adopts_what_runs(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        server = self.driver._outlets.of('NFS').server._server.process()
+        server = self.driver._protocol_servers.of('NFS').server._server.process()
         type(self).driver = self.make()
         self.driver.setup()
         self.ensure()
-        self.assertEqual(server, self.driver._outlets.of('NFS').server._server.process())
+        self.assertEqual(server, self.driver._protocol_servers.of('NFS').server._server.process())
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
     def test_a_killed_server_comes_back_with_its_rules(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        base.kill(self.driver._outlets.of('NFS').server._server)
+        base.kill(self.driver._protocol_servers.of('NFS').server._server)
         type(self).driver = self.make()
         self.driver.setup()
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
@@ -44,13 +44,13 @@ class Recovery(base.ShareTest):
 
     def test_a_server_that_does_not_answer_any_more_is_started_anew(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        deaf = self.driver._outlets.of('NFS').server._server.process()
+        deaf = self.driver._protocol_servers.of('NFS').server._server.process()
         deaf.suspend()
         type(self).driver = self.make()
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.file_server._LONGEST_START', 0))
-        with fixtures.MonkeyPatch('manila_lite.drivers.linux.exportmgr._SECONDS', 2):
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.protocols.file_server._LONGEST_START', 0))
+        with fixtures.MonkeyPatch('manila_lite.drivers.linux.protocols.ganesha_dbus._SECONDS', 2):
             self.driver.setup()
-        self.assertNotEqual(deaf, self.driver._outlets.of('NFS').server._server.process())
+        self.assertNotEqual(deaf, self.driver._protocol_servers.of('NFS').server._server.process())
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
     def test_a_reboot(self):
@@ -93,11 +93,11 @@ class Recovery(base.ShareTest):
         self.driver.teardown()
         type(self).driver = self.make()
         self.driver.setup()
-        rules = (kinds.AccessRule('r', 'ip', *self.rule),)
-        ensured = self.driver.ensure_shares([kinds.EnsureTarget(named, rules)])[named.id]
+        rules = (values.AccessRule('r', 'ip', *self.rule),)
+        ensured = self.driver.ensure_shares([values.EnsureTarget(named, rules)])[named.id]
         self.assertEqual(tuple(locations), ensured.export_locations)
         self.assertEqual('hello', self.works('one', named, 'read', 'g'))
-        self.assertEqual((), self.driver.ensure_shares([kinds.EnsureTarget(named, rules)])[named.id].repaired)
+        self.assertEqual((), self.driver.ensure_shares([values.EnsureTarget(named, rules)])[named.id].repaired)
 
     def test_a_revert_that_died_between_its_renames(self):
         self.works('one', self.made, 'write', 'f', 'before')
@@ -113,7 +113,7 @@ class Recovery(base.ShareTest):
         self.assertFalse(pool._old(self.made.id).exists())
 
     def test_delete_leaves_nothing(self):
-        share = kinds.Share(f'short-{self.made.id}', 's', 'p', 1, 'NFS', 'pool')
+        share = values.Share(f'short-{self.made.id}', 's', 'p', 1, 'NFS', 'pool')
         self.driver.create_share(share)
         self.driver.delete_share(share)
         self.driver.delete_share(share)
@@ -133,7 +133,8 @@ class Recovery(base.ShareTest):
 
     def test_a_server_that_dies_at_work_is_noticed(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        for daemon in (self.driver._outlets.of('NFS').server._server, self.driver._outlets.of('NFS').server._bus):
+        for daemon in (self.driver._protocol_servers.of('NFS').server._server,
+                       self.driver._protocol_servers.of('NFS').server._bus):
             base.kill(daemon)
             self.driver.report()
             self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
@@ -143,12 +144,12 @@ class Recovery(base.ShareTest):
         self.refused('NOENT', 'two', self.made, 'list')
 
     def test_a_manager_that_died_before_it_wrote_down_the_pid(self):
-        daemons = self.driver._outlets.of('NFS').server._server, self.driver._outlets.of('NFS').server._bus
+        daemons = self.driver._protocol_servers.of('NFS').server._server, self.driver._protocol_servers.of('NFS').server._bus
         before = [daemon.process() for daemon in daemons]
         for daemon in daemons:
             daemon.record.unlink()
         self.restart()
-        self.assertTrue(self.driver._outlets.of('NFS').server.running)
+        self.assertTrue(self.driver._protocol_servers.of('NFS').server.running)
         self.assertEqual([], [process for process in before if process.is_running() and process.status() != 'zombie'])
         self.works('one', self.made, 'write', 'f', 'hello')
 
@@ -156,7 +157,7 @@ class Recovery(base.ShareTest):
         stranger = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])
         self.addCleanup(stranger.wait)
         self.addCleanup(stranger.kill)
-        daemon = self.driver._outlets.of('NFS').server._server
+        daemon = self.driver._protocol_servers.of('NFS').server._server
         base.kill(daemon)
         daemon.record.write_text(re.sub(r'"pid": \d+', f'"pid": {stranger.pid}', daemon.record.read_text()))
         self.restart()
@@ -177,14 +178,14 @@ class Recovery(base.ShareTest):
         manager.send_signal(signal.SIGKILL)
         manager.communicate()
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
-        server = type(self).driver._outlets.of('NFS').server._server.process()
+        server = type(self).driver._protocol_servers.of('NFS').server._server.process()
         self.restart()
-        self.assertEqual(server, self.driver._outlets.of('NFS').server._server.process())
+        self.assertEqual(server, self.driver._protocol_servers.of('NFS').server._server.process())
 
     def test_changed_options_of_the_server_take_effect(self):
-        before = self.driver._outlets.of('NFS').server._server.process()
+        before = self.driver._protocol_servers.of('NFS').server._server.process()
         self.restart('linux_nfs_port = 12049\n')
-        self.assertNotEqual(before, self.driver._outlets.of('NFS').server._server.process())
+        self.assertNotEqual(before, self.driver._protocol_servers.of('NFS').server._server.process())
         self.refused('', 'one', self.made, 'list')
         self.restart()
         self.works('one', self.made, 'list')
@@ -192,14 +193,14 @@ class Recovery(base.ShareTest):
     def test_numbers_of_exports_stay(self):
         others = [self.share() for _ in range(3)]
         self.driver.delete_share(others[0])
-        before = dict(self.driver._outlets.of('NFS').server.exports._numbers)
-        base.kill(self.driver._outlets.of('NFS').server._server)
+        before = dict(self.driver._protocol_servers.of('NFS').server.exports._numbers)
+        base.kill(self.driver._protocol_servers.of('NFS').server._server)
         self.restart()
-        self.assertEqual(before, self.driver._outlets.of('NFS').server.exports._numbers)
+        self.assertEqual(before, self.driver._protocol_servers.of('NFS').server.exports._numbers)
         (self.state / 'state' / 'exports.d' / f'{self.made.id}.conf').unlink()
         self.restart()
         self.grant(self.made, self.rule)
-        self.assertEqual(before, self.driver._outlets.of('NFS').server.exports._numbers)
+        self.assertEqual(before, self.driver._protocol_servers.of('NFS').server.exports._numbers)
 
     def test_a_torn_export_file_does_not_keep_the_others_from_clients(self):
         torn = self.share()
@@ -210,7 +211,7 @@ class Recovery(base.ShareTest):
         file.with_name('empty.conf').touch()
         self.restart()
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
-        self.assertIsNone(self.driver.ensure_shares([kinds.EnsureTarget(torn)])[torn.id].error)
+        self.assertIsNone(self.driver.ensure_shares([values.EnsureTarget(torn)])[torn.id].error)
 
     def test_a_server_that_starts_amid_a_revert_serves_no_empty_directory(self):
         self.works('one', self.made, 'write', 'f', 'before')
@@ -218,7 +219,7 @@ class Recovery(base.ShareTest):
         swap = self.driver._pool.swap
 
         def die(ident):
-            base.kill(self.driver._outlets.of('NFS').server._server)
+            base.kill(self.driver._protocol_servers.of('NFS').server._server)
             self.driver.report()
             self.refused('NOENT', 'one', self.made, 'list')
             swap(ident)
@@ -233,8 +234,8 @@ class Recovery(base.ShareTest):
         snapshot = self.snapshot(self.made)
         pool = self.driver._pool
         pool.prepare_revert(self.made.id, snapshot.id, 1)
-        self.driver._outlets.of('NFS').server.withdraw(self.made.id)
-        mounts.unmount(self.driver._outlets.of('NFS').mount_point(self.made.id))
+        self.driver._protocol_servers.of('NFS').server.withdraw(self.made.id)
+        mounts.unmount(self.driver._protocol_servers.of('NFS').mount_point(self.made.id))
         pool.share(self.made.id).rename(pool._old(self.made.id))
         self.assertEqual([None], self.grant(self.made, (self.fabric.v4('two'), 'ro')))
         self.driver.revert_to_snapshot(snapshot)

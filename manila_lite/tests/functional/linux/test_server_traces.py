@@ -5,8 +5,8 @@ import json
 import os
 import subprocess
 
-from manila_lite import errors, kinds
-from manila_lite.drivers.linux.fabric import bridge_of
+from manila_lite import errors, values
+from manila_lite.drivers.linux.servers.fabric import bridge_of
 from manila_lite.tests import nfs_client
 from manila_lite.tests.functional.linux import base, server_base
 
@@ -29,9 +29,9 @@ class ServerTraces(server_base.MachineTest):
         shares = []
         for server in (first, second):
             self.driver.setup_server(server)
-            shares.append(kinds.Share(f'on-{server.id}', 's', 'p', 1, 'NFS', 'pool', server=server))
+            shares.append(values.Share(f'on-{server.id}', 's', 'p', 1, 'NFS', 'pool', server=server))
             self.driver.create_share(shares[-1])
-            self.driver.update_access(shares[-1], [kinds.AccessRule('r', 'ip', '10.66.1.0/24', 'rw')])
+            self.driver.update_access(shares[-1], [values.AccessRule('r', 'ip', '10.66.1.0/24', 'rw')])
         self.machine.client('one', 'four', 101)
         client = nfs_client.Session(server_base.address('four', 5), f'/shares/{shares[0].id}',
                                     netns=self.machine.space('one'))

@@ -4,7 +4,7 @@
 import dataclasses
 import json
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.tests.functional.linux import base, server_base
 from manila_lite.tests.nfs_writer import Writer
 
@@ -56,13 +56,13 @@ class Families(server_base.ServerTest):
     def test_a_server_that_died_serves_again(self):
         share = self.share()
         self.grant(share, (server_base.address('four', 101), 'rw'))
-        base.kill(self.driver._servers.outlet(self.server.id).server._server)
+        base.kill(self.driver._servers.protocol_server(self.server.id).server._server)
         self.driver.report()
         self.works('one4', FOUR, share, 'write', 'f', 'hello')
 
     def test_a_reboot(self):
         share = self.share()
-        rules = (kinds.AccessRule('r', 'ip', server_base.address('six', 101), 'rw'),)
+        rules = (values.AccessRule('r', 'ip', server_base.address('six', 101), 'rw'),)
         self.driver.update_access(share, rules)
         self.works('one6', SIX, share, 'write', 'f', 'before')
         self.driver.teardown()
@@ -70,7 +70,7 @@ class Families(server_base.ServerTest):
         type(self).driver = self.machine.driver()
         self.driver.setup()
         self.assertIsNone(self.driver.ensure_servers([self.server])[self.server.id].error)
-        self.assertIsNone(self.driver.ensure_shares([kinds.EnsureTarget(share, rules)])[share.id].error)
+        self.assertIsNone(self.driver.ensure_shares([values.EnsureTarget(share, rules)])[share.id].error)
         self.assertEqual('before', self.works('one6', SIX, share, 'read', 'f'))
         self.refused('NOENT', 'two6', SIX, share, 'list')
 
@@ -137,11 +137,11 @@ class Limited(server_base.ServerTest):
         self.assertEqual([3000000] * 4, self.rates())
         self.grant(share, (server_base.address('four', 101), 'rw'))
         self.works('one4', FOUR, share, 'write', 'f', 'slow')
-        target = kinds.EnsureTarget(self.promised(share, maxbps='5000000'))
+        target = values.EnsureTarget(self.promised(share, maxbps='5000000'))
         self.assertEqual(('It could transfer more, or less, than it may.',), self.changes(target))
         self.assertEqual([5000000] * 4, self.rates())
         self.assertEqual((), self.changes(target))
-        self.changes(kinds.EnsureTarget(self.promised(share)))
+        self.changes(values.EnsureTarget(self.promised(share)))
         self.assertEqual([], self.rates())
 
     def test_a_share_that_comes_beside_leaves_it_alone(self):
@@ -149,14 +149,14 @@ class Limited(server_base.ServerTest):
         first = self.share(qos={'maxbps': '4000000'})
         beside = self.share()
         self.assertEqual([4000000] * 4, self.rates())
-        self.changes(kinds.EnsureTarget(beside))
+        self.changes(values.EnsureTarget(beside))
         self.assertEqual([4000000] * 4, self.rates())
         refused = self.assertRaises(errors.Final, self.share, qos={'maxbps': '9000000'})
         self.assertIn('alone', str(refused))
         self.assertEqual([4000000] * 4, self.rates())
-        self.assertEqual((), self.changes(kinds.EnsureTarget(first)))
+        self.assertEqual((), self.changes(values.EnsureTarget(first)))
         self.driver.delete_share(first)
-        self.changes(kinds.EnsureTarget(beside))
+        self.changes(values.EnsureTarget(beside))
         self.assertEqual([], self.rates())
 
     def changes(self, target):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import testtools
 
-from manila_lite.drivers.linux import user_list
+from manila_lite.drivers.linux.protocols import user_list
 from manila_lite.tests import nfs_client, process
 from manila_lite.tests.functional.linux import base, cifs_base, test_server_migration
 

@@ -12,9 +12,9 @@ import psutil
 import testtools
 from oslo_config import cfg
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import load
-from manila_lite.drivers.linux import mounts
+from manila_lite.host import mounts
 from manila_lite.tests.functional.linux import base
 
 
@@ -57,10 +57,10 @@ class Traces(testtools.TestCase):
     def used(self, driver):
         """Set the driver up; create a share with a snapshot."""
         driver.setup()
-        share = kinds.Share('a-share', 's', 'p', 1, 'NFS', 'pool')
+        share = values.Share('a-share', 's', 'p', 1, 'NFS', 'pool')
         driver.create_share(share)
-        driver.update_access(share, [kinds.AccessRule('r', 'ip', '10.99.0.0/24', 'rw')])
-        driver.create_snapshot(kinds.Snapshot('a-snapshot', share, 1))
+        driver.update_access(share, [values.AccessRule('r', 'ip', '10.99.0.0/24', 'rw')])
+        driver.create_snapshot(values.Snapshot('a-snapshot', share, 1))
         return share
 
     def test_teardown_leaves_nothing_but_data(self):
@@ -78,7 +78,7 @@ class Traces(testtools.TestCase):
     def test_teardown_while_somebody_uses_a_file(self):
         driver = self.make()
         share = self.used(driver)
-        with (driver._outlets.of('NFS').mount_point(share.id) / 'busy').open('w'):
+        with (driver._protocol_servers.of('NFS').mount_point(share.id) / 'busy').open('w'):
             driver.teardown(remove_data=True)
             self.assertFalse([line for line in self.traces() if 'loop' not in line])
         self.assertEqual([], self.traces())

@@ -9,7 +9,8 @@ from alembic import autogenerate, migration
 from oslo_config import cfg
 from oslo_utils import uuidutils
 
-from manila_lite.db import migrate, models
+from manila_lite.db import models
+from manila_lite.db.maintenance import schema_migrations
 from manila_lite.siblings import schema
 from manila_lite.siblings.compute import cmd as compute
 from manila_lite.siblings.compute import models as compute_models
@@ -36,8 +37,8 @@ class SchemaTest(testscenarios.WithScenarios, testtools.TestCase):
         self.addCleanup(self.db.dispose)
 
     def test_revisions_make_the_models(self):
-        migrate.upgrade(self.db)
-        self.assertEqual(migrate.head(self.db), migrate.current(self.db))
+        schema_migrations.upgrade(self.db)
+        self.assertEqual(schema_migrations.head(self.db), schema_migrations.current(self.db))
         with self.db.engine.connect() as conn:
             differ = autogenerate.compare_metadata(migration.MigrationContext.configure(
                 conn, opts={'compare_type': True}), self.models.metadata)
@@ -45,9 +46,9 @@ class SchemaTest(testscenarios.WithScenarios, testtools.TestCase):
         self.assertLessEqual(set(schema.metadata().tables), set(self.models.metadata.tables))
 
     def test_names_compare_exactly(self):
-        migrate.upgrade(self.db, '0001')
+        schema_migrations.upgrade(self.db, '0001')
         self.add('first')
-        migrate.upgrade(self.db)
+        schema_migrations.upgrade(self.db)
         self.compares_exactly()
 
     def test_names_compare_exactly_in_a_schema_that_is_made_at_once(self):

@@ -8,7 +8,7 @@ import bcrypt
 from oslo_utils import uuidutils
 
 from manila_lite import errors
-from manila_lite.api import auth
+from manila_lite.api.http import auth
 from manila_lite.siblings import shares
 from manila_lite.tests.functional import base, commandline, keystone_base
 from manila_lite.tests.functional.siblings.relay import Relay

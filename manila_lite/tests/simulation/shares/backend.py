@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pools of limited capacity; the seed chooses how fast and how reliable their calls are."""
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers.interface import Resizes, ShareDriver
 
 #: Results of calls, with their weights. ``half``: it fails and was done all the same.
@@ -85,7 +85,7 @@ class Backend:
         for pool in self.pools:
             if pool.partition('#')[0] == host:
                 self._baton.point('asked how much is free')
-                found.append(kinds.Pool(name=pool.partition('#')[2], total_gb=self.pools[pool], free_gb=self.free(pool)))
+                found.append(values.Pool(name=pool.partition('#')[2], total_gb=self.pools[pool], free_gb=self.free(pool)))
                 if self._rng.random() < 0.1:
                     self._baton.sleep(self._rng.uniform(0, 3))
         return found
@@ -119,7 +119,7 @@ class Driver(ShareDriver, Resizes):
     def create_share(self, share):
         pool = self._pool(share)
         self._backend.call('create', share, pool, lambda: self._backend.held[pool].setdefault(share.id, share.size))
-        return [kinds.ExportLocation(f'/{share.id}')]
+        return [values.ExportLocation(f'/{share.id}')]
 
     def delete_share(self, share):
         pool = self._pool(share)
@@ -136,4 +136,4 @@ class Driver(ShareDriver, Resizes):
 
     def ensure_shares(self, targets):
         self._backend.ensure(self._host)
-        return {target.share.id: kinds.EnsureResult(tuple(target.share.export_locations)) for target in targets}
+        return {target.share.id: values.EnsureResult(tuple(target.share.export_locations)) for target in targets}

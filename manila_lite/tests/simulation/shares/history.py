@@ -6,7 +6,7 @@ from oslo_db import exception as db_exception
 
 from manila_lite import context, errors
 from manila_lite.actions import shares
-from manila_lite.db import quotas
+from manila_lite.db.queries import quotas
 from manila_lite.tests.simulation import history
 from manila_lite.tests.simulation.shares import invariants
 from manila_lite.tests.simulation.shares.model import Model

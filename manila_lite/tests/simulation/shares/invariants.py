@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Invariants that must hold after each commit, after each change at the backend, and at the end."""
 
-from manila_lite.db import operations, quotas
+from manila_lite.db.queries import operations, quotas
 
 _GROWS = 'share.extend'
 #: Statuses of shares at the end.

@@ -21,7 +21,7 @@ def works(process):
 
 def relies(process):
     """Say whether the process relies on the lease of its backend."""
-    return not process.dead and process.manager is not None and process.manager.tenure._until > process.baton.now
+    return not process.dead and process.manager is not None and process.manager.backend_lease._until > process.baton.now
 
 
 class Leases:

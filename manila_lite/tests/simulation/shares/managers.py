@@ -3,9 +3,9 @@
 
 import types
 
-from manila_lite import worker
-from manila_lite.manager import ensure, shares
-from manila_lite.manager.service import ShareManager
+from manila_lite.engine import worker
+from manila_lite.manager.plans import ensure, shares
+from manila_lite.manager.runtime.service import ShareManager
 from manila_lite.tests.simulation import machine
 
 _ZONE = 'nova'

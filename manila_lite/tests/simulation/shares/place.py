@@ -7,7 +7,8 @@ import sqlite3
 
 import sqlalchemy as sa
 
-from manila_lite.db import models, types
+from manila_lite.db import models
+from manila_lite.db.queries import share_types
 from manila_lite.scheduler import filters, weighers
 from manila_lite.tests.simulation import place, rows
 
@@ -101,7 +102,7 @@ class SharesPlace(place.Place):
     """The place of histories of shares."""
 
     more = f"""
-reserved_hands = 0
+reserved_workers = 0
 [DEFAULT]
 default_share_type = {TYPE}
 enabled_share_protocols = NFS
@@ -119,4 +120,4 @@ first_report_wait = 5
     def _make_tables(self, db):
         models.metadata.create_all(db.engine)
         with db.writer() as conn:
-            types.create(conn, TYPE, {'driver_handles_share_servers': 'False'})
+            share_types.create(conn, TYPE, {'driver_handles_share_servers': 'False'})

@@ -3,8 +3,8 @@
 
 import collections
 
-from manila_lite.db import operations
-from manila_lite.operations import Runner
+from manila_lite.db.queries import operations
+from manila_lite.engine import Runner
 from manila_lite.tests.simulation import machine
 from manila_lite.tests.simulation.rows import seconds
 

@@ -5,7 +5,7 @@ import random
 import types
 
 from manila_lite.scheduler import service as scheduler
-from manila_lite.scheduler.hosts import Hosts
+from manila_lite.scheduler.host_states import Hosts
 from manila_lite.scheduler.placement import Placement
 from manila_lite.tests.simulation import machine, world
 from manila_lite.tests.simulation.shares import leases

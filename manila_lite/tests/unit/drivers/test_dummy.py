@@ -8,7 +8,7 @@ import fixtures
 import testtools
 from oslo_config import cfg
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers import interface, load
 from manila_lite.drivers.dummy import knobs, options, report, store
@@ -16,13 +16,13 @@ from manila_lite.drivers.dummy import knobs, options, report, store
 WAIT = 10
 
 
-def a_share(ident: str = 's1', **changes) -> kinds.Share:
-    return kinds.Share(**{'id': ident, 'share_id': f'share-of-{ident}', 'project_id': 'p', 'size': 1, 'proto': 'NFS',
+def a_share(ident: str = 's1', **changes) -> values.Share:
+    return values.Share(**{'id': ident, 'share_id': f'share-of-{ident}', 'project_id': 'p', 'size': 1, 'proto': 'NFS',
                           'pool': 'pool1'} | changes)
 
 
-def a_rule(ident: str, kind: str = 'ip', to: str = '10.0.0.0/8', level: str = 'rw') -> kinds.AccessRule:
-    return kinds.AccessRule(ident, kind, to, level)
+def a_rule(ident: str, kind: str = 'ip', to: str = '10.0.0.0/8', level: str = 'rw') -> values.AccessRule:
+    return values.AccessRule(ident, kind, to, level)
 
 
 class DummyCase(testtools.TestCase):
@@ -127,7 +127,7 @@ class KnobsTest(DummyCase):
         driver = self.make(dummy_knobs=['ensure_shares:partial', 'create_share:partial@once'])
         self.assertEqual(1, len(driver.create_share(a_share('s1'))))
         self.assertEqual(2, len(driver.create_share(a_share('s2'))))
-        targets = [kinds.EnsureTarget(a_share(name)) for name in ('s1', 's2')]
+        targets = [values.EnsureTarget(a_share(name)) for name in ('s1', 's2')]
         self.assertEqual(['s1'], list(driver.ensure_shares(targets)))
 
     def test_refused_shrink(self):
@@ -139,7 +139,7 @@ class KnobsTest(DummyCase):
     def test_calls_are_counted(self):
         driver = self.make()
         driver.create_share(a_share())
-        driver.ensure_shares([kinds.EnsureTarget(a_share(name)) for name in ('s1', 's2')])
+        driver.ensure_shares([values.EnsureTarget(a_share(name)) for name in ('s1', 's2')])
         driver.report()
         self.assertEqual([('setup', '-'), ('create_share', 's1'), ('ensure_shares', 's1,s2'), ('report', '-')],
                          driver.store.calls())
@@ -241,9 +241,9 @@ class PoolsTest(DummyCase):
 class SharesTest(DummyCase):
     def test_exports_are_at_the_addresses_of_the_options(self):
         driver = self.make(dummy_admin_export_ip='192.0.2.1')
-        self.assertEqual([kinds.ExportLocation('10.0.0.1:/shares/s1', preferred=True),
-                          kinds.ExportLocation('[fd00::1]:/shares/s1'),
-                          kinds.ExportLocation('192.0.2.1:/shares/s1', is_admin_only=True)],
+        self.assertEqual([values.ExportLocation('10.0.0.1:/shares/s1', preferred=True),
+                          values.ExportLocation('[fd00::1]:/shares/s1'),
+                          values.ExportLocation('192.0.2.1:/shares/s1', is_admin_only=True)],
                          driver.create_share(a_share()))
         self.assertEqual('\\\\10.0.0.1\\s2', driver.create_share(a_share('s2', proto='cifs'))[0].path)
         self.assertEqual('10.0.0.1:/shares/mine', driver.create_share(a_share('s3', mount_point_name='mine'))[0].path)
@@ -283,10 +283,10 @@ class SharesTest(DummyCase):
             self.assertRaises(errors.Final, records.drop, ident)
 
 
-def a_server(ident: str = 'server', *addresses: str) -> kinds.ShareServer:
-    given = [kinds.Allocation(f'a{address}', address, f'{address}/{64 if ":" in address else 24}', 6 if ':' in address else 4)
+def a_server(ident: str = 'server', *addresses: str) -> values.ShareServer:
+    given = [values.Allocation(f'a{address}', address, f'{address}/{64 if ":" in address else 24}', 6 if ':' in address else 4)
              for address in addresses or ('10.1.0.5', 'fd01::5')]
-    return kinds.ShareServer(ident, tuple(kinds.ServerNetwork(f'n{found.ip_address}', found.cidr, found.ip_version, (found,))
+    return values.ShareServer(ident, tuple(values.ServerNetwork(f'n{found.ip_address}', found.cidr, found.ip_version, (found,))
                                           for found in given))
 
 
@@ -301,8 +301,8 @@ class ServersTest(DummyCase):
             said = driver.report()[0].capabilities
             self.assertEqual({handles}, {said[name] for name in names})
             self.assertIs(handles, driver.HANDLES_SHARE_SERVERS)
-            self.assertIs(handles, kinds.Ability.SUBNET_METADATA in interface.abilities_of(driver))
-            self.assertIn(kinds.Ability.SHARE_SERVERS, interface.abilities_of(type(driver)))
+            self.assertIs(handles, values.Ability.SUBNET_METADATA in interface.abilities_of(driver))
+            self.assertIn(values.Ability.SHARE_SERVERS, interface.abilities_of(type(driver)))
 
     def test_a_capability_can_be_denied(self):
         driver = self.make(dummy_capabilities={'network_allocation_update_support': 'false'})
@@ -315,8 +315,8 @@ class ServersTest(DummyCase):
     def test_exports_are_at_the_addresses_of_the_server(self):
         driver = self.make()
         driver.setup_server(a_server())
-        self.assertEqual([kinds.ExportLocation('10.1.0.5:/shares/s1', preferred=True),
-                          kinds.ExportLocation('[fd01::5]:/shares/s1')], driver.create_share(a_share(server=a_server())))
+        self.assertEqual([values.ExportLocation('10.1.0.5:/shares/s1', preferred=True),
+                          values.ExportLocation('[fd01::5]:/shares/s1')], driver.create_share(a_share(server=a_server())))
 
     def test_the_check_can_be_denied(self):
         driver = self.make(dummy_knobs=['check_update_share_server_network_allocations:deny@once'])

@@ -5,12 +5,12 @@ import threading
 
 import testtools
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import interface
 
 
 def target(ident):
-    return kinds.EnsureTarget(kinds.Share(ident, ident, 'p', 1, 'NFS', 'pool'))
+    return values.EnsureTarget(values.Share(ident, ident, 'p', 1, 'NFS', 'pool'))
 
 
 class Slow(interface.EnsuresOneByOne):
@@ -32,7 +32,7 @@ class Slow(interface.EnsuresOneByOne):
             raise errors.Final('It has no data.')
         if target.share.id == 'away':
             raise ConnectionError('lost touch')
-        return kinds.EnsureResult(repaired=(target.share.id,))
+        return values.EnsureResult(repaired=(target.share.id,))
 
 
 class OneByOne(testtools.TestCase):

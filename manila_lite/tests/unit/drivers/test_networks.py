@@ -5,45 +5,45 @@ import dataclasses
 
 import testtools
 
-from manila_lite import errors, kinds
+from manila_lite import errors, values
 from manila_lite.drivers import networks
 
-FOUR = kinds.Allocation('a4', '10.0.0.5', '10.0.0.0/24', 4, gateway='10.0.0.1', mtu=1500, mac_address='fa:16:3e:00:00:01')
-SIX = kinds.Allocation('a6', 'fd00::5', 'fd00::/64', 6, gateway='fe80::1')
+FOUR = values.Allocation('a4', '10.0.0.5', '10.0.0.0/24', 4, gateway='10.0.0.1', mtu=1500, mac_address='fa:16:3e:00:00:01')
+SIX = values.Allocation('a6', 'fd00::5', 'fd00::/64', 6, gateway='fe80::1')
 
 
-def subnet(ident: str, allocation: kinds.Allocation, *more: kinds.Allocation) -> kinds.ServerNetwork:
-    return kinds.ServerNetwork(ident, allocation.cidr, allocation.ip_version, (allocation, *more))
+def subnet(ident: str, allocation: values.Allocation, *more: values.Allocation) -> values.ServerNetwork:
+    return values.ServerNetwork(ident, allocation.cidr, allocation.ip_version, (allocation, *more))
 
 
 class VetTest(testtools.TestCase):
     def test_sound_servers_pass(self):
-        self.assertIsNone(networks.vet(kinds.ShareServer('s', (subnet('n4', FOUR), subnet('n6', SIX)))))
+        self.assertIsNone(networks.vet(values.ShareServer('s', (subnet('n4', FOUR), subnet('n6', SIX)))))
         host_bits = dataclasses.replace(FOUR, cidr='10.0.0.7/24')
-        self.assertIsNone(networks.vet(kinds.ShareServer('s', (subnet('n4', host_bits, FOUR),))))
+        self.assertIsNone(networks.vet(values.ShareServer('s', (subnet('n4', host_bits, FOUR),))))
 
     def test_odd_networks_are_refused_by_name(self):
         for changes, text in (({'ip_address': '10.0.1.5'}, 'not in 10.0.0.0/24'), ({'ip_address': 'x'}, "'x'"),
                               ({'cidr': '10.0.0.0/33'}, '10.0.0.0/33'), ({'gateway': 'fd00::1'}, 'fd00::1'),
                               ({'mtu': 67}, 'MTU of 67'), ({'mtu': 1}, 'MTU of 1 '), ({'mac_address': 'fa:16'}, 'fa:16'),
                               ({'ip_address': 'fd00::5'}, 'not in')):
-            odd = kinds.ShareServer('s', (subnet('n6', SIX), subnet('n4', dataclasses.replace(FOUR, **changes))))
+            odd = values.ShareServer('s', (subnet('n6', SIX), subnet('n4', dataclasses.replace(FOUR, **changes))))
             self.assertIn(text, str(self.assertRaises(errors.Final, networks.vet, odd)))
 
     def test_addresses_for_administrators_are_looked_at_too(self):
         odd = dataclasses.replace(SIX, mtu=1279)
-        server = kinds.ShareServer('s', (subnet('n4', FOUR),), admin_allocations=(odd,))
+        server = values.ShareServer('s', (subnet('n4', FOUR),), admin_allocations=(odd,))
         self.assertIn('1279', str(self.assertRaises(errors.Final, networks.vet, server)))
 
     def test_no_address(self):
-        for found in ((), (kinds.ServerNetwork('n', '10.0.0.0/24', 4),)):
-            self.assertRaises(errors.Final, networks.vet, kinds.ShareServer('s', found))
+        for found in ((), (values.ServerNetwork('n', '10.0.0.0/24', 4),)):
+            self.assertRaises(errors.Final, networks.vet, values.ShareServer('s', found))
 
     def test_subnets_that_overlap_are_refused(self):
-        server = kinds.ShareServer('s', (subnet('n4', FOUR), subnet('n6', SIX)))
+        server = values.ShareServer('s', (subnet('n4', FOUR), subnet('n6', SIX)))
         for cidr, fits in (('10.0.1.0/24', True), ('10.0.0.0/8', False), ('10.0.0.128/25', False), ('fd00:1::/64', True),
                            ('fd00::/16', False)):
-            new = kinds.ServerNetwork('new', cidr, 6 if ':' in cidr else 4)
+            new = values.ServerNetwork('new', cidr, 6 if ':' in cidr else 4)
             if fits:
                 self.assertIsNone(networks.vet_new(server, new))
             else:
@@ -57,14 +57,14 @@ class ShareServerTest(testtools.TestCase):
     def test_order_of_addresses(self):
         second = dataclasses.replace(FOUR, id='b4', ip_address='10.1.0.5', cidr='10.1.0.0/24')
         admin = dataclasses.replace(FOUR, id='admin')
-        server = kinds.ShareServer('s', (subnet('n6', SIX), subnet('n4', FOUR), subnet('m4', second)), (admin,))
+        server = values.ShareServer('s', (subnet('n6', SIX), subnet('n4', FOUR), subnet('m4', second)), (admin,))
         self.assertEqual(['a4', 'b4', 'a6', 'admin'], [allocation.id for allocation in server.allocations])
 
     def test_a_new_subnet_joins_and_a_known_one_is_replaced(self):
-        server = kinds.ShareServer('s', (subnet('n6', SIX),)).joined(subnet('n4', FOUR))
+        server = values.ShareServer('s', (subnet('n6', SIX),)).joined(subnet('n4', FOUR))
         self.assertEqual(['n6', 'n4'], [network.subnet_id for network in server.networks])
-        again = server.joined(kinds.ServerNetwork('n6', 'fd01::/64', 6))
+        again = server.joined(values.ServerNetwork('n6', 'fd01::/64', 6))
         self.assertEqual(['fd01::/64', '10.0.0.0/24'], [network.cidr for network in again.networks])
 
     def test_secrets_are_not_shown(self):
-        self.assertNotIn('hush', repr(kinds.SecurityService('i', 'ldap', user='joe', password='hush')))
+        self.assertNotIn('hush', repr(values.SecurityService('i', 'ldap', user='joe', password='hush')))

@@ -5,7 +5,7 @@ import dataclasses
 import testscenarios
 import testtools
 
-from manila_lite.db import messages
+from manila_lite.db.queries import messages
 from manila_lite.scheduler.filters import (
     affinity,
     availability_zone,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names compare exactly on MariaDB too."""
 
-from manila_lite.db import collation
+from manila_lite.db.core import collation
 
 revision = '0002'
 down_revision = '0001'

@@ -10,7 +10,7 @@ import webtest
 from oslo_config import cfg
 from oslo_utils import uuidutils
 
-from manila_lite.db import migrate
+from manila_lite.db.maintenance import schema_migrations
 from manila_lite.siblings.compute import cmd
 from manila_lite.siblings.compute.agent import Agent
 from manila_lite.tests.functional.siblings.share_service import ShareServiceTest, register_messaging
@@ -70,7 +70,7 @@ class Compute(fixtures.Fixture):
         self.services = cmd.COMPUTE.services(self.conf)
         self.addCleanup(self.services.db.dispose)
         self.addCleanup(self.services.bus.close, 1)
-        migrate.upgrade(self.services.db)
+        schema_migrations.upgrade(self.services.db)
         self.app = webtest.TestApp(cmd.COMPUTE.wsgi(self.services))
         self.agent = None
         self.addCleanup(self.stop)

@@ -94,7 +94,7 @@ class Killed(killed.Victims, ShareServiceTest):
         self.compute = self.useFixture(Compute(self.url, 'threads = 500\n', agent=False))
         self.engine = self.compute.services.db.engine
         text = self.compute.file.read_text().replace('max_attempts = 2', 'max_attempts = 4\nworkers = 200\nfast_workers = 20\n'
-                                                           'reserved_hands = 0')
+                                                           'reserved_workers = 0')
         self.port = process.free_port()
         self.compute.file.write_text(text.replace('listen_port = 0', f'listen_port = {self.port}'))
         self.prepare('manila_lite.tests.functional.siblings.compute.victim:main', self.compute.state, self.compute.file)

@@ -15,8 +15,8 @@ import testtools
 from oslo_utils import uuidutils
 
 from manila_lite import errors
-from manila_lite.drivers.linux.mounts import unmount
-from manila_lite.drivers.linux.run import ENV
+from manila_lite.host.commands import ENV
+from manila_lite.host.mounts import unmount
 from manila_lite.siblings.compute.drivers import libvirt_xml
 from manila_lite.siblings.compute.drivers.interface import Nic, Power, Server, Share
 from manila_lite.siblings.compute.drivers.libvirt import LibvirtDriver

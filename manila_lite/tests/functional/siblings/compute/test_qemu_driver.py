@@ -12,8 +12,8 @@ import testtools
 from oslo_utils import uuidutils
 
 from manila_lite import errors
-from manila_lite.drivers.linux.mounts import is_mounted, unmount
-from manila_lite.drivers.linux.run import run
+from manila_lite.host.commands import run
+from manila_lite.host.mounts import is_mounted, unmount
 from manila_lite.siblings.compute.drivers import qemu_host
 from manila_lite.siblings.compute.drivers.interface import Nic, Power, Share
 from manila_lite.siblings.compute.drivers.qemu import QemuDriver

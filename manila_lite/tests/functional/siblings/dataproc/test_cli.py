@@ -9,7 +9,7 @@ from pathlib import Path
 
 import fixtures
 
-from manila_lite.api.server import ApiServer
+from manila_lite.api.http.server import ApiServer
 from manila_lite.siblings.dataproc import cmd
 from manila_lite.tests.functional.siblings.dataproc.base import DataprocTest
 

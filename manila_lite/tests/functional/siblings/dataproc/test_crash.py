@@ -72,7 +72,7 @@ class Killed(Victims, ShareServiceTest):
         file = self.dataproc.file
         self.port = process.free_port()
         file.write_text(file.read_text().replace('listen_port = 0', f'listen_port = {self.port}\nfake_nodes = 200').replace(
-            '[operations]\n', '[operations]\nmax_attempts = 4\nworkers = 100\nreserved_hands = 0\n'))
+            '[operations]\n', '[operations]\nmax_attempts = 4\nworkers = 100\nreserved_workers = 0\n'))
         self.prepare(self.MAIN, file.parent, file)
 
     def beside(self):

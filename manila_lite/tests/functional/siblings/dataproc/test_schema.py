@@ -3,8 +3,8 @@
 
 from alembic import autogenerate, migration
 
-from manila_lite.db import migrate
-from manila_lite.db.engine import Database
+from manila_lite.db.core.engine import Database
+from manila_lite.db.maintenance import schema_migrations
 from manila_lite.siblings.dataproc import cmd, models
 from manila_lite.tests.functional.test_migrations import MigrationTest as _MigrationTest
 
@@ -15,7 +15,7 @@ class SchemaTest(_MigrationTest):
     def test_models_and_migrations_agree(self):
         db = Database(self.db._conf, cmd.SIBLING.migrations)
         self.addCleanup(db.dispose)
-        migrate.upgrade(db)
+        schema_migrations.upgrade(db)
         with db.engine.connect() as conn:
             context = migration.MigrationContext.configure(conn, opts={'compare_type': True})
             self.assertEqual([], autogenerate.compare_metadata(context, models.metadata))

@@ -8,7 +8,7 @@ import testtools
 
 from manila_lite import errors
 from manila_lite.drivers.linux import peer
-from manila_lite.drivers.linux.run import CommandFailed
+from manila_lite.host.commands import CommandFailed
 
 
 class _Peer:

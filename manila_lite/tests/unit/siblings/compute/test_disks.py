@@ -10,7 +10,7 @@ import fixtures
 import testtools
 
 from manila_lite import errors
-from manila_lite.drivers.linux.run import ENV
+from manila_lite.host.commands import ENV
 from manila_lite.siblings.compute.drivers import disks
 
 #: Prints the output of qemu-img: an image with a backing file, or one without; converting copies.

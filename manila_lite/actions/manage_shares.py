@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Actions to manage existing shares and snapshots of a backend, and to unmanage them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import engine, errors, extra_specs, states, values
+from manila_lite.actions import (
+    encryption,
+    mount_points,
+    resource_locks,
+    share_bin,
+    share_group_membership,
+    share_requests,
+)
+from manila_lite.actions.snapshots import hold_place_of
+from manila_lite.context import RequestContext
+from manila_lite.db.core import transitions
+from manila_lite.db.queries import (
+    manage_shares,
+    services,
+    share_migration,
+    share_networks,
+    share_server_queries,
+    share_servers,
+    share_types,
+    shares,
+    snapshots,
+)
+from manila_lite.policies import shares as policies
+from manila_lite.rpc import notices
+
+#: Extra specs that no pool reports.
+_NO_CAPABILITIES = frozenset({extra_specs.ZONES, 'default_qos_type'})
+_SERVERS = 'driver_handles_share_servers'
+
+
+# Shares -------------------------------------------------------------------------------------------
+
+def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+    """Begin to manage an existing share of a backend; its size is not known yet. Return its row.
+
+    If two requests for one share arrive at once, the backend grants one, and the other ends in ``manage_error``. Quota
+    does not refuse a share that exists already; the log says so.
+
+    ``wanted``: service_host, protocol, export_path, and any of share_type, driver_options, name, description,
+    is_public, share_server_id, mount_point_name.
+
+    :raises errors.Unprocessable: one of the first three is missing.
+    :raises errors.NotFound: there is no such backend or share type.
+    :raises errors.Invalid: the pool, the protocol or the share type does not fit.
+    :raises errors.Conflict: the share or its mount point name is known already, or the share server cannot export it.
+    """
+    _must_have(wanted, 'service_host', 'protocol', 'export_path')
+    if wanted.get('is_public') and not ctx.can(policies.CREATE_PUBLIC):
+        raise errors.Forbidden('is_public: only administrators make public shares.')
+    host, path, ident = wanted['service_host'], wanted['export_path'], uuidutils.generate_uuid()
+    with ctx.db.writer() as conn:
+        service, pool = _living(conn, ctx, host)
+        kind = _type(conn, ctx, wanted)
+        _must_fit(kind, service, pool)
+        server = _server(conn, ctx, kind, service, wanted.get('share_server_id'))
+        key = _key(kind, server)
+        proto = _proto(ctx, wanted['protocol'])
+        mount_point = mount_points.full(kind, ctx.project_id or '', wanted.get('mount_point_name'))
+        if known := manage_shares.share_at(conn, service.host, path):
+            raise errors.Exists(f'export_path: {path} on {service.host} is {_named(ctx, "share", known)}.',
+                                code='share_already_managed')
+        mount_points.insert(conn, {
+            'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
+            'description': wanted.get('description'), 'size': 0, 'share_proto': proto,
+            'is_public': bool(wanted.get('is_public')), 'mount_point_name': mount_point, 'encryption_key_ref': key,
+            **share_requests.abilities(kind)}, {})
+        instance = transitions.create(conn, states.SHARE, {
+            'id': uuidutils.generate_uuid(), 'share_id': ident, 'share_type_id': kind.id, 'progress': '0%', 'host': host,
+            'availability_zone_id': service.availability_zone_id, 'access_rules_status': states.Rules.ACTIVE.value,
+            'replica_state': share_requests.replica_state(share_requests.abilities(kind)),
+            'share_network_id': server.share_network_id if server else None,
+            'share_server_id': server.id if server else None}, 'manage')
+        shares.set_exports(conn, instance['id'], [values.ExportLocation(path)])
+        wake = _begin_share(conn, ctx, 'share.manage', ident, instance['id'], host,
+                            {'export_path': path, 'options': _options(wanted)})
+        row = shares.get(conn, ctx, ident)
+    notices.emit(ctx, 'share.manage.start', {'share_id': ident, 'host': host, 'export_path': path})
+    wake.send(ctx)
+    return row
+
+
+def _must_have(wanted: Mapping[str, Any], *names: str) -> None:
+    if missing := [name for name in names if not wanted.get(name)]:
+        raise errors.Unprocessable(f'{missing[0]}: missing.')
+
+
+def _named(ctx: RequestContext, noun: str, known: Any) -> str:
+    """Return the words for a resource that is managed already, without its id if another project has it."""
+    return f'{noun} {known.id}' if ctx.sees(known.project_id) else 'managed already'
+
+
+def _options(wanted: Mapping[str, Any]) -> dict[str, str]:
+    return {key: str(value) for key, value in (wanted.get('driver_options') or {}).items() if value is not None}
+
+
+def _living(conn: Any, ctx: RequestContext, host: str) -> tuple[Any, Any]:
+    """Return the service and the pool of ``host@backend#pool``."""
+    backend, mark, _ = host.partition('#')
+    if not mark:
+        raise errors.Invalid(f'service_host: {host} names no pool; give host@backend#pool.')
+    service = services.get(conn, backend, 'manila-share')
+    if not services.is_up(service.heartbeat_at, service.stopped, ctx.conf.service_down_time):
+        raise errors.Invalid(f'service_host: {backend} is down.', code='backend_down')
+    pools = services.pools(conn, [host])
+    if not pools:
+        raise errors.Invalid(f'service_host: {backend} reports no such pool as {host}.', code='pool_not_found')
+    return service, pools[0]
+
+
+def _type(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any]) -> share_types.ShareType:
+    name = wanted.get('share_type') or ctx.conf.default_share_type
+    if not name:
+        raise errors.Invalid('share_type: none was given, and no default share type is configured.')
+    return share_types.find(conn, ctx, name)
+
+
+def _must_fit(kind: share_types.ShareType, service: Any, pool: Any) -> None:
+    reported = {'thin_provisioning': pool.thin_provisioning, **pool.capabilities}
+    asked = {key: text for key, text in extra_specs.capability_specs(kind.extra_specs).items() if key not in _NO_CAPABILITIES}
+    for key in sorted(asked):
+        if why := extra_specs.unmet(key, asked[key], reported):
+            raise errors.Invalid(f'share_type: {kind.name} does not fit pool {pool.host}: {why}.', code='share_type_unfit')
+    if not extra_specs.is_offered(kind.extra_specs, service.zone):
+        raise errors.Invalid(f'share_type: {kind.name} is not offered in {service.zone}, where {service.host} is.',
+                             code='share_type_unfit')
+
+
+def _server(conn: Any, ctx: RequestContext, kind: share_types.ShareType, service: Any, ident: str | None) -> Any:
+    """Return the share server that will export the share. Its share network is held until the transaction ends."""
+    if not share_requests.is_true(kind, _SERVERS):
+        if ident:
+            raise errors.Invalid(f'share_server_id: share type {kind.name} makes no use of share servers.')
+        return None
+    if not ident:
+        raise errors.Invalid(f'share_server_id: missing; share type {kind.name} needs a share server.')
+    try:
+        server = share_servers.seen(conn, ctx, ident)
+        share_networks.hold(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
+        server = share_servers.seen(conn, ctx, ident)
+    except errors.NotFound as gone:
+        raise errors.Conflict(f'share_server_id: {gone}', code='bad_share_server') from None
+    if server.host != service.host or server.status != 'active':
+        raise errors.Conflict(f'share_server_id: share server {ident} is {server.status} on {server.host}; it must be active '
+                              f'on {service.host}.', code='bad_share_server')
+    return server
+
+
+def _key(kind: share_types.ShareType, server: Any) -> str | None:
+    """Return the id of the key that all shares on the server are encrypted with, or None."""
+    key: str | None = server.encryption_key_ref if server else None
+    if key and not encryption.of_servers(kind):
+        raise errors.Conflict(f'share_server_id: share server {server.id} is encrypted, and shares of type {kind.name} are on '
+                              'servers that are not.', code='bad_share_server')
+    return key
+
+
+def _proto(ctx: RequestContext, protocol: str) -> str:
+    enabled = [name.upper() for name in ctx.conf.enabled_share_protocols]
+    if protocol.upper() not in enabled:
+        raise errors.Invalid(f'protocol: {protocol} is not enabled; {", ".join(enabled)} is.')
+    return protocol.upper()
+
+
+def _begin_share(conn: Any, ctx: RequestContext, kind: str, ident: str, instance_id: str, host: str,
+                 data: dict[str, Any] | None = None) -> engine.Wake:
+    return engine.begin(conn, ctx, kind, 'share', ident, topic='share', host=host, serial=instance_id,
+                            open_key=f'share:{ident}', data=data)
+
+
+def unmanage_share(ctx: RequestContext, ident: str, *, on_servers: bool = True) -> None:
+    """Begin to unmanage a share, in ``unmanage_starting``. Its data stays at the backend.
+
+    ``on_servers`` off: refuse a share on a share server.
+
+    :raises errors.WrongState: the share's status does not allow it, or the share is being migrated.
+    :raises errors.Forbidden: the share is locked, in the recycle bin or in a group snapshot, has backups, or is on a
+        share server.
+    :raises errors.Conflict: the share has snapshots, replicas, or a second instance that a migration left.
+    """
+    with ctx.db.writer() as conn:
+        share = shares.get(conn, ctx, ident, own=True)
+        share_bin.must_be_out(share)
+        _may_go(share, on_servers)
+        if share_migration.is_going_on(conn, ident):
+            raise errors.WrongState(f'Share {ident} is being moved to another backend; cancel that first.')
+        if share.share_server_id:
+            share_networks.hold(conn, share.share_network_id, states.SHARE_NETWORK.statuses)
+        transitions.begin(conn, states.SHARE, 'unmanage', share.instance_id)
+        # After the transition: no lock can be placed and no snapshot can begin any more.
+        resource_locks.refuse_if_locked(conn, ctx, ident, 'be unmanaged')
+        share_bin.must_have_no_replicas(conn, share)
+        share_group_membership.must_be_in_no_snapshot(conn, share)
+        share_bin.must_have_no_backups(conn, ident)
+        if count := snapshots.count_of(conn, ident):
+            raise errors.Conflict(f'Share {ident} has {count} snapshots; unmanage or delete them first.',
+                                  code='share_has_snapshots')
+        if shares.aside(conn, share_id=ident):
+            raise errors.Conflict(f'Share {ident} has a second instance that a migration left; delete that first.',
+                                  code='share_has_instances')
+        if share.share_server_id:       # deleting the server would delete the share's data
+            share_server_queries.update(conn, share.share_server_id, is_auto_deletable=False)
+        wake = _begin_share(conn, ctx, 'share.unmanage', ident, share.instance_id, share.host)
+    notices.emit(ctx, 'share.unmanage.start', {'share_id': ident, 'host': share.host})
+    wake.send(ctx)
+
+
+def _may_go(share: Any, on_servers: bool) -> None:
+    if not share.host:
+        raise errors.WrongState(f'Share {share.id} has no host: it was never made at a backend.')
+    if share.share_server_id and not on_servers:
+        raise errors.Forbidden(f'Share {share.id} is on a share server; from microversion 2.49 on that may be asked for.',
+                               code='share_on_share_server')
+
+
+# Snapshots ----------------------------------------------------------------------------------------
+
+def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_servers: bool = True) -> Any:
+    """Begin to manage an existing snapshot of a share. Return its row.
+
+    ``wanted``: share_id, provider_location, and any of driver_options, name, description.
+
+    :raises errors.Unprocessable: one of the first two is missing.
+    :raises errors.Invalid: the share's type does not support snapshots.
+    :raises errors.Conflict: the snapshot is known already, or the share is not available, or has replicas.
+    """
+    _must_have(wanted, 'share_id', 'provider_location')
+    ident, location = uuidutils.generate_uuid(), wanted['provider_location']
+    with ctx.db.writer() as conn:
+        share = shares.get(conn, ctx, wanted['share_id'], own=True)
+        share_bin.must_be_out(share)
+        _may_go(share, on_servers)
+        if not share.snapshot_support:
+            raise errors.Invalid(f'share_id: the share type of share {share.id} does not do snapshots.',
+                                 code='snapshots_not_supported')
+        if not snapshots.hold_share(conn, share.instance_id, ('available',)):
+            raise errors.WrongState(f'share_id: share {share.id} is {share.status}; it must be available.')
+        share_bin.must_have_no_replicas(conn, share)
+        share_group_membership.must_be_still(conn, share)
+        if known := manage_shares.snapshot_at(conn, engine.backend_of(share.host), location):
+            raise errors.Exists(f'provider_location: {location} is {_named(ctx, "snapshot", known)}.',
+                                code='snapshot_already_managed')
+        transitions.create(conn, states.SNAPSHOT, {
+            'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'user_id': ctx.user_id,
+            'name': wanted.get('name'), 'description': wanted.get('description'), 'size': share.size,
+            'share_size': share.size, 'share_proto': share.share_proto, 'progress': '0%',
+            'provider_location': location}, 'manage')
+        wake = _begin_snapshot(conn, ctx, 'snapshot.manage', ident, share, {'options': _options(wanted)})
+        row = snapshots.get(conn, ctx, ident)
+    wake.send(ctx)
+    return row
+
+
+def _begin_snapshot(conn: Any, ctx: RequestContext, kind: str, ident: str, share: Any,
+                    data: dict[str, Any] | None = None) -> engine.Wake:
+    return engine.begin(conn, ctx, kind, 'snapshot', ident, topic='share', host=share.host, serial=share.instance_id,
+                            open_key=f'snapshot:{ident}', data=data)
+
+
+def unmanage_snapshot(ctx: RequestContext, ident: str, *, on_servers: bool = True) -> None:
+    """Begin to unmanage a snapshot, in ``unmanage_starting``. It stays at its backend.
+
+    :raises errors.WrongState: the snapshot's status does not allow it, or a share is being made from it.
+    :raises errors.Forbidden: a share server exports its share, and ``on_servers`` is off.
+    :raises errors.Conflict: its share has replicas, and one of them may be promoted meanwhile.
+    """
+    with ctx.db.writer() as conn:
+        snapshots.get(conn, ctx, ident)
+        share = snapshots.share_of(conn, ident)
+        _may_go(share, on_servers)
+        hold_place_of(conn, share)
+        share_bin.must_have_no_replicas(conn, share)
+        if growing := snapshots.share_in_making(conn, ident):
+            raise errors.WrongState(f'Share {growing} is being made from snapshot {ident}; wait for it.')
+        transitions.begin(conn, states.SNAPSHOT, 'unmanage', ident)
+        wake = _begin_snapshot(conn, ctx, 'snapshot.unmanage', ident, share)
+    wake.send(ctx)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Actions on the security services of a share network. For share servers in use, their backends are asked first."""
+
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.actions import share_network_subnets as subnet_actions
+from manila_lite.actions import share_server_updates
+from manila_lite.context import RequestContext
+from manila_lite.db.core import limits
+from manila_lite.db.queries import security_services, share_networks, share_servers
+
+
+def add(ctx: RequestContext, network_id: str, service_id: str, *, in_use: bool) -> Any:
+    """Add a security service to a share network, and begin to update its share servers. Return the network's row.
+
+    ``in_use``: allow this for a network with share servers.
+
+    :raises errors.Forbidden: the network has share servers, and ``in_use`` is off.
+    :raises errors.Conflict: the network uses this service already or another of its type, the network is not active, or
+        a share server is not healthy or cannot take the service.
+    """
+    if not in_use:
+        with ctx.db.reader() as conn:
+            share_networks.get(conn, ctx, network_id)
+            subnet_actions.must_have_no_servers(conn, network_id, 'no security service can be added')
+    return _change(ctx, network_id, service_id, None)
+
+
+def update(ctx: RequestContext, network_id: str, current_id: str, service_id: str) -> Any:
+    """Replace a share network's current security service by another. Return the network's row.
+
+    :raises errors.Conflict: as ``add``, and if the network does not use the current service, or its type differs.
+    """
+    return _change(ctx, network_id, service_id, current_id)
+
+
+def check(ctx: RequestContext, network_id: str, service_id: str, current_id: str | None = None, *,
+          reset: bool) -> dict[str, bool | None]:
+    """Ask every backend of the network's share servers whether it can add the security service.
+
+    Return each backend's answer: yes, no or None for not yet. Callers repeat the call. ``reset``: ask again.
+
+    :raises: as ``add`` and ``update``.
+    """
+    with ctx.db.reader() as conn:
+        question = _examined(conn, ctx, network_id, service_id, current_id)
+    return share_server_updates.asked(ctx, question, reset=reset)
+
+
+def _change(ctx: RequestContext, network_id: str, service_id: str, current_id: str | None) -> Any:
+    with ctx.db.reader() as conn:
+        question = _examined(conn, ctx, network_id, service_id, current_id)
+    share_server_updates.must_be_possible(ctx, question)
+    with ctx.db.writer() as conn:
+        subnet_actions.must_be_active(conn, network_id)
+        # Held in one order: two requests that swap the same services then do not wait for each other.
+        for ident in sorted(filter(None, (service_id, current_id))):
+            if not security_services.hold(conn, ident):
+                raise errors.NotFound.of('security service', ident)
+        share_server_updates.must_be_the_same(question, _examined(conn, ctx, network_id, service_id, current_id))
+        if current_id:
+            share_networks.detach(conn, network_id, current_id)
+        share_networks.attach(conn, network_id, service_id)
+        wakes = share_server_updates.begin(conn, ctx, question, {'new_id': service_id, 'current_id': current_id})
+        row = share_networks.get(conn, ctx, network_id)
+    for wake in wakes:
+        wake.send(ctx)
+    return row
+
+
+def _examined(conn: Any, ctx: RequestContext, network_id: str, service_id: str,
+              current_id: str | None) -> share_server_updates.UpdateCheck:
+    network = share_networks.get(conn, ctx, network_id)
+    service = security_services.get(conn, ctx, service_id)
+    if service.project_id != network.project_id:
+        raise errors.NotFound.of('security service', service_id)
+    current = security_services.get(conn, ctx, current_id) if current_id else None
+    if network.status != 'active':
+        raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
+    used = security_services.types_of(conn, network_id)
+    _must_fit(network_id, service, current, used)
+    if current is None:
+        limits.one_more(ctx.conf, 'attached_security_services', f'share network {network_id}', len(used))
+    question = share_server_updates.UpdateCheck(
+        share_server_updates.SECURITY_SERVICE, network_id, f'{current_id or "none"}/{service_id}',
+        tuple(share_servers.list_servers(conn, {'share_network_id': network_id})),
+        {'new_id': service_id, 'current_id': current_id})
+    share_server_updates.must_be_healthy(conn, ctx, question)
+    return question
+
+
+def _must_fit(network_id: str, service: Any, current: Any, used: dict[str, str]) -> None:
+    """Refuse a second service of one type, and a replacement by another type."""
+    if current is not None and current.id not in used:
+        raise errors.Conflict(f'current_service_id: share network {network_id} does not use security service {current.id}.',
+                              code='security_service_not_attached')
+    if current is not None and current.type != service.type:
+        raise errors.Conflict(f'new_service_id: security service {service.id} is {service.type}, and {current.id} is '
+                              f'{current.type}.', code='security_service_type_differs')
+    for other, kind in used.items():
+        if kind == service.type and (current is None or other != current.id or other == service.id):
+            raise errors.Conflict(f'security_service_id: share network {network_id} uses security service {other} already, '
+                                  f'which is {kind}, too.', code='security_service_type_taken')
+
+
+def remove(ctx: RequestContext, network_id: str, service_id: str) -> Any:
+    """Remove a security service from a share network. Return the network's row.
+
+    :raises errors.Forbidden: the network has share servers.
+    :raises errors.Invalid: the network does not use the service.
+    """
+    with ctx.db.writer() as conn:
+        share_networks.get(conn, ctx, network_id)
+        security_services.get(conn, ctx, service_id)
+        subnet_actions.must_be_still(conn, network_id)
+        subnet_actions.must_have_no_servers(conn, network_id, 'no security service can be removed')
+        if not share_networks.detach(conn, network_id, service_id):
+            raise errors.Invalid(f'security_service_id: share network {network_id} does not use security service '
+                                 f'{service_id}.', code='security_service_not_attached')
+        return share_networks.get(conn, ctx, network_id)

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Actions on the subnets of a share network."""
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import uuidutils
+
+from manila_lite import errors, states
+from manila_lite.actions import share_server_updates
+from manila_lite.context import RequestContext
+from manila_lite.db.core import limits
+from manila_lite.db.queries import services, share_network_subnets, share_networks, share_server_queries, share_servers
+from manila_lite.network import load
+from manila_lite.network.interface import overlap
+
+LOG = log.getLogger(__name__)
+
+#: Fields of a subnet that the network plugin knows, and their values for a subnet without a Neutron network.
+_DESCRIBED = ('neutron_net_id', 'neutron_subnet_id', 'cidr', 'ip_version', 'gateway', 'mtu', 'network_type', 'segmentation_id')
+_NOWHERE = dict.fromkeys(_DESCRIBED)
+
+
+def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, several: bool) -> tuple[Any, dict[str, str]]:
+    """Add a subnet to a share network. Return its row and its metadata.
+
+    ``wanted``: any of neutron_net_id, neutron_subnet_id, availability_zone, metadata. Without a zone the subnet is for
+    every zone that has no subnet of its own. ``several``: a zone may have more than one.
+
+    Share servers in the zone get an allocation in the subnet, too; their backends are asked first.
+
+    :raises errors.Invalid: one id without the other, ids that the network plugin does not know, an unknown zone.
+    :raises errors.Conflict: the network is not active, the zone has a subnet and ``several`` is off, the subnet
+        overlaps with another, or a share server there is not healthy or cannot take the subnet.
+    :raises errors.OverLimit: the network has as many as it may have, or the subnet would have too much metadata.
+    """
+    with ctx.db.reader() as conn:
+        project_id = share_networks.get(conn, ctx, network_id).project_id
+    place = described(ctx, wanted, project_id)
+    with ctx.db.reader() as conn:
+        question = _examined(conn, ctx, network_id, wanted, place, several)
+    share_server_updates.must_be_possible(ctx, question)
+    with ctx.db.writer() as conn:
+        must_be_active(conn, network_id)
+        share_server_updates.must_be_the_same(question, _examined(conn, ctx, network_id, wanted, place, several))
+        ident = insert(conn, network_id, zone(conn, wanted.get('availability_zone')), place, wanted.get('metadata') or {})
+        wakes = share_server_updates.begin(conn, ctx, question, {'subnet_id': ident})
+        share_server_queries.map_to(conn, [server.id for server in question.servers], ident)
+        row = share_network_subnets.get(conn, network_id, ident)
+    for wake in wakes:
+        wake.send(ctx)
+    return row, dict(wanted.get('metadata') or {})
+
+
+def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, reset: bool) -> dict[str, bool | None] | None:
+    """Ask every backend of the network's share servers whether it can add the subnet.
+
+    Return each backend's answer: yes, no or None for not yet. Callers repeat the call. ``reset``: ask again. The result
+    is None if no backend could be asked yet, since too many requests wait for networks.
+
+    :raises: as ``create``.
+    """
+    with ctx.db.reader() as conn:
+        project_id = share_networks.get(conn, ctx, network_id).project_id
+    try:
+        place = described(ctx, wanted, project_id)
+    except errors.Busy:
+        if reset:       # a repeated call would take an old answer for the new one
+            raise
+        return None
+    with ctx.db.reader() as conn:
+        question = _examined(conn, ctx, network_id, wanted, place, several=True)
+    return share_server_updates.asked(ctx, question, reset=reset)
+
+
+def _examined(conn: Any, ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], place: Mapping[str, Any],
+              several: bool) -> share_server_updates.UpdateCheck:
+    network = share_networks.get(conn, ctx, network_id)
+    if network.status != 'active':
+        raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
+    zone_id = zone(conn, wanted.get('availability_zone'))
+    there = share_network_subnets.of_network(conn, network_id)
+    limits.one_more(ctx.conf, 'subnets', f'share network {network_id}', len(there))
+    limits.check(ctx.conf, 'metadata_items', 'the subnet', 0, len(wanted.get('metadata') or {}))
+    beside = [subnet for subnet in there if subnet.availability_zone_id == zone_id]
+    if beside and not several:
+        raise errors.Conflict(f'availability_zone: share network {network_id} has a subnet there already, '
+                              f'{beside[0].id}; it may have several from microversion 2.70 on.', code='zone_has_subnet')
+    _must_not_overlap(place, beside)
+    about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
+    question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about,
+                                       tuple(share_server_queries.in_subnets(conn, [subnet.id for subnet in beside])),
+                                       {'network': {'subnet_id': '', **place}})
+    if question.servers and not place['neutron_subnet_id']:
+        raise errors.Invalid('neutron_net_id: missing; share servers in use take their addresses from the subnet.')
+    share_server_updates.must_be_healthy(conn, ctx, question)
+    return question
+
+
+def insert(conn: Any, network_id: str, zone_id: str | None, place: Mapping[str, Any], metadata: dict[str, str]) -> str:
+    """Insert a subnet with these fields (see ``described``). Return its id."""
+    ident = uuidutils.generate_uuid()
+    share_network_subnets.insert(conn, {'id': ident, 'share_network_id': network_id, 'availability_zone_id': zone_id, **place},
+                                 metadata)
+    return ident
+
+
+def described(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | None) -> dict[str, Any]:
+    """Return the fields that the network plugin knows of the wanted network and subnet; nulls when none is wanted.
+
+    Not for use in a transaction: the plugin may call a remote service.
+
+    :raises errors.Invalid: one id without the other, or ids that the plugin does not know.
+    :raises errors.Busy: too many requests wait for networks.
+    """
+    net_id, subnet_id = wanted.get('neutron_net_id') or None, wanted.get('neutron_subnet_id') or None
+    if net_id is None and subnet_id is None:
+        return dict(_NOWHERE)
+    if net_id is None or subnet_id is None:
+        missing = 'neutron_net_id' if net_id is None else 'neutron_subnet_id'
+        raise errors.Invalid(f'{missing}: missing; neutron_net_id and neutron_subnet_id are given together or not at all.')
+    try:
+        plugin = load.make(ctx.conf)
+        with ctx.waiting('networks') if plugin.REMOTE else contextlib.nullcontext():
+            found = plugin.describe(net_id, subnet_id, project_id)
+    except errors.BadConfig as bad:
+        LOG.error('No subnet can be looked up: %s', bad)
+        raise errors.Unavailable('Networks cannot be looked up: the network plugin is not configured well. The log says '
+                                 'how, for the operator.', code='network_plugin_broken') from bad
+    return {name: getattr(found, name) for name in _DESCRIBED}
+
+
+def must_be_active(conn: Any, network_id: str) -> None:
+    """Hold the network until the transaction ends, and refuse one that is not active.
+
+    :raises errors.WrongState: the network is not active, or is gone.
+    """
+    if not share_networks.hold(conn, network_id, ('active',)):
+        raise errors.WrongState(f'Share network {network_id} is not active.')
+
+
+def must_be_still(conn: Any, network_id: str) -> None:
+    """Hold the network until the transaction ends, and refuse one that an operation is changing.
+
+    :raises errors.WrongState: the network is being changed, or is gone.
+    """
+    if not share_networks.hold(conn, network_id, states.SHARE_NETWORK.statuses - states.SHARE_NETWORK.transient):
+        raise errors.WrongState(f'Share network {network_id} is changing; wait for it.')
+
+
+def must_have_no_servers(conn: Any, network_id: str, so: str) -> None:
+    """Refuse a network that has share servers. ``so``: the consequence, for the message.
+
+    :raises errors.Forbidden: there is a share server.
+    """
+    if share_servers.count(conn, network_id):
+        raise errors.Forbidden(f'Share network {network_id} is used by share servers; {so}.', code='servers_in_use')
+
+
+def zone(conn: Any, name: str | None) -> str | None:
+    """Return the id of the zone, or None without a name.
+
+    :raises errors.Invalid: there is no such zone.
+    """
+    try:
+        return services.zone_id(conn, name) if name else None
+    except errors.NotFound:
+        raise errors.Invalid(f'availability_zone: there is no zone {name}.', code='availability_zone_not_found') from None
+
+
+def _must_not_overlap(place: Mapping[str, Any], beside: Iterable[Any]) -> None:
+    for subnet in beside:
+        if place['cidr'] and subnet.cidr and overlap(place['cidr'], subnet.cidr):
+            raise errors.Conflict(f'neutron_subnet_id: {place["cidr"]} overlaps with {subnet.cidr} of subnet {subnet.id} in '
+                                  'the same zone.', code='subnets_overlap')
+
+
+def delete(ctx: RequestContext, network_id: str, ident: str) -> None:
+    """Delete a subnet.
+
+    :raises errors.Conflict: share servers are in the subnet, shares of its network wait for a server, or the network is
+        being changed.
+    """
+    with ctx.db.writer() as conn:
+        share_networks.get(conn, ctx, network_id)
+        must_be_still(conn, network_id)
+        share_network_subnets.get(conn, network_id, ident)
+        servers = share_network_subnets.count_servers(conn, (ident,))
+        if servers:
+            raise errors.Conflict(f'Subnet {ident} has {servers} share servers.', code='subnet_in_use')
+        waiting = share_networks.count_shares(conn, network_id, without_server=True)
+        if waiting:
+            raise errors.Conflict(f'Share network {network_id} has {waiting} shares that wait for a share server.',
+                                  code='subnet_in_use')
+        share_network_subnets.delete(conn, ident)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The properties of a requested share under its share type: size, protocol, zone, hints and abilities."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from manila_lite import errors, extra_specs
+from manila_lite.context import RequestContext
+from manila_lite.db.core import limits
+from manila_lite.db.queries import (
+    affinity,
+    services,
+    share_network_subnets,
+    share_networks,
+    share_server_queries,
+    shares,
+)
+from manila_lite.db.queries.share_types import ShareType
+from manila_lite.policies import shares as policies
+from manila_lite.states import Replica
+
+#: Extra specs that a share keeps from its type.
+_ABILITIES = ('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support',
+              'mount_snapshot_support', 'snapshot_inherit_share_access_support')
+
+_MIN, _MAX, _MAX_EXTEND = ('provisioning:min_share_size', 'provisioning:max_share_size',
+                           'provisioning:max_share_extend_size')
+#: The longest value that metadata may have.
+_LONGEST_MARK = 1023
+
+
+@dataclasses.dataclass(frozen=True)
+class ShareRequest:
+    """The properties of a share to be created."""
+
+    size: int
+    proto: str
+    zone: str | None
+    zone_id: str | None
+    network_id: str | None
+    hints: dict[str, Any]
+    abilities: dict[str, Any]
+    metadata: dict[str, str]
+
+
+def resolve(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: ShareType, source: Any) -> ShareRequest:
+    """Return the properties of the requested share.
+
+    :raises errors.Invalid: a value does not fit the type, or the snapshot.
+    :raises errors.NotFound: the zone, or a share named in a hint, does not exist.
+    """
+    size = _size(wanted, source)
+    check_type_limit(ctx, kind, size)
+    proto = _proto(ctx, wanted, source)
+    zone = wanted.get('availability_zone')
+    zone_id = services.zone_id(conn, zone) if zone else None
+    network_id = _network(conn, ctx, wanted, kind, source, zone_id)
+    if zone and not extra_specs.is_offered(kind.extra_specs, zone):
+        raise errors.Invalid(f'availability_zone: share type {kind.name} is not offered in {zone}.')
+    metadata = dict(wanted.get('metadata') or {})
+    check_metadata_keys(ctx, metadata)
+    limits.check(ctx.conf, 'metadata_items', 'the share', 0, len(metadata))
+    hints, marks = _hints(conn, ctx, wanted.get('scheduler_hints') or {})
+    return ShareRequest(size, proto, zone, zone_id, network_id, hints, abilities(kind), metadata | marks)
+
+
+def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: ShareType, source: Any,
+             zone_id: str | None) -> str | None:
+    """Return the share network of the share, held until the transaction ends."""
+    ident = wanted.get('share_network_id')
+    if not is_true(kind, 'driver_handles_share_servers'):
+        if ident:
+            raise errors.Invalid('share_network_id: the share type makes no use of share networks '
+                                 '(driver_handles_share_servers is False).')
+        return None
+    parents = source[1].share_network_id if source else None
+    if source and ident and ident != parents:
+        raise errors.Invalid(f'share_network_id: the share of the snapshot is in share network {parents}, and the new one '
+                             'has to be.')
+    ident = ident or parents
+    if not ident:
+        raise errors.Invalid('share_network_id: missing; the share type needs a share network.')
+    share_networks.get(conn, ctx, ident)
+    if not share_networks.hold(conn, ident, ('active',)):
+        raise errors.Invalid(f'share_network_id: share network {ident} is not active.', code='share_network_not_active')
+    places = share_server_queries.subnets_for(conn, ident, zone_id) if zone_id else share_network_subnets.of_network(conn,
+                                                                                                                     ident)
+    if not places:
+        raise errors.Invalid(f'share_network_id: share network {ident} has no subnet'
+                             + (f' in availability zone {wanted["availability_zone"]}.' if zone_id else '.'))
+    return ident
+
+
+def _size(wanted: Mapping[str, Any], source: Any) -> int:
+    size = wanted.get('size')
+    if source is None:
+        if size is None:
+            raise errors.Invalid('size: missing; give the size in GiB.')
+        return size
+    least = source[0].size
+    if size is not None and size < least:
+        raise errors.Invalid(f'size: {size} GiB is less than the {least} GiB of the snapshot.')
+    return least if size is None else size
+
+
+def _proto(ctx: RequestContext, wanted: Mapping[str, Any], source: Any) -> str:
+    proto = (wanted.get('share_proto') or (source[0].share_proto if source else '')).upper()
+    enabled = [name.upper() for name in ctx.conf.enabled_share_protocols]
+    if proto not in enabled:
+        raise errors.Invalid(f'share_proto: {proto or "none"} is not enabled; {", ".join(enabled)} is.')
+    if source and proto != source[0].share_proto:
+        raise errors.Invalid(f'share_proto: the snapshot is of a {source[0].share_proto} share.')
+    return proto
+
+
+def abilities(kind: ShareType) -> dict[str, Any]:
+    """Return the extra specs that a share of the type keeps."""
+    return {**{name: is_true(kind, name) for name in _ABILITIES}, 'replication_type': kind.extra_specs.get('replication_type')}
+
+
+def replica_state(kept: Mapping[str, Any]) -> str | None:
+    """Return the replica state of the first instance of a share with these abilities: None without replication."""
+    return Replica.ACTIVE.value if kept['replication_type'] else None
+
+
+def counted(size: int, replication_type: str | None) -> dict[str, int]:
+    """Return the quota usage of a share of that size. A share that can have replicas counts as a replica, too."""
+    replica = {'share_replicas': 1, 'replica_gigabytes': size} if replication_type else {}
+    return {'shares': 1, 'gigabytes': size, **replica}
+
+
+def is_true(kind: ShareType, key: str) -> bool:
+    """Say whether the value of an extra spec means true."""
+    return extra_specs.is_true(kind.extra_specs.get(key, ''))
+
+
+def check_type_limit(ctx: RequestContext, kind: ShareType, size: int, *, extending: bool = False) -> None:
+    """Refuse a size in GiB that the share type does not allow.
+
+    :raises errors.Invalid: the size is not allowed.
+    """
+    least, most = kind.extra_specs.get(_MIN), kind.extra_specs.get(_MAX)
+    if extending and not ctx.is_admin:
+        most = kind.extra_specs.get(_MAX_EXTEND, most)
+    if least is not None and size < int(least):
+        raise errors.Invalid(f'size: {size} GiB is less than the {least} GiB that share type {kind.name} starts at.')
+    if most is not None and size > int(most):
+        raise errors.Invalid(f'size: {size} GiB is more than the {most} GiB that share type {kind.name} allows.')
+
+
+def check_metadata_keys(ctx: RequestContext, values: Mapping[str, str]) -> None:
+    """Refuse metadata keys that the caller may not set.
+
+    :raises errors.Forbidden: a key is for administrators only.
+    """
+    reserved = sorted(set(values) & set(ctx.conf.admin_only_metadata))
+    if reserved and not ctx.can(policies.UPDATE_ADMIN_METADATA):
+        raise errors.Forbidden(f'metadata: only administrators may set or delete {", ".join(reserved)}.')
+
+
+def _hints(conn: Any, ctx: RequestContext, hints: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the hints with the ids of the shares they name, and the metadata that records them."""
+    found: dict[str, Any] = {}
+    marks: dict[str, str] = {}
+    for hint, key in affinity.KEYS.items():
+        idents = dict.fromkeys(ident.strip() for ident in str(hints.get(hint) or '').split(',') if ident.strip())
+        if not idents:
+            continue
+        found[hint], marks[key] = list(idents), ','.join(idents)
+        if len(marks[key]) > _LONGEST_MARK:
+            raise errors.Invalid(f'scheduler_hints.{hint}: names too many shares.')
+        for ident in idents:
+            shares.get(conn, ctx, ident, own=True)
+    if hints.get('only_host'):
+        if not ctx.is_admin:
+            raise errors.Forbidden('scheduler_hints.only_host: only administrators choose a host.')
+        found['only_host'] = hints['only_host']
+    return found, marks

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The WSGI application: middleware around the one controller, composed in one function."""
+
+import functools
+import gc
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pecan
+import webob
+from oslo_context import context as oslo_context
+from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
+
+from manila_lite import context, trace
+from manila_lite.api.http import auth, host_header, memoise, rate_limits, request_log
+from manila_lite.api.http.definition import SHARE, Definition, Reply
+from manila_lite.api.http.dispatch import Root
+
+_INBOUND = f'HTTP_{request_id.INBOUND_HEADER.upper().replace("-", "_")}'
+#: Number of new objects after which the garbage collector runs.
+_OBJECTS = 20_000
+#: Headers in which a proxy in front describes the request that it got.
+_FORWARDED = frozenset(('HTTP_FORWARDED', *(f'HTTP_X_FORWARDED_{name}' for name in ('PROTO', 'HOST', 'FOR', 'PREFIX'))))
+
+
+class _RequestId(request_id.RequestId):
+    """Puts the request id into answers, also under the header name that older clients read."""
+
+    compat_headers = ['x-compute-request-id']
+
+    def __call__(self, environ: dict, start_response: Callable) -> Any:
+        """Do the same as the base class, without wrapping request and answer: that costs more than all else here."""
+        if _INBOUND in environ:
+            self.set_global_req_id(webob.Request(environ))
+        ident = environ[request_id.ENV_REQUEST_ID] = oslo_context.generate_request_id()
+
+        def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+            there = {name.lower() for name, _ in headers}
+            names = [name for name in (request_id.HTTP_RESP_HEADER_REQUEST_ID, *self.compat_headers) if name not in there]
+            return start_response(status, [*headers, *((name, ident) for name in names)], *more)
+        return self.application(environ, start)
+
+
+class _Unread(webob.Request):
+    """The request as pecan itself sees it: with nothing to read.
+
+    Otherwise pecan would parse path, query and body before the controller does, and answer bad ones in a shape of its
+    own.
+    """
+
+    path_info = '/'
+    method = 'GET'
+    accept = None       # answers are JSON whatever the caller prefers
+    GET = params = webob.multidict.NoVars()
+
+
+class _Pecan(pecan.Pecan):
+    """Leaves an empty 200 as it is: clients of this API expect the status of the contract."""
+
+    def _handle_empty_response_body(self, state: Any) -> None:
+        """Keep the status; pecan would change it to 204."""
+
+
+def make(services: context.Services, api: Definition = SHARE, *, most: int | None = None) -> Callable:
+    """Return the WSGI application of an API. ``most``: the largest body, in bytes, if the API has a limit of its own.
+
+    :raises errors.BadConfig: the authentication strategy, or the rate limits, cannot work as configured.
+    """
+    memoise.install()
+    _settle()
+    inner = _Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread)
+    app = _sized(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
+    limits = rate_limits.Limits(services.conf, api)
+    app = auth.protect(limits.of_projects(app), services.conf, api, services.turns)
+    app = _healthcheck(app)
+    app = host_header.sent(_proxied(host_header.forwarded(app, api)), services.conf, api)
+    return _RequestId(request_log.observed(trace.middleware(limits.of_addresses(app), services.conf)))
+
+
+@functools.cache
+def _settle() -> None:
+    """Tune the garbage collector: skip objects that exist now, and run it less often.
+
+    A list of a thousand rows has no cycles, and would start it several times. Done only once: a process with many
+    applications is a test, where they come and go.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_OBJECTS)
+
+
+def _proxied(app: Callable) -> Callable:
+    """Let links in answers use the URL that a proxy in front reports."""
+    proxied = http_proxy_to_wsgi.HTTPProxyToWSGI(app)
+    # An argument of the middleware would be set again at each request, and oslo.config would then drop its cache of
+    # options each time.
+    proxied.oslo_conf.set_override('enable_proxy_headers_parsing', True, group='oslo_middleware')
+
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        # Most requests carry none of these headers, and do not need the middleware.
+        if _FORWARDED.isdisjoint(environ):
+            return app(environ, start_response)
+        environ.setdefault('SCRIPT_NAME', '')       # a server may leave it out where it is empty
+        return proxied(environ, start_response)
+    return wrapped
+
+
+def _sized(app: Callable, most: int, reply: Reply) -> Callable:
+    """Refuse bodies over the limit with a 413 in the API's shape. Chunked bodies are read here and get a length."""
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        if environ.get('wsgi.input_terminated') and not environ.get('CONTENT_LENGTH'):
+            try:
+                _unchunk(environ, most)
+            except (OSError, ValueError) as bad:
+                return reply(400, f'body: cannot be read: {bad}.', 'malformed_body')(environ, start_response)
+        length = environ.get('CONTENT_LENGTH') or '0'
+        if not (length.isascii() and length.isdigit()):
+            return reply(400, 'Content-Length: is not a number.', 'invalid_input')(environ, start_response)
+        if int(length) > most:
+            return reply(413, f'The body is larger than {most} bytes.', 'body_too_large')(environ, start_response)
+        return app(environ, start_response)
+    return wrapped
+
+
+def _unchunk(environ: dict, most: int) -> None:
+    """Read a chunked body into memory, up to one byte over the limit."""
+    body = environ['wsgi.input'].read(most + 1)
+    environ.update({'wsgi.input': io.BytesIO(body), 'CONTENT_LENGTH': str(len(body))})
+
+
+def _healthcheck(app: Callable) -> Callable:
+    """Let oslo.middleware's health check answer ``/healthcheck`` and no other path."""
+    check = healthcheck.Healthcheck(app, {'path': '/healthcheck', 'detailed': False})
+
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        if environ.get('PATH_INFO', '').rstrip('/') != '/healthcheck':
+            return app(environ, start_response)
+        environ[request_log.ROUTE] = request_log.HEALTHCHECK
+        return check(environ, start_response)
+    return wrapped

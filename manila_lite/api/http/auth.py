@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Authentication: each strategy is a middleware that leaves Keystone's ``X-...`` headers in the request.
+
+Headers of that kind that the client sent itself are removed first. A client cannot become administrator with ``X-Roles:
+admin``.
+"""
+
+import hmac
+import os
+import time
+import urllib.parse
+from collections.abc import Callable
+from typing import Any
+
+import webob
+import webob.exc
+from oslo_middleware import basic_auth
+from oslo_middleware import exceptions as oslo_exceptions
+
+from manila_lite import errors
+from manila_lite.api.http.definition import SHARE, Definition
+from manila_lite.thread_reserve import ThreadReserve
+
+Wsgi = Callable[[dict, Callable], Any]
+
+_IDENTITY = ('HTTP_X_USER_ID', 'HTTP_X_USER', 'HTTP_X_USER_NAME', 'HTTP_X_PROJECT_ID', 'HTTP_X_PROJECT_NAME',
+             'HTTP_X_TENANT_ID', 'HTTP_X_TENANT_NAME', 'HTTP_X_TENANT', 'HTTP_X_ROLES', 'HTTP_X_ROLE',
+             'HTTP_X_DOMAIN_ID', 'HTTP_X_USER_DOMAIN_ID', 'HTTP_X_PROJECT_DOMAIN_ID', 'HTTP_X_IS_ADMIN_PROJECT',
+             'HTTP_OPENSTACK_SYSTEM_SCOPE', 'HTTP_X_SERVICE_ROLES', 'HTTP_X_SERVICE_USER_ID', 'HTTP_X_SERVICE_PROJECT_ID',
+             'HTTP_X_IDENTITY_STATUS')
+
+
+def _set(environ: dict, user: str, project: str, roles: str) -> None:
+    for name in _IDENTITY:
+        environ.pop(name, None)
+    environ.update(HTTP_X_USER_ID=user, HTTP_X_PROJECT_ID=project, HTTP_X_ROLES=roles)
+
+
+def noauth(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReserve | None = None) -> Wsgi:
+    """Make every caller an administrator.
+
+    A token of the form ``user:project[:role,role]`` names another caller.
+    """
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        user, project, roles = (environ.get('HTTP_X_AUTH_TOKEN', '').split(':') + ['', '', ''])[:3]
+        if not project:
+            user, project = 'admin', conf.api.noauth_project
+        _set(environ, user, project, roles or 'admin,member,reader')
+        return app(environ, start_response)
+    return wrapped
+
+
+def http_basic(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReserve | None = None) -> Wsgi:
+    """Authenticate users with a password file; project and roles come from ``[api] http_basic_accounts``."""
+    accounts = _accounts(conf.api.http_basic_accounts)
+    path = conf.api.http_basic_auth_user_file
+    try:
+        basic_auth.validate_auth_file(path)
+    except (oslo_exceptions.ConfigInvalid, webob.exc.HTTPException) as bad:
+        raise errors.BadConfig(f'[api] http_basic_auth_user_file: {path}: {bad}') from None
+    known = _Known()
+    turns = turns or ThreadReserve()
+
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        header = environ.get('HTTP_AUTHORIZATION', '')
+        try:
+            # A copy: parsing removes the header, and the application may have to pass it on.
+            user = known.user(header) or known.remember(header, _authenticate(path, dict(environ), turns))
+        except webob.exc.HTTPException:
+            return _refuse(api)(environ, start_response)
+        except errors.Busy as busy:
+            return api.fault(busy)(environ, start_response)
+        project, roles = accounts.get(user, ('', ''))
+        _set(environ, user, project, roles)
+        return app(environ, start_response)
+    return wrapped
+
+
+def _accounts(lines: list[str]) -> dict[str, tuple[str, str]]:
+    found = {}
+    for line in lines:
+        parts = line.split(':')
+        if len(parts) != 3 or not all(parts):
+            raise errors.BadConfig(f'[api] http_basic_accounts: {line!r} is not of the form user:project:role+role')
+        found[parts[0]] = (parts[1], parts[2].replace('+', ','))
+    return found
+
+
+def _authenticate(path: str, environ: dict, turns: ThreadReserve) -> str:
+    user, password = basic_auth.parse_token(basic_auth.parse_header(environ))
+    try:
+        with turns.login():
+            basic_auth.authenticate(path, user, password)
+    except ValueError:  # bcrypt refuses some passwords outright, such as those with a NUL
+        raise webob.exc.HTTPUnauthorized from None
+    return user
+
+
+class _Known:
+    """Remembers for a minute which headers were valid: bcrypt is slow on purpose."""
+
+    _SECONDS = 60.0
+
+    def __init__(self) -> None:
+        self._key = os.urandom(32)
+        self._users: dict[bytes, tuple[str, float]] = {}
+
+    def _digest(self, header: str) -> bytes:
+        return hmac.digest(self._key, header.encode('utf-8', 'surrogateescape'), 'sha256')
+
+    def user(self, header: str) -> str | None:
+        user, until = self._users.get(self._digest(header), (None, 0.0))
+        return user if until > time.monotonic() else None
+
+    def remember(self, header: str, user: str) -> str:
+        if len(self._users) > 1000:
+            self._users.clear()
+        self._users[self._digest(header)] = (user, time.monotonic() + self._SECONDS)
+        return user
+
+
+def _refuse(api: Definition) -> webob.Response:
+    return api.reply(401, 'The user or the password is wrong, or none was sent (HTTP Basic).', 'unauthorized',
+                     {'WWW-Authenticate': 'Basic realm="manila_lite"'})
+
+
+def keystone(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReserve | None = None) -> Wsgi:
+    """Check tokens with keystonemiddleware, configured in ``[keystone_authtoken]``; other callers are refused here."""
+    from manila_lite.api.http import keystone as tokens  # its packages are slow to import
+
+    return tokens.guard(app, conf, api, turns)
+
+
+def _homely(app: Wsgi, api: Definition) -> Wsgi:
+    """Refuse changes that web pages of other sites ask for.
+
+    A browser sends such requests with the password that it keeps or, where no login is needed, without. It cannot send
+    a Keystone token.
+    """
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        origin = environ.get('HTTP_ORIGIN')
+        if origin is None or environ['REQUEST_METHOD'] in ('GET', 'HEAD') or _host(origin) == environ.get('HTTP_HOST'):
+            return app(environ, start_response)
+        return api.reply(403, 'Origin: web pages of other sites may not change anything here.',
+                         'foreign_origin')(environ, start_response)
+    return wrapped
+
+
+def _host(origin: str) -> str | None:
+    try:
+        return urllib.parse.urlsplit(origin).netloc or None
+    except ValueError:
+        return None
+
+
+STRATEGIES: dict[str, Callable[[Wsgi, Any, Definition, ThreadReserve | None], Wsgi]] = {
+    'noauth': noauth, 'http_basic': http_basic, 'keystone': keystone}
+
+
+def protect(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReserve | None = None) -> Wsgi:
+    """Authenticate requests to every path but the public ones. ``turns``: limits how many wait for that at a time.
+
+    :raises errors.BadConfig: the strategy is unknown or lacks what it needs.
+    """
+    strategy = STRATEGIES.get(conf.auth_strategy)
+    if strategy is None:
+        raise errors.BadConfig(f'auth_strategy: {conf.auth_strategy!r} is not one of {", ".join(sorted(STRATEGIES))}')
+    guarded = strategy(app if strategy is keystone else _homely(app, api), conf, api, turns)
+
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        if environ.get('PATH_INFO', '') in api.public:
+            return app(environ, start_response)
+        return guarded(environ, start_response)
+    return wrapped

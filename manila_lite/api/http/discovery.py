@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answers that need no login: versions, the API description, and names for clients without Keystone."""
+
+from typing import Any
+
+import orjson
+import webob
+
+from manila_lite import errors
+from manila_lite.api import versions
+from manila_lite.api.http import faults, openapi
+
+_UPDATED = '2026-11-21T00:00:00Z'
+#: Paths that need no credentials.
+PUBLIC = frozenset({'', '/', '/v2', '/v2/', '/healthcheck', '/healthcheck/', '/openapi.json'})
+
+
+def base(raw: webob.Request, conf: Any) -> str:
+    """Return the address under which the client reaches this service, without a trailing slash."""
+    return (conf.osapi_share_base_URL or raw.application_url).rstrip('/')
+
+
+def answer(raw: webob.Request, conf: Any) -> webob.Response | None:
+    """Answer discovery and, without Keystone, the identity facade; return None for every other path.
+
+    Version headers are ignored here: clients ask before they know which versions are served.
+    """
+    try:
+        path = raw.path_info.rstrip('/')
+    except UnicodeDecodeError:
+        return None
+    if path == '':
+        return _versions(raw, conf, 300) if raw.method in ('GET', 'HEAD') else _method(raw)
+    if path == '/v2':
+        return _versions(raw, conf, 200) if raw.method in ('GET', 'HEAD') else _method(raw)
+    if path == '/openapi.json':
+        return _description(raw) if raw.method in ('GET', 'HEAD') else _method(raw)
+    if path.startswith('/identity/') and conf.auth_strategy != 'keystone':
+        return _identity(raw, path.removeprefix('/identity/').split('/'))
+    return None
+
+
+def _method(raw: webob.Request) -> webob.Response:
+    return faults.reply(405, f'{raw.method} is not served here; GET is.', 'wrong_method')
+
+
+def _versions(raw: webob.Request, conf: Any, status: int) -> webob.Response:
+    entry = {'id': 'v2.0', 'status': 'CURRENT', 'version': versions.show(versions.MAX),
+             'min_version': versions.show(versions.MIN), 'updated': _UPDATED,
+             'links': [{'rel': 'self', 'href': f'{base(raw, conf)}/v2/'}],
+             'media-types': [{'base': 'application/json',
+                              'type': 'application/vnd.openstack.share+json;version=1'}]}
+    return _json({'versions': [entry]}, status)
+
+
+def _description(raw: webob.Request) -> webob.Response:
+    """Answer with the OpenAPI document of a version: of the query, else of the header, else the newest."""
+    version = _described(raw)
+    packed, tag = openapi.packed(version)
+    found = webob.Response(packed, content_type='application/json', charset='UTF-8', content_encoding='gzip',
+                           conditional_response=True)
+    if 'Accept-Encoding' not in raw.headers or 'gzip' not in raw.accept_encoding:
+        found.decode_content()
+    found.etag = tag, False         # weak: it is the same for both forms
+    found.cache_control = 'public, max-age=3600'
+    found.vary = ('Accept-Encoding', versions.HEADER)
+    found.headers[versions.HEADER] = versions.show(version)
+    return found
+
+
+def _described(raw: webob.Request) -> int:
+    try:
+        given = raw.GET.get('version')
+    except UnicodeDecodeError:
+        raise errors.Invalid('query: is not UTF-8.') from None
+    if given is not None:
+        return versions.asked(given, 'version')
+    return versions.asked(raw.headers.get(versions.HEADER, versions.show(versions.MAX)))
+
+
+def _identity(raw: webob.Request, parts: list[str]) -> webob.Response:
+    """Answer the look-ups that the openstack client makes for projects and users: a name is its own id."""
+    noun = {'projects': 'project', 'users': 'user'}.get(parts[0])
+    if noun is None or raw.method != 'GET':
+        return faults.reply(404, 'Only projects and users can be looked up here.', 'no_such_path')
+    if len(parts) == 1:
+        name = raw.GET.get('name', '')
+        return _json({parts[0]: [{'id': name, 'name': name, 'links': {}}] if name else [], 'links': {}}, 200)
+    return _json({noun: {'id': parts[1], 'name': parts[1], 'links': {}}}, 200)
+
+
+def _json(document: dict[str, Any], status: int) -> webob.Response:
+    return webob.Response(orjson.dumps(document), status=status, content_type='application/json', charset='UTF-8')

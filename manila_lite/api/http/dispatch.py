@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one pecan controller: version, route, policy, body and query, the call, the view. In this order."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import fastjsonschema
+import orjson
+import pecan
+import webob
+from oslo_policy import policy
+
+from manila_lite import context, errors
+from manila_lite.api import versions
+from manila_lite.api.contract import fields
+from manila_lite.api.contract.call import Call
+from manila_lite.api.http import faults, idempotency, request_log
+from manila_lite.api.http.definition import SHARE, Definition
+from manila_lite.api.http.routes import Match
+from manila_lite.api.request import Request
+from manila_lite.db.core import engine
+
+#: Characters of a parameter's name that an answer shows.
+_SHOWN = 64
+
+#: The call with a retry after errors of the database that are worth one.
+_retried = functools.cache(engine.retry)
+
+
+class Root:
+    """Serves every path of an API below ``/``."""
+
+    def __init__(self, services: context.Services, api: Definition = SHARE):
+        self.services = services
+        self.api = api
+        self._routes = api.routes
+
+    @pecan.expose()
+    def _route(self, args: Any, request: Any) -> tuple[Any, list]:
+        return self.handle, []
+
+    @pecan.expose()
+    def handle(self) -> webob.Response:
+        """Answer the request; every outcome is a response in the API's shape."""
+        raw = webob.Request(pecan.request.environ)
+        version: int | None = None
+        try:
+            _must_be_short(raw, self.services.conf.limits.query_length)
+            found = self.api.answer(raw, self.services.conf)
+            if found is not None:
+                raw.environ[request_log.ROUTE] = 'discovery'
+                return found
+            version = self.api.version(raw)
+            response = self._dispatch(self._request(raw, version))
+        except Exception as error:
+            response = self.api.fault(error, getattr(error, 'op_states', ()))
+        return self.api.stamp(response, version, raw)
+
+    def _request(self, raw: webob.Request, version: int) -> Request:
+        ctx = context.RequestContext.from_environ(raw.environ, services=self.services, overwrite=False)
+        context.known_as(ctx)
+        ctx.is_admin = bool(self.services.enforcer.enforce('context_is_admin', {}, ctx.to_policy_values()))
+        return Request(raw, ctx, version, self.api.base(raw, self.services.conf))
+
+    def _dispatch(self, req: Request) -> webob.Response:
+        req.prefix, *parts = self._parts(req.raw)
+        match = self._routes.find(parts, req.version)
+        if match is None:
+            raise errors.NotFound(f'{req.raw.path_info} is not a path of this API at {self.api.show(req.version)}.',
+                                  code='no_such_path')
+        # All calls of a path have one template; only names of parameters may differ.
+        req.raw.environ[request_log.ROUTE] = f'/{req.prefix}{match.ops[0].path_at(req.version)}'
+        req.params = match.params
+        req.ctx.resource_uuid = next((value for name, value in match.params.items() if name != 'project_id'), None)
+        document = _document(req.raw)
+        op = self._choose(match, req, document)
+        try:
+            self._project(req)
+            if not req.may(op.policy):
+                raise policy.PolicyNotAuthorized(op.policy, {}, {})
+            req.query = _query(op, req)
+            _may_sort(op, req)
+            body = _body(op, req.version)
+            if body is not None:
+                req.body = body.parse(req.version, document)
+            if op.once and idempotency.HEADER in req.raw.headers:
+                return idempotency.answer(req, document, lambda: self._made(op, op.call, req))
+            return self._made(op, _retried(op.call), req)
+        except Exception as error:
+            error.op_states = op.states
+            raise
+
+    def _parts(self, raw: webob.Request) -> list[str]:
+        try:
+            path = raw.path_info
+        except UnicodeDecodeError:
+            raise errors.Invalid('path: is not UTF-8.') from None
+        if '\x00' in path:
+            raise errors.Invalid('path: holds a NUL character.')
+        parts = path.strip('/').split('/')
+        if parts[0] not in self.api.prefixes:
+            below = ' or '.join(f'/{prefix}/' for prefix in self.api.prefixes)
+            raise errors.NotFound(f'{path} is not a path of this API; it is served below {below}.', code='no_such_path')
+        return parts
+
+    def _choose(self, match: Match, req: Request, document: Any) -> Call:
+        """Return the call of the path for the request's method and, for actions, the body's key."""
+        ops = [op for op in match.ops if op.method == req.raw.method]
+        if not ops:
+            raise _WrongMethod(f'{req.raw.method} is not served here; {", ".join(sorted({op.method for op in match.ops}))} is.')
+        experimental = req.raw.headers.get(versions.EXPERIMENTAL_HEADER, '').lower() == 'true'
+        ops = [op for op in ops if experimental or not op.experimental_until
+               or req.version > versions.minor(op.experimental_until)]
+        if not ops:
+            raise errors.NotFound(f'{req.raw.path_info}: is an experiment at {self.api.show(req.version)}; the header '
+                                  f'{versions.EXPERIMENTAL_HEADER}: true is missing.', code='no_such_path')
+        if ops[0].action is None:
+            return ops[0]
+        keys = list(document) if isinstance(document, dict) else []
+        for op in ops:
+            if op.action_at(req.version) in keys:
+                return op
+        if not keys:
+            raise errors.Invalid('body: must be an object with one action as its key.')
+        raise errors.NotFound(f'{keys[0]}: is not an action of this resource at {self.api.show(req.version)}.',
+                              code='no_such_action')
+
+    def _made(self, op: Call, call: Callable[[Request], Any], req: Request) -> webob.Response:
+        answer = call(req)
+        req.ctx.resource_uuid = req.ctx.resource_uuid or getattr(answer, 'id', None)
+        return self._show(op, req, answer)
+
+    def _project(self, req: Request) -> None:
+        given = req.params.get('project_id')
+        if given is None or given == req.ctx.project_id:
+            return
+        if self.services.conf.auth_strategy != 'noauth':
+            raise errors.Invalid(f'project_id: the URL names project {given}, and the caller is of another.')
+        req.ctx.project_id = given
+
+    def _show(self, op: Call, req: Request, answer: Any) -> webob.Response:
+        if op.view is None or req.ok:
+            return webob.Response(status=req.ok or op.ok, content_type='application/json', charset='UTF-8')
+        shown = op.view.render(answer, req)
+        if self.services.conf.api.response_validation:
+            _check_answer(op, req.version, shown)
+        return webob.Response(fields.encode(shown), status=op.ok, content_type='application/json', charset='UTF-8')
+
+
+def _document(raw: webob.Request) -> Any:
+    """Return the body as JSON, or None if there is none.
+
+    :raises errors.Invalid: the body is not JSON, or holds characters that no database can store.
+    """
+    # A body of known length is read directly; WebOb would also keep a copy for a second read.
+    text = raw.body if raw.content_length is None else raw.body_file_raw.read(raw.content_length)
+    if not text.strip():
+        return None
+    kind = raw.content_type or 'application/json'
+    if kind not in ('application/json', 'application/octet-stream', 'application/x-www-form-urlencoded'):
+        raise _WrongMedia(f'Content-Type: {kind} is not understood; send application/json.')
+    if b'\\u0000' in text:
+        raise errors.Invalid('body: holds a NUL character.')
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as bad:
+        raise errors.Invalid(f'body: is not JSON: {bad}.', code='malformed_body') from None
+
+
+class _WrongMedia(errors.Invalid):
+    """The body is of a media type that the API does not read."""
+
+    code = 'wrong_media_type'
+
+
+class _WrongMethod(errors.Invalid):
+    """The path has no such method."""
+
+    code = 'wrong_method'
+
+
+faults.STATUS[_WrongMedia] = 415
+faults.STATUS[_WrongMethod] = 405
+
+
+def _must_be_short(raw: webob.Request, most: int) -> None:
+    if len(raw.environ.get('QUERY_STRING', '')) > most:
+        raise errors.Invalid(f'query: is longer than {most} characters ([limits] query_length). Ask for less at once.',
+                             code='query_too_long')
+
+
+def _query(op: Call, req: Request) -> dict[str, Any]:
+    """Return the parsed query parameters that the call knows.
+
+    Others are ignored, as clients expect, unless the call is strict.
+    """
+    known = _known(op, req.version)
+    try:
+        sent = req.raw.GET.items()
+        most = req.ctx.conf.limits.filter_length
+        found = {}
+        if op.strict:
+            _check_names(known, sent)
+        for name, text in sent:
+            if len(name) + len(text) > most:
+                raise errors.Invalid(f'{name[:_SHOWN]}: is longer than {most} characters ([limits] filter_length). Filter by '
+                                     'less.', code='filter_too_long')
+            if '\x00' in text:
+                raise errors.Invalid(f'{name}: holds a NUL character.')
+            if name in known:
+                field, validate = known[name]
+                value = fields.parse(field, name, text)
+                if validate is not None:
+                    _check_query(name, validate, value)
+                found[field.name] = value
+        return found
+    except UnicodeDecodeError:
+        raise errors.Invalid('query: is not UTF-8.') from None
+
+
+def _may_sort(op: Call, req: Request) -> None:
+    """Refuse to sort by a field that the caller does not see: the order tells about its values.
+
+    :raises errors.Forbidden: the caller does not see the field.
+    """
+    key = req.query.get('sort_key')
+    rule = op.view.rule_of(key) if key and isinstance(op.view, fields.Many) else None
+    if rule and not req.may(rule):
+        raise errors.Forbidden(f'sort_key: only administrators sort by {key}.')
+
+
+def _check_names(known: Any, sent: Any) -> None:
+    if strange := sorted({name for name, _ in sent} - set(known)):
+        raise errors.Invalid(f'{", ".join(strange)}: not a query parameter of this call.')
+
+
+def _check_query(name: str, validate: Any, value: Any) -> None:
+    try:
+        validate(value)
+    except fastjsonschema.JsonSchemaValueException as bad:
+        raise errors.Invalid(f'{name}: {bad.message.removeprefix("data").strip()}.') from None
+
+
+@functools.lru_cache(maxsize=4096)
+def _body(op: Call, version: int) -> fields.Body | None:
+    """Return the body of a call, always the same object: it keeps its validator, which takes 10 ms to make."""
+    return op.body_at(version)
+
+
+@functools.lru_cache(maxsize=4096)
+def _known(op: Call, version: int) -> dict[str, Any]:
+    return {name: (field, fields.compiled(field.schema) if not _loose(field) else None)
+            for field in fields.living(op.query, version) for name in (field.name, *field.aliases)}
+
+
+def _loose(field: fields.Field) -> bool:
+    """Say whether the field's parser changes the type, and so has checked the value already."""
+    return field.parse is not None and field.schema.get('type') != 'integer'
+
+
+@functools.lru_cache(maxsize=4096)
+def _answer_schema(op: Call, version: int) -> Any:
+    return fields.compiled(op.view.schema(version))
+
+
+def _check_answer(op: Call, version: int, shown: Any) -> None:
+    try:
+        _answer_schema(op, version)(orjson.loads(fields.encode(shown)))
+    except fastjsonschema.JsonSchemaValueException as bad:
+        raise RuntimeError(f'{op.name} at {versions.show(version)} answers with what its schema forbids: {bad}') from bad

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All connections of the built-in server, in one thread that never waits for a client.
+
+Worker threads get whole requests, and give back answers that a client does not take at once. A client that keeps the
+server waiting too long loses its connection.
+"""
+
+import contextlib
+import logging
+import os
+import queue
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from manila_lite import metrics
+from manila_lite.api.http.admission import Admission
+from manila_lite.api.http.connection import Connection, State
+from manila_lite.api.http.connection_limits import Limits
+from manila_lite.api.http.connection_table import Table
+
+LOG = logging.getLogger(__name__)
+
+#: After an event, a connection reports no more events until they are requested again.
+_IN, _OUT = select.EPOLLIN | select.EPOLLONESHOT, select.EPOLLOUT | select.EPOLLONESHOT
+#: Seconds between checks for late connections, and seconds without new ones when closing others does not help.
+_TICK, _PAUSE = 0.25, 0.5
+#: Seconds and bytes that input of a client is read for, after an answer to a request that was not read to its end.
+_LINGER, _LINGER_BYTES = 2.0, 1 << 24
+_LATE, _FULL = '408 Request Timeout', '503 Service Unavailable'
+
+
+class EventLoop(threading.Thread):
+    """The thread of all connections.
+
+    ``hand_over`` gives a connection with a request to a worker. ``urgent`` says whether a request is answered even over
+    the limit of connections.
+    """
+
+    def __init__(self, listener: socket.socket, settings: Any, limits: Limits, hand_over: Callable[[Connection], None],
+                 urgent: Callable[[Connection], bool]):
+        super().__init__(name='http', daemon=True)
+        self._settings, self._hand_over, self._urgent = settings, hand_over, urgent
+        self._patience = {State.IDLE: limits.idle, State.HEAD: limits.header, State.BODY: limits.body,
+                          State.ANSWER: limits.answer, State.LINGER: _LINGER}
+        self._handlers = {State.IDLE: self._read, State.HEAD: self._read, State.BODY: self._read,
+                          State.ANSWER: self._send, State.LINGER: self._skip}
+        self._table = Table()
+        self._listener: socket.socket | None = listener
+        self._door = Admission(listener, self._table, limits, self._make, self._welcome)
+        self._closed_until = 0.0
+        self._guard = threading.Lock()
+        self._back: queue.SimpleQueue[Connection] = queue.SimpleQueue()
+        self._wake: int | None = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._stop_at: float | None = None
+        self._poll = select.epoll()
+        self._poll.register(self._wake, select.EPOLLIN)
+        self._poll.register(listener, select.EPOLLIN)
+
+    # Called by other threads
+
+    def give_back(self, conn: Connection) -> None:
+        """Take a connection back from a worker that has answered its request."""
+        with self._guard:
+            if self._wake is None:
+                conn.close()
+                return
+            self._back.put(conn)
+            os.eventfd_write(self._wake, 1)
+
+    def stop(self, drain: float) -> None:
+        """Accept no more connections; after ``drain`` seconds cut off those that are left."""
+        with self._guard:
+            self._stop_at = time.monotonic() + drain
+            if self._wake is not None:
+                os.eventfd_write(self._wake, 1)
+
+    # The thread
+
+    def run(self) -> None:
+        """Serve connections until the thread was stopped and none is left."""
+        looked = 0.0
+        while not self._over():
+            for fd, _ in self._poll.poll(_TICK):
+                self._serve(fd)
+            if (now := time.monotonic()) - looked >= _TICK:
+                looked = now
+                self._look(now)
+        with self._guard:
+            os.close(self._wake)
+            self._wake = None
+        for conn in self._table.all():
+            if conn.state is State.WORKING:
+                with contextlib.suppress(OSError):      # the worker closes it when it gives it back
+                    conn.socket.shutdown(socket.SHUT_RDWR)
+            else:
+                self._table.close(conn)
+        self._poll.close()
+
+    def _over(self) -> bool:
+        if self._stop_at is None:
+            return False
+        if self._listener is not None:
+            self._lock_up()
+        return not self._table or time.monotonic() > self._stop_at
+
+    def _lock_up(self) -> None:
+        """Close the listener. Connected clients that have sent a request already are still served."""
+        self._door.open()
+        self._poll.unregister(self._listener)
+        self._listener.close()
+        self._listener = None
+        for conn in self._table.all_in(State.IDLE):
+            self._do(self._read, conn)
+
+    def _serve(self, fd: int) -> None:
+        conn = self._table.of(fd)
+        if conn is not None:
+            if conn.state in self._handlers:
+                self._do(self._handlers[conn.state], conn)
+        elif fd == self._wake:
+            os.eventfd_read(fd)
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    self._do(self._send, self._back.get_nowait())
+        elif self._listener is not None and not self._door.open():
+            self._poll.modify(self._listener, 0)
+            self._closed_until = time.monotonic() + _PAUSE
+
+    def _do(self, what: Callable[[Connection], None], conn: Connection) -> None:
+        """Run one action of a connection, and close it after an error."""
+        try:
+            what(conn)
+        except OSError:
+            self._table.close(conn)     # the client is gone
+        except Exception:
+            LOG.exception('Connections: unexpected error')
+            self._table.close(conn)
+
+    def _look(self, now: float) -> None:
+        for state, patience in self._patience.items():
+            for conn in self._table.late(state, now - patience):
+                self._do(self._late, conn)
+        if self._closed_until and self._closed_until <= now and self._listener is not None:
+            self._closed_until = 0.0
+            self._poll.modify(self._listener, select.EPOLLIN)
+        self._door.grow()
+
+    def _make(self, sock: socket.socket, peer: tuple) -> Connection:
+        return Connection(sock, peer, self._settings, time.monotonic())
+
+    def _welcome(self, conn: Connection) -> None:
+        """Read the input of a new connection at once: with a request in it, it is not idle."""
+        self._poll.register(conn.fd, select.EPOLLONESHOT)
+        self._do(self._read, conn)
+
+    # Actions on a connection. An OSError in any of them ends it.
+
+    def _read(self, conn: Connection) -> None:
+        try:
+            more = conn.read()
+        except BlockingIOError:
+            if self._stop_at is not None and conn.state is State.IDLE:
+                self._table.close(conn)
+            else:
+                self._poll.modify(conn.fd, _IN)
+            return
+        if more:
+            self._go_on(conn)
+        else:
+            self._table.close(conn)
+
+    def _go_on(self, conn: Connection) -> None:
+        """Hand a whole request to a worker, refuse it, or wait for more input."""
+        request = conn.request = conn.incoming.take()
+        if request is None:
+            self._listen(conn)
+        elif request.refused:
+            self._refuse(conn)
+        elif conn.surplus and not self._urgent(conn):
+            request.simple_response(_FULL, 'There are too many connections. Try again in a moment.', 'Retry-After: 1\r\n')
+            self._refuse(conn)
+        else:
+            self._table.move(conn, State.WORKING)
+            self._hand_over(conn)
+
+    def _listen(self, conn: Connection) -> None:
+        state = State.BODY if conn.incoming.in_body else State.HEAD if len(conn.incoming) else State.IDLE
+        if state is not conn.state:
+            self._table.move(conn, state)
+        conn.flush()        # 100 Continue
+        self._poll.modify(conn.fd, _IN)
+        self._table.weigh(conn)
+        self._door.lighten()
+
+    def _refuse(self, conn: Connection) -> None:
+        status = conn.request.refused
+        LOG.info('%s: refused with %s', conn.remote_addr, status)
+        metrics.gave_up(status[:3])
+        conn.ends = conn.lingers = True
+        self._send(conn)
+
+    def _send(self, conn: Connection) -> None:
+        if not conn.flush():
+            if conn.state is not State.ANSWER:
+                self._table.move(conn, State.ANSWER)
+            self._poll.modify(conn.fd, _OUT)
+            self._table.weigh(conn)
+            self._door.lighten()
+        elif conn.lingers:
+            self._linger(conn)
+        elif conn.ends or self._stop_at is not None:
+            self._table.close(conn)
+        else:
+            self._go_on(conn)
+
+    def _linger(self, conn: Connection) -> None:
+        """Stop sending, but read on: a client that is still sending would lose the answer if the connection closed now."""
+        conn.hang_up()
+        self._table.move(conn, State.LINGER)
+        self._table.weigh(conn)
+        self._poll.modify(conn.fd, _IN)
+
+    def _skip(self, conn: Connection) -> None:
+        with contextlib.suppress(BlockingIOError):
+            if not conn.skip() or conn.skipped > _LINGER_BYTES:
+                self._table.close(conn)
+                return
+        self._poll.modify(conn.fd, _IN)
+
+    def _late(self, conn: Connection) -> None:
+        if conn.state in (State.HEAD, State.BODY):
+            what = 'headers' if conn.state is State.HEAD else 'body'
+            conn.request = conn.incoming.refuse(_LATE, f'The {what} took too long.')
+            self._refuse(conn)
+        elif conn.state is State.ANSWER:
+            self._door.give_up(conn, 'unread')
+        else:
+            self._table.close(conn)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The mapping of exception classes to HTTP statuses, along the ancestry. All errors become replies here."""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import webob
+from oslo_db import exception as db_exception
+from oslo_log import log
+from oslo_policy import policy
+
+from manila_lite import errors
+from manila_lite.api.http import hints
+from manila_lite.db.core.engine import TRANSIENT
+
+LOG = log.getLogger(__name__)
+
+STATUS: dict[type[BaseException], int] = {
+    errors.NotFound: 404,
+    errors.Unprocessable: 422,
+    errors.Invalid: 400,
+    errors.Forbidden: 403,
+    errors.Unauthorized: 401,
+    errors.Conflict: 409,
+    errors.OverQuota: 413,
+    errors.NotAcceptable: 406,
+    errors.Unavailable: 503,
+    # Every resource that a request names is looked up first, so it existed a moment ago.
+    db_exception.DBReferenceError: 409,
+    policy.PolicyNotAuthorized: 403,
+    policy.InvalidScope: 403,
+    **dict.fromkeys(TRANSIENT, 503),
+}
+
+#: The API's name for each status; a status without a name is a computeFault.
+NAMES = {400: 'badRequest', 401: 'unauthorized', 403: 'forbidden', 404: 'itemNotFound', 405: 'badMethod',
+         406: 'notAcceptable', 409: 'conflictingRequest', 413: 'overLimit', 415: 'badMediaType', 429: 'overLimit',
+         501: 'notImplemented', 503: 'serviceUnavailable'}
+
+#: Errors that may be over in a moment.
+_SOON = (errors.InFlight, errors.Busy)
+
+SCHEMA = {'type': 'object', 'minProperties': 1, 'maxProperties': 1, 'additionalProperties': {
+    'type': 'object', 'required': ['code', 'message'],
+    'properties': {'code': {'type': 'integer'}, 'message': {'type': 'string'}, 'reason': {'type': 'string'},
+                   'next': {'type': 'string'}, 'retryAfter': {'type': 'string'}}}}
+
+
+def status_of(error: BaseException, special: tuple[tuple[type, int], ...] = ()) -> int:
+    """Return the status of an exception: the call's own for its class, else that of the table, else 500."""
+    table = {**STATUS, **dict(special)}
+    for cls in type(error).__mro__:
+        if cls in table:
+            return table[cls]
+    return 500
+
+
+def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
+             shaped: Callable[..., webob.Response] | None = None) -> webob.Response:
+    """Return the reply for an exception. ``shaped`` makes it for an API with a shape of its own; see ``reply``.
+
+    An exception that is not in the table is a bug: it is logged, and its details are hidden.
+    """
+    say = shaped or reply
+    status = status_of(error, special)
+    if status == 500:
+        LOG.exception('Unexpected error', exc_info=error)
+        return say(500, 'An unexpected error happened. The log has it under the request id of this answer.', 'internal_error')
+    if isinstance(error, errors.ManilaLiteError):
+        return say(status, str(error), error.code, {'Retry-After': '1'} if isinstance(error, _SOON) else None)
+    if isinstance(error, TRANSIENT):
+        LOG.error('The database cannot be used: %s', error)
+        return say(status, 'The database is busy or cannot be reached. Nothing was changed; try again in a moment.',
+                   errors.Unavailable.code, {'Retry-After': '1'})
+    if isinstance(error, db_exception.DBReferenceError):
+        LOG.info('Deleted while it was being used: %s', error)
+        return say(status, 'Something that the request names was deleted, or came into use, meanwhile. Nothing was changed.',
+                   'changed_meanwhile')
+    return say(status, "Policy doesn't allow this to be performed.", 'forbidden')
+
+
+def reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:
+    """Return an error in the API's shape; ``reason`` is its stable code.
+
+    ``next`` is the next step, for programs; the message has it, too.
+    """
+    fault: dict[str, Any] = {'code': status, 'message': hints.sentence(message, status, reason), 'reason': reason,
+                             'next': hints.of(status, reason)}
+    extra = dict(headers or {})
+    if status == 413:
+        extra['Retry-After'] = '0'
+    if status in (413, 429):
+        fault['retryAfter'] = extra['Retry-After']
+    body = orjson.dumps({NAMES.get(status, 'computeFault'): fault})
+    return webob.Response(body, status=status, content_type='application/json', charset='UTF-8',
+                          headerlist=None if not extra else [('Content-Type', 'application/json'),
+                                                             *((key, value) for key, value in extra.items())])

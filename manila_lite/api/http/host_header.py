@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of the headers that name the caller and the host of a request.
+
+Each must be given once, in a clear form, and the host must be a name of this service. Without a login, a web page could
+let its own name resolve to the loopback address (DNS rebinding), and its browser would treat this service as a part of
+that page. Duplicate headers that other web servers let through are refused here; the built-in server refuses them
+itself.
+"""
+
+import functools
+import ipaddress
+import re
+import socket
+import urllib.parse
+from collections.abc import Callable
+from typing import Any
+
+import webob
+
+from manila_lite import errors
+from manila_lite.api.http.definition import Definition
+
+Wsgi = Callable[[dict, Callable], Any]
+#: The error of a check, or None.
+_Wrong = errors.ManilaLiteError | None
+
+_HOST = re.compile(r'(\[[0-9A-Fa-f:.]{2,45}\]|[0-9A-Za-z_.-]{1,253})(?::[0-9]{1,5})?', re.ASCII)
+_LOOPBACK = frozenset(('localhost', 'localhost.localdomain', 'localhost6', 'ip6-localhost', 'ip6-loopback'))
+#: Headers that name the caller, and the strategy under which a comma in one means that it was sent twice; None: every one.
+_WHO = {'HTTP_AUTHORIZATION': ('Authorization', None), 'HTTP_X_AUTH_TOKEN': ('X-Auth-Token', 'keystone'),
+        'HTTP_X_SERVICE_TOKEN': ('X-Service-Token', 'keystone')}
+_INSTEAD = 'Use its IP address or localhost, or have the operator add the name to [api] allowed_hosts.'
+
+
+def sent(app: Wsgi, conf: Any, api: Definition) -> Wsgi:
+    """Wrap ``app`` so that its requests have headers that name one caller and one host of this service.
+
+    :raises errors.BadConfig: the address to show in links is no URL.
+    """
+    return _guarded(app, api, (_one_caller(conf), _one_host(_names(conf, api))))
+
+
+def forwarded(app: Wsgi, api: Definition) -> Wsgi:
+    """Wrap ``app`` so that it gets only requests with one host, after the headers of a proxy in front were applied.
+
+    That host may have any name: browsers judge a page by the name that they sent to the proxy.
+    """
+    host = _one_host(None)
+
+    def settled(environ: dict) -> _Wrong:
+        for name in ('HTTP_HOST', 'wsgi.url_scheme'):
+            if name in environ:     # the first of a list is from the client; names with a port are quoted
+                environ[name] = environ[name].partition(',')[0].strip().strip('"')
+        return _address(environ) or host(environ)
+    return _guarded(app, api, (settled,))
+
+
+def _guarded(app: Wsgi, api: Definition, checks: tuple[Callable[[dict], _Wrong], ...]) -> Wsgi:
+    def wrapped(environ: dict, start_response: Callable) -> Any:
+        for check in checks:
+            if wrong := check(environ):
+                return api.fault(wrong)(environ, start_response)
+        return app(environ, start_response)
+    return wrapped
+
+
+def _malformed(message: str) -> errors.Invalid:
+    return errors.Invalid(message, code='malformed_header')
+
+
+def _one_caller(conf: Any) -> Callable[[dict], _Wrong]:
+    looked_at = {key: name for key, (name, strategy) in _WHO.items() if strategy in (None, conf.auth_strategy)}
+
+    def check(environ: dict) -> _Wrong:
+        return next((_malformed(f'{name}: is there twice, or holds a comma.') for key, name in looked_at.items()
+                     if ',' in environ.get(key, '')), None)
+    return check
+
+
+def _address(environ: dict) -> _Wrong:
+    if environ.get('wsgi.url_scheme', '').lower() not in ('http', 'https'):
+        return _malformed('X-Forwarded-Proto: is neither http nor https.')
+    try:
+        prefix = environ.get('SCRIPT_NAME', '').encode('latin-1').decode('utf-8')
+    except UnicodeError:
+        return _malformed('X-Forwarded-Prefix: is not UTF-8.')
+    if not prefix.isprintable() or prefix[:1] not in ('', '/') or not {'?', '#'}.isdisjoint(prefix):
+        return _malformed('X-Forwarded-Prefix: is not a path.')
+    return None
+
+
+def _one_host(known: frozenset[str] | None) -> Callable[[dict], _Wrong]:
+    @functools.lru_cache(maxsize=256)
+    def about(host: str) -> _Wrong:
+        matched = _HOST.fullmatch(host)
+        if matched is None:
+            return _malformed('Host: is not one name or address, with or without a port.')
+        name = matched[1].lower().rstrip('.')
+        if known is None or name in known or name.endswith('.localhost') or _is_literal(name):
+            return None
+        return errors.Forbidden(f'Host: {name} is not known as a name of this service. {_INSTEAD}', code='foreign_host')
+
+    def check(environ: dict) -> _Wrong:
+        host = environ.get('HTTP_HOST')
+        if not host or environ.get('PATH_INFO', '').rstrip('/') == '/healthcheck':
+            return None     # browsers always send one, and health checks may use any
+        return about(host)
+    return check
+
+
+def _names(conf: Any, api: Definition) -> frozenset[str] | None:
+    """Return the names of this service, or None if every name is accepted."""
+    added = [name.lower().rstrip('.') for name in conf.api.allowed_hosts]
+    if '*' in added or not (added or conf.auth_strategy == 'noauth'):
+        return None
+    own, base = socket.gethostname().lower(), api.base(webob.Request.blank('/'), conf)
+    try:
+        shown = urllib.parse.urlsplit(base).hostname or 'localhost'
+    except ValueError as bad:
+        raise errors.BadConfig(f'the address to show in links: {base!r} is none: {bad}') from None
+    return _LOOPBACK | {own, own.partition('.')[0], shown, *added}
+
+
+def _is_literal(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip('[]'))
+    except ValueError:
+        return False
+    return True
+

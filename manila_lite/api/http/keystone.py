@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Authentication with Keystone tokens.
+
+In a module of its own, since other strategies do not need the packages imported here.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import webob
+import webob.exc
+from keystoneauth1 import exceptions
+from keystonemiddleware import auth_token
+from oslo_log import log
+
+from manila_lite import errors
+from manila_lite.api.http.definition import SHARE, Definition
+from manila_lite.thread_reserve import ThreadReserve
+
+LOG = log.getLogger(__name__)
+
+Wsgi = Callable[[dict, Callable], Any]
+
+_NO_USER = 'The token in X-Auth-Token is not valid, or there is none.'
+_NO_SERVICE = 'The token in X-Service-Token is not valid, or is not that of a service.'
+_NO_KEYSTONE = 'Keystone cannot be asked whether the token is valid. The log says why, for the operator.'
+
+
+#: Seconds until a silent Keystone counts as away, if the operator sets no timeout; keystonemiddleware would wait for ever.
+_PATIENCE = 10
+
+
+class _Tokens(auth_token.AuthProtocol):
+    """keystonemiddleware with answers in the API's shape. Checks of tokens that are not cached take turns."""
+
+    def __init__(self, app: Wsgi, conf: dict[str, Any], api: Definition, turns: ThreadReserve):
+        super().__init__(app, conf)
+        self._api = api
+        self._identity_server.verify_token = _in_turn(self._identity_server.verify_token, turns)
+
+    def _create_session(self, **kwargs: Any) -> Any:
+        return super()._create_session(timeout=self._conf.get('http_connect_timeout') or _PATIENCE, **kwargs)
+
+    def process_request(self, request: webob.Request) -> webob.Response | None:
+        """Return an answer, or None if the request may go on."""
+        try:
+            return super().process_request(request)
+        except webob.exc.HTTPUnauthorized as refused:
+            said = _NO_SERVICE if request.user_token and request.user_token_valid else _NO_USER
+            return self._api.reply(401, said, 'unauthorized', {'WWW-Authenticate': refused.headers['WWW-Authenticate']})
+        except errors.Busy as busy:
+            return self._api.fault(busy)
+        except webob.exc.HTTPServiceUnavailable:
+            pass    # logged
+        except exceptions.ClientException as bad:
+            LOG.error('Keystone cannot be asked whether a token is valid: %s', bad)
+        return self._api.reply(503, _NO_KEYSTONE, 'identity_unavailable')
+
+
+def _in_turn(verify: Callable[..., Any], turns: ThreadReserve) -> Callable[..., Any]:
+    @functools.wraps(verify)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        with turns.login():
+            return verify(*args, **kwargs)
+    return wrapped
+
+
+def guard(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReserve | None = None) -> Wsgi:
+    """Wrap the application so that it gets only requests with a valid token, as ``[keystone_authtoken]`` configures."""
+    # With delay_auth_decision, a bad token could not be told from a Keystone that is away.
+    guarded = _Tokens(app, {'oslo_config_config': conf, 'delay_auth_decision': False}, api, turns or ThreadReserve())
+    # Keystone's access rules use this name, unless the operator sets another. The option exists since the line above.
+    conf.set_default('service_type', api.service_type, group='keystone_authtoken')
+    return guarded

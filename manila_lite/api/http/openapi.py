@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contract as an OpenAPI 3.1 document, for any microversion."""
+
+import functools
+import gzip
+import hashlib
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from manila_lite import errors
+from manila_lite.api import versions
+from manila_lite.api.contract import OPS, fields
+from manila_lite.api.contract.call import Call
+from manila_lite.api.http import faults, idempotency
+
+_JSON = 'application/json'
+#: Error statuses of every call; some calls have more.
+_ALWAYS = (400, 401, 403, 404, 406, 429, 503)
+_OF_CHANGES = (409, 413)
+_SECURITY = {
+    'token': {'type': 'apiKey', 'in': 'header', 'name': 'X-Auth-Token',
+              'description': 'A token of Keystone; without Keystone, "user:project:role,role" says who calls.'},
+    'password': {'type': 'http', 'scheme': 'basic'},
+}
+
+_ONCE = {'name': idempotency.HEADER, 'in': 'header', 'schema': {'type': 'string', 'pattern': idempotency.PATTERN},
+         'description': 'Sent again with the same key, the request is answered as it was before, and makes nothing new.'}
+
+
+@functools.lru_cache(maxsize=len(versions.HISTORY))
+def packed(version: int) -> tuple[bytes, str]:
+    """Return the document as JSON under gzip (a fifteenth of the size, so all versions can be cached), and its hash."""
+    found = gzip.compress(text(version), mtime=0)
+    return found, hashlib.sha256(found).hexdigest()
+
+
+def text(version: int) -> bytes:
+    """Return the document as JSON."""
+    return orjson.dumps(document(version))
+
+
+def document(version: int) -> dict[str, Any]:
+    """Return the OpenAPI document of the API at a microversion (its minor number)."""
+    paths: dict[str, dict[str, Any]] = {}
+    for (path, method), ops in _grouped(version).items():
+        paths.setdefault(path, {})[method.lower()] = _operation(ops, version)
+    return {
+        'openapi': '3.1.0',
+        'info': {'title': 'Shared file systems', 'version': versions.show(version),
+                 'description': 'The Shared File Systems API v2 of OpenStack as manila_lite serves it at microversion '
+                                f'{versions.show(version)}. A project id may stand between /v2 and each path.'},
+        'servers': [{'url': '/v2'}],
+        'security': [{'token': []}, {'password': []}],
+        'paths': paths,
+        'components': {'securitySchemes': _SECURITY, 'schemas': {'error': faults.SCHEMA},
+                       'responses': {'error': {'description': 'Why not.', 'headers': _headers(),
+                                               'content': _content({'$ref': '#/components/schemas/error'})}},
+                       'parameters': {'version': _version_header(version), 'once': _ONCE}},
+    }
+
+
+def _grouped(version: int) -> dict[tuple[str, str], list[Call]]:
+    """Return the calls that exist at a version. The actions of a path form one group, every other call its own."""
+    found: dict[tuple[str, str], list[Call]] = {}
+    for op in OPS:
+        if op.lives(version):
+            found.setdefault((op.path_at(version), op.method), []).append(op)
+    return found
+
+
+def _operation(ops: list[Call], version: int) -> dict[str, Any]:
+    first = ops[0]
+    noun = first.name.partition('.')[0]
+    found: dict[str, Any] = {
+        'operationId': first.name if first.action is None else f'{_noun(first.path)}.action',
+        'summary': '; '.join(dict.fromkeys(_says(op) for op in ops)),
+        'tags': [noun],
+        'x-policies': sorted({op.policy for op in ops}),
+        'parameters': [{'$ref': '#/components/parameters/version'}, *_path(first.path_at(version)), *_query(ops, version),
+                       *_once(ops)],
+        'responses': _responses(ops, version),
+    }
+    bodies = [body.schema(version) for op in ops if (body := op.body_at(version)) is not None]
+    if bodies:
+        found['requestBody'] = {'required': True, 'content': _content(bodies[0] if len(bodies) == 1 else {'anyOf': bodies})}
+    return found
+
+
+def _noun(path: str) -> str:
+    return path.strip('/').split('/')[0]
+
+
+def _says(op: Call) -> str:
+    return (op.call.__doc__ or op.name).strip().partition('\n')[0]
+
+
+def _version_header(version: int) -> dict[str, Any]:
+    return {'name': versions.HEADER, 'in': 'header', 'required': version != versions.MIN,
+            'schema': {'type': 'string', 'enum': [versions.show(version)]}}
+
+
+def _path(path: str) -> list[dict[str, Any]]:
+    return [{'name': name, 'in': 'path', 'required': True, 'schema': {'type': 'string', 'minLength': 1}}
+            for name in re.findall(r'{(\w+)}', path)]
+
+
+def _query(ops: list[Call], version: int) -> list[dict[str, Any]]:
+    return [{'name': name, 'in': 'query', 'schema': field.schema}
+            for op in ops for field in fields.living(op.query, version) for name in (field.name, *field.aliases)]
+
+
+def _once(ops: list[Call]) -> list[dict[str, Any]]:
+    return [{'$ref': '#/components/parameters/once'}] if any(op.once for op in ops) else []
+
+
+def _responses(ops: list[Call], version: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for status in sorted({status for op in ops for status in (op.ok, op.or_ok) if status}):
+        views = [op.view.schema(version) for op in ops if op.ok == status and op.view is not None]
+        found[str(status)] = {'description': 'Done.' if status != 202 else 'Begun.', 'headers': _headers()}
+        # If one action of the path has no answer, the answers of others cannot be required.
+        if views and all(op.view is not None for op in ops if op.ok == status):
+            found[str(status)]['content'] = _content(views[0] if len(views) == 1 else {'anyOf': views})
+    for status in sorted({status for op in ops for status in refusals(op, version)}):
+        found[str(status)] = {'$ref': '#/components/responses/error'}
+    return found
+
+
+def refusals(op: Call, version: int) -> Iterable[int]:
+    """Yield the error statuses of the call, some of them twice."""
+    yield from _ALWAYS
+    yield from (status for _, status in op.states)
+    if op.method != 'GET':
+        yield from _OF_CHANGES
+    if op.once:
+        yield faults.STATUS[errors.Unprocessable]
+    body = op.body_at(version)
+    if body is not None:
+        yield from (415, faults.STATUS[body.missing])
+
+
+def _headers() -> dict[str, Any]:
+    return {versions.HEADER: {'schema': {'type': 'string'}, 'description': 'The version that answered.'},
+            'X-OpenStack-Request-ID': {'schema': {'type': 'string'}}}
+
+
+def _content(schema: fields.Schema) -> dict[str, Any]:
+    return {_JSON: {'schema': schema}}

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rate limits: requests a second of an address, and of a project. Over the limit, a client is told to wait."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors
+from manila_lite.api.http import client_address, token_buckets
+from manila_lite.api.http.definition import Definition
+
+LOG = log.getLogger(__name__)
+
+Wsgi = Callable[[dict, Callable], Any]
+
+#: The one public path with a limit: it costs more than health checks and versions, which have none.
+_COSTLY = frozenset({'/openapi.json'})
+
+
+class Limits:
+    """The rate limits of one API.
+
+    Rates and bursts are read at each request, so that they can be changed during an attack.
+    """
+
+    def __init__(self, conf: Any, api: Definition):
+        """:raises errors.BadConfig: an option is not valid."""
+        own = conf.rate_limits
+        self._conf = conf
+        self._api = api
+        self._free = api.public - _COSTLY
+        self._peers = client_address.ClientAddresses(own.trusted_proxies, own.ipv6_prefix)
+        self._exempt = client_address.networks('[rate_limits] address_exempt', own.address_exempt)
+        self._local = token_buckets.LocalBuckets(own.most_buckets)
+        self._buckets: token_buckets.LocalBuckets | token_buckets.SharedBuckets | None = self._shared(own.memcached_servers)
+
+    def _shared(self, servers: list[str]) -> token_buckets.SharedBuckets | None:
+        if not servers:
+            return None
+        return token_buckets.SharedBuckets(servers, self._conf.rate_limits.memcached_timeout, self._local)
+
+    def of_addresses(self, app: Wsgi) -> Wsgi:
+        """Wrap ``app`` with the limit of addresses. It goes before all middleware that trusts a proxy's headers."""
+        def wrapped(environ: dict, start_response: Callable) -> Any:
+            own = self._conf.rate_limits
+            if own.address_rate and environ.get('PATH_INFO', '') not in self._free:
+                found = self._peers.of(environ)
+                if not client_address.within(found, self._exempt):
+                    refused = self._take('address', self._peers.name(found),
+                                         token_buckets.RateLimit(own.address_rate, own.address_burst))
+                    if refused is not None:
+                        return refused(environ, start_response)
+            return app(environ, start_response)
+        return wrapped
+
+    def of_projects(self, app: Wsgi) -> Wsgi:
+        """Wrap ``app`` with the limit of projects, and of users without a project. It goes behind the login."""
+        def wrapped(environ: dict, start_response: Callable) -> Any:
+            own = self._conf.rate_limits
+            # Public paths need no login, so their headers were not checked.
+            if own.project_rate and environ.get('PATH_INFO', '') not in self._api.public:
+                project = environ.get('HTTP_X_PROJECT_ID')
+                if project not in own.project_exempt:
+                    kind, name = ('project', project) if project else ('user', environ.get('HTTP_X_USER_ID', ''))
+                    refused = self._take(kind, name, token_buckets.RateLimit(own.project_rate, own.project_burst))
+                    if refused is not None:
+                        return refused(environ, start_response)
+            return app(environ, start_response)
+        return wrapped
+
+    def _take(self, kind: str, name: str, rate: token_buckets.RateLimit) -> Any:
+        """Take a token. Return a refusal, or None if there was a token."""
+        if self._buckets is None:
+            self._buckets = self._inherited()
+        wait = self._buckets.take(f'{self._api.service_type} {"/".join(self._api.prefixes)} {kind} {name}', rate)
+        if not wait:
+            return None
+        seconds = math.ceil(wait)
+        return self._api.reply(429, f'Too many requests of {kind} {name}: {rate.a_second:g} a second are taken, and up to '
+                                    f'{rate.burst} at once. Send it again in {seconds} s.', 'rate_limited',
+                               {'Retry-After': str(seconds)})
+
+    def _inherited(self) -> token_buckets.LocalBuckets | token_buckets.SharedBuckets:
+        """Return buckets in the memcached that tokens are cached in, if there is one; else those of this process.
+
+        Only at the first request: the middleware that checks tokens registers its options late.
+        """
+        servers = getattr(getattr(self._conf, 'keystone_authtoken', None), 'memcached_servers', None)
+        try:
+            return self._shared(servers or []) or self._local
+        except errors.BadConfig as bad:
+            LOG.warning('Each process counts requests for itself, though [keystone_authtoken] names a memcached: %s', bad)
+            return self._local

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lookup of a contract row by method and path: a tree of path segments, built once."""
+
+import dataclasses
+from collections.abc import Iterable
+
+from manila_lite.api.contract.call import Call
+
+
+@dataclasses.dataclass
+class _Node:
+    fixed: dict[str, '_Node'] = dataclasses.field(default_factory=dict)
+    wild: '_Node | None' = None
+    wild_name: str = ''
+    ops: list[Call] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True)
+class Match:
+    """All calls of a path that exist at the version, and the values in the path."""
+
+    ops: tuple[Call, ...]
+    params: dict[str, str]
+
+
+class Routes:
+    """The contract as a tree; project ids in front of a path are optional at every version."""
+
+    def __init__(self, ops: Iterable[Call]):
+        self._root = _Node()
+        for op in ops:
+            for path in {op.path, op.old_path or op.path}:
+                self._add(path, op)
+
+    def _add(self, path: str, op: Call) -> None:
+        node = self._root
+        for part in path.strip('/').split('/'):
+            if part.startswith('{'):
+                node.wild = node.wild or _Node()
+                node.wild_name = node.wild_name or part.strip('{}')
+                node = node.wild
+            else:
+                node = node.fixed.setdefault(part, _Node())
+        node.ops.append(op)
+
+    def find(self, parts: list[str], version: int) -> Match | None:
+        """Return the calls of a path (already split), or None."""
+        match = self._walk(parts, version)
+        if match is None and parts and parts[0]:
+            match = self._walk(parts[1:], version)
+            if match:
+                match.params['project_id'] = parts[0]
+        return match
+
+    def _walk(self, parts: list[str], version: int) -> Match | None:
+        params: dict[str, str] = {}
+        node = self._root
+        names: list[str] = []
+        for part in parts:
+            if part in node.fixed:
+                node = node.fixed[part]
+            elif node.wild is not None and part:
+                params[node.wild_name] = part
+                node = node.wild
+            else:
+                return None
+            names.append(part)
+        ops = tuple(op for op in node.ops if op.lives(version) and _fits(op.path_at(version), names))
+        return Match(ops, params) if ops else None
+
+
+def _fits(path: str, names: list[str]) -> bool:
+    parts = path.strip('/').split('/')
+    return len(parts) == len(names) and all(part.startswith('{') or part == name
+                                            for part, name in zip(parts, names, strict=True))

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The built-in HTTP server: a WSGI application on a thread pool, with a clean stop. No client can block a thread of it."""
+
+import dataclasses
+import logging
+import os
+import queue
+import socket
+import threading
+from typing import Any
+
+from cheroot import wsgi
+
+from manila_lite import errors
+from manila_lite.api.http.connection import Connection
+from manila_lite.api.http.connection_limits import DEFAULTS, Limits
+from manila_lite.api.http.event_loop import EventLoop
+
+LOG = logging.getLogger(__name__)
+
+#: Largest request line and headers together, in bytes; tokens of keystone are a few KiB.
+MAX_HEADER = 65536
+#: Connections that may wait for accept.
+BACKLOG = 1024
+#: Addresses that mean any address, of IPv4 too.
+_ANY = ('::', '::0')
+#: The path with a thread of its own, so that it is answered while all others are busy.
+_HEALTH = b'/healthcheck'
+
+
+@dataclasses.dataclass
+class Settings:
+    """The attributes that cheroot's requests and gateways need of their server."""
+
+    wsgi_app: Any
+    max_request_body_size: int
+    max_request_header_size: int
+    bind_addr: tuple[str, int]
+    timeout: int
+    gateway: Any = wsgi.Gateway_10
+    protocol: str = 'HTTP/1.1'
+    server_name: str = 'manila_lite'
+    software: str = 'manila_lite'
+    ssl_adapter: Any = None
+    can_add_keepalive_connection: bool = True
+
+
+class ApiServer:
+    """Serves ``app`` on ``host`` (name, IPv4 or IPv6) and ``port`` (0: any free one)."""
+
+    def __init__(self, app: Any, host: str, port: int, threads: int = 8, *, max_body: int = 0,
+                 max_header: int = MAX_HEADER, shared: bool = False, limits: Limits = DEFAULTS,
+                 options: str = 'osapi_share_listen and osapi_share_listen_port'):
+        """``max_body`` and ``max_header`` are in bytes; 0 for no limit. ``shared``: several processes use the port.
+
+        ``options``: the names of the options for the address, for messages.
+        """
+        self.host = host
+        self.port = port
+        self._threads = threads
+        self._shared = shared
+        self._limits = limits
+        self._options = options
+        self._settings = Settings(app, max_body, max_header, (host, port), int(limits.idle))
+        self._requests: queue.SimpleQueue[Connection | None] = queue.SimpleQueue()
+        self._health: queue.SimpleQueue[Connection | None] = queue.SimpleQueue()
+        self._workers: list[threading.Thread] = []
+        self._crowd: EventLoop | None = None
+
+    @property
+    def address(self) -> str:
+        """Host and port as in a URL."""
+        return f'[{self.host}]:{self.port}' if ':' in self.host else f'{self.host}:{self.port}'
+
+    def start(self) -> None:
+        """Start answering requests, and set ``port`` to the real one.
+
+        :raises BadConfig: the address cannot be bound; the message names it, and the reason.
+        """
+        try:
+            listener = self._listen()
+        except OSError as error:
+            reason = os.strerror(error.errno) if (error.errno or 0) > 0 else str(error)
+            raise errors.BadConfig(f'cannot listen on {self.address}: {reason} '
+                                   f'(options {self._options})') from error
+        self.port = listener.getsockname()[1]
+        self._settings.bind_addr = (self.host, self.port)
+        self._crowd = EventLoop(listener, self._settings, self._limits.fitting(), self._hand_over, _is_health)
+        self._workers = [threading.Thread(target=self._work, args=(requests,), name=name, daemon=True)
+                         for name, requests in (('http health', self._health),
+                                                *((f'http {number}', self._requests) for number in range(self._threads)))]
+        for thread in (*self._workers, self._crowd):
+            thread.start()
+        LOG.info('Listening on %s', self.address)
+
+    def _listen(self) -> socket.socket:
+        family = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
+        listener = socket.create_server((self.host, self.port), family=family, backlog=BACKLOG, reuse_port=self._shared,
+                                        dualstack_ipv6=self.host in _ANY and socket.has_dualstack_ipv6())
+        listener.setblocking(False)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)      # connections have it from here
+        return listener
+
+    def _hand_over(self, conn: Connection) -> None:
+        (self._health if _is_health(conn) else self._requests).put(conn)
+
+    def _work(self, requests: queue.SimpleQueue) -> None:
+        while (conn := requests.get()) is not None:
+            conn.answer()
+            self._crowd.give_back(conn)
+
+    def stop(self, drain: float = 30.0) -> bool:
+        """Accept no more connections, and finish running requests; after ``drain`` seconds they are cut off.
+
+        Return False if some request did not end even then. May be called twice.
+        """
+        if self._crowd is None:
+            return True
+        self._settings.can_add_keepalive_connection = False
+        self._crowd.stop(drain)
+        self._crowd.join()
+        for requests, number in ((self._health, 1), (self._requests, self._threads)):
+            for _ in range(number):
+                requests.put(None)
+        for thread in self._workers:
+            thread.join(1.0)
+        if any(thread.is_alive() for thread in self._workers):
+            LOG.warning('%s: requests still under way after %s s', self.address, drain)
+            return False
+        return True
+
+
+def _is_health(conn: Connection) -> bool:
+    return conn.request.path.rstrip(b'/') == _HEALTH

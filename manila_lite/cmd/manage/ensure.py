@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage ensure``: progress of the check of all shares of a backend. Nothing is changed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.cmd.manage.command import Call, Command, argument, seconds
+from manila_lite.cmd.manage.watch import Progress, of, watch
+from manila_lite.db.queries import ensure, services
+from manila_lite.db.queries import operations as rows
+
+
+def follow(call: Call) -> int:
+    """Show the progress of the newest check of all shares of a backend until it ends. Nothing is changed.
+
+    A terminal shows a bar; other output gets a line for each change. Exit status: 0 every share was checked, 1 some shares
+    could not be checked or are broken, 130 Ctrl-C was pressed (the check continues).
+    """
+    host = call.args.host.partition('#')[0]
+    with call.db.reader() as conn:
+        service = services.get(conn, host, 'manila-share')
+        found = rows.of(conn, str(service.id), ensure.KIND)
+    if not found:
+        raise errors.NotFound(f'The shares on host {host} were not ensured lately.')
+    ident = found[-1].id
+
+    def look() -> Progress:
+        with call.db.reader() as conn:
+            op = rows.get(conn, ident)
+        if op is None:
+            raise errors.NotFound('That ended so long ago that it is forgotten.')
+        return progress(op)
+
+    return watch(look, call.args.every)
+
+
+def progress(op: Any) -> Progress:
+    """Return the progress of a check, from its operation's row."""
+    told = op.data.get('progress') or {}
+    total, done, broken = told.get('total'), told.get('done'), told.get('broken')
+    percent = 100 * done // total if total else None
+    figures = [of(done, total, 'shares'), *(f'{told[name]} {name}' for name in ('repaired', 'skipped', 'broken', 'failed')
+                                            if told.get(name))]
+    detail = ', '.join(filter(None, figures))
+    if op.state == rows.DONE:
+        hint = '\n'.join([*([f'{broken} are broken: their owners have a message.'] if broken else []), *_repairs(op)])
+        found = Progress('checked', 100, detail, hint=hint, ended=not broken)
+    elif op.state == rows.OPEN:
+        left = told.get('seconds_left')
+        found = Progress('checking', percent, detail, None if left is None else round(left))
+    else:
+        found = Progress('failed', percent, detail, hint=op.error or '', ended=False)
+    return found
+
+
+def _repairs(op: Any) -> list[str]:
+    """Return a line for each repaired share in the operation's data."""
+    return [f'{share_id}: {" ".join(words)}' for share_id, words in op.data.get('repairs', {}).items()]
+
+
+COMMANDS: Sequence[Command] = (
+    Command('ensure', 'watch', follow, [
+        argument('host', help='backend, as host@backend'),
+        argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')]),
+)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics from the database. The database is read now and then only, however often they are collected."""
+
+import concurrent.futures
+import dataclasses
+import logging
+import time
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from oslo_config import cfg
+from oslo_utils import timeutils
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from manila_lite import metrics
+from manila_lite.db.core.engine import Database
+from manila_lite.db.queries import metrics_queries, services
+from manila_lite.manager.runtime.service import PLANS as MANAGER_PLANS
+from manila_lite.scheduler.service import PLANS as SCHEDULER_PLANS
+
+LOG = logging.getLogger(__name__)
+
+#: Every kind of operation.
+KINDS = frozenset(plan.kind for plan in (*MANAGER_PLANS, *SCHEDULER_PLANS))
+#: Ages of open operations: the bounds in seconds, and the names of the intervals.
+_BOUNDS = (60.0, 600.0, 3600.0)
+AGES = ('under_1m', '1m_to_10m', '10m_to_1h', 'over_1h')
+#: Seconds that a scrape waits for the database before it goes without; and the largest part of the time spent on reading.
+_PATIENCE, _SHARE = 5.0, 1 / 20
+#: How old the values shown may be, as a multiple of the time for which they are kept.
+_STALE = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class _Seen:
+    """Values read from the database. ``at``: when, by the monotonic clock; ``seconds``: how long the reading took."""
+
+    at: float
+    seconds: float
+    operations: dict[str, list[int]]
+    pools: list[Any]
+    heartbeats: list[Any]
+    usage: dict[str, int]
+    projects: dict[str, dict[str, int]]
+
+
+class FromDatabase(Collector):
+    """The collector of open operations, pools, services and usage."""
+
+    def __init__(self, conf: cfg.ConfigOpts, db: Database):
+        self._conf = conf
+        self._db = db
+        self._seen: _Seen | None = None
+        self._reader = concurrent.futures.ThreadPoolExecutor(1, 'metrics-database')
+        self._reading: concurrent.futures.Future | None = None
+        self._failed = False
+
+    def close(self) -> None:
+        """Stop reading. Does not wait for a query that the database does not answer."""
+        self._reader.shutdown(wait=False, cancel_futures=True)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics last read. Old ones are read again first, if the database answers soon."""
+        seen = self._renewed()
+        known = seen is not None and time.monotonic() - seen.at < _STALE * self._kept(seen)
+        yield _readable(known=known)
+        if known:
+            for make in _MAKERS:
+                yield from make(seen, self._conf)
+
+    def _kept(self, seen: _Seen) -> float:
+        return max(self._conf.metrics.cache_seconds, seen.seconds / _SHARE)
+
+    def _renewed(self) -> _Seen | None:
+        seen = self._seen
+        if seen is None or time.monotonic() - seen.at > self._kept(seen):
+            if self._reading is None or self._reading.done():
+                self._reading = self._reader.submit(self._read)
+            try:
+                self._reading.result(_PATIENCE)
+                self._failed = False
+            except Exception as error:      # TimeoutError too: the reading goes on
+                if not self._failed:
+                    LOG.warning('Metrics from the database are missing until it answers: %s', error or type(error).__name__)
+                self._failed = True
+        return self._seen
+
+    def _read(self) -> None:
+        conf, began = self._conf.metrics, time.monotonic()
+        with self._db.reader() as conn:
+            found = (metrics_queries.open_operations(conn, _BOUNDS), metrics_queries.pools(conn, conf.max_rows),
+                     metrics_queries.heartbeats(conn, conf.max_rows), metrics_queries.usage(conn),
+                     metrics_queries.usage_by_project(conn, conf.projects) if conf.projects else {})
+        now = time.monotonic()
+        self._seen = _Seen(now, now - began, *found)
+
+
+_Samples = list[tuple[tuple[str, ...], float]]
+
+
+def _gauge(name: str, text: str, labels: tuple[str, ...], samples: _Samples) -> Metric:
+    found = GaugeMetricFamily(f'manila_lite_{name}', text, labels=labels)
+    for values, number in samples:
+        found.add_metric(values, number)
+    return found
+
+
+def _readable(*, known: bool) -> Metric:
+    return _gauge('database_readable', 'Whether what stands in the database could be read.', (), [((), int(known))])
+
+
+def _operations(seen: _Seen, conf: Any) -> Iterator[Metric]:
+    counts = {(kind, age): 0 for kind in KINDS for age in AGES}
+    for kind, numbers in seen.operations.items():
+        for age, number in zip(AGES, numbers, strict=True):
+            key = (kind if kind in KINDS else metrics.OTHER, age)
+            counts[key] = counts.get(key, 0) + number
+    yield _gauge('operations_open', 'Operations that have not ended, by the time since they were asked for.',
+                 ('kind', 'age'), sorted(counts.items()))
+
+
+def _pools(seen: _Seen, conf: Any) -> Iterator[Metric]:
+    for name, text in (('total', 'Capacity'), ('free', 'Free capacity'), ('allocated', 'What shares were promised')):
+        yield _gauge(f'pool_{name}_gibibytes', f'{text} of a pool, as last reported.', ('pool',),
+                     [((row.host,), getattr(row, f'{name}_gb')) for row in seen.pools])
+
+
+def _services(seen: _Seen, conf: Any) -> Iterator[Metric]:
+    now = timeutils.utcnow()
+    beats = [((row.binary, row.host), row) for row in seen.heartbeats]
+    yield _gauge('service_up', 'Whether a service lives.', ('binary', 'host'), [
+        (key, int(services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time))) for key, row in beats])
+    yield _gauge('service_heartbeat_age_seconds', 'Time since the last heartbeat of a service that was not stopped.',
+                 ('binary', 'host'), [(key, (now - row.heartbeat_at).total_seconds()) for key, row in beats
+                                      if row.heartbeat_at and not row.stopped])
+
+
+def _usage(seen: _Seen, conf: Any) -> Iterator[Metric]:
+    yield _gauge('quota_used', 'What all projects use together.', ('resource',), [
+        ((resource,), number) for resource, number in seen.usage.items()])
+    if conf.metrics.projects:
+        yield _gauge('project_quota_used', 'What the projects with the most gigabytes use.', ('project', 'resource'), [
+            ((project, resource), number) for project, used in seen.projects.items() for resource, number in used.items()])
+
+
+_MAKERS = (_operations, _pools, _services, _usage)
+
+
+def families() -> list[tuple[Metric, tuple[str, ...]]]:
+    """Return all metrics that can be shown, each with the names of its labels, for the reference."""
+    nothing = _Seen(0, 0, {}, [], [], {}, {})
+    everything = SimpleNamespace(metrics=SimpleNamespace(projects=1))
+    return [(family, tuple(family._labelnames)) for family in (         # noqa: SLF001 - there is no public way
+        _readable(known=False), *(family for make in _MAKERS for family in make(nothing, everything)))]
+
+
+__all__ = ['AGES', 'KINDS', 'FromDatabase', 'families']

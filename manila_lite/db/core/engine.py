@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transactions: ``with db.writer() as conn`` and ``with db.reader() as conn``.
+
+oslo.db's engines give pooling, exception translation and reconnects. For a SQLite file the engine is tuned as measured
+(design: performance, section 3): a pool, WAL, and BEGIN IMMEDIATE for writers, so that two writers queue up and neither
+is refused.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy
+from oslo_db import api as oslo_db_api
+from oslo_db import exception as oslo_db_exception
+from oslo_db.sqlalchemy import enginefacade, exc_filters
+from sqlalchemy import event, pool
+from sqlalchemy.engine import Connection, Engine
+
+from manila_lite.db.core import prepared, statement_events
+from manila_lite.db.core.unit_of_work import UnitOfWork
+
+__all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'insert_ignore', 'retry']
+
+_BUSY_TIMEOUT_MS = 10000
+
+#: Decorates a whole unit of work that may be run again after a deadlock or a lost connection.
+retry = oslo_db_api.wrap_db_retry(max_retries=5, retry_interval=0.05, inc_retry_interval=True,
+                                  max_retry_interval=1, retry_on_deadlock=True, retry_on_disconnect=True)
+
+#: Errors that are not the fault of the work: the same transaction may succeed a moment later.
+TRANSIENT = (oslo_db_exception.DBConnectionError, oslo_db_exception.DBDeadlock)
+
+#: Errors of a database that cannot be reached, or is not a database.
+UNUSABLE = (sqlalchemy.exc.ArgumentError, oslo_db_exception.DBError)
+
+
+#: The error of libpq since version 14 if there is no connection, but may be one later; oslo.db knows older wordings.
+AWAY = r'.*connection to server .*failed:(?!.*(authentication failed|does not exist|pg_hba.conf|not permitted))'
+
+
+@exc_filters.filters('postgresql', sqlalchemy.exc.OperationalError, AWAY)
+def _unreachable(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
+    raise oslo_db_exception.DBConnectionError(error)
+
+
+@exc_filters.filters('sqlite', sqlalchemy.exc.OperationalError, r'.*is locked')
+def _refused(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
+    # Another writer held the file for longer than the timeout: equal to a lock timeout on other databases.
+    raise oslo_db_exception.DBDeadlock(error)
+
+
+class Database:
+    """One database for one process. It connects when first used, so that it may be created before a fork.
+
+    ``migrations``: the folder of its schema's revisions, if not that of the share service. ``lock`` makes the lock
+    behind which threads that write to SQLite queue up; a simulation passes another.
+    """
+
+    def __init__(self, conf: Any, migrations: Path | None = None, lock: Callable[[], Any] = threading.Lock):
+        self._conf = conf
+        self.migrations = migrations
+        self._lock = threading.Lock()
+        self._turn = lock()
+        self._own = threading.local()        # of each thread
+        self._engines: tuple[Engine, Engine] | None = None      # of writers and of readers
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, created at the first call."""
+        return self._both()[0]
+
+    def _both(self) -> tuple[Engine, Engine]:
+        found = self._engines
+        if found is None:
+            with self._lock:
+                found = self._engines = self._engines or self._start()
+        return found
+
+    def _start(self) -> tuple[Engine, Engine]:
+        manager = enginefacade.transaction_context()
+        options = dict(self._conf.database)
+        full = options.pop('sqlite_synchronous_full')
+        size = options.pop('sqlite_pool_size')
+        known = {key: value for key, value in options.items()
+                 if key in ('connection', 'slave_connection', 'connection_recycle_time', 'max_pool_size',
+                            'max_retries', 'retry_interval', 'max_overflow', 'pool_timeout', 'connection_debug',
+                            'connection_trace', 'mysql_sql_mode', 'mysql_wsrep_sync_wait')}
+        # thread_checkin is for green threads: it yields the processor at the end of each transaction.
+        manager.configure(sqlite_fk=True, thread_checkin=False, **known)
+        engine = manager.writer.get_engine()
+        if engine.dialect.name == 'sqlite':
+            self._tune_sqlite(engine, full, size)
+        elif engine.dialect.name in ('mysql', 'mariadb'):
+            _tune_mariadb(engine)
+        statement_events.observe(engine, traced=self._conf.profiler.enabled and self._conf.profiler.trace_sqlalchemy)
+        return engine, manager.reader.get_engine()
+
+    def _tune_sqlite(self, engine: Engine, full: bool, size: int) -> None:
+        if engine.url.database not in (None, '', ':memory:'):
+            # oslo.db insists on NullPool for files; there is no public way to change it afterwards.
+            old = engine.pool
+            engine.pool = pool.QueuePool(old._creator, pool_size=size, max_overflow=size,
+                                         _dispatch=old.dispatch, dialect=engine.dialect)
+        synchronous = 'FULL' if full else 'NORMAL'
+
+        @event.listens_for(engine, 'connect')
+        def connected(dbapi: Any, record: Any) -> None:
+            for pragma in (f'busy_timeout={_BUSY_TIMEOUT_MS}', 'journal_mode=WAL',
+                           f'synchronous={synchronous}', 'foreign_keys=ON'):
+                dbapi.execute(f'PRAGMA {pragma}')
+
+        for deferred in list(engine.dispatch.begin):  # oslo.db's own, which begins deferred
+            event.remove(engine, 'begin', deferred)
+
+        @event.listens_for(engine, 'begin')
+        def begun(conn: Connection) -> None:
+            # A deferred BEGIN that becomes a writer later is refused at once under contention.
+            text = 'BEGIN IMMEDIATE' if getattr(self._own, 'writing', False) else 'BEGIN'
+            (Connection.exec_driver_sql if prepared.heard(conn) else prepared.send)(conn, text)
+
+    def writer(self) -> contextlib.AbstractContextManager[Connection]:
+        """Open a transaction: everything written through the connection is committed together at the end, or nothing is."""
+        whole = self._whole()
+        return self._transaction() if whole is None else whole.part()
+
+    def reader(self) -> contextlib.AbstractContextManager[Connection]:
+        """Open a connection whose reads all see one state of the database."""
+        whole = self._whole()
+        return self._look() if whole is None or not whole.begun else contextlib.nullcontext(whole.connection)
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[UnitOfWork]:
+        """Commit everything that this thread writes within the context together at the end, or nothing.
+
+        The transaction begins with the first ``writer``; reads before that block no other thread.
+        """
+        with contextlib.ExitStack() as stack:
+            whole = self._own.whole = UnitOfWork(lambda: stack.enter_context(self._transaction()))
+            try:
+                yield whole
+            finally:
+                self._own.whole = None
+        whole.committed()
+
+    def afterwards(self, call: Callable[[], None]) -> None:
+        """Call ``call`` after this thread's writes are committed: now, unless it writes ``together``."""
+        whole = self._whole()
+        if whole is None:
+            call()
+        else:
+            whole.later(call)
+
+    def _whole(self) -> UnitOfWork | None:
+        return getattr(self._own, 'whole', None)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        engine = self.engine
+        # SQLite has one writer, and lets others sleep and retry: threads of one process queue up here instead. A thread
+        # that waited for the whole timeout tries all the same, and gets SQLite's own error.
+        queues = engine.dialect.name == 'sqlite' and self._turn.acquire(timeout=_BUSY_TIMEOUT_MS / 1000)
+        self._own.writing = True
+        try:
+            with engine.connect() as conn, conn.begin():
+                yield conn
+        finally:
+            self._own.writing = False
+            if queues:
+                self._turn.release()
+
+    @contextlib.contextmanager
+    def _look(self) -> Iterator[Connection]:
+        with self._both()[1].connect() as conn:
+            transaction = conn.begin()
+            yield conn
+            transaction.rollback()
+
+    def dispose(self) -> None:
+        """Close all connections."""
+        with self._lock:
+            for engine in self._engines or ():
+                engine.dispose()
+            self._engines = None
+
+
+def _tune_mariadb(engine: Engine) -> None:
+    @event.listens_for(engine, 'connect')
+    def connected(dbapi: Any, record: Any) -> None:
+        # As on PostgreSQL: reads after a lock was taken see everything that was committed before. By default they would
+        # see the state of the transaction's first read.
+        with dbapi.cursor() as cursor:
+            cursor.execute('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+    engine.dispose()    # oslo.db opened a connection before this listener existed
+
+
+def insert_ignore(conn: Connection, table: sqlalchemy.Table, values: dict) -> bool:
+    """Insert a row unless there is one with the same key. Say whether it was inserted."""
+    try:
+        with conn.begin_nested():
+            conn.execute(table.insert().values(**values))
+    except oslo_db_exception.DBDuplicateEntry:
+        return False
+    return True

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The only writer of status columns: one UPDATE whose WHERE names the statuses from which a verb starts.
+
+If no row changed, another transaction was first or the row is gone: ``errors.WrongState``.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from manila_lite import errors, states
+from manila_lite.db import models
+from manila_lite.db.core.prepared import Write
+
+_TABLES = {
+    states.SHARE.noun: models.share_instances,
+    states.SNAPSHOT.noun: models.snapshots,
+    states.ACCESS.noun: models.access_rules,
+    states.SNAPSHOT_ACCESS.noun: models.snapshot_access_rules,
+    states.SHARE_NETWORK.noun: models.share_networks,
+    states.SHARE_SERVER.noun: models.share_servers,
+    states.SHARE_GROUP.noun: models.share_groups,
+    states.SHARE_GROUP_SNAPSHOT.noun: models.share_group_snapshots,
+    states.SHARE_BACKUP.noun: models.share_backups,
+}
+
+_INSERTS = {noun: Write(table.insert()) for noun, table in _TABLES.items()}
+
+
+def register(machine: states.Machine, table: sa.Table) -> None:
+    """Give rows of ``table``, whose key is ``id``, the statuses of ``machine``. For the tables of siblings."""
+    _TABLES[machine.noun] = table
+    _INSERTS[machine.noun] = Write(table.insert())
+
+
+def create(conn: Connection, machine: states.Machine, values: dict[str, Any], verb: str = 'create') -> dict[str, Any]:
+    """Insert a row in the verb's transient status, or in the machine's initial status. Return its values."""
+    values = values | {machine.column: machine.born or machine[verb].during}
+    _INSERTS[machine.noun].execute(conn, values)
+    return values
+
+
+def begin(conn: Connection, machine: states.Machine, verb: str, row_id: str, **values: Any) -> None:
+    """Begin the verb: set the row to its *during* status, together with ``values``.
+
+    :raises errors.WrongState: the verb cannot start from the row's status.
+    """
+    row = machine[verb]
+    if not _swap(conn, machine, (row_id,), row.allowed, row.during, values):
+        table = _TABLES[machine.noun]
+        now = conn.execute(sa.select(table.c[machine.column]).where(table.c.id == row_id)).scalar()
+        raise errors.WrongState(f'The {machine.noun} is {now or "gone"}; to {verb.replace("_", " ")} it, it must be '
+                                f'{" or ".join(sorted(row.allowed))}.')
+
+
+def begin_many(conn: Connection, machine: states.Machine, verb: str, row_ids: Iterable[str]) -> int:
+    """Do as ``begin`` for those of the rows whose status allows it. Return their number."""
+    return _swap(conn, machine, tuple(row_ids), machine[verb].allowed, machine[verb].during, {})
+
+
+def finish(conn: Connection, machine: states.Machine, verb: str, row_id: str, **values: Any) -> None:
+    """End the verb as done: set the row to its *ok* status, or delete it if there is none.
+
+    A row that left the *during* status meanwhile (by an administrator's reset) is not changed.
+    """
+    row = machine[verb]
+    if row.ok is None:
+        remove(conn, machine, (row_id,), row.during)
+    else:
+        _swap(conn, machine, (row_id,), {row.during}, row.ok, values)
+
+
+def fail(conn: Connection, machine: states.Machine, verb: str, row_id: str, **values: Any) -> None:
+    """End the verb as failed: set the row to its *fail* status."""
+    row = machine[verb]
+    _swap(conn, machine, (row_id,), {row.during}, row.fail, values)
+
+
+def settle(conn: Connection, machine: states.Machine, row_ids: Iterable[str], during: str, to: str,
+           **values: Any) -> int:
+    """Set rows from a *during* status to its end ``to``. Return how many changed. For many rows at once."""
+    return _swap(conn, machine, tuple(row_ids), {during}, to, values)
+
+
+def remove(conn: Connection, machine: states.Machine, row_ids: Iterable[str], during: str) -> int:
+    """Delete rows in a *during* status. Return how many were deleted."""
+    table = _TABLES[machine.noun]
+    return conn.execute(table.delete().where(table.c.id.in_(tuple(row_ids)), table.c[machine.column] == during)).rowcount
+
+
+def reset(conn: Connection, machine: states.Machine, row_id: str, to: str) -> None:
+    """Set the status by hand, for an administrator.
+
+    :raises errors.Invalid: this status may not be set.
+    """
+    if to not in machine.resettable:
+        raise errors.Invalid(f'status: {to!r} is not one of {", ".join(sorted(machine.resettable))}.')
+    table = _TABLES[machine.noun]
+    if not conn.execute(table.update().where(table.c.id == row_id).values({machine.column: to})).rowcount:
+        raise errors.NotFound.of(machine.noun, row_id)
+
+
+def rules_status(conn: Connection, instance_id: str, status: states.Rules) -> None:
+    """Set the summary status of the share instance's rules."""
+    table = models.share_instances
+    conn.execute(table.update().where(table.c.id == instance_id).values(access_rules_status=status.value))
+
+
+def replica_state(conn: Connection, instance_id: str, state: states.Replica) -> None:
+    """Set the replica state of the share instance."""
+    table = models.share_instances
+    conn.execute(table.update().where(table.c.id == instance_id).values(replica_state=state.value))
+
+
+def task_state(conn: Connection, share_id: str, value: str | None) -> None:
+    """Set the share's task state."""
+    conn.execute(models.shares.update().where(models.shares.c.id == share_id).values(task_state=value))
+
+
+def server_task(conn: Connection, ident: str, allowed: Iterable[str | None], to: str | None) -> bool:
+    """Set the share server's task state to ``to`` if it is one of ``allowed``. Say whether it was."""
+    return _task(conn, models.share_servers, ident, tuple(allowed), to)
+
+
+def share_task(conn: Connection, ident: str, allowed: Iterable[str | None], to: str | None) -> bool:
+    """Set the share's task state to ``to`` if it is one of ``allowed``. Say whether it was."""
+    return _task(conn, models.shares, ident, tuple(allowed), to)
+
+
+def _task(conn: Connection, table: sa.Table, ident: str, allowed: tuple[str | None, ...], to: str | None) -> bool:
+    was = table.c.task_state.in_([value for value in allowed if value is not None])
+    if None in allowed:
+        was = sa.or_(was, table.c.task_state.is_(None))
+    return bool(conn.execute(table.update().where(table.c.id == ident, was).values(task_state=to)).rowcount)
+
+
+def _swap(conn: Connection, machine: states.Machine, row_ids: tuple[str, ...], allowed: Iterable[str], to: str,
+          values: dict[str, Any]) -> int:
+    table = _TABLES[machine.noun]
+    column = table.c[machine.column]
+    return conn.execute(sa.update(table).where(table.c.id.in_(row_ids), column.in_(tuple(allowed)))
+                        .values({machine.column: to, **values})).rowcount

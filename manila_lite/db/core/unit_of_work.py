@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One transaction for several pieces of work that would each have their own. See ``Database.together``."""
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+
+from sqlalchemy.engine import Connection
+
+
+class UnitOfWork:
+    """One transaction for all writes of a thread. ``begin`` begins it at the first write."""
+
+    def __init__(self, begin: Callable[[], Connection]):
+        self._begin = begin
+        self._afterwards: list[Callable[[], None]] = []
+        self.begun = False
+
+    @functools.cached_property
+    def connection(self) -> Connection:
+        """The connection of the transaction, which begins at the first access."""
+        conn = self._begin()
+        self.begun = True
+        return conn
+
+    @contextlib.contextmanager
+    def part(self) -> Iterator[Connection]:
+        """Open a savepoint: its writes are committed with the whole. If the part fails, the rest can go on."""
+        conn = self.connection
+        with conn.begin_nested():
+            yield conn
+
+    def later(self, call: Callable[[], None]) -> None:
+        """Make the call after the commit. Without a commit, it is never made."""
+        self._afterwards.append(call)
+
+    def committed(self) -> None:
+        """Make the calls that waited for the commit."""
+        for call in self._afterwards:
+            call()

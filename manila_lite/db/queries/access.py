@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Access rules."""
+
+import dataclasses
+import ipaddress
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors, states, values
+from manila_lite.db import models
+from manila_lite.db.core import key_values
+
+_rules = models.access_rules
+_shares = models.shares
+_instances = models.share_instances
+_backups = models.share_backups
+
+#: The operation that tells the backend a share's rules.
+SYNC = 'access.sync'
+#: The access level that a copy needs, by the status of its backup.
+_LEVELS = {states.SHARE_BACKUP['create'].during: 'ro', states.SHARE_BACKUP['restore'].during: 'rw'}
+#: States of rules that are in force, or will be as soon as the backend was told.
+_GRANTED = ('active', 'queued_to_apply', 'applying', 'queued_to_update', 'updating')
+#: States of rules that an operation of the backend has to end.
+_PENDING = ('queued_to_apply', 'applying', 'queued_to_update', 'updating', 'queued_to_deny', 'denying')
+
+
+def open_key(share_id: str) -> str:
+    """Return the open key of the operation that tells the backend the share's rules."""
+    return f'access:{share_id}'
+
+
+def lock(conn: Connection, share_id: str) -> None:
+    """Lock the share's rules until the transaction ends. To be called before anything is read.
+
+    SQLite has no row locks and needs none: its writers queue up from their first statement on.
+    """
+    conn.execute(sa.select(_instances.c.id).where(_instances.c.share_id == share_id).with_for_update())
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return a rule of a share of the caller's project (of any, for an administrator).
+
+    :raises errors.NotFound: there is none.
+    """
+    query = sa.select(_rules).where(_rules.c.id == ident)
+    if not ctx.is_admin:
+        query = query.join(_shares, _shares.c.id == _rules.c.share_id).where(_shares.c.project_id == ctx.project_id,
+                                                                              ~_shares.c.is_going)
+    row = conn.execute(query).first()
+    if row is None:
+        raise errors.NotFound.of('access rule', ident)
+    return row
+
+
+def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = None) -> list[Row]:
+    """Return a share's rules, oldest first; filters by access_type, access_to, access_level, metadata."""
+    filters = filters or {}
+    query = sa.select(_rules).where(_rules.c.share_id == share_id).order_by(_rules.c.created_at, _rules.c.id)
+    for key in ('access_type', 'access_to', 'access_level'):
+        if filters.get(key) is not None:
+            query = query.where(_rules.c[key] == filters[key])
+    return list(conn.execute(query.where(
+        *key_values.matching(models.access_rule_metadata, _rules.c.id, filters.get('metadata') or {}))))
+
+
+def tos(conn: Connection, share_id: str, access_type: str) -> list[str]:
+    """Return the ``access_to`` of the share's rules of a type."""
+    return list(conn.execute(sa.select(_rules.c.access_to).where(
+        _rules.c.share_id == share_id, _rules.c.access_type == access_type)).scalars())
+
+
+def count(conn: Connection, share_id: str) -> int:
+    """Return how many rules the share has, including those that are being denied."""
+    return conn.execute(sa.select(sa.func.count()).select_from(_rules).where(_rules.c.share_id == share_id)).scalar_one()
+
+
+def granted(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) -> dict[str, list[values.AccessRule]]:
+    """Return the rules that shall be in force, by share id, as drivers see them; with ``cast``, read-only where cast so."""
+    found: dict[str, list[values.AccessRule]] = defaultdict(list)
+    query = (sa.select(_rules, _instances.c.cast_rules_to_readonly)
+             .join(_instances, sa.and_(_instances.c.share_id == _rules.c.share_id, ~_instances.c.is_aside))
+             .where(_rules.c.share_id.in_(tuple(share_ids)), _rules.c.state.in_(_GRANTED))
+             .order_by(_rules.c.created_at, _rules.c.id))
+    for row in conn.execute(query):
+        rule = as_kind(row)
+        found[row.share_id].append(dataclasses.replace(rule, level='ro') if cast and row.cast_rules_to_readonly else rule)
+    return found
+
+
+class Copier(NamedTuple):
+    """The client that copies, or copied, a share to or from a backup. ``rule`` admits it as long as it copies."""
+
+    share_id: str
+    backup_id: str
+    rule: values.AccessRule | None
+
+
+def copiers_of(conn: Connection, share_ids: Iterable[str]) -> list[Copier]:
+    """Return the copying clients that the backends of these shares admit, or admitted and were not told to refuse yet."""
+    ids = tuple(share_ids)
+    rows = conn.execute(sa.select(_backups.c.id, _backups.c.share_id, _backups.c.target_share_id, _backups.c.copier,
+                                  _backups.c.status).where(_backups.c.copier.is_not(None), sa.or_(
+                                      _backups.c.target_share_id.in_(ids),
+                                      sa.and_(_backups.c.target_share_id.is_(None), _backups.c.share_id.in_(ids)))))
+    return [Copier(row.target_share_id or row.share_id, row.id, values.AccessRule(row.id, 'ip', row.copier, _LEVELS[row.status])
+                   if row.status in _LEVELS else None) for row in rows]
+
+
+def in_force(conn: Connection, share_ids: Iterable[str],
+             copiers: Iterable[Copier] | None = None) -> dict[str, list[values.AccessRule]]:
+    """Return the rules that the backends are to be told, by share id: those that are granted, and one for each copy to
+    or from a backup that a manager makes as a client. Such a rule has the id of the backup.
+
+    ``copiers``: the copiers of these shares, if the caller has them already.
+    """
+    ids = tuple(share_ids)
+    found = granted(conn, ids)
+    for share_id, rule in ((one.share_id, one.rule) for one in (copiers_of(conn, ids) if copiers is None else copiers)):
+        if rule is None:
+            continue
+        same = [one for one in found[share_id] if _is_of(one, rule.to)]
+        # One rule for one client, as its user wrote it: drivers need not decide which of two counts.
+        level = 'rw' if 'rw' in (rule.level, *(one.level for one in same)) else 'ro'
+        found[share_id] = [one for one in found[share_id] if one not in same]
+        found[share_id].append(dataclasses.replace(same[0] if same else rule, level=level))
+    return found
+
+
+def _is_of(rule: values.AccessRule, address: str) -> bool:
+    """Say whether a rule is for this address alone, in any notation."""
+    return rule.type == 'ip' and ipaddress.ip_network(rule.to, strict=False) == ipaddress.ip_network(address)
+
+
+def as_kind(row: Row) -> values.AccessRule:
+    """Return a rule as drivers see it."""
+    return values.AccessRule(row.id, row.access_type, row.access_to, row.access_level)
+
+
+def pending(conn: Connection, share_id: str) -> list[Row]:
+    """Return the rules of which the backend was not told yet, or was being told when the process died."""
+    return list(conn.execute(sa.select(_rules).where(_rules.c.share_id == share_id, _rules.c.state.in_(_PENDING))))
+
+
+def states_of(conn: Connection, share_id: str) -> set[str]:
+    """Return the states that the share's rules are in."""
+    return set(conn.execute(sa.select(_rules.c.state).where(_rules.c.share_id == share_id).distinct()).scalars())
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """Set these values of the rule. Never a state."""
+    conn.execute(_rules.update().where(_rules.c.id == ident).values(**values))

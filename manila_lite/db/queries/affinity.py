@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Affinity of shares: the shares that scheduler hints named are kept as metadata on both sides, for clients to see."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from manila_lite.db import models
+from manila_lite.db.core import key_values
+
+_metadata = models.share_metadata
+_shares = models.shares
+
+#: Scheduler hint -> key of the metadata.
+KEYS = {'same_host': '__affinity_same_host', 'different_host': '__affinity_different_host'}
+_LONGEST = 1023
+
+
+def remember(conn: Connection, ident: str, project_id: str, named: Mapping[str, Collection[str]]) -> None:
+    """Add the new share to the metadata of the shares that its hints name, if they are the project's and the value fits."""
+    for hint, idents in named.items():
+        mine = conn.execute(sa.select(_shares.c.id).where(_shares.c.id.in_(tuple(idents)), _shares.c.project_id == project_id))
+        had = _of(conn, KEYS[hint], mine.scalars())
+        _write(conn, KEYS[hint], {owner: [*others, ident] for owner, others in had.items()})
+
+
+def forget(conn: Connection, ident: str) -> None:
+    """Remove the share, which is being deleted, from the metadata of all other shares."""
+    own = key_values.of(conn, _metadata, ident)
+    for key in KEYS.values():
+        if key in own:
+            had = _of(conn, key, own[key].split(','))
+            _write(conn, key, {owner: [other for other in others if other != ident] for owner, others in had.items()
+                               if ident in others})
+
+
+def _of(conn: Connection, key: str, owners: Iterable[str]) -> dict[str, list[str]]:
+    """Return the values of existing owners under the key."""
+    found: dict[str, list[str]] = {owner: [] for owner in owners}
+    for row in conn.execute(sa.select(_metadata.c.owner_id, _metadata.c.value).where(
+            _metadata.c.owner_id.in_(tuple(found)), _metadata.c.key == key)):
+        found[row.owner_id] = row.value.split(',')
+    return found
+
+
+def _write(conn: Connection, key: str, wanted: Mapping[str, Collection[str]]) -> None:
+    values = {owner: ','.join(others) for owner, others in wanted.items()}
+    fitting = {owner: value for owner, value in values.items() if len(value) <= _LONGEST}
+    conn.execute(_metadata.delete().where(_metadata.c.owner_id.in_(tuple(fitting)), _metadata.c.key == key))
+    rows = [{'owner_id': owner, 'key': key, 'value': value} for owner, value in fitting.items() if value]
+    if rows:
+        conn.execute(_metadata.insert(), rows)

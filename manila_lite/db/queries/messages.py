@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""User messages. The ids are part of the API: clients decide by them (design: clients, fact 5)."""
+
+import datetime
+import enum
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors
+from manila_lite.db import models
+from manila_lite.db.core import paging
+
+_messages = models.messages
+_KEEP = datetime.timedelta(days=30)
+
+
+class Action(enum.Enum):
+    """The action that failed: id and description."""
+
+    ALLOCATE_HOST = ('001', 'allocate host')
+    CREATE = ('002', 'create')
+    DELETE_ACCESS_RULES = ('003', 'delete access rules')
+    PROMOTE = ('004', 'promote')
+    UPDATE = ('005', 'update')
+    REVERT_TO_SNAPSHOT = ('006', 'revert to snapshot')
+    DELETE = ('007', 'delete')
+    EXTEND = ('008', 'extend')
+    SHRINK = ('009', 'shrink')
+    UPDATE_ACCESS_RULES = ('010', 'update access rules')
+    ADD_UPDATE_SECURITY_SERVICE = ('011', 'add or update security service')
+    UPDATE_METADATA = ('027', 'update metadata')
+    # Additions to the actions that Manila has.
+    ADD_SUBNET = ('901', 'add subnet to share network')
+    MANAGE_SERVER = ('902', 'manage share server')
+    UNMANAGE_SERVER = ('903', 'unmanage share server')
+    MIGRATE_SERVER = ('904', 'migrate share server')
+    ENSURE = ('920', 'ensure share')
+    COMPLETE_MIGRATION = ('905', 'complete migration of share server')
+    CANCEL_MIGRATION = ('906', 'cancel migration of share server')
+    MIGRATE_SHARE = ('907', 'migrate share')
+    MANAGE = ('908', 'manage')
+    UNMANAGE = ('909', 'unmanage')
+    RESTORE_BACKUP = ('910', 'restore backup')
+
+
+class Detail(enum.Enum):
+    """The reason of the failure: id and general sentence. The message's own text adds the particulars."""
+
+    UNKNOWN_ERROR = ('001', 'Something went wrong that has no name of its own.')
+    NO_VALID_HOST = ('002', 'No backend had room for the share. A smaller size or another share type may fit.')
+    UNEXPECTED_NETWORK = ('003', 'The backend did not expect the share network that was given.')
+    NO_SHARE_SERVER = ('004', 'No share server could be found or made for the share.')
+    FILTER_AVAILABILITY = ('007', 'No backend of the availability zone asked for could take the share.')
+    FILTER_CAPABILITIES = ('008', 'No backend has the capabilities that the share type asks for.')
+    FILTER_CAPACITY = ('009', 'No backend has enough free space.')
+    FILTER_DRIVER = ('010', 'No backend handles share servers the way the share type asks for.')
+    FILTER_RETRY = ('013', 'Every backend that could take the share was tried, and failed.')
+    FILTER_REPLICATION = ('014', 'No backend can replicate the way the share type asks for.')
+    DRIVER_FAILED_EXTEND = ('015', 'The backend could not extend the share.')
+    FILTER_CREATE_FROM_SNAPSHOT = ('016', 'No backend can make a share from this snapshot.')
+    DRIVER_FAILED_CREATING_FROM_SNAP = ('017', 'The backend could not make the share from the snapshot.')
+    DRIVER_REFUSED_SHRINK = ('018', 'The share holds more data than the new size; it was not shrunk.')
+    DRIVER_FAILED_SHRINK = ('019', 'The backend could not shrink the share.')
+    FORBIDDEN_CLIENT_ACCESS = ('020', 'The backend does not let this client in.')
+    UNSUPPORTED_CLIENT_ACCESS = ('021', 'The backend cannot express this access rule. Delete it, and make one that it can.')
+    SECURITY_SERVICE_DENIED = ('022', 'A backend cannot tell its share servers of this security service.')
+    # Additions to the details that Manila has: it has no message for subnets that servers could not be given, and for
+    # servers that could not be managed. Its own numbers stay far below.
+    SUBNET_DENIED = ('901', 'A backend cannot give its share servers this subnet.')
+    SUBNET_NOT_ADDED = ('902', 'A share server could not be given the subnet.')
+    SECURITY_SERVICE_NOT_UPDATED = ('903', 'A share server could not be told of the security service.')
+    SERVER_NOT_MANAGED = ('904', 'The backend could not hand over the share server.')
+    SERVER_NOT_UNMANAGED = ('905', 'The backend could not let go of the share server.')
+    NOT_MANAGED = ('908', 'The backend did not hand it over. Unmanage this entry, put right what follows, manage it again.')
+    NOT_UNMANAGED = ('909', 'The backend did not let go of it. Put right what follows and unmanage it again, or reset it.')
+    SHARE_BROKEN = ('920', 'The backend found the share broken.')
+    NOT_ENSURED = ('921', 'The backend could not check the share, which is as it was.')
+    NO_BACKEND_READY = ('028', 'The storage backends are not ready yet. Try again in a minute.')
+    METADATA_NOT_PUSHED = ('030', 'A share server does not act by the metadata of its subnet.')
+    SUBNET_FULL = ('033', 'The subnet of the share network has no free address left. Free some, or add a subnet.')
+
+    @classmethod
+    def named(cls, name: str | None) -> 'Detail':
+        """Return the detail of that name. A name without a message of its own is NO_VALID_HOST or UNKNOWN_ERROR."""
+        if name in cls.__members__:
+            return cls[name]
+        return cls.NO_VALID_HOST if name and name.startswith('FILTER') else cls.UNKNOWN_ERROR
+
+    @classmethod
+    def of(cls, error: Exception, otherwise: 'Detail | None' = None) -> 'Detail':
+        """Return the detail that an error names; if it names none, ``otherwise`` or UNKNOWN_ERROR."""
+        name = getattr(error, 'detail', None)
+        return cls.named(name) if name or otherwise is None else otherwise
+
+
+def create(conn: Connection, ctx: context.RequestContext, resource_type: str, resource_id: str, action: Action,
+           detail: Detail, text: str = '') -> None:
+    """Tell the owner of the resource why the action failed. The message expires after 30 days."""
+    create_many(conn, ctx, resource_type, {resource_id: ctx.project_id or ''}, action, detail, text)
+
+
+def create_many(conn: Connection, ctx: context.RequestContext, resource_type: str, owners: Mapping[str, str],
+                action: Action, detail: Detail, text: str = '') -> None:
+    """Do as ``create`` for resources by id with their projects, in one statement for any number."""
+    create_each(conn, ctx, resource_type, {ident: (project, text) for ident, project in owners.items()}, action, detail)
+
+
+def create_each(conn: Connection, ctx: context.RequestContext, resource_type: str, texts: Mapping[str, tuple[str, str]],
+                action: Action, detail: Detail) -> None:
+    """Do as ``create`` for resources by id, each with its project and its own text, in one statement for any number."""
+    same = {'request_id': ctx.request_id, 'resource_type': resource_type, 'action_id': action.value[0],
+            'detail_id': detail.value[0], 'message_level': 'ERROR', 'expires_at': timeutils.utcnow() + _KEEP}
+    if texts:
+        conn.execute(_messages.insert(), [{**same, 'id': uuidutils.generate_uuid(), 'resource_id': ident,
+                                           'project_id': project, 'text': text} for ident, (project, text) in texts.items()])
+
+
+def told(conn: Connection, idents: Iterable[str], action: Action) -> set[str]:
+    """Return those of these resources that have a message of that action."""
+    return set(conn.execute(sa.select(_messages.c.resource_id).distinct().where(
+        _messages.c.resource_id.in_(tuple(idents)), _messages.c.action_id == action.value[0])).scalars())
+
+
+def user_message(row: Row) -> str:
+    """Return the sentence for users: the action, the reason, and the particulars."""
+    by_id = {member.value[0]: member.value[1] for member in (*Action,)}
+    details = {member.value[0]: member.value[1] for member in (*Detail,)}
+    text = f'{by_id.get(row.action_id, "unknown action")}: {details.get(row.detail_id, "")}'
+    return f'{text} {row.text}' if row.text else text
+
+
+def _visible(ctx: context.RequestContext) -> sa.Select:
+    query = sa.select(_messages)
+    return query if ctx.is_admin else query.where(_messages.c.project_id == ctx.project_id)
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return a message of the caller's project.
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(_visible(ctx).where(_messages.c.id == ident)).first()
+    if row is None:
+        raise errors.NotFound.of('message', ident)
+    return row
+
+
+_EQUAL = ('id', 'detail_id', 'action_id', 'resource_id', 'resource_type', 'message_level', 'request_id')
+
+
+def list_messages(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page) -> list[Row]:
+    """Return the caller's messages; ``created_since`` and ``created_before`` are datetimes."""
+    query = _visible(ctx)
+    for key in _EQUAL:
+        if filters.get(key) is not None:
+            query = query.where(_messages.c[key] == filters[key])
+    if filters.get('created_since'):
+        query = query.where(_messages.c.created_at >= filters['created_since'])
+    if filters.get('created_before'):
+        query = query.where(_messages.c.created_at <= filters['created_before'])
+    return list(conn.execute(page.apply(query, _messages.c, tie=_messages.c.id)).all())
+
+
+def delete(conn: Connection, ctx: context.RequestContext, ident: str) -> None:
+    """Delete the message.
+
+    :raises errors.NotFound: there is none.
+    """
+    get(conn, ctx, ident)
+    conn.execute(_messages.delete().where(_messages.c.id == ident))
+
+
+def expire(conn: Connection) -> int:
+    """Delete expired messages. Return their number."""
+    return conn.execute(_messages.delete().where(_messages.c.expires_at < timeutils.utcnow())).rowcount

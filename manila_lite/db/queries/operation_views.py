@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations for their owners and administrators to read. An unreadable one hides no other."""
+
+import json
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors
+from manila_lite.db.core import paging
+from manila_lite.db.models import operations
+
+#: Resource types that projects see. The others (share servers, services) are for administrators.
+OWN_TYPES = ('share', 'snapshot', 'share_network')
+
+_SHOWN = [column for column in operations.c if column.name != 'data']
+_EQUAL = ('id', 'state', 'kind', 'resource_type', 'resource_id', 'request_id', 'host')
+_SORTED = {name: operations.c[name] for name in ('created_at', 'updated_at', 'finished_at', 'next_run_at', 'id', 'kind',
+                                                 'state', 'resource_id')}
+
+
+def _visible(ctx: context.RequestContext) -> sa.Select:
+    # As text: reading invalid JSON would fail.
+    query = sa.select(*_SHOWN, sa.type_coerce(operations.c.data, sa.Text).label('text'))
+    if ctx.is_admin:
+        return query
+    return query.where(operations.c.project_id == ctx.project_id, operations.c.resource_type.in_(OWN_TYPES))
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return an operation that the caller may see.
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(_visible(ctx).where(operations.c.id == ident)).first()
+    if row is None:
+        raise errors.NotFound.of('operation', ident)
+    return row
+
+
+def list_operations(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page, *,
+                    project_id: str | None) -> list[Row]:
+    """Return operations of a project (None: of all) that the caller may see and that equal the filters."""
+    query = _visible(ctx)
+    if project_id is not None:
+        query = query.where(operations.c.project_id == project_id)
+    for key in _EQUAL:
+        if filters.get(key) is not None:
+            query = query.where(operations.c[key] == filters[key])
+    return list(conn.execute(page.apply(query, _SORTED, tie=operations.c.id)))
+
+
+def data(row: Row) -> dict[str, Any]:
+    """Return the operation's data, or none if they cannot be read."""
+    try:
+        found = json.loads(row.text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

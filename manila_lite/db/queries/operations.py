@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of operations: open, claim by compare-and-swap with a lease, move on, finish.
+
+Claims are conditional UPDATEs with a look at the row count, which holds on SQLite, PostgreSQL, MariaDB and Galera
+alike. Every later write names the owner, so that a worker whose claim was taken over writes nothing
+(``errors.LostClaim``).
+"""
+
+import datetime
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors
+from manila_lite.db.core.prepared import Write
+from manila_lite.db.models import operations
+
+OPEN, DONE, FAILED, PARKED = 'open', 'done', 'failed', 'parked'
+
+_INSERT = Write(operations.insert())
+
+
+def insert(conn: Connection, **values: Any) -> str:
+    """Insert an open operation. Return its id."""
+    ident = uuidutils.generate_uuid()
+    _INSERT.execute(conn, {'id': ident, **_new(values)} | values)
+    return ident
+
+
+def _new(values: dict[str, Any]) -> dict[str, Any]:
+    return {'state': OPEN, 'next_run_at': timeutils.utcnow(), 'turn_of': values.get('project_id') or ''}
+
+
+def ask_again(conn: Connection, open_key: str) -> str | None:
+    """Have the open operation with this key run once more before it ends. Return its id, or None if none is open."""
+    changed = conn.execute(operations.update().where(operations.c.open_key == open_key)
+                           .values(wanted=operations.c.wanted + 1, next_run_at=timeutils.utcnow())).rowcount
+    if not changed:
+        return None
+    return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).scalar()
+
+
+def ask_all_again(conn: Connection, open_keys: Iterable[str]) -> set[str]:
+    """Do as ``ask_again`` for many keys in two statements. Return the keys of open operations."""
+    known = operations.c.open_key.in_(tuple(open_keys))
+    if not conn.execute(operations.update().where(known).values(wanted=operations.c.wanted + 1,
+                                                                next_run_at=timeutils.utcnow())).rowcount:
+        return set()
+    return set(conn.execute(sa.select(operations.c.open_key).where(known)).scalars())
+
+
+def insert_many(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
+    """Do as ``insert`` for many rows in one statement."""
+    if values := [{'id': uuidutils.generate_uuid(), **_new(row), **row} for row in rows]:
+        conn.execute(operations.insert(), values)
+
+
+def make_due(conn: Connection, ident: str) -> None:
+    """Make the operation, if open, due now, whatever its delay. If it is running, it runs once more after that."""
+    conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == OPEN)
+                 .values(next_run_at=timeutils.utcnow()))
+
+
+def reopen(conn: Connection, ident: str, step: int, open_key: str) -> bool:
+    """Reopen the failed operation, going forward from ``step``. Return False if it has not failed."""
+    return bool(conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == FAILED).values(
+        state=OPEN, open_key=open_key, step=step, undoing=False, attempts=0, error=None, finished_at=None,
+        next_run_at=timeutils.utcnow())).rowcount)
+
+
+def get(conn: Connection, ident: str) -> Row | None:
+    """Return the operation, or None."""
+    return conn.execute(sa.select(operations).where(operations.c.id == ident)).first()
+
+
+def is_open(conn: Connection, open_key: str) -> bool:
+    """Say whether an operation with this key is open."""
+    return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).first() is not None
+
+
+def busy(conn: Connection, serials: Iterable[str]) -> bool:
+    """Say whether an operation of one of these serials is open."""
+    return conn.execute(sa.select(operations.c.id).where(operations.c.serial.in_(tuple(serials)), operations.c.state == OPEN)
+                        .limit(1)).first() is not None
+
+
+def of(conn: Connection, resource_id: str, kind: str) -> list[Row]:
+    """Return all operations of this kind on the resource, oldest first, in any state."""
+    return list(conn.execute(sa.select(operations).where(operations.c.resource_id == resource_id, operations.c.kind == kind)
+                             .order_by(operations.c.created_at)))
+
+
+def remove(conn: Connection, idents: Iterable[str]) -> None:
+    """Delete the operations. One that is running ends without a trace."""
+    conn.execute(operations.delete().where(operations.c.id.in_(tuple(idents))))
+
+
+def free(rows: Any, now: Any) -> sa.ColumnElement[bool]:
+    """Return the condition that operations are due and unclaimed. ``rows`` is the table or an alias of it."""
+    return sa.and_(rows.c.state == OPEN, rows.c.next_run_at <= now,
+                   sa.or_(rows.c.lease_expires_at.is_(None), rows.c.lease_expires_at < now))
+
+
+def _as_seen(seen: Row, now: datetime.datetime) -> sa.ColumnElement[bool]:
+    return sa.and_(operations.c.id == seen.id, operations.c.attempts == seen.attempts, operations.c.step == seen.step,
+                   operations.c.topic == seen.topic, operations.c.host == seen.host, free(operations, now))
+
+
+def claim(conn: Connection, seen: Row, owner: str, lease: float) -> Row | None:
+    """Claim the operation for ``lease`` seconds. Return it as it is now, or None if it changed since ``seen``.
+
+    :raises ValueError: its data cannot be read.
+    """
+    now = timeutils.utcnow()
+    won = conn.execute(operations.update().where(_as_seen(seen, now)).values(
+        owner=owner, lease_expires_at=now + datetime.timedelta(seconds=lease), attempts=seen.attempts + 1)).rowcount
+    return get(conn, seen.id) if won else None
+
+
+def park(conn: Connection, seen: Row, why: str) -> None:
+    """Park the operation for an operator to look at, if it is still as it was ``seen``."""
+    conn.execute(operations.update().where(_as_seen(seen, timeutils.utcnow())).values(
+        state=PARKED, open_key=None, error=why, finished_at=timeutils.utcnow()))
+
+
+def fail_parked(conn: Connection, ident: str) -> bool:
+    """Set the operation to failed if it is parked. Say whether it was."""
+    return bool(conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == PARKED)
+                             .values(state=FAILED)).rowcount)
+
+
+def renew(conn: Connection, idents: Iterable[str], owner: str, lease: float) -> None:
+    """Extend the owner's claims to ``lease`` seconds from now."""
+    conn.execute(operations.update().where(operations.c.id.in_(tuple(idents)), operations.c.owner == owner)
+                 .values(lease_expires_at=timeutils.utcnow() + datetime.timedelta(seconds=lease)))
+
+
+def move(conn: Connection, ident: str, owner: str, /, **values: Any) -> None:
+    """Set ``values`` of the owner's operation, which stays the owner's.
+
+    :raises errors.LostClaim: another worker took it over.
+    """
+    if not conn.execute(operations.update().where(operations.c.id == ident, operations.c.owner == owner)
+                        .values(**values)).rowcount:
+        raise errors.LostClaim(f'Operation {ident} is no longer ours.')
+
+
+def postpone(conn: Connection, ident: str, owner: str, /, after: float = 0.0, seen: datetime.datetime | None = None,
+            **values: Any) -> None:
+    """Free the operation, to be due in ``after`` seconds; ``values`` (topic, host, data ...) change with it.
+
+    ``seen``: when it was due at its claim. If it was hurried since (``hurry``), it is due now.
+    """
+    now = timeutils.utcnow()
+    due_at: Any = now + datetime.timedelta(seconds=after)
+    if seen is not None:
+        due_at = sa.case((operations.c.next_run_at > seen, now), else_=due_at)
+    move(conn, ident, owner, **{'owner': None, 'lease_expires_at': None, 'next_run_at': due_at} | values)
+
+
+def finish(conn: Connection, ident: str, owner: str, state: str, error: str | None = None,
+           wanted: int | None = None) -> bool:
+    """End the operation. With ``wanted``: if it was asked for again since (``ask_again``), restart it at its first step
+    and first try instead, and return False.
+
+    :raises errors.LostClaim: another worker took it over.
+    """
+    query = operations.update().where(operations.c.id == ident, operations.c.owner == owner)
+    if wanted is not None:
+        query = query.where(operations.c.wanted <= wanted)
+    if conn.execute(query.values(state=state, open_key=None, owner=None, lease_expires_at=None, error=error,
+                                 finished_at=timeutils.utcnow())).rowcount:
+        return True
+    move(conn, ident, owner, step=0, attempts=1)
+    return False
+
+
+def owners(conn: Connection, topic: str, host: str) -> set[str]:
+    """Return the owners of present claims in this worker's queue."""
+    return set(conn.execute(sa.select(operations.c.owner).distinct()
+                            .where(operations.c.topic == topic, operations.c.host == host, operations.c.state == OPEN,
+                                   operations.c.owner.is_not(None))).scalars())
+
+
+def free_claims_of(conn: Connection, owner: str) -> int:
+    """Free all claims of a dead owner. Return their number."""
+    return conn.execute(operations.update().where(operations.c.owner == owner, operations.c.state == OPEN)
+                        .values(owner=None, lease_expires_at=None)).rowcount
+
+
+def release_unsaved(conn: Connection, ident: str, owner: str, after: float, uncounted: bool) -> None:
+    """Free the operation, if it is still the owner's, as it was last saved; it is due in ``after`` seconds.
+
+    ``uncounted``: this try does not count.
+    """
+    conn.execute(operations.update().where(operations.c.id == ident, operations.c.owner == owner).values(
+        owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow() + datetime.timedelta(seconds=after),
+        attempts=operations.c.attempts - (1 if uncounted else 0)))
+
+
+def drop_of(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
+    """End open and parked operations of these kinds on the resource as failed: they are superseded."""
+    conn.execute(operations.update()
+                 .where(operations.c.resource_id == resource_id, operations.c.kind.in_(tuple(kinds)),
+                        operations.c.state.in_((OPEN, PARKED)))
+                 .values(state=FAILED, open_key=None, owner=None, error='superseded', finished_at=timeutils.utcnow()))
+
+
+def purge(conn: Connection, older_than: datetime.datetime) -> int:
+    """Delete operations that ended before ``older_than``. Return their number. Parked ones wait for an operator."""
+    return conn.execute(operations.delete().where(operations.c.finished_at < older_than,
+                                                  operations.c.state != PARKED)).rowcount

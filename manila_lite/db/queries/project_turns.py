@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns: projects that wait in a queue take turns, and the project with the fewest running operations goes first.
+
+One statement, whose cost grows with the waiting projects and not with the operations of each: in each lane, the
+projects are found one after the other by ``ix_operations_turns``, and the oldest operation of each is taken.
+"""
+
+import functools
+from collections.abc import Collection
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+from sqlalchemy.engine import Connection
+
+from manila_lite.db.core.prepared import Query
+from manila_lite.db.models import operations
+from manila_lite.db.queries.operations import OPEN, free
+
+_topic, _host, _now = (sa.bindparam(name, type_=operations.c[column].type)
+                       for name, column in (('topic', 'topic'), ('host', 'host'), ('now', 'next_run_at')))
+
+_SEEN = ('id', 'resource_id', 'topic', 'host', 'lane', 'serial', 'step', 'attempts')
+
+
+def due(conn: Connection, topic: str, host: str, most: int, lanes: Collection[str], *, scarce: Collection[str] = (),
+        skip: Collection[str] = (), busy: Collection[str] = ()) -> list[Any]:
+    """Return at most ``most`` operations to claim next, best first: of each lane and project the oldest that is due,
+    and that is not in ``skip`` nor has a serial in ``busy``. In ``scarce`` lanes, only of projects with no running
+    operation there.
+
+    ``running``: how many operations of its project are claimed in that lane, by any process. ``more``: another one of
+    the same project waits behind it. Rows come without data, which are read with the claim: unreadable data block no
+    other operation.
+    """
+    size = 1 << max(len(skip), len(busy), 1).bit_length()       # few different statements for any number
+    query = _query(conn.dialect.name, tuple(lanes), tuple(scarce), size)
+    return query.all(conn, {'topic': topic, 'host': host, 'now': timeutils.utcnow(), 'most': most,
+                            **_numbered('skip', skip, size), **_numbered('busy', busy, size)})
+
+
+def _numbered(name: str, values: Collection[str], size: int) -> dict[str, str]:
+    """Return ``size`` parameters. Surplus ones have a value that no row has."""
+    return {f'{name}_{number}': value for number, value in enumerate([*values, *[''] * (size - len(values))])}
+
+
+def _none_of(column: Any, name: str, size: int) -> sa.ColumnElement[bool]:
+    return column.not_in([sa.bindparam(f'{name}_{number}', type_=column.type) for number in range(size)])
+
+
+@functools.cache
+def _query(dialect: str, lanes: tuple[str, ...], scarce: tuple[str, ...], size: int) -> Query:
+    waiting = (_grouped if dialect in ('mysql', 'mariadb') else _walked)(lanes)
+    first, which = (_beside if dialect == 'postgresql' else _by_id)(waiting, size)
+    running = _running()
+    count = sa.func.coalesce(running.c.running, 0)
+    return Query(
+        sa.select(*(first.c[name] for name in _SEEN), count.label('running'),
+                  _oldest(waiting, size, behind=1).scalar_subquery().is_not(None).label('more'))
+        .select_from(waiting).join(first, which)
+        .outerjoin(running, sa.and_(running.c.lane == first.c.lane, running.c.turn_of == first.c.turn_of))
+        .where(sa.or_(count == 0, first.c.lane.not_in([sa.literal(lane) for lane in scarce])) if scarce else sa.true())
+        .order_by(count, first.c.next_run_at).limit(sa.bindparam('most', type_=sa.Integer)))
+
+
+def _by_id(waiting: sa.CTE, size: int) -> tuple[Any, sa.ColumnElement[bool]]:
+    first = operations.alias('first')
+    return first, first.c.id == _oldest(waiting, size).scalar_subquery()
+
+
+def _beside(waiting: sa.CTE, size: int) -> tuple[Any, sa.ColumnElement[bool]]:
+    """Do as ``_by_id`` for PostgreSQL, which would read the whole table instead of one row by its id per project."""
+    return _oldest(waiting, size, *_SEEN, 'turn_of', 'next_run_at').lateral('first'), sa.true()
+
+
+def _here(rows: Any) -> sa.ColumnElement[bool]:
+    return sa.and_(rows.c.topic == _topic, rows.c.host == _host)
+
+
+def _walked(lanes: tuple[str, ...]) -> sa.CTE:
+    """Return lanes with the projects that have open operations there, found one after the other by the index."""
+    rows = operations.alias('walked')
+    all_lanes = sa.union_all(*(sa.select(sa.cast(sa.literal(lane), sa.String).label('lane')) for lane in lanes))
+    all_lanes = all_lanes.subquery('lanes')
+
+    def first(lane: Any, *where: sa.ColumnElement[bool]) -> sa.ScalarSelect:
+        return (sa.select(rows.c.turn_of).where(_here(rows), rows.c.state == OPEN, rows.c.lane == lane, *where)
+                .order_by(rows.c.turn_of).limit(sa.literal_column('1')).correlate(lane.table).scalar_subquery())
+
+    waiting = sa.select(all_lanes.c.lane, first(all_lanes.c.lane).label('turn_of')).cte('waiting', recursive=True)
+    return waiting.union_all(sa.select(waiting.c.lane, first(waiting.c.lane, rows.c.turn_of > waiting.c.turn_of))
+                             .where(waiting.c.turn_of.is_not(None)))
+
+
+def _grouped(lanes: tuple[str, ...]) -> sa.CTE:
+    """Do as ``_walked`` for MariaDB, which does not look up the next value after one that it has just found. It reads
+    one index entry per group, if it looks for more than one lane and knows how many rows there are.
+    """
+    group = [operations.c[name] for name in ('topic', 'host', 'state', 'lane', 'turn_of')]
+    several = operations.c.lane.in_([sa.literal(lane) for lane in (*lanes, '')])
+    return (sa.select(operations.c.lane, operations.c.turn_of).where(_here(operations), operations.c.state == OPEN, several)
+            .group_by(*group).cte('waiting'))
+
+
+def _oldest(waiting: sa.CTE, size: int, *columns: str, behind: int = 0) -> sa.Select:
+    """Return the project's oldest operation that may be claimed now, or the one ``behind`` it: its id, or these columns."""
+    rows = operations.alias(f'behind_{behind}')
+    return (sa.select(*(rows.c[name] for name in columns or ('id',)))
+            .where(_here(rows), rows.c.lane == waiting.c.lane, rows.c.turn_of == waiting.c.turn_of, free(rows, _now),
+                   _none_of(rows.c.id, 'skip', size),
+                   sa.or_(rows.c.serial.is_(None), _none_of(rows.c.serial, 'busy', size)))
+            .order_by(rows.c.next_run_at).limit(sa.literal_column('1')).offset(sa.literal_column(str(behind)))
+            .correlate(waiting))
+
+
+def _running() -> sa.Subquery:
+    """Count the queue's claimed operations. Only open ones have an owner; that condition makes the index usable."""
+    return (sa.select(operations.c.lane, operations.c.turn_of, sa.func.count().label('running'))
+            .where(_here(operations), operations.c.owner > '',
+                   operations.c.lease_expires_at >= _now)
+            .group_by(operations.c.lane, operations.c.turn_of).subquery('claimed'))

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""QoS types, and the share types that refer to them."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_db import exception as db_exception
+from oslo_utils import uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors
+from manila_lite.db import models
+from manila_lite.db.core import key_values, paging
+
+_types = models.qos_types
+_specs = models.qos_type_specs
+_type_specs = models.share_type_extra_specs
+
+#: The extra spec by which a share type refers to a QoS type, by name or id.
+NAMED_BY = 'default_qos_type'
+#: All columns that a list may be sorted by.
+SORTABLE = {column.name: column for column in _types.c}
+
+
+def get(conn: Connection, ident: str) -> Row:
+    """Return a QoS type.
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(sa.select(_types).where(_types.c.id == ident)).first()
+    if row is None:
+        raise errors.NotFound.of('qos type', ident)
+    return row
+
+
+def hold(conn: Connection, ident: str) -> Row:
+    """Return a QoS type and lock it: it cannot be changed, deleted or referred to (``find``) until the transaction ends."""
+    row = conn.execute(sa.select(_types).where(_types.c.id == ident).with_for_update()).first()
+    if row is None:
+        raise errors.NotFound.of('qos type', ident)
+    return row
+
+
+def find(conn: Connection, wanted: str) -> Row | None:
+    """Return the QoS type with that id, or else that name, or None. It cannot be deleted until the transaction ends."""
+    rows = {row.id: row for row in conn.execute(
+        sa.select(_types).where(sa.or_(_types.c.id == wanted, _types.c.name == wanted)).with_for_update(read=True))}
+    return rows.get(wanted) or next(iter(rows.values()), None)
+
+
+def list_types(conn: Connection, filters: Mapping[str, Any], page: paging.Page) -> list[Row]:
+    """Return QoS types, filtered by ``name`` and ``description``, and by both with ``~`` for a part of it."""
+    texts = ('name', 'description')
+    query = sa.select(_types).where(*paging.fits(filters, _types.c, texts, texts))
+    return list(conn.execute(page.apply(query, SORTABLE, tie=_types.c.id)).all())
+
+
+def create(conn: Connection, name: str, description: str | None, specs: Mapping[str, str]) -> str:
+    """Create the QoS type. Return its id.
+
+    :raises errors.Exists: the name is taken.
+    """
+    ident = uuidutils.generate_uuid()
+    try:
+        conn.execute(_types.insert().values(id=ident, name=name, description=description))
+    except db_exception.DBDuplicateEntry:
+        raise errors.Exists(f'name: a QoS type named {name!r} exists already.') from None
+    key_values.insert(conn, _specs, ident, specs)
+    return ident
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """Set these values of the QoS type."""
+    conn.execute(_types.update().where(_types.c.id == ident).values(**values))
+
+
+def delete(conn: Connection, ident: str) -> None:
+    """Delete the QoS type with its specs."""
+    conn.execute(_types.delete().where(_types.c.id == ident))
+
+
+def users(conn: Connection, row: Row) -> list[str]:
+    """Return the ids of the share types that refer to it."""
+    return list(conn.execute(sa.select(_type_specs.c.owner_id).where(
+        _type_specs.c.key == NAMED_BY, _type_specs.c.value.in_((row.id, row.name)))).scalars())
+
+
+def specs_of(conn: Connection, extra_specs: Mapping[str, str]) -> dict[str, str]:
+    """Return the QoS specs of shares of a type with these extra specs; none if it refers to no QoS type."""
+    return specs_of_many(conn, {'': extra_specs}).get('', {})
+
+
+def specs_of_many(conn: Connection, kinds: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """Do as ``specs_of`` for several share types, in two statements; in none if no type refers to a QoS type."""
+    named = {key: specs[NAMED_BY] for key, specs in kinds.items() if NAMED_BY in specs}
+    if not named:
+        return {}
+    found = _idents(conn, named.values())
+    specs = key_values.of_many(conn, _specs, found.values())
+    return {key: specs.get(found[wanted], {}) for key, wanted in named.items() if wanted in found}
+
+
+def _idents(conn: Connection, wanted: Iterable[str]) -> dict[str, str]:
+    names = tuple(set(wanted))
+    rows = list(conn.execute(sa.select(_types.c.id, _types.c.name).where(
+        sa.or_(_types.c.id.in_(names), _types.c.name.in_(names)))))
+    return {row.name: row.id for row in rows} | {row.id: row.id for row in rows}

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resource locks. A lock's row is deleted with the row of the share or access rule that it is on."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors
+from manila_lite.db import models
+from manila_lite.db.core import paging
+
+_locks = models.resource_locks
+
+SHARE, RULE = 'share', 'access_rule'
+DELETE, SHOW = 'delete', 'show'
+
+_RESOURCE = {
+    'resource_id': sa.func.coalesce(_locks.c.access_id, _locks.c.share_id),
+    'resource_type': sa.case((_locks.c.access_id.is_(None), SHARE), else_=RULE),
+}
+_FIELDS: dict[str, Any] = {**{column.name: column for column in _locks.c}, **_RESOURCE}
+_SELECT = sa.select(*_locks.c, *(column.label(name) for name, column in _RESOURCE.items()))
+_EQUAL = ('id', 'resource_id', 'resource_type', 'resource_action', 'lock_context', 'lock_reason', 'user_id')
+
+#: All columns that a list may be sorted by.
+SORTABLE = {name: _FIELDS[name] for name in ('id', 'created_at', 'updated_at', 'resource_id', 'resource_type',
+                                             'resource_action', 'lock_context', 'lock_reason', 'user_id', 'project_id')}
+
+
+def insert(conn: Connection, **values: Any) -> str:
+    """Insert the lock. Return its id."""
+    ident = uuidutils.generate_uuid()
+    conn.execute(_locks.insert().values(id=ident, **values))
+    return ident
+
+
+def count_on(conn: Connection, share_id: str, access_id: str | None) -> int:
+    """Return how many locks are on an access rule, or on the share itself without those that follow a rule's lock."""
+    return conn.execute(sa.select(sa.func.count()).select_from(_locks).where(
+        _locks.c.share_id == share_id, _locks.c.access_id == access_id, _locks.c.because_of.is_(None))).scalar_one()
+
+
+def get(conn: Connection, ident: str, *, project_id: str | None) -> Row:
+    """Return a lock of a project (None: of any).
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(_SELECT.where(_locks.c.id == ident, *_of_project(project_id))).first()
+    if row is None:
+        raise errors.NotFound.of('resource lock', ident)
+    return row
+
+
+def _of_project(project_id: str | None) -> list[sa.ColumnElement[bool]]:
+    return [] if project_id is None else [_locks.c.project_id == project_id]
+
+
+def _conditions(filters: dict[str, Any], project_id: str | None) -> list[sa.ColumnElement[bool]]:
+    where = [*_of_project(project_id), *paging.fits(filters, _FIELDS, _EQUAL, ('lock_reason',))]
+    if filters.get('created_since') is not None:
+        where.append(_locks.c.created_at >= filters['created_since'])
+    if filters.get('created_before') is not None:
+        where.append(_locks.c.created_at <= filters['created_before'])
+    return where
+
+
+def list_locks(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+    """Return the locks of a project (None: of all) that fit the filters; times are datetimes."""
+    query = _SELECT.where(*_conditions(filters, project_id))
+    return list(conn.execute(page.apply(query, SORTABLE, tie=_locks.c.id)))
+
+
+def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) -> int:
+    """Return how many locks ``list_locks`` would find without a page."""
+    return conn.execute(sa.select(sa.func.count()).select_from(_locks).where(
+        *_conditions(filters, project_id))).scalar_one()
+
+
+def on_share(conn: Connection, share_id: str) -> list[Row]:
+    """Return the locks that prevent a share's deletion, oldest first, of all users."""
+    return list(conn.execute(_SELECT.where(
+        _locks.c.share_id == share_id, _locks.c.access_id.is_(None), _locks.c.resource_action == DELETE).order_by(
+            _locks.c.created_at, _locks.c.id)))
+
+
+def on_rule(conn: Connection, access_id: str, action: str) -> list[Row]:
+    """Return a rule's locks of an action, oldest first, of all users."""
+    return list(conn.execute(_SELECT.where(
+        _locks.c.access_id == access_id, _locks.c.resource_action == action).order_by(_locks.c.created_at, _locks.c.id)))
+
+
+def on_rules(conn: Connection, share_id: str, action: str) -> dict[str, list[Row]]:
+    """Do as ``on_rule`` for all rules of a share, by rule id, without rules that have no lock. One statement."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in conn.execute(_SELECT.where(_locks.c.share_id == share_id, _locks.c.access_id.is_not(None),
+                                          _locks.c.resource_action == action).order_by(_locks.c.created_at, _locks.c.id)):
+        found[row.access_id].append(row)
+    return found
+
+
+def all_of(conn: Connection, share_id: str) -> list[Row]:
+    """Return all locks of a share and its rules, oldest first, of all actions."""
+    return list(conn.execute(_SELECT.where(_locks.c.share_id == share_id).order_by(_locks.c.created_at, _locks.c.id)))
+
+
+def mark(conn: Connection, share_id: str, transfer_id: str) -> None:
+    """Mark the present locks of a share and its rules to be deleted when the transfer is accepted."""
+    conn.execute(_locks.update().where(_locks.c.share_id == share_id).values(transfer_id=transfer_id))
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """Set these values of the lock."""
+    conn.execute(_locks.update().where(_locks.c.id == ident).values(**values))
+
+
+def delete(conn: Connection, idents: Iterable[str]) -> None:
+    """Delete the locks, and the locks that shares have because of them."""
+    conn.execute(_locks.delete().where(_locks.c.id.in_(tuple(idents))))
+
+
+def delete_following(conn: Connection, ident: str) -> None:
+    """Delete the lock that a share has because of this one."""
+    conn.execute(_locks.delete().where(_locks.c.because_of == ident))

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Security services and the share networks that use them."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors
+from manila_lite.db import models
+from manila_lite.db.core import paging
+
+_services = models.security_services
+_used = models.share_network_security_services
+_servers = models.share_servers
+
+#: All columns that a list may be sorted by; not the password, whose order would reveal it.
+SORTABLE = {column.name: column for column in _services.c if column.name != 'password'}
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return a security service of the caller's project.
+
+    :raises errors.NotFound: there is none.
+    """
+    mine = [] if ctx.is_admin else [_services.c.project_id == ctx.project_id]
+    row = conn.execute(sa.select(_services).where(_services.c.id == ident, *mine)).first()
+    if row is None:
+        raise errors.NotFound.of('security service', ident)
+    return row
+
+
+def by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
+    """Return these security services, of any project."""
+    return list(conn.execute(sa.select(_services).where(_services.c.id.in_(tuple(idents)))))
+
+
+def hold(conn: Connection, ident: str) -> bool:
+    """Lock the service against being attached or deleted until the transaction ends. Say whether it exists."""
+    return bool(conn.execute(_services.update().where(_services.c.id == ident).values(
+        name=_services.c.name, updated_at=_services.c.updated_at)).rowcount)
+
+
+_EQUAL = ('id', 'name', 'description', 'type', 'dns_ip', 'server', 'domain', 'user', 'ou', 'default_ad_site')
+
+
+def list_services(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+    """Return security services of a project (None: of all)."""
+    query = sa.select(_services).where(*(_services.c[key] == filters[key] for key in _EQUAL if filters.get(key) is not None))
+    if project_id is not None:
+        query = query.where(_services.c.project_id == project_id)
+    if filters.get('share_network_id') is not None:
+        query = query.where(sa.exists().where(_used.c.security_service_id == _services.c.id,
+                                              _used.c.share_network_id == filters['share_network_id']))
+    return list(conn.execute(page.apply(query, SORTABLE, tie=_services.c.id)).all())
+
+
+def networks_of(conn: Connection, idents: Iterable[str]) -> dict[str, list[str]]:
+    """Return the ids of the share networks that use services, by service id."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in conn.execute(sa.select(_used).where(_used.c.security_service_id.in_(tuple(idents)))
+                            .order_by(_used.c.share_network_id)):
+        found[row.security_service_id].append(row.share_network_id)
+    return found
+
+
+def types_of(conn: Connection, network_id: str) -> dict[str, str]:
+    """Return the types of the services that a network uses, by service id."""
+    return {row.id: row.type for row in conn.execute(
+        sa.select(_services.c.id, _services.c.type).join(_used, _used.c.security_service_id == _services.c.id)
+        .where(_used.c.share_network_id == network_id))}
+
+
+def count_servers(conn: Connection, ident: str) -> int:
+    """Return how many share servers are in networks that use the service."""
+    return conn.execute(sa.select(sa.func.count()).select_from(_servers)
+                        .join(_used, _used.c.share_network_id == _servers.c.share_network_id)
+                        .where(_used.c.security_service_id == ident)).scalar_one()
+
+
+def count(conn: Connection, project_id: str) -> int:
+    """Return how many services a project has."""
+    return conn.execute(sa.select(sa.func.count()).select_from(_services).where(
+        _services.c.project_id == project_id)).scalar_one()
+
+
+def insert(conn: Connection, values: dict[str, Any]) -> None:
+    """Insert the service."""
+    conn.execute(_services.insert().values(**values))
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """Set these values of the service."""
+    if values:
+        conn.execute(_services.update().where(_services.c.id == ident).values(**values))
+
+
+def delete(conn: Connection, ident: str) -> None:
+    """Delete the service, which no network uses."""
+    conn.execute(_services.delete().where(_services.c.id == ident))

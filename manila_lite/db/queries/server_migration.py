@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows that move with a share server, read and written for all its shares in a fixed number of statements."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite.db import models
+from manila_lite.db.queries import access, shares
+
+_servers = models.share_servers
+_instances = models.share_instances
+_snapshots = models.snapshots
+_allocations = models.network_allocations
+
+KIND, RELEASE, RULES = 'share_server.migrate', 'share_server.release', 'share_server.apply_rules'
+#: The step of the plan from which the migration cannot be undone.
+CUT_OVER = 5
+
+
+def shares_of(conn: Connection, server_id: str) -> list[Row]:
+    """Return all shares of the server, in any status."""
+    return list(conn.execute(shares.select().where(_instances.c.share_server_id == server_id).order_by(_instances.c.id)))
+
+
+def snapshots_of(conn: Connection, server_id: str) -> list[Row]:
+    """Return all snapshots of the server's shares, in any status."""
+    mine = sa.select(_instances.c.share_id).where(_instances.c.share_server_id == server_id)
+    return list(conn.execute(sa.select(_snapshots).where(_snapshots.c.share_id.in_(mine)).order_by(_snapshots.c.id)))
+
+
+def last(conn: Connection, server_id: str) -> Row | None:
+    """Return the newest migration of the server, running or not, as source or as target."""
+    source = sa.select(_servers.c.source_share_server_id).where(_servers.c.id == server_id).scalar_subquery()
+    table = models.operations
+    return conn.execute(sa.select(table).where(table.c.kind == KIND,
+                                               sa.or_(table.c.resource_id == server_id, table.c.resource_id == source))
+                        .order_by(table.c.created_at.desc()).limit(1)).first()
+
+
+def last_release(conn: Connection, server_id: str) -> Row | None:
+    """Return the newest operation that deletes the server after its migration, or None."""
+    table = models.operations
+    return conn.execute(sa.select(table).where(table.c.kind == RELEASE, table.c.resource_id == server_id)
+                        .order_by(table.c.created_at.desc()).limit(1)).first()
+
+
+def is_half_moved(conn: Connection, server_id: str) -> bool:
+    """Say whether the server is the target of a migration that runs, or that failed and may hold the only data."""
+    source = _servers.alias()
+    return bool(conn.execute(sa.select(sa.exists().where(
+        _servers.c.id == server_id, source.c.id == _servers.c.source_share_server_id,
+        source.c.status.in_(('server_migrating', 'error'))))).scalar())
+
+
+def cast_rules(conn: Connection, server_id: str, readonly: bool) -> int:
+    """Set whether the rules of all shares of the server count as read-only. Return for how many shares that changed."""
+    return conn.execute(_instances.update().where(
+        _instances.c.share_server_id == server_id, _instances.c.cast_rules_to_readonly.is_not(readonly))
+        .values(cast_rules_to_readonly=readonly)).rowcount
+
+
+def rules_are_told(conn: Connection, server_id: str) -> bool:
+    """Say whether an operation that tells a backend the rules of one of the server's shares is open."""
+    table = models.operations
+    mine = sa.select(_instances.c.share_id).where(_instances.c.share_server_id == server_id)
+    return bool(conn.execute(sa.select(sa.exists().where(
+        table.c.kind == access.SYNC, table.c.state == 'open', table.c.resource_id.in_(mine)))).scalar())
+
+
+def thawed(conn: Connection, server_id: str) -> list[Row]:
+    """Return the shares of the server whose rules do not count as read-only."""
+    return list(conn.execute(shares.select().where(_instances.c.share_server_id == server_id,
+                                                   ~_instances.c.cast_rules_to_readonly)))
+
+
+def take_addresses(conn: Connection, source_id: str, target_id: str) -> None:
+    """Give the source's addresses to the target."""
+    conn.execute(_allocations.update().where(_allocations.c.share_server_id == source_id)
+                 .values(share_server_id=target_id))
+
+
+def move_shares(conn: Connection, source_id: str, target_id: str, values: Mapping[str, Any]) -> None:
+    """Move the source's shares to the target. ``values``: what else changes, the same for all (host, zone, network)."""
+    conn.execute(_instances.update().where(_instances.c.share_server_id == source_id)
+                 .values(share_server_id=target_id, **values))
+
+
+def set_provider_locations(conn: Connection, locations: Mapping[str, str | None]) -> None:
+    """Store the snapshots' locations, by id."""
+    if locations:
+        conn.execute(_snapshots.update().where(_snapshots.c.id == sa.bindparam('ident')).values(
+            provider_location=sa.bindparam('place')), [{'ident': ident, 'place': place} for ident, place in locations.items()])
+
+
+def types_of(rows: Iterable[Any]) -> set[str]:
+    """Return the ids of the shares' types."""
+    return {row.share_type_id for row in rows if row.share_type_id}

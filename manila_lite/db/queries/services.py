@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Zones, services and their heartbeats, and the pools that backends report."""
+
+import dataclasses
+import datetime
+import random
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors
+from manila_lite.db import models
+from manila_lite.db.core.engine import insert_ignore
+from manila_lite.db.core.prepared import Query, Write
+
+_services = models.services
+_zones = models.availability_zones
+_pools = models.pools
+_instances = models.share_instances
+_operations = models.operations
+
+
+def zone_id(conn: Connection, name: str, *, create: bool = False) -> str:
+    """Return the zone's id.
+
+    :raises errors.NotFound: there is no such zone, and ``create`` is off.
+    """
+    query = sa.select(_zones.c.id).where(_zones.c.name == name)
+    found = conn.execute(query).scalar()
+    if found is None and create:
+        insert_ignore(conn, _zones, {'id': uuidutils.generate_uuid(), 'name': name})
+        found = conn.execute(query).scalar()
+    if found is None:
+        raise errors.NotFound.of('availability zone', name)
+    return found
+
+
+def zones(conn: Connection) -> list[Row]:
+    """Return all zones that have a share manager, by name."""
+    used = sa.select(_services.c.availability_zone_id).where(_services.c.binary == 'manila-share')
+    return list(conn.execute(sa.select(_zones).where(_zones.c.id.in_(used)).order_by(_zones.c.name)))
+
+
+def is_up(heartbeat_at: datetime.datetime | None, stopped: bool, down_time: float,
+          now: datetime.datetime | None = None) -> bool:
+    """Say whether a service is up, by the age of its heartbeat now, or at ``now``. Decided nowhere else."""
+    return bool(heartbeat_at and not stopped
+                and (now or timeutils.utcnow()) - heartbeat_at <= datetime.timedelta(seconds=down_time))
+
+
+def heartbeat(conn: Connection, host: str, binary: str, zone: str, *, stopped: bool = False) -> None:
+    """Record a heartbeat of the service, or that it has stopped."""
+    values = {'heartbeat_at': timeutils.utcnow(), 'stopped': stopped,
+              'availability_zone_id': zone_id(conn, zone, create=True)}
+    beat = _services.update().where(_services.c.host == host, _services.c.binary == binary).values(**values)
+    if not conn.execute(beat).rowcount:
+        insert_ignore(conn, _services, {'host': host, 'binary': binary, 'topic': binary, **values})
+
+
+def _select() -> sa.Select:
+    return sa.select(_services, _zones.c.name.label('zone')).outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id)
+
+
+def list_services(conn: Connection, filters: dict[str, Any] | None = None) -> list[Row]:
+    """Return services with their ``zone``, filtered by equality on host, binary, zone, disabled or ensuring."""
+    query = _select().order_by(_services.c.id)
+    for key, value in (filters or {}).items():
+        query = query.where((_zones.c.name if key == 'zone' else _services.c[key]) == value)
+    return list(conn.execute(query))
+
+
+def get(conn: Connection, host: str, binary: str) -> Row:
+    """Return one service.
+
+    :raises errors.NotFound: there is none of that host and binary.
+    """
+    row = conn.execute(_select().where(_services.c.host == host, _services.c.binary == binary)).first()
+    if row is None:
+        raise errors.NotFound(f'Service {binary} on host {host} could not be found.', code='service_not_found')
+    return row
+
+
+def set_disabled(conn: Connection, host: str, binary: str, disabled: bool, reason: str | None) -> None:
+    """Disable the service for new shares, or enable it again.
+
+    :raises errors.NotFound: there is none of that host and binary.
+    """
+    changed = conn.execute(_services.update().where(_services.c.host == host, _services.c.binary == binary)
+                           .values(disabled=disabled, disabled_reason=reason)).rowcount
+    if not changed:
+        get(conn, host, binary)
+
+
+def set_ensuring(conn: Connection, host: str, yes: bool, **values: Any) -> bool:
+    """Mark whether the share manager ensures its shares, and set these ``values``. Return False if there is none. The
+    row is locked until the transaction ends.
+    """
+    return bool(conn.execute(_services.update().where(_services.c.host == host, _services.c.binary == 'manila-share')
+                             .values(ensuring=yes, **values)).rowcount)
+
+
+_ALL_POOLS = (
+    sa.select(_pools, _zones.c.name.label('zone'), _zones.c.id.label('zone_id'), _services.c.heartbeat_at,
+              _services.c.stopped, _services.c.disabled)
+    .join(_services, sa.and_(_services.c.host == _pools.c.backend_host, _services.c.binary == 'manila-share'))
+    .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).order_by(_pools.c.host))
+
+
+def pools(conn: Connection, hosts: Iterable[str] | None = None) -> list[Row]:
+    """Return every pool (or those of these host strings) with its service's zone, ``zone_id``, ``heartbeat_at``,
+    ``stopped`` and ``disabled``.
+    """
+    query = _ALL_POOLS if hosts is None else _ALL_POOLS.where(_pools.c.host.in_(tuple(hosts)))
+    return list(conn.execute(query).all())
+
+
+_BACKENDS = Query(
+    sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped, _services.c.disabled,
+              _zones.c.name.label('zone'), _zones.c.id.label('zone_id'))
+    .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).where(_services.c.binary == 'manila-share'))
+
+
+def backends(conn: Connection) -> list[Row]:
+    """Return host, ``heartbeat_at``, ``stopped``, ``disabled``, ``zone`` and ``zone_id`` of every backend."""
+    return _BACKENDS.all(conn)
+
+
+_MARKS = Query(sa.select(_pools.c.host, _pools.c.backend_host, _pools.c.generation, _pools.c.claimed_gb,
+                         _pools.c.allocated_gb, _pools.c.provisioned_gb), named=False)
+
+
+def pool_marks(conn: Connection) -> list[tuple]:
+    """Return for every pool its host string, its backend's, and values of which some differ after every change."""
+    return _MARKS.all(conn)
+
+
+def silent(conn: Connection, down_time: float) -> list[str]:
+    """Return the hosts of running backends, not disabled, that have never reported a pool."""
+    query = (sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped)
+             .where(_services.c.binary == 'manila-share', _services.c.disabled.is_(False),
+                    ~sa.exists().where(_pools.c.backend_host == _services.c.host)))
+    return [row.host for row in conn.execute(query) if is_up(row.heartbeat_at, row.stopped, down_time)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Promised:
+    """The sizes of a pool's shares before its backend was asked for its figures. GiB.
+
+    ``unseen`` is for shares that are being created or extended: the backend's figures may not include them yet.
+    """
+
+    claimed: float = 0.0
+    provisioned: float = 0.0
+    unseen: float = 0.0
+
+
+def promised(conn: Connection, backend_host: str) -> dict[str, Promised]:
+    """Return the promises of each pool, for ``report``. To be called before the backend is asked.
+
+    One statement reads one state of the database: a claim that is committed meanwhile is either in all figures or in none.
+    """
+    found: dict[str, Promised] = {}
+    for host, *figures in conn.execute(sa.union_all(_claims(backend_host), _sizes(backend_host))):
+        before = found.get(host, Promised())
+        found[host] = Promised(*(float(more) + had for more, had in zip(figures, dataclasses.astuple(before), strict=True)))
+    return found
+
+
+def _claims(backend_host: str) -> sa.Select:
+    nothing = sa.literal_column('0.0')
+    return (sa.select(_pools.c.host, _pools.c.claimed_gb, nothing.label('provisioned'), nothing.label('unseen'))
+            .where(_pools.c.backend_host == backend_host))
+
+
+def _sizes(backend_host: str) -> sa.Select:
+    """Select for each pool the GiB of shares that the backend's figures include, and the GiB that they may not yet."""
+    shares = models.shares
+    # Growth for which no scheduler has claimed capacity yet is not promised.
+    asked = sa.exists().where(_operations.c.resource_id == shares.c.id, _operations.c.kind == 'share.extend',
+                              _operations.c.topic == 'scheduler', _operations.c.state == 'open')
+    growth = sa.case((sa.and_(shares.c.target_size > shares.c.size, ~asked), shares.c.target_size - shares.c.size), else_=0)
+    new = _instances.c.status.in_(('creating', 'migrating_to'))
+    return (sa.select(_instances.c.host, sa.literal_column('0.0'), sa.func.sum(sa.case((new, 0), else_=shares.c.size)),
+                      sa.func.sum(sa.case((new, shares.c.size), else_=growth)))
+            .join(shares, shares.c.id == _instances.c.share_id)
+            .where(_instances.c.host.startswith(f'{backend_host}#', autoescape=True)).group_by(_instances.c.host))
+
+
+def report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]], before: dict[str, Promised]) -> None:
+    """Store the backend's report: it has exactly these pools. Promises are counted anew, so they never drift. Promises
+    that schedulers made since ``before`` was read are kept.
+    """
+    reports = list(reports)
+    for values in reports:
+        seen = before.get(values['host'], Promised())
+        since = _pools.c.claimed_gb - seen.claimed + seen.unseen
+        # Below 0: capacity given back since then is part of what was provisioned before.
+        gone = sa.case((since < 0, since), else_=0)
+        # In this order: in MariaDB each assignment sees the values of those before it.
+        changed = conn.execute(_pools.update().where(_pools.c.host == values['host']).ordered_values(
+            (_pools.c.provisioned_gb, gone + seen.provisioned), (_pools.c.allocated_gb, since + seen.provisioned),
+            (_pools.c.claimed_gb, since - gone), (_pools.c.generation, _pools.c.generation + 1),
+            (_pools.c.reported_at, timeutils.utcnow()), *((_pools.c[name], value) for name, value in values.items()))).rowcount
+        if not changed:
+            # Not from 0: a pool that was gone and is back must not be taken for the former one.
+            insert_ignore(conn, _pools, {
+                'backend_host': backend_host, 'generation': random.getrandbits(30), 'reported_at': timeutils.utcnow(),
+                'provisioned_gb': seen.provisioned, 'claimed_gb': seen.unseen,
+                'allocated_gb': seen.provisioned + seen.unseen, **values})
+    conn.execute(_pools.delete().where(_pools.c.backend_host == backend_host,
+                                       _pools.c.host.not_in([values['host'] for values in reports])))
+
+
+_MORE = sa.bindparam('more')
+_CLAIM = Write(
+    _pools.update()
+    .where(_pools.c.host == sa.bindparam('pool'), _pools.c.generation == sa.bindparam('seen'),
+           _pools.c.claimed_gb + _MORE <= sa.bindparam('most'))
+    .values(claimed_gb=_pools.c.claimed_gb + _MORE, allocated_gb=_pools.c.allocated_gb + _MORE))
+
+
+def claim(conn: Connection, pool_host: str, generation: int, size: float, most: float) -> bool:
+    """Promise ``size`` GiB more of the pool, unless that would exceed ``most`` since this generation's report."""
+    return bool(_CLAIM.execute(conn, {'pool': pool_host, 'seen': generation, 'more': size, 'most': most}))
+
+
+def gone(conn: Connection, pool_host: str, size: float) -> None:
+    """Subtract ``size`` GiB of a deleted share from the pool's figures. Claims stay; the next report has the rest.
+
+    The last report may have counted this capacity as free already, while the backend still deleted the share. The
+    claims are those of other shares then.
+    """
+    known = sa.and_(_pools.c.claimed_gb < size, _pools.c.provisioned_gb >= size)     # else it may be a claim
+    conn.execute(_pools.update().where(_pools.c.host == pool_host).values(
+        provisioned_gb=sa.case((known, _pools.c.provisioned_gb - size), else_=_pools.c.provisioned_gb),
+        allocated_gb=sa.case((_pools.c.allocated_gb >= size, _pools.c.allocated_gb - size), else_=0)))
+
+
+def give_back(conn: Connection, pool_host: str, size: float) -> None:
+    """Take back a claim of ``size`` GiB on the pool. The next report counts anew anyway."""
+    recent = _pools.c.claimed_gb >= size
+    # In this order: in MariaDB each assignment sees the values of those before it.
+    conn.execute(_pools.update().where(_pools.c.host == pool_host).ordered_values(
+        (_pools.c.provisioned_gb, sa.case((recent, _pools.c.provisioned_gb),
+                                          (_pools.c.provisioned_gb >= size, _pools.c.provisioned_gb - size), else_=0)),
+        (_pools.c.allocated_gb, sa.case((_pools.c.allocated_gb >= size, _pools.c.allocated_gb - size), else_=0)),
+        (_pools.c.claimed_gb, sa.case((recent, _pools.c.claimed_gb - size), else_=_pools.c.claimed_gb))))

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backups of shares."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors, states
+from manila_lite.db import models
+from manila_lite.db.core import paging
+
+_backups = models.share_backups
+_instances = models.share_instances
+_operations = models.operations
+
+#: Kinds of operations on one backup.
+CREATE, RESTORE, DELETE = (f'share_backup.{verb}' for verb in ('create', 'restore', 'delete'))
+KINDS = (CREATE, RESTORE, DELETE)
+
+#: Statuses of backups that are being copied to or from.
+_COPYING = tuple(states.SHARE_BACKUP[verb].during for verb in ('create', 'restore'))
+
+#: All backups are worked on through this queue.
+_TOPIC = sa.literal('share').label('topic')
+
+#: All columns that a list may be sorted by.
+SORTABLE = {**{column.name: column for column in _backups.c if column.name != 'copier'}, 'topic': _TOPIC,
+            'display_name': _backups.c.name, 'display_description': _backups.c.description}
+
+
+def _select() -> sa.Select:
+    return sa.select(*_backups.c, _TOPIC)
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return a backup of the caller's project (of any, for an administrator).
+
+    :raises errors.NotFound: there is none.
+    """
+    mine = [] if ctx.is_admin else [_backups.c.project_id == ctx.project_id]
+    row = conn.execute(_select().where(_backups.c.id == ident, *mine)).first()
+    if row is None:
+        raise errors.NotFound.of('share backup', ident)
+    return row
+
+
+def by_id(conn: Connection, ident: str) -> Row | None:
+    """Return a backup of any project, or None."""
+    return conn.execute(_select().where(_backups.c.id == ident)).first()
+
+
+def count_of(conn: Connection, share_id: str) -> int:
+    """Return how many backups a share has."""
+    return conn.execute(sa.select(sa.func.count()).where(_backups.c.share_id == share_id)).scalar_one()
+
+
+def instance_of(conn: Connection, share_id: str) -> Row | None:
+    """Return the share's main instance (id, host), or None if the share is gone."""
+    return conn.execute(sa.select(_instances.c.id, _instances.c.host).where(
+        _instances.c.share_id == share_id, ~_instances.c.is_aside)).first()
+
+
+def at_work(conn: Connection, share_id: str) -> list[Row]:
+    """Return the backups that the share is being copied to, or from, at this moment."""
+    return list(conn.execute(_select().where(sa.or_(
+        sa.and_(_backups.c.share_id == share_id, _backups.c.status == states.SHARE_BACKUP['create'].during),
+        sa.and_(_backups.c.target_share_id == share_id, _backups.c.status == states.SHARE_BACKUP['restore'].during)))
+        .order_by(_backups.c.id)))
+
+
+_EQUAL = ('share_id', 'name', 'description', 'status', 'size', 'host', 'backup_type', 'user_id')
+
+
+def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
+    where = paging.fits(filters, _backups.c, _EQUAL, ('name', 'description'))
+    if filters.get('topic') is not None:
+        where.append(_TOPIC.element == filters['topic'])
+    if project_id is not None:
+        where.append(_backups.c.project_id == project_id)
+    return _select().where(*where)
+
+
+def list_backups(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+    """Return the backups of a project (None: of all)."""
+    return list(conn.execute(page.apply(_listed(filters, project_id), SORTABLE, tie=_backups.c.id)).all())
+
+
+def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) -> int:
+    """Return how many backups ``list_backups`` would find without a page."""
+    return conn.execute(sa.select(sa.func.count()).select_from(_listed(filters, project_id).subquery())).scalar_one()
+
+
+def lingering(conn: Connection, host: str) -> dict[str, str]:
+    """Return the shares of a backend that still give access to a client whose copy has ended, each with its backup."""
+    mine = sa.func.coalesce(_backups.c.target_share_id, _backups.c.share_id)
+    return {row.share_id: row.id for row in conn.execute(
+        sa.select(mine.label('share_id'), _backups.c.id).join(_instances, _instances.c.share_id == mine).where(
+            _backups.c.copier.is_not(None), ~_backups.c.status.in_(_COPYING), ~_instances.c.is_aside,
+            _instances.c.host.startswith(f'{host}#', autoescape=True)))}
+
+
+def forget_copiers(conn: Connection, idents: Iterable[str]) -> None:
+    """Record that access of copying clients of these backups was withdrawn, unless they are being copied again."""
+    conn.execute(_backups.update().where(_backups.c.id.in_(tuple(idents)), ~_backups.c.status.in_(_COPYING))
+                 .values(copier=None))
+
+
+def is_held(conn: Connection, ident: str) -> bool:
+    """Say whether an operation on the backup is claimed at this moment."""
+    return conn.execute(sa.select(_operations.c.id).where(
+        _operations.c.resource_id == ident, _operations.c.kind.in_(KINDS), _operations.c.state == 'open',
+        _operations.c.lease_expires_at >= timeutils.utcnow()).limit(1)).first() is not None
+
+
+def hand_over(conn: Connection, old: str, new: str) -> tuple[int, int]:
+    """Have the backend ``new`` delete the backups of ``old``. Return their number, and that of waiting deletions."""
+    waiting = conn.execute(_operations.update().where(
+        _operations.c.kind == DELETE, _operations.c.host == old, _operations.c.state.in_(('open', 'parked')))
+        .values(host=new, owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow())).rowcount
+    return conn.execute(_backups.update().where(_backups.c.host == old).values(host=new)).rowcount, waiting
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """Set these values of the backup. Never a status."""
+    if values:
+        conn.execute(_backups.update().where(_backups.c.id == ident).values(**values))

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share instances for administrators. Shares with their instance are in ``db/queries/shares.py``."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors
+from manila_lite.db import models
+from manila_lite.db.core import paging
+
+_instances = models.share_instances
+_shares = models.shares
+_zones = models.availability_zones
+_exports = models.export_locations
+
+#: All columns that a list may be sorted by.
+SORTABLE = {**{column.name: column for column in _instances.c}, 'availability_zone': _zones.c.name}
+
+_EQUAL = {**{name: _instances.c[name] for name in (
+    'id', 'share_id', 'host', 'status', 'access_rules_status', 'share_type_id', 'share_network_id', 'share_server_id')},
+    'project_id': _shares.c.project_id}
+_EXPORT = {'export_location_id': _exports.c.id, 'export_location_path': _exports.c.path}
+
+
+def _select() -> sa.Select:
+    return (sa.select(*_instances.c, _zones.c.name.label('availability_zone'))
+            .join(_shares, _shares.c.id == _instances.c.share_id)
+            .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id))
+
+
+def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
+    return [] if ctx.is_admin else [_shares.c.project_id == ctx.project_id, ~_shares.c.is_going]
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return an instance of a share of the caller's project (of any, for an administrator).
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(_select().where(_instances.c.id == ident, *_mine(ctx))).first()
+    if row is None:
+        raise errors.NotFound.of('share instance', ident)
+    return row
+
+
+def list_instances(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page) -> list[Row]:
+    """Return instances as ``get`` does; filters by columns, ``project_id`` and export location (id or path)."""
+    wanted = [column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None]
+    query = _select().where(*_mine(ctx), *wanted)
+    for key, column in _EXPORT.items():
+        if filters.get(key) is not None:
+            query = query.where(sa.exists().where(_exports.c.share_instance_id == _instances.c.id,
+                                                  column == filters[key]))
+    return list(conn.execute(page.apply(query, SORTABLE, tie=_instances.c.id)).all())

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Subnets of share networks."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors
+from manila_lite.db import models
+from manila_lite.db.core import key_values
+
+_subnets = models.share_network_subnets
+_networks = models.share_networks
+_zones = models.availability_zones
+_mappings = models.share_server_share_network_subnet_mappings
+_metadata = models.share_network_subnet_metadata
+
+
+def select() -> sa.Select:
+    """Return the SELECT of subnet rows, each with the name of its zone and its network."""
+    return (sa.select(*_subnets.c, _zones.c.name.label('availability_zone'), _networks.c.name.label('share_network_name'))
+            .join(_networks, _networks.c.id == _subnets.c.share_network_id)
+            .outerjoin(_zones, _zones.c.id == _subnets.c.availability_zone_id))
+
+
+def get(conn: Connection, network_id: str, ident: str) -> Row:
+    """Return a subnet of the network.
+
+    :raises errors.NotFound: the network has none of that id.
+    """
+    row = conn.execute(select().where(_subnets.c.id == ident, _subnets.c.share_network_id == network_id)).first()
+    if row is None:
+        raise errors.NotFound.of('share network subnet', ident)
+    return row
+
+
+def of_networks(conn: Connection, network_ids: Iterable[str]) -> dict[str, list[Row]]:
+    """Return the subnets of networks by network id, oldest first."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    query = select().where(_subnets.c.share_network_id.in_(tuple(network_ids)))
+    for row in conn.execute(query.order_by(_subnets.c.created_at, _subnets.c.id)):
+        found[row.share_network_id].append(row)
+    return found
+
+
+def of_network(conn: Connection, network_id: str) -> list[Row]:
+    """Return the subnets of a network, oldest first."""
+    return of_networks(conn, (network_id,)).get(network_id, [])
+
+
+def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -> None:
+    """Insert the subnet and its metadata."""
+    conn.execute(_subnets.insert().values(**values))
+    key_values.insert(conn, _metadata, values['id'], metadata)
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """Set these values of the subnet."""
+    conn.execute(_subnets.update().where(_subnets.c.id == ident).values(**values))
+
+
+def delete(conn: Connection, ident: str) -> None:
+    """Delete the subnet, which no server is in, with its metadata."""
+    conn.execute(_subnets.delete().where(_subnets.c.id == ident))
+
+
+def count_servers(conn: Connection, idents: Iterable[str]) -> int:
+    """Return how many share servers are in any of the subnets."""
+    return conn.execute(sa.select(sa.func.count(_mappings.c.share_server_id.distinct()))
+                        .where(_mappings.c.share_network_subnet_id.in_(tuple(idents)))).scalar_one()

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share networks. Abilities of their servers are computed with the row; subnets take one more statement, by network ids."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors
+from manila_lite.db import models
+from manila_lite.db.core import paging
+
+_networks = models.share_networks
+_subnets = models.share_network_subnets
+_servers = models.share_servers
+_instances = models.share_instances
+_used = models.share_network_security_services
+
+#: All columns that a list may be sorted by.
+SORTABLE = {column.name: column for column in _networks.c}
+
+
+def _all_servers(capability: str) -> sa.ColumnElement[bool]:
+    """Return the condition that all servers of the network have the capability. It holds for a network without servers."""
+    return ~sa.exists().where(_servers.c.share_network_id == _networks.c.id, ~_servers.c[capability])
+
+
+def select() -> sa.Select:
+    """Return the SELECT of share network rows, without those that are deleted for their owner."""
+    return sa.select(*_networks.c, *(_all_servers(name).label(name) for name in (
+        'security_service_update_support', 'network_allocation_update_support'))).where(~_networks.c.is_going)
+
+
+def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
+    return [] if ctx.is_admin else [_networks.c.project_id == ctx.project_id]
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return a share network of the caller's project.
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(select().where(_networks.c.id == ident, *_mine(ctx))).first()
+    if row is None:
+        raise errors.NotFound.of('share network', ident)
+    return row
+
+
+def hold(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
+    """Lock the network until the transaction ends. Say whether it is in one of the statuses.
+
+    Callers that add to a network, remove from it or check whether it is in use call this first.
+    """
+    # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
+    return bool(conn.execute(
+        _networks.update().where(_networks.c.id == ident, _networks.c.status.in_(tuple(statuses)))
+        .values(name=_networks.c.name, updated_at=_networks.c.updated_at)).rowcount)
+
+
+_EQUAL = ('id', 'name', 'description', 'status')
+_OF_SUBNETS = ('neutron_net_id', 'neutron_subnet_id', 'network_type', 'segmentation_id', 'cidr', 'ip_version')
+
+
+def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
+    where = paging.fits(filters, _networks.c, _EQUAL, ('name', 'description'))
+    if filters.get('created_since') is not None:
+        where.append(_networks.c.created_at >= filters['created_since'])
+    if filters.get('created_before') is not None:
+        where.append(_networks.c.created_at <= filters['created_before'])
+    if filters.get('security_service_id') is not None:
+        where.append(sa.exists().where(_used.c.share_network_id == _networks.c.id,
+                                       _used.c.security_service_id == filters['security_service_id']))
+    # One subnet must match all of these filters.
+    subnet = [_subnets.c[key] == filters[key] for key in _OF_SUBNETS if filters.get(key) is not None]
+    if subnet:
+        where.append(sa.exists().where(_subnets.c.share_network_id == _networks.c.id, *subnet))
+    return where
+
+
+def list_networks(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+    """Return share networks of a project (None: of all)."""
+    query = select().where(*_conditions(filters))
+    if project_id is not None:
+        query = query.where(_networks.c.project_id == project_id)
+    return list(conn.execute(page.apply(query, SORTABLE, tie=_networks.c.id)).all())
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """Set these values of the network. Never a status."""
+    if values:
+        conn.execute(_networks.update().where(_networks.c.id == ident).values(**values))
+
+
+def let_go(conn: Connection, ident: str) -> None:
+    """Delete the network for its owner. Its row is deleted with the last of its servers."""
+    conn.execute(_networks.update().where(_networks.c.id == ident).values(is_going=True))
+
+
+def sweep(conn: Connection, ident: str) -> bool:
+    """Delete the network's row if it is deleted for its owner and has no servers any more. Say whether it was."""
+    return bool(conn.execute(_networks.delete().where(_networks.c.id == ident, _networks.c.is_going,
+                                                      ~sa.exists().where(_servers.c.share_network_id == ident))).rowcount)
+
+
+def delete(conn: Connection, ident: str) -> None:
+    """Delete the network, with its subnets and its use of security services."""
+    conn.execute(_networks.delete().where(_networks.c.id == ident))
+
+
+def count_shares(conn: Connection, ident: str, *, without_server: bool = False) -> int:
+    """Return how many share instances are in the network; with ``without_server``, only those that have no server yet."""
+    query = sa.select(sa.func.count()).where(_instances.c.share_network_id == ident)
+    if without_server:
+        query = query.where(_instances.c.share_server_id.is_(None))
+    return conn.execute(query).scalar_one()
+
+
+# Security services -------------------------------------------------------------------------------
+
+def attach(conn: Connection, ident: str, service_id: str) -> None:
+    """Have the network use the security service."""
+    conn.execute(_used.insert().values(share_network_id=ident, security_service_id=service_id))
+
+
+def detach(conn: Connection, ident: str, service_id: str) -> bool:
+    """End the network's use of the security service. Say whether it was used."""
+    return bool(conn.execute(_used.delete().where(_used.c.share_network_id == ident,
+                                                  _used.c.security_service_id == service_id)).rowcount)

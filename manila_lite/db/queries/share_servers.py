@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers: rows with the name of their network. Their subnets are read by server ids in one more statement."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors, states
+from manila_lite.db import models
+from manila_lite.db.core import key_values, transitions
+
+_servers = models.share_servers
+_networks = models.share_networks
+_mappings = models.share_server_share_network_subnet_mappings
+
+
+def select() -> sa.Select:
+    """Return the SELECT of share server rows."""
+    return (sa.select(*_servers.c, _networks.c.project_id, _networks.c.name.label('share_network_name'))
+            .join(_networks, _networks.c.id == _servers.c.share_network_id))
+
+
+def get(conn: Connection, ident: str) -> Row:
+    """Return a share server of any project.
+
+    :raises errors.NotFound: there is none.
+    """
+    return _one(conn, ident)
+
+
+def seen(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return a share server in a network of the caller's project (of any, for an administrator).
+
+    :raises errors.NotFound: there is none.
+    """
+    return _one(conn, ident, *([] if ctx.is_admin else [_networks.c.project_id == ctx.project_id]))
+
+
+def _one(conn: Connection, ident: str, *where: sa.ColumnElement[bool]) -> Row:
+    row = conn.execute(select().where(_servers.c.id == ident, *where)).first()
+    if row is None:
+        raise errors.NotFound.of('share server', ident)
+    return row
+
+
+_EQUAL = {**{name: _servers.c[name] for name in ('id', 'host', 'status', 'source_share_server_id', 'identifier',
+                                                 'share_network_id', 'encryption_key_ref')},
+          'project_id': _networks.c.project_id}
+
+
+def list_servers(conn: Connection, filters: dict[str, Any], *, project_id: str | None = None) -> list[Row]:
+    """Return share servers of a project (None: of all), newest first. ``share_network`` is an id or a name."""
+    query = select().where(*(column == filters[key] for key, column in _EQUAL.items() if filters.get(key) is not None))
+    if project_id is not None:
+        query = query.where(_networks.c.project_id == project_id)
+    if filters.get('share_network') is not None:
+        query = query.where(sa.or_(_networks.c.id == filters['share_network'], _networks.c.name == filters['share_network']))
+    if filters.get('share_network_subnet_id') is not None:
+        query = query.where(sa.exists().where(_mappings.c.share_server_id == _servers.c.id,
+                                              _mappings.c.share_network_subnet_id == filters['share_network_subnet_id']))
+    return list(conn.execute(query.order_by(_servers.c.created_at.desc(), _servers.c.id.desc())))
+
+
+def subnets_of(conn: Connection, idents: Iterable[str]) -> dict[str, list[str]]:
+    """Return the ids of the subnets that servers are in, by server id, sorted."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in conn.execute(sa.select(_mappings).where(_mappings.c.share_server_id.in_(tuple(idents)))
+                            .order_by(_mappings.c.share_server_id, _mappings.c.share_network_subnet_id)):
+        found[row.share_server_id].append(row.share_network_subnet_id)
+    return found
+
+
+def count(conn: Connection, network_id: str) -> int:
+    """Return how many servers a share network has."""
+    return conn.execute(sa.select(sa.func.count()).where(_servers.c.share_network_id == network_id)).scalar_one()
+
+
+def details(conn: Connection, ident: str) -> dict[str, str]:
+    """Return the values that the driver stored for the server."""
+    return key_values.of(conn, models.share_server_details, ident)
+
+
+def named(conn: Connection, identifier: str) -> Row | None:
+    """Return the server with that identifier at its backend, or None."""
+    return conn.execute(select().where(sa.or_(_servers.c.identifier == identifier, _servers.c.id == identifier))).first()
+
+
+def insert(conn: Connection, values: dict[str, Any], subnet_ids: Iterable[str], verb: str = 'create') -> None:
+    """Insert a server in these subnets of its network, with the transient status of the verb."""
+    transitions.create(conn, states.SHARE_SERVER, values, verb)
+    conn.execute(_mappings.insert(), [{'share_server_id': values['id'], 'share_network_subnet_id': subnet_id}
+                                      for subnet_id in subnet_ids])

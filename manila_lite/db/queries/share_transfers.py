@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transfers of shares. A transfer that was accepted, withdrawn or has expired has no row."""
+
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors
+from manila_lite.db import models
+from manila_lite.db.core import paging
+
+_transfers = models.share_transfers
+
+#: All columns that a list may be sorted by; none that could reveal the key.
+SORTABLE = {**{name: _transfers.c[name] for name in ('id', 'name', 'created_at', 'expires_at')},
+            'display_name': _transfers.c.name, 'resource_id': _transfers.c.share_id,
+            'source_project_id': _transfers.c.project_id,
+            # PostgreSQL cannot sort by a bare constant.
+            'resource_type': sa.cast(sa.literal('share'), sa.String(5))}
+
+_EQUAL = {'id': _transfers.c.id, 'name': _transfers.c.name, 'resource_id': _transfers.c.share_id,
+          'source_project_id': _transfers.c.project_id}
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return a transfer that the caller's project offers (or any project, for an administrator).
+
+    :raises errors.NotFound: there is none.
+    """
+    mine = [] if ctx.is_admin else [_transfers.c.project_id == ctx.project_id]
+    row = conn.execute(sa.select(_transfers).where(_transfers.c.id == ident, *mine)).first()
+    if row is None:
+        raise errors.NotFound.of('transfer', ident)
+    return row
+
+
+def list_transfers(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+    """Return the transfers that a project offers (None: that any project offers)."""
+    query = sa.select(_transfers).where(*(column == filters[key] for key, column in _EQUAL.items()
+                                          if filters.get(key) is not None))
+    if project_id is not None:
+        query = query.where(_transfers.c.project_id == project_id)
+    return list(conn.execute(page.apply(query, SORTABLE, tie=_transfers.c.id)))
+
+
+def expired(conn: Connection, now: datetime.datetime) -> list[Row]:
+    """Return expired transfers (id, project_id), oldest first."""
+    return list(conn.execute(sa.select(_transfers.c.id, _transfers.c.project_id).where(_transfers.c.expires_at <= now)
+                             .order_by(_transfers.c.expires_at, _transfers.c.id)))
+
+
+def insert(conn: Connection, values: dict[str, Any]) -> None:
+    """Insert the transfer."""
+    conn.execute(_transfers.insert().values(**values))
+
+
+def delete(conn: Connection, ident: str) -> bool:
+    """Delete the transfer. Say whether it existed: of several transactions, one is told so."""
+    return bool(conn.execute(_transfers.delete().where(_transfers.c.id == ident)).rowcount)
+
+
+def delete_of(conn: Connection, share_id: str) -> None:
+    """Delete the transfer of the share, if there is one."""
+    conn.execute(_transfers.delete().where(_transfers.c.share_id == share_id))
+
+
+def hand_over(conn: Connection, share_id: str, project_id: str, user_id: str | None) -> None:
+    """Give the share and its snapshots to the project, and delete all locks on the share and its rules."""
+    owner = {'project_id': project_id, 'user_id': user_id}
+    conn.execute(models.shares.update().where(models.shares.c.id == share_id).values(**owner))
+    conn.execute(models.snapshots.update().where(models.snapshots.c.share_id == share_id).values(**owner))
+    conn.execute(models.resource_locks.delete().where(models.resource_locks.c.share_id == share_id))

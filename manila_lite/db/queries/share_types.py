@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share types, their extra specs, and the projects that may use private ones."""
+
+import dataclasses
+import datetime
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_db import exception as db_exception
+from oslo_utils import uuidutils
+from sqlalchemy.engine import Connection
+
+from manila_lite import context, errors
+from manila_lite.db import models
+from manila_lite.db.core import key_values
+from manila_lite.db.core.prepared import Query
+from manila_lite.db.queries.type_access import Projects
+
+_types = models.share_types
+_specs = models.share_type_extra_specs
+
+#: The projects that may use private types.
+PROJECTS = Projects('share type', _types, models.share_type_projects, code='share_type_is_public')
+
+#: The one extra spec that is a list: names separated by commas, without blanks.
+_ZONES = 'availability_zones'
+
+
+@dataclasses.dataclass(frozen=True)
+class ShareType:
+    """A share type with its extra specs."""
+
+    id: str
+    name: str
+    description: str | None
+    is_public: bool
+    created_at: datetime.datetime
+    updated_at: datetime.datetime | None
+    extra_specs: Mapping[str, str]
+
+
+def _visible(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
+    return [] if ctx.is_admin else [PROJECTS.can_use(ctx.project_id)]
+
+
+_SELECT = sa.select(_types).order_by(_types.c.created_at, _types.c.id)
+
+
+def _with_specs(conn: Connection, rows: Sequence[Any]) -> list[ShareType]:
+    specs = key_values.of_many(conn, _specs, [row.id for row in rows])
+    return [ShareType(extra_specs=specs.get(row.id, {}), **row._asdict()) for row in rows]
+
+
+@functools.cache
+def _one_by(names: tuple[str, ...], everybody: bool) -> Query:
+    """Return the query for types called ``wanted``, by ``names``: of all, or of those that ``project`` may use."""
+    query = _SELECT.where(sa.or_(*(_types.c[name] == sa.bindparam('wanted') for name in names)))
+    return Query(query if everybody else query.where(PROJECTS.can_use(sa.bindparam('project'))))
+
+
+def _one(conn: Connection, ctx: context.RequestContext, wanted: str, *names: str) -> ShareType:
+    rows = _one_by(names, ctx.is_admin).all(conn, {'wanted': wanted, 'project': ctx.project_id})
+    found = _with_specs(conn, rows)
+    if not found:
+        raise errors.NotFound.of('share type', wanted)
+    return next((row for row in found if row.id == wanted), found[0])
+
+
+def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool | None = None,
+               extra_specs: Mapping[str, str] | None = None) -> list[ShareType]:
+    """Return the types that the caller may use, in two statements for any number."""
+    where = _visible(ctx) + _having(dict(extra_specs or {}))
+    if is_public is not None:
+        where.append(_types.c.is_public == is_public)
+    return _with_specs(conn, conn.execute(_SELECT.where(*where)).all())
+
+
+def _having(wanted: dict[str, str]) -> list[sa.ColumnElement[bool]]:
+    """Return conditions for types with these extra specs. Every wanted zone must be in a type's list of zones."""
+    zones = [name.strip() for name in wanted.pop(_ZONES, '').split(',') if name.strip()]
+    listed = sa.literal(',').concat(_specs.c.value).concat(',')
+    return key_values.matching(_specs, _types.c.id, wanted) + [
+        sa.exists().where(_specs.c.owner_id == _types.c.id, _specs.c.key == _ZONES,
+                          listed.contains(f',{name},', autoescape=True)) for name in zones]
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> ShareType:
+    """Return a type by id.
+
+    :raises errors.NotFound: there is none, or the caller may not use it.
+    """
+    return _one(conn, ctx, ident, 'id')
+
+
+def find(conn: Connection, ctx: context.RequestContext, name_or_id: str) -> ShareType:
+    """Return a type by id or name.
+
+    :raises errors.NotFound: there is none, or the caller may not use it.
+    """
+    return _one(conn, ctx, name_or_id, 'id', 'name')
+
+
+def named(conn: Connection, ctx: context.RequestContext, name: str) -> ShareType:
+    """Return a type by name.
+
+    :raises errors.NotFound: there is none, or the caller may not use it.
+    """
+    return _one(conn, ctx, name, 'name')
+
+
+def create(conn: Connection, name: str, extra_specs: Mapping[str, str], *, description: str | None = None,
+           is_public: bool = True) -> str:
+    """Create the type. Return its id.
+
+    :raises errors.Exists: the name is taken.
+    """
+    ident = uuidutils.generate_uuid()
+    try:
+        conn.execute(_types.insert().values(id=ident, name=name, description=description, is_public=is_public))
+    except db_exception.DBDuplicateEntry:
+        raise errors.Exists(f'name: a share type named {name!r} exists already.') from None
+    key_values.insert(conn, _specs, ident, extra_specs)
+    return ident
+
+
+def update(conn: Connection, ident: str, values: dict[str, Any]) -> None:
+    """Set these values of the type (name, description, is_public).
+
+    :raises errors.Exists: the name is taken.
+    """
+    if not values:
+        return
+    try:
+        conn.execute(_types.update().where(_types.c.id == ident).values(**values))
+    except db_exception.DBDuplicateEntry:
+        raise errors.Exists(f'name: a share type named {values["name"]!r} exists already.') from None
+
+
+def delete(conn: Connection, ident: str) -> None:
+    """Delete the type, with its specs, project list and quotas.
+
+    :raises errors.Invalid: a share uses it.
+    """
+    used = conn.execute(sa.select(models.share_instances.c.id)
+                        .where(models.share_instances.c.share_type_id == ident).limit(1)).first()
+    if used:
+        raise _in_use(ident)
+    conn.execute(models.quotas.delete().where(models.quotas.c.share_type_id == ident))
+    try:
+        conn.execute(_types.delete().where(_types.c.id == ident))
+    except db_exception.DBReferenceError:  # a share was created meanwhile
+        raise _in_use(ident) from None
+
+
+def _in_use(ident: str) -> errors.Invalid:
+    return errors.Invalid(f'Share type {ident} is in use by shares and cannot be deleted.', code='share_type_in_use')

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares with their instance, in one joined SELECT. Metadata and exports take one more statement each, by owner ids."""
+
+import functools
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors, values
+from manila_lite.db import models
+from manila_lite.db.core import key_values, paging
+from manila_lite.db.core.prepared import Query, Write
+from manila_lite.db.queries import affinity, hosts
+
+_shares = models.shares
+_instances = models.share_instances
+_types = models.share_types
+_zones = models.availability_zones
+_exports = models.export_locations
+
+#: Columns of a share row beside those of ``shares``.
+_JOINED = {
+    'instance_id': _instances.c.id,
+    'status': _instances.c.status,
+    'access_rules_status': _instances.c.access_rules_status,
+    'host': _instances.c.host,
+    'share_type_id': _instances.c.share_type_id,
+    'share_network_id': _instances.c.share_network_id,
+    'share_server_id': _instances.c.share_server_id,
+    'progress': _instances.c.progress,
+    'share_type_name': _types.c.name,
+    'availability_zone': _zones.c.name,
+}
+
+#: All columns that a list may be sorted by.
+SORTABLE = {**{column.name: column for column in _shares.c}, **_JOINED,
+            'display_name': _shares.c.name, 'display_description': _shares.c.description,
+            'share_type': _instances.c.share_type_id, 'availability_zone_id': _instances.c.availability_zone_id}
+
+
+@functools.cache
+def select(*, aside: bool = False, replicas: bool = False) -> sa.Select:
+    """Return the SELECT of share rows, each with the share's main instance; ``aside``: with the second instance of a
+    migration; ``replicas``: with a replica that is not the active one.
+    """
+    place = ~_instances.c.is_aside
+    if aside or replicas:
+        is_replica = _instances.c.replica_state.is_not(None)
+        place = sa.and_(_instances.c.is_aside, is_replica if replicas else ~is_replica)
+    return (sa.select(*_shares.c, *(column.label(name) for name, column in _JOINED.items()))
+            .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, place))
+            .outerjoin(_types, _types.c.id == _instances.c.share_type_id)
+            .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id))
+
+
+@functools.cache
+def _one(of: str) -> Query:
+    query = select().where(_shares.c.id == sa.bindparam('ident'))
+    mine = _shares.c.project_id == sa.bindparam('project')
+    there = query.where(~_shares.c.is_going)
+    return Query({'any': query, 'own': there.where(mine), 'seen': there.where(sa.or_(mine, _shares.c.is_public))}[of])
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str, *, own: bool = False) -> Row:
+    """Return a share that the caller may see; with ``own``, only of their project (or of any, for an administrator).
+
+    :raises errors.NotFound: there is none.
+    """
+    query = _one('any' if ctx.is_admin else 'own' if own else 'seen')
+    row = query.first(conn, {'ident': ident, 'project': ctx.project_id})
+    if row is None:
+        raise errors.NotFound.of('share', ident)
+    return row
+
+
+def by_instance(conn: Connection, instance_id: str) -> Row | None:
+    """Return the share of an instance, or None."""
+    return conn.execute(select().where(_instances.c.id == instance_id)).first()
+
+
+def host_of(conn: Connection, ident: str) -> str | None:
+    """Return the host of a share of any project."""
+    return conn.execute(sa.select(_instances.c.host).where(_instances.c.share_id == ident, ~_instances.c.is_aside)).scalar()
+
+
+def hosts_of(conn: Connection, idents: Iterable[str]) -> list[tuple[str | None, str]]:
+    """Return the hosts and statuses of shares of any project."""
+    named = tuple(idents)
+    if not named:
+        return []
+    return [tuple(row) for row in conn.execute(sa.select(_instances.c.host, _instances.c.status).where(
+        _instances.c.share_id.in_(named), ~_instances.c.is_aside))]
+
+
+def aside(conn: Connection, *, share_id: str | None = None, instance_id: str | None = None) -> list[Row]:
+    """Return the share with each of its second instances, or with that one: a migration's target, or its remains."""
+    column, ident = (_shares.c.id, share_id) if share_id else (_instances.c.id, instance_id)
+    return list(conn.execute(select(aside=True).where(column == ident).order_by(_instances.c.id)))
+
+
+_EQUAL = {**{name: _shares.c[name] for name in ('name', 'user_id', 'snapshot_id', 'share_group_id', 'mount_point_name',
+                                                'description', 'encryption_key_ref')},
+          **{name: _JOINED[name] for name in ('status', 'share_type_id', 'share_network_id', 'share_server_id',
+                                              'availability_zone')}}
+
+
+def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
+    where = paging.fits(filters, _EQUAL, _EQUAL, ('name', 'description'))
+    where.append(_shares.c.is_soft_deleted == bool(filters.get('is_soft_deleted')))
+    if filters.get('host') is not None:
+        where.append(hosts.below(_instances.c.host, filters['host']))
+    where += key_values.matching(models.share_metadata, _shares.c.id, filters.get('metadata') or {})
+    where += key_values.matching(models.share_type_extra_specs, _instances.c.share_type_id, filters.get('extra_specs') or {})
+    for key, column in (('export_location_id', _exports.c.id), ('export_location_path', _exports.c.path)):
+        if filters.get(key) is not None:
+            where.append(sa.exists().where(_exports.c.share_instance_id == _instances.c.id, column == filters[key]))
+    return where
+
+
+def list_shares(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None,
+                public: bool = False, deferred: bool = False) -> list[Row]:
+    """Return shares of a project (None: of all); with ``public``, also public shares of other projects; with
+    ``deferred``, also shares whose deletion is deferred. The shares are either all in the recycle bin or all not.
+    """
+    query = _listed(filters, project_id, public, deferred)
+    if (project_id is None or public) and page.sort_key == 'created_at' and not any(filters.values()):
+        for dialect in ('mysql', 'mariadb'):        # otherwise they sort all shares instead of reading a page in order
+            query = query.with_hint(_shares, 'FORCE INDEX (ix_shares_created_at_id)', dialect)
+    return list(conn.execute(page.apply(query, SORTABLE, tie=_shares.c.id)).all())
+
+
+def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None, public: bool = False,
+          deferred: bool = False) -> int:
+    """Return how many shares ``list_shares`` would find without a page."""
+    return conn.execute(sa.select(sa.func.count()).select_from(
+        _listed(filters, project_id, public, deferred).with_only_columns(_shares.c.id).order_by(None).subquery())).scalar_one()
+
+
+def _listed(filters: dict[str, Any], project_id: str | None, public: bool, deferred: bool) -> sa.Select:
+    query = select().where(*_conditions(filters))
+    if not deferred:
+        query = query.where(~_shares.c.is_going)
+    if project_id is not None:
+        mine = _shares.c.project_id == project_id
+        query = query.where(sa.or_(mine, _shares.c.is_public) if public else mine)
+    return query
+
+
+_INSERT = Write(_shares.insert())
+
+
+def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -> None:
+    """Insert the share's row and metadata. Its instance follows by ``transitions.create``."""
+    _INSERT.execute(conn, values)
+    key_values.insert(conn, models.share_metadata, values['id'], metadata)
+
+
+_IN_BIN = Query(sa.select(_shares.c.id).where(_shares.c.id == sa.bindparam('ident'), _shares.c.is_soft_deleted))
+
+
+def is_in_bin(conn: Connection, ident: str) -> bool:
+    """Say whether the share is in the recycle bin at this moment."""
+    return _IN_BIN.first(conn, {'ident': ident}) is not None
+
+
+def is_taken(conn: Connection, mount_point_name: str) -> bool:
+    """Say whether a share has the mount point name."""
+    return bool(conn.execute(sa.select(sa.exists().where(_shares.c.mount_point_name == mount_point_name))).scalar())
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """Set these values of the share. Never a status."""
+    if values:
+        conn.execute(_shares.update().where(_shares.c.id == ident).values(**values))
+
+
+def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:
+    """Set these values of the instance. Never a status."""
+    conn.execute(_instances.update().where(_instances.c.id == instance_id).values(**values))
+
+
+def delete(conn: Connection, ident: str) -> None:
+    """Delete the share with all its dependent rows."""
+    affinity.forget(conn, ident)
+    conn.execute(_shares.delete().where(_shares.c.id == ident))
+
+
+# Export locations -----------------------------------------------------------------------------
+
+def exports(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row]]:
+    """Return the export locations of instances, by instance id, in the order in which clients should try them."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    query = (sa.select(_exports).where(_exports.c.share_instance_id.in_(tuple(instance_ids)))
+             .order_by(_exports.c.share_instance_id, _exports.c.position))
+    for row in conn.execute(query).all():
+        found[row.share_instance_id].append(row)
+    return found
+
+
+def set_exports(conn: Connection, instance_id: str, locations: Iterable[values.ExportLocation]) -> None:
+    """Set the instance's export locations. A path that stays keeps its id."""
+    set_exports_of(conn, {instance_id: locations})
+
+
+_KEPT_EXPORT = _exports.update().where(_exports.c.id == sa.bindparam('ident')).values(
+    {name: sa.bindparam(name) for name in ('position', 'preferred', 'is_admin_only')})
+
+
+def set_exports_of(conn: Connection, wanted: Mapping[str, Iterable[values.ExportLocation]]) -> None:
+    """Do as ``set_exports`` for many instances by id, in the same number of statements for any number."""
+    old = {(row.share_instance_id, row.path): row for rows in exports(conn, wanted).values() for row in rows}
+    fresh: list[dict[str, Any]] = []
+    pairs_of: list[dict[str, Any]] = []
+    changed: list[dict[str, Any]] = []
+    for instance_id, locations in wanted.items():
+        for position, location in enumerate(locations):
+            values = {'position': position, 'preferred': location.preferred, 'is_admin_only': location.is_admin_only}
+            row = old.pop((instance_id, location.path), None)
+            if row is None:
+                ident = uuidutils.generate_uuid()
+                fresh.append({'id': ident, 'share_instance_id': instance_id, 'path': location.path, **values})
+                pairs_of += [{'owner_id': ident, 'key': key, 'value': value} for key, value in location.metadata.items()]
+            elif (row.position, row.preferred, row.is_admin_only) != tuple(values.values()):
+                changed.append({'ident': row.id, **values})
+    if old:
+        conn.execute(_exports.delete().where(_exports.c.id.in_([row.id for row in old.values()])))
+    for statement, rows in ((_KEPT_EXPORT, changed), (_exports.insert(), fresh),
+                            (models.export_location_metadata.insert(), pairs_of)):
+        if rows:
+            conn.execute(statement, rows)

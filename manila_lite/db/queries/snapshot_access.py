@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Access rules and export locations of snapshots. Rules are changed behind ``access.lock`` of the snapshot's share."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+import sqlalchemy as sa
+from oslo_utils import uuidutils
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors, values
+from manila_lite.db import models
+from manila_lite.db.queries import access
+
+_rules = models.snapshot_access_rules
+_exports = models.snapshot_export_locations
+_snapshots = models.snapshots
+_shares = models.shares
+
+#: The operation that tells the backend a snapshot's rules, and stores its export locations.
+KIND = 'snapshot.serve'
+#: States of rules that are in force, or will be as soon as the backend was told; and states that an operation has to
+#: end.
+_GRANTED = ('active', 'queued_to_apply', 'applying')
+_PENDING = ('queued_to_apply', 'applying', 'queued_to_deny', 'denying')
+#: Statuses of snapshots that are not exported, unless they have export locations.
+_NEVER_MADE = ('error', 'manage_error')
+
+
+# Rules ------------------------------------------------------------------------------------------
+
+def get(conn: Connection, snapshot_id: str, ident: str) -> Row:
+    """Return a rule of a snapshot.
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(sa.select(_rules).where(_rules.c.id == ident, _rules.c.snapshot_id == snapshot_id)).first()
+    if row is None:
+        raise errors.NotFound.of('snapshot access rule', ident)
+    return row
+
+
+def of_snapshot(conn: Connection, snapshot_id: str, states: Collection[str] | None = None) -> list[Row]:
+    """Return a snapshot's rules, oldest first: all, or those in one of these states."""
+    query = sa.select(_rules).where(_rules.c.snapshot_id == snapshot_id).order_by(_rules.c.created_at, _rules.c.id)
+    return list(conn.execute(query if states is None else query.where(_rules.c.state.in_(tuple(states)))))
+
+
+def of_share(conn: Connection, share_id: str) -> list[Row]:
+    """Return the rules of all snapshots of a share."""
+    return list(conn.execute(sa.select(_rules).join(_snapshots, _snapshots.c.id == _rules.c.snapshot_id)
+                             .where(_snapshots.c.share_id == share_id)))
+
+
+def pending(conn: Connection, snapshot_id: str) -> list[Row]:
+    """Return the rules of which the backend was not told yet, or was being told when the process died."""
+    return of_snapshot(conn, snapshot_id, _PENDING)
+
+
+def granted(conn: Connection, snapshot_id: str, share_id: str | None = None) -> list[values.AccessRule]:
+    """Return the rules that shall be in force, as drivers see them: read-only, including those of the share ``share_id``."""
+    own = [values.AccessRule(row.id, row.access_type, row.access_to, 'ro')
+           for row in of_snapshot(conn, snapshot_id, _GRANTED)]
+    known = {(rule.type, rule.to) for rule in own}
+    shared = access.granted(conn, (share_id,)).get(share_id, []) if share_id else []
+    return own + [values.AccessRule(rule.id, rule.type, rule.to, 'ro') for rule in shared if (rule.type, rule.to) not in known]
+
+
+# Export locations -------------------------------------------------------------------------------
+
+def exports(conn: Connection, snapshot_id: str, *, hidden: bool = False) -> list[Row]:
+    """Return a snapshot's export locations, in the backend's order; with ``hidden``, also those for administrators only."""
+    query = sa.select(_exports).where(_exports.c.snapshot_id == snapshot_id).order_by(_exports.c.position)
+    return list(conn.execute(query if hidden else query.where(~_exports.c.is_admin_only)))
+
+
+def export(conn: Connection, snapshot_id: str, ident: str, *, hidden: bool = False) -> Row:
+    """Return one export location of a snapshot.
+
+    :raises errors.NotFound: there is none.
+    """
+    for row in exports(conn, snapshot_id, hidden=hidden):
+        if row.id == ident:
+            return row
+    raise errors.NotFound.of('export location', ident)
+
+
+def set_exports(conn: Connection, snapshot_id: str, locations: Sequence[values.ExportLocation]) -> None:
+    """Set the snapshot's export locations. Paths that stay keep their ids."""
+    known = {row.path: row for row in exports(conn, snapshot_id, hidden=True)}
+    gone = [row.id for path, row in known.items() if path not in {location.path for location in locations}]
+    if gone:
+        conn.execute(_exports.delete().where(_exports.c.id.in_(gone)))
+    fresh = []
+    for position, location in enumerate(locations):
+        values = {'position': position, 'path': location.path, 'is_admin_only': location.is_admin_only}
+        if (row := known.get(location.path)) is None:
+            fresh.append({'id': uuidutils.generate_uuid(), 'snapshot_id': snapshot_id, **values})
+        elif (row.position, row.is_admin_only) != (position, location.is_admin_only):
+            conn.execute(_exports.update().where(_exports.c.id == row.id).values(**values))
+    if fresh:
+        conn.execute(_exports.insert(), fresh)
+
+
+# Snapshots --------------------------------------------------------------------------------------
+
+def mountable(conn: Connection, share_ids: Iterable[str], *, inheriting: bool = False) -> list[str]:
+    """Return the ids of all snapshots of these shares that can be mounted, or could be until now. ``inheriting``: only
+    where the share's rules apply to its snapshots.
+    """
+    more = [_shares.c.snapshot_inherit_share_access_support] if inheriting else []
+    # A snapshot that came to be in error later stays exported, and clients that are denied must lose access. A snapshot
+    # whose share got another type is not exported any more.
+    can = sa.or_(sa.and_(_shares.c.mount_snapshot_support, _snapshots.c.status.not_in(_NEVER_MADE)),
+                 sa.exists().where(_exports.c.snapshot_id == _snapshots.c.id))
+    return list(conn.execute(
+        sa.select(_snapshots.c.id).join(_shares, _shares.c.id == _snapshots.c.share_id)
+        .where(_shares.c.id.in_(tuple(share_ids)), can, ~_snapshots.c.is_going, *more).order_by(_snapshots.c.id)).scalars())

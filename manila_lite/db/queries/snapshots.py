@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots of shares."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import context, errors
+from manila_lite.db import models
+from manila_lite.db.core import key_values, paging
+from manila_lite.db.queries import shares
+
+_snapshots = models.snapshots
+_shares = models.shares
+_instances = models.share_instances
+
+#: All columns that a list may be sorted by.
+SORTABLE = {**{column.name: column for column in _snapshots.c},
+            'display_name': _snapshots.c.name, 'display_description': _snapshots.c.description}
+
+
+def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
+    return [] if ctx.is_admin else [_snapshots.c.project_id == ctx.project_id, ~_snapshots.c.is_going]
+
+
+def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+    """Return a snapshot of the caller's project.
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident, *_mine(ctx))).first()
+    if row is None:
+        raise errors.NotFound.of('snapshot', ident)
+    return row
+
+
+def count_of(conn: Connection, share_id: str, *, seen: bool = False) -> int:
+    """Return how many snapshots a share has; with ``seen``, without those whose deletion is deferred."""
+    which = [~_snapshots.c.is_going] if seen else []
+    return conn.execute(sa.select(sa.func.count()).where(_snapshots.c.share_id == share_id, *which)).scalar_one()
+
+
+def sizes_of(conn: Connection, share_id: str) -> tuple[int, int]:
+    """Return number and total GiB of a share's snapshots, without those whose deletion is deferred."""
+    row = conn.execute(sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(_snapshots.c.size), 0)).where(
+        _snapshots.c.share_id == share_id, ~_snapshots.c.is_going)).one()
+    return row[0], int(row[1])
+
+
+def unsettled(conn: Connection, share_id: str) -> list[Row]:
+    """Return the share's snapshots (id, status) that are not available."""
+    return list(conn.execute(sa.select(_snapshots.c.id, _snapshots.c.status).where(
+        _snapshots.c.share_id == share_id, _snapshots.c.status != 'available').order_by(_snapshots.c.id)))
+
+
+def ids_of(conn: Connection, share_id: str) -> list[str]:
+    """Return the ids of a share's snapshots."""
+    return list(conn.execute(sa.select(_snapshots.c.id).where(_snapshots.c.share_id == share_id)).scalars())
+
+
+def latest_of(conn: Connection, share_id: str) -> str | None:
+    """Return the id of a share's latest snapshot that was not a failure."""
+    return conn.execute(sa.select(_snapshots.c.id).where(_snapshots.c.share_id == share_id,
+                                                           _snapshots.c.status.not_in(('error', 'manage_error')),
+                                                           ~_snapshots.c.is_going)
+                        .order_by(_snapshots.c.created_at.desc(), _snapshots.c.id.desc()).limit(1)).scalar()
+
+
+_EQUAL = ('name', 'description', 'status', 'share_id', 'size', 'user_id')
+
+
+def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
+    query = sa.select(_snapshots).where(*paging.fits(filters, _snapshots.c, _EQUAL, ('name', 'description')))
+    if not filters.get('deferred'):
+        query = query.where(~_snapshots.c.is_going)
+    if project_id is not None:
+        query = query.where(_snapshots.c.project_id == project_id)
+    used = sa.exists().where(_shares.c.snapshot_id == _snapshots.c.id)
+    if filters.get('usage') in ('used', 'unused'):
+        query = query.where(used if filters['usage'] == 'used' else ~used)
+    return query.where(*key_values.matching(models.snapshot_metadata, _snapshots.c.id, filters.get('metadata') or {}))
+
+
+def list_snapshots(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
+    """Return snapshots of a project (None: of all). Those whose deletion is deferred need the filter ``deferred``."""
+    return list(conn.execute(page.apply(_listed(filters, project_id), SORTABLE, tie=_snapshots.c.id)).all())
+
+
+def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) -> int:
+    """Return how many snapshots ``list_snapshots`` would find without a page."""
+    return conn.execute(sa.select(sa.func.count()).select_from(_listed(filters, project_id).subquery())).scalar_one()
+
+
+def update(conn: Connection, ident: str, **values: Any) -> None:
+    """Set these values of the snapshot. Never a status."""
+    if values:
+        conn.execute(_snapshots.update().where(_snapshots.c.id == ident).values(**values))
+
+
+def hold_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> bool:
+    """Lock the share's status until the transaction ends. Say whether it is one of these."""
+    # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
+    return bool(conn.execute(
+        _instances.update().where(_instances.c.id == instance_id, _instances.c.status.in_(tuple(statuses)))
+        .values(previous_status=_instances.c.previous_status, updated_at=_instances.c.updated_at)).rowcount)
+
+
+def share_in_making(conn: Connection, ident: str) -> str | None:
+    """Return the id of a share that is being created from the snapshot at this moment, or None."""
+    return conn.execute(
+        sa.select(_shares.c.id).join(_instances, _instances.c.share_id == _shares.c.id)
+        .where(_shares.c.snapshot_id == ident, _instances.c.status.in_(('creating', 'creating_from_snapshot')))
+        .limit(1)).scalar()
+
+
+def share_of(conn: Connection, ident: str) -> Row:
+    """Return the row of the snapshot's share, of any project.
+
+    :raises errors.NotFound: the snapshot is gone, perhaps deleted just now.
+    """
+    found = with_share(conn, ident)
+    if found is None:
+        raise errors.NotFound.of('snapshot', ident)
+    return found[1]
+
+
+def with_share(conn: Connection, ident: str) -> tuple[Row, Row] | None:
+    """Return a snapshot and its share's row, of any project, or None."""
+    snapshot = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident)).first()
+    if snapshot is None:
+        return None
+    share = conn.execute(shares.select().where(_shares.c.id == snapshot.share_id)).first()
+    return None if share is None else (snapshot, share)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings of the doctor, and the context in which they are mended."""
+
+import dataclasses
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+from manila_lite import context
+from manila_lite.db.core.engine import Connection
+from manila_lite.engine.begin import Wake
+
+
+@dataclasses.dataclass
+class RepairContext:
+    """Context of one look: the process's services, the time of the look, and the wake-ups to send after the commit."""
+
+    services: context.Services
+    now: datetime.datetime
+    wakes: list[Wake] = dataclasses.field(default_factory=list)
+
+    def age(self, since: datetime.datetime | None) -> float | None:
+        """Return the seconds since then, 0 where another host's clock is ahead."""
+        return None if since is None else max((self.now - since).total_seconds(), 0.0)
+
+    def owner(self, row: Any, request_id: str | None = None) -> context.RequestContext:
+        """Return the context of a resource's owner, with administrator rights."""
+        return context.RequestContext(
+            user_id=row.user_id, project_id=row.project_id, request_id=request_id, resource_uuid=row.id, is_admin=True,
+            roles=['admin', 'member', 'reader'], services=self.services, overwrite=False)
+
+
+#: Set in the data of an operation that was begun again after it was parked: the second time it ends as failed.
+BEFORE = 'begun_again'
+
+#: Mends a finding in the given transaction; returns a description, or None if the resource moved by itself meanwhile.
+Mend = Callable[[Connection, RepairContext], str | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """A resource or operation in no terminal state. ``wrong``: it will not end by itself, or not as it should.
+
+    ``age`` and ``lease_left`` in seconds. ``about`` is the resource of an operation, or the host of a resource.
+    """
+
+    what: str
+    id: str
+    state: str
+    why: str
+    wrong: bool
+    about: str = ''
+    project_id: str | None = None
+    age: float | None = None
+    attempts: int | None = None
+    owner: str | None = None
+    lease_left: float | None = None
+    error: str | None = None
+    mend: Mend | None = dataclasses.field(default=None, compare=False, repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the finding as plain values. ``mendable`` says whether the doctor can mend it."""
+        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != 'mend'}
+        return {**found, 'mendable': self.mend is not None}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open and parked operations: which worker runs them, or why none does."""
+
+import collections
+import dataclasses
+import datetime
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.doctor import shares
+from manila_lite.db.queries import operations, services
+from manila_lite.doctor import recovery
+from manila_lite.doctor.finding import Finding, Mend, RepairContext
+from manila_lite.engine import process_names
+from manila_lite.engine.begin import Wake
+from manila_lite.rpc import TOPICS
+
+#: The time a worker may take to see that work is due: in poll intervals, and at least in seconds.
+_POLLS, _LEAST = 3, 5.0
+#: No try is put off for more seconds than this, unless a clock was wrong.
+_FAR = 3600.0
+
+
+@dataclasses.dataclass(frozen=True)
+class _World:
+    """Facts about services and other operations, to judge one operation by."""
+
+    now: datetime.datetime
+    grace: float
+    up: dict[tuple[str, str], bool]         # (binary, host) -> is it up
+    busy: collections.Counter               # (topic, host, lane) -> operations being worked on
+    serials: dict[str, str]                 # serial -> the operation of it that is being worked on
+
+    def has_lease(self, op: Any) -> bool:
+        return bool(op.owner and op.lease_expires_at and op.lease_expires_at >= self.now)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Verdict:
+    why: str
+    wrong: bool = False
+    mend: Mend | None = None
+
+
+def find(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+    """Yield every operation that has not ended."""
+    found = shares.operations(conn)
+    world = _world(conn, desk, found)
+    for op in found:
+        verdict = _judge(op, world)
+        yield Finding(
+            'operation', op.id, op.state, verdict.why, verdict.wrong, about=f'{op.kind} {op.resource_id}',
+            project_id=op.project_id, age=desk.age(op.created_at), attempts=op.attempts, owner=op.owner,
+            lease_left=(op.lease_expires_at - world.now).total_seconds() if op.lease_expires_at else None,
+            error=op.error, mend=verdict.mend)
+
+
+def _world(conn: Connection, desk: RepairContext, found: Iterable[Any]) -> _World:
+    conf = desk.services.conf
+    up = {(row.binary, row.host): services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time)
+          for row in services.list_services(conn)}
+    world = _World(desk.now, max(_POLLS * conf.operations.poll_interval, _LEAST), up, collections.Counter(), {})
+    for op in found:
+        if op.state == operations.OPEN and world.has_lease(op):
+            world.busy[op.topic, op.host, op.lane] += 1
+            world.serials[op.serial] = op.id
+    return world
+
+
+def _judge(op: Any, world: _World) -> _Verdict:
+    if op.state == operations.PARKED:
+        return _Verdict(f'is parked: {op.error or "nobody can carry it out"}', wrong=True, mend=recovery.parked(op))
+    if op.owner:
+        return _claimed(op, world)
+    left = (op.next_run_at - world.now).total_seconds()
+    if left > _FAR:
+        return _Verdict(f'is put off for {left:.0f} s: was a clock wrong?', wrong=True, mend=_hasten(op))
+    if left > 0:
+        return _Verdict(f'looks again in {left:.0f} s')
+    return _due(op, world, -left)
+
+
+def _claimed(op: Any, world: _World) -> _Verdict:
+    if process_names.is_dead(op.owner):
+        return _Verdict(f'{op.owner}, which worked on it, is dead', wrong=True, mend=_free(op))
+    if world.has_lease(op):
+        return _Verdict(f'{"is being undone" if op.undoing else "is being worked on"} by {op.owner}')
+    over = (world.now - op.lease_expires_at).total_seconds() if op.lease_expires_at else world.grace
+    return _Verdict(f'the lease of {op.owner} ran out {over:.0f} s ago', wrong=over >= world.grace,
+                    mend=_free(op) if over >= world.grace else None)
+
+
+def _due(op: Any, world: _World, since: float) -> _Verdict:
+    down = _nobody(op, world)
+    other = world.serials.get(op.serial) if op.serial else None
+    busy = world.busy[op.topic, op.host, op.lane]
+    if down:
+        verdict = _Verdict(down, wrong=True)
+    elif other:
+        verdict = _Verdict(f'waits for its turn behind operation {other}')
+    elif since < world.grace:
+        verdict = _Verdict('is due')
+    elif busy:
+        verdict = _Verdict(f'waits for a free hand of {_place(op)}, which is at {busy} others')
+    else:
+        verdict = _Verdict(f'is due for {since:.0f} s, but {_place(op)} does not claim it: see its log',
+                           wrong=True, mend=_hasten(op))
+    return verdict
+
+
+def _place(op: Any) -> str:
+    return f'{TOPICS[op.topic]} on {op.host}' if op.host else TOPICS.get(op.topic, op.topic)
+
+
+def _nobody(op: Any, world: _World) -> str | None:
+    """Return why no service is there to run the operation, or None if there is one."""
+    binary = TOPICS.get(op.topic)
+    if binary is None:
+        return f'waits for a service {op.topic!r}, which this release does not have'
+    known = [up for (name, host), up in world.up.items() if name == binary and op.host in ('', host)]
+    if any(known):
+        return None
+    if not op.host:
+        return f'waits for a {binary}, and none is up: start one'
+    if known:
+        return f'waits for {binary} on {op.host}, which is down: start it'
+    noun = 'share_backup' if op.resource_type == 'share_backup' else 'share'
+    return (f'waits for {binary} on {op.host}, which is not known: start it, or give what it has to another with '
+            f'"manila-manage {noun} update_host"')
+
+
+def _free(op: Any) -> Mend:
+    return _going(op, shares.free, 'its claim is free again')
+
+
+def _hasten(op: Any) -> Mend:
+    return _going(op, shares.hasten, 'is due now, and its worker was told')
+
+
+def _going(op: Any, change: Callable[[Connection, Any], bool], said: str) -> Mend:
+    """Return the mender that changes the operation, if it did not change since, and wakes its worker."""
+    def mend(conn: Connection, desk: RepairContext) -> str | None:
+        if not change(conn, op):
+            return None
+        desk.wakes.append(Wake(op.topic, op.host, op.id, op.lane))
+        return said
+    return mend

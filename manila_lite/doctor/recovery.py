@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mending of transient statuses without an operation, and of parked operations: try again, or end as failed."""
+
+from typing import Any
+
+from manila_lite import context, states
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.doctor import shares as share_findings
+from manila_lite.db.queries import access, messages, shares, snapshots
+from manila_lite.db.queries.messages import Detail
+from manila_lite.doctor import access as access_questions
+from manila_lite.doctor import failed_cutovers, share_servers
+from manila_lite.doctor.finding import BEFORE, Mend, RepairContext
+from manila_lite.doctor.recovery_table import REDO, Redo, readable
+from manila_lite.engine.begin import begin
+from manila_lite.workflow.access import tell_rules
+
+_ROW = {states.SHARE.noun: share_findings.share, states.SNAPSHOT.noun: share_findings.snapshot}
+_MESSAGES = {states.SHARE.noun: 'SHARE', states.SNAPSHOT.noun: 'SHARE_SNAPSHOT'}
+
+
+#: Statuses that end with the operation of another resource: the verb, and the meaning if there is no such operation.
+_WITH_OTHERS = {'restoring': ('restore', 'its share is not being reverted'),
+                'migrating': ('migrate', 'it is not being moved'), 'migrating_to': ('receive', 'nothing is moved there'),
+                'server_migrating': ('server_migrate', 'its share server is not being moved'),
+                'replication_change': ('hand_over', 'no replica takes its place'),
+                'ensuring': ('ensure', 'its backend is not being ensured'),
+                'backup_creating': ('back_up', 'no backup of it is being made'),
+                'backup_restoring': ('take_back', 'no backup is being restored to it')}
+
+
+def stuck(noun: str, ident: str) -> Mend:
+    """Return the mender of a status without an operation, of a share or snapshot."""
+    def mend(conn: Connection, desk: RepairContext) -> str | None:
+        row = _take(conn, noun, ident)
+        return _end(conn, desk, noun, row, share_findings.last_of(conn, ident)) if row else None
+    return mend
+
+
+def parked(op: Any) -> Mend:
+    """Return the mender of a parked operation: it begins another like it, or ends the status of the resource."""
+    def mend(conn: Connection, desk: RepairContext) -> str | None:
+        data = readable(op)
+        if failed_cutovers.is_cut(op, data):
+            return failed_cutovers.fail(conn, desk, op.id)
+        if not share_findings.forget_parked(conn, op.id):
+            return None
+        first = not (data or {}).get(BEFORE)
+        if op.kind == access.SYNC:
+            said = access_questions.sync(conn, desk, op.resource_id, once_more=first, data={BEFORE: True})
+        elif op.resource_type == 'share_server':
+            said = share_servers.replace(conn, desk, op, data, first)
+        else:
+            said = _replace(conn, desk, op, data, first)
+        return f'{said or "nothing waits for it"}; the parked operation is gone'
+    return mend
+
+
+def _replace(conn: Connection, desk: RepairContext, op: Any, data: dict[str, Any] | None, first: bool) -> str | None:
+    noun = op.resource_type
+    row = _take(conn, noun, op.resource_id) if noun in _ROW else None
+    if row is None:
+        return None
+    redo = REDO[noun].get(row.state)
+    if redo is None or redo.kind != op.kind or data is None or not first:
+        return _end(conn, desk, noun, row, op, once_more=first)
+    desk.wakes.append(begin(
+        conn, context.behind(op, desk.services), op.kind, noun, row.id, topic=op.topic, host=op.host, lane=op.lane,
+        data={**data, BEFORE: True}, serial=op.serial, open_key=f'{noun}:{row.id}'))
+    return f'{op.kind} was begun again'
+
+
+def _take(conn: Connection, noun: str, ident: str) -> Any:
+    """Return the row if it is in a transient status that no operation will end, and lock it until the commit."""
+    row, machine = _ROW[noun](conn, ident), states.MACHINES[noun]
+    if row is None or row.state not in machine.transient:
+        return None
+    held = row.instance_id if machine is states.SHARE else row.id
+    if not transitions.settle(conn, machine, (held,), row.state, row.state):
+        return None
+    row = _ROW[noun](conn, ident)
+    return None if row.operation_id else row
+
+
+def _end(conn: Connection, desk: RepairContext, noun: str, row: Any, last: Any, *, once_more: bool = True) -> str:
+    """End the transient status of a row.
+
+    :param last: the last operation of the resource
+    :param once_more: whether that operation may be begun again
+    """
+    redo = REDO[noun].get(row.state)
+    if redo is None:
+        verb, why = _WITH_OTHERS[row.state]
+        machine = states.MACHINES[noun]
+        transitions.fail(conn, machine, verb, row.instance_id if machine is states.SHARE else row.id)
+        if machine is states.SHARE and verb == 'migrate' and row.host:      # its rules may be read-only
+            desk.wakes.append(tell_rules(conn, desk.owner(row), row.id, row.host, {row.instance_id: False}))
+        return f'{why}: {machine[verb].fail}'
+    data = redo.data(conn, row, readable(last) or {})
+    if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):
+        return _begin(conn, desk, noun, row, redo, last, data)
+    return _fail(conn, desk, noun, row, redo)
+
+
+def _begin(conn: Connection, desk: RepairContext, noun: str, row: Any, redo: Redo, last: Any, data: dict[str, Any]) -> str:
+    asks_for_room = redo.verb == 'extend' and last is not None and (last.kind, last.topic) == (redo.kind, 'scheduler')
+    topic = 'share' if row.host and not asks_for_room else 'scheduler'
+    ctx = desk.owner(row, getattr(last, 'request_id', None))
+    desk.wakes.append(begin(
+        conn, ctx, redo.kind, noun, row.id, topic=topic, host=row.host if topic == 'share' else '', data=data,
+        serial=row.instance_id, open_key=f'{noun}:{row.id}'))
+    return f'{redo.kind} was begun again'
+
+
+def _fail(conn: Connection, desk: RepairContext, noun: str, row: Any, redo: Redo) -> str:
+    machine = states.MACHINES[noun]
+    if machine is states.SHARE:
+        transitions.fail(conn, machine, redo.verb, row.instance_id)
+        shares.update(conn, row.id, target_size=None)
+        restoring = states.SNAPSHOT['restore']
+        transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, row.id), restoring.during, restoring.fail)
+    else:
+        transitions.fail(conn, machine, redo.verb, row.id)
+    messages.create(conn, desk.owner(row), _MESSAGES[noun], row.id, redo.action, Detail.UNKNOWN_ERROR,
+                    'It was interrupted and could not be taken up again.')
+    return f'it cannot be taken up again: {machine[redo.verb].fail}'

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services that are down, backends that report no pools, and pools whose figures are wrong."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.doctor import shares
+from manila_lite.db.queries import ensure, operations, services
+from manila_lite.doctor.finding import Finding, Mend, RepairContext
+
+#: Reports that a backend may miss before its figures count as old.
+_MISSED = 3
+
+
+def find_services(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+    """Yield services that are not up, and backends that are up and have no pool."""
+    conf = desk.services.conf
+    silent = set(services.silent(conn, conf.service_down_time))
+    for row in services.list_services(conn):
+        up = services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time)
+        if not up:
+            yield _down(desk, row)
+        elif row.binary == 'manila-share' and row.host in silent:
+            yield _service(desk, row, 'up', 'its backend is not ready and reports no pool: see its log',
+                           wrong=(desk.age(row.created_at) or 0) > conf.capability_interval)
+
+
+def find_left_ensuring(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+    """Yield services that are marked as ensuring their shares, without an open operation that does so."""
+    for row in shares.left_ensuring(conn):
+        yield Finding('service', row.host, 'ensuring', 'no operation ensures its shares', wrong=True, about=row.binary,
+                      age=desk.age(row.updated_at), owner=row.lease_owner, mend=_not_ensuring(row.host))
+
+
+def _not_ensuring(host: str) -> Mend:
+    def mend(conn: Connection, desk: RepairContext) -> str | None:
+        known = services.set_ensuring(conn, host, False)
+        if known and operations.is_open(conn, ensure.key(host)):
+            services.set_ensuring(conn, host, True)
+            return None
+        return 'it says so no more' if known else None
+    return mend
+
+
+def _down(desk: RepairContext, row: Any) -> Finding:
+    if row.stopped:
+        return _service(desk, row, 'stopped', 'was stopped', wrong=False)
+    why = 'no heartbeat: start it, or remove it with "manila-manage service cleanup"'
+    return _service(desk, row, 'down', why, wrong=not row.disabled)
+
+
+def _service(desk: RepairContext, row: Any, state: str, why: str, *, wrong: bool) -> Finding:
+    return Finding('service', row.host, state, why, wrong, about=row.binary, age=desk.age(row.heartbeat_at),
+                   owner=row.lease_owner)
+
+
+def find_pools(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+    """Yield pools that running backends do not report any more, and old figures that cannot be true."""
+    conf = desk.services.conf
+    old = _MISSED * conf.capability_interval
+    for row in shares.pools(conn):
+        age = desk.age(row.reported_at) or 0.0
+        if age <= old:
+            continue        # each report counts anew
+        if not 0 <= row.claimed_gb <= row.most:
+            yield Finding('pool', row.host, f'{row.claimed_gb:g} GiB claimed', f'its shares come to {row.most} GiB at most',
+                          wrong=True, about=row.backend_host, age=age, mend=_recount(row))
+        if services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time):
+            yield Finding('pool', row.host, 'old figures', 'its service is up and does not report it: see its log', wrong=True,
+                          about=row.backend_host, age=age)
+
+
+def _recount(row: Any) -> Mend:
+    def mend(conn: Connection, desk: RepairContext) -> str | None:
+        found = services.promised(conn, row.backend_host).get(row.host, services.Promised())
+        if not shares.recount(conn, row, found.unseen, found.provisioned):
+            return None
+        return f'{found.unseen:g} GiB are claimed'
+    return mend

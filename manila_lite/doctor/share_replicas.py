@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replicas in a transient status, with and without the operation that will end it. For active ones, see shares."""
+
+from collections.abc import Iterator
+
+from manila_lite import states
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.doctor import share_replicas
+from manila_lite.doctor.finding import Finding, Mend, RepairContext
+
+#: The verb of each status that only an operation on the replica itself ends.
+_VERBS = {states.SHARE[verb].during: verb for verb in ('create', 'delete', 'promote')}
+
+
+def find(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+    """Yield replicas in a transient status."""
+    seen = set()
+    for row in sorted(share_replicas.replicas(conn), key=lambda row: row.operation_state == 'parked'):
+        if row.id in seen:
+            continue
+        seen.add(row.id)
+        why, mend = f'of share {row.share_id}: no operation will end this', _fail(row.id)
+        if row.operation_id is not None:
+            why, mend = f'of share {row.share_id}: see operation {row.operation_id} ({row.operation_kind})', None
+        yield Finding('share replica', row.id, row.state, why, wrong=mend is not None or row.operation_state == 'parked',
+                      about=row.host or '', project_id=row.project_id, age=desk.age(row.since), mend=mend)
+
+
+def _fail(ident: str) -> Mend:
+    """Return the mender that ends the status as failed. Then the replica can be deleted, or brought up to date."""
+    def mend(conn: Connection, desk: RepairContext) -> str | None:
+        for row in share_replicas.replicas(conn, ident):
+            if row.operation_id is None and row.state in _VERBS:
+                verb = _VERBS[row.state]
+                transitions.fail(conn, states.SHARE, verb, ident)
+                return f'{verb} was interrupted: {states.SHARE[verb].fail}'
+        return None
+    return mend

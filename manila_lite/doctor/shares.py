@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares, snapshots and access rules in a transient status, with and without the operation that will end it."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from manila_lite import errors, states
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.doctor import shares as share_findings
+from manila_lite.db.queries import share_migration as share_migration_queries
+from manila_lite.db.queries import shares
+from manila_lite.doctor import access, recovery
+from manila_lite.doctor.finding import Finding, Mend, RepairContext
+from manila_lite.workflow import share_migration as share_migration_workflow
+
+
+def find_shares(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+    """Yield shares in a transient status, and shares whose rules count as being applied without an operation for it."""
+    noun = states.SHARE.noun
+    yield from _all(desk, noun, share_findings.shares(conn), lambda row: recovery.stuck(noun, row.id))
+    for row in share_findings.shares_out_of_step(conn):
+        yield Finding(noun, row.id, f'rules {row.access_rules_status}', 'no access rule is on its way', wrong=True,
+                      about=row.host or '', project_id=row.project_id, age=desk.age(row.since), mend=access.rules(row.id))
+
+
+def find_second_places(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+    """Yield second instances of shares: the targets of migrations under way, and instances left over."""
+    for row in share_findings.places_aside(conn):
+        why, mend = f'of share {row.share_id}: nothing will end this', _release(row.id)
+        if row.operation_id is not None:
+            why, mend = f'of share {row.share_id}: see operation {row.operation_id} ({row.operation_kind})', None
+        elif row.share_state == 'error' and row.task_state == states.Migration.ERROR:
+            why, mend = f'of share {row.share_id}, whose cut-over failed and can be tried again', None
+        yield Finding('share instance', row.id, row.state, why, wrong=mend is not None or row.operation_state == 'parked',
+                      about=row.host or '', project_id=row.project_id, age=desk.age(row.since), mend=mend)
+
+
+def _release(ident: str) -> Mend:
+    """Return the mender that has the backend delete its part of a second instance."""
+    def mend(conn: Connection, desk: RepairContext) -> str | None:
+        for row in shares.aside(conn, instance_id=ident):
+            verb = next((verb for verb in ('receive', 'delete') if states.SHARE[verb].during == row.status), None)
+            if verb:
+                transitions.fail(conn, states.SHARE, verb, ident)
+            for now in shares.aside(conn, instance_id=ident):
+                try:
+                    desk.wakes.append(share_migration_workflow.begin_release(conn, desk.owner(now), now))
+                except errors.WrongState:
+                    return None
+                return f'{share_migration_queries.RELEASE} was begun'
+        return None
+    return mend
+
+
+def find_snapshots(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+    """Yield snapshots in a transient status."""
+    noun = states.SNAPSHOT.noun
+    yield from _all(desk, noun, share_findings.snapshots(conn), lambda row: recovery.stuck(noun, row.id))
+
+
+def find_rules(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+    """Yield access rules in a transient state."""
+    yield from _all(desk, states.ACCESS.noun, share_findings.rules(conn), lambda row: access.rules(row.share_id))
+
+
+def _all(desk: RepairContext, noun: str, rows: Iterable[Any], mend: Any) -> Iterator[Finding]:
+    chosen: dict[str, Any] = {}
+    for row in rows:        # beside the open operation there may be parked ones
+        if row.id not in chosen or row.operation_state == 'open':
+            chosen[row.id] = row
+    for row in chosen.values():
+        yield _one(desk, noun, row, mend(row))
+
+
+def _one(desk: RepairContext, noun: str, row: Any, mend: Mend) -> Finding:
+    if row.operation_id is None:
+        why, wrong = 'no operation will end this', True
+    else:
+        why = f'see its operation {row.operation_id} ({row.operation_kind})'
+        wrong = row.operation_state == 'parked'
+    return Finding(noun, row.id, row.state, why, wrong, about=row.host or '', project_id=row.project_id,
+                   age=desk.age(row.since), mend=None if row.operation_id else mend)

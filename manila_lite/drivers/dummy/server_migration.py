@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Migration of a share server from another dummy on the same host: some shares at a time, with the state on disk."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from manila_lite import errors, values
+from manila_lite.drivers import interface
+from manila_lite.drivers.dummy import locations
+from manila_lite.drivers.dummy.knobs import Knobs, knobbed
+from manila_lite.drivers.dummy.servers import DummyServers
+from manila_lite.drivers.dummy.store import Store
+
+_GIB = 1 << 30
+#: Number of looks that a copy takes, if it has at least as many shares.
+_LOOKS = 10
+
+
+class DummyMigration(DummyServers, interface.MigratesServers):
+    """Each look at the copy brings a tenth of the shares; later changes follow at the cut-over."""
+
+    backend: interface.Backend
+    conf: Any
+    store: Store
+    knobs: Knobs
+
+    @knobbed
+    def share_server_migration_check_compatibility(self, migration: values.ServerMigration) -> values.MigrationSupport:
+        reason = self._why_not(migration)
+        if reason:
+            return values.MigrationSupport(False, reason=reason)
+        return values.MigrationSupport(
+            True, writable=self.conf.dummy_writable_migration, nondisruptive=migration.keeps_addresses, preserve_snapshots=True,
+            migration_cancel=self.conf.dummy_cancellable_migration, migration_get_progress=True)
+
+    def _why_not(self, migration: values.ServerMigration) -> str:
+        if not self._source(migration).servers.folder.is_dir():
+            return f'{migration.source_host} keeps nothing where this backend could find it.'
+        if migration.source_host == self.backend.host:
+            return 'The share server is on this backend already.'
+        return ''
+
+    @knobbed
+    def choose_share_server_compatible_for_migration(
+            self, idle: Sequence[values.ShareServer], migration: values.ServerMigration) -> str | None:
+        """Return the first idle server."""
+        return idle[0].id if idle else None
+
+    @knobbed
+    def share_server_migration_start(self, migration: values.ServerMigration) -> None:
+        if reason := self._why_not(migration):
+            raise errors.Final(reason)
+        self._source(migration).server(migration.source.id)
+
+    @knobbed
+    def share_server_migration_continue(self, migration: values.ServerMigration) -> bool:
+        for share in self._missing(migration)[:math.ceil(len(migration.shares) / _LOOKS)]:
+            self._copy(migration, share)
+        return not self._missing(migration)
+
+    @knobbed
+    def share_server_migration_get_progress(self, migration: values.ServerMigration) -> values.MigrationProgress:
+        missing = {share.id for share in self._missing(migration)}
+        total = sum(share.size for share in migration.shares)
+        done = sum(share.size for share in migration.shares if share.id not in missing)
+        return values.MigrationProgress(100 * done // max(total, 1), done * _GIB, total * _GIB)
+
+    @knobbed
+    def share_server_migration_complete(self, migration: values.ServerMigration) -> values.MigratedServer:
+        self._stop_serving(migration)
+        details = self._set_up(migration.target)
+        found = {}
+        for share in migration.shares:
+            if not self._serves(migration, share):      # a share that is served here may have newer data
+                self._copy(migration, share)
+            found[share.id] = self._serve(migration, share)
+        return values.MigratedServer(details, found, {snapshot.id: f'/snapshots/{snapshot.id}'
+                                                     for snapshot in migration.snapshots})
+
+    @knobbed
+    def share_server_migration_cancel(self, migration: values.ServerMigration) -> None:
+        with self.store.locked():
+            for snapshot in migration.snapshots:
+                self.store.snapshots.drop(snapshot.id)
+            for share in migration.shares:
+                self.store.shares.drop(share.id)
+            if not migration.was_idle:
+                self.store.servers.drop(migration.target.id)
+
+    def _source(self, migration: values.ServerMigration) -> Store:
+        return self.store.neighbour(migration.source_host)
+
+    def _missing(self, migration: values.ServerMigration) -> list[values.Share]:
+        with self.store.locked():
+            return [share for share in migration.shares if self.store.shares.get(share.id) is None]
+
+    def _copy(self, migration: values.ServerMigration, share: values.Share) -> None:
+        """Copy the present state of the share and its snapshots from the source; without exports and rules."""
+        source = self._source(migration)
+        with source.locked():
+            record = source.share(share.id)
+            taken = [source.snapshot(snapshot.id) for snapshot in migration.snapshots if snapshot.share.id == share.id]
+        with self.store.locked():
+            self.store.shares.put(dataclasses.replace(record, pool=migration.pool, server=migration.target.id,
+                                                      exported=False, rules={}))
+            for snapshot in taken:
+                self.store.snapshots.put(dataclasses.replace(snapshot, name='', exported=False, rules={}))
+
+    def _serves(self, migration: values.ServerMigration, share: values.Share) -> bool:
+        with self.store.locked():
+            record = self.store.shares.get(share.id)
+        return record is not None and record.exported and record.server == migration.target.id
+
+    def _stop_serving(self, migration: values.ServerMigration) -> None:
+        """Stop the exports and the server at the source. Later copies have all that clients wrote until now."""
+        source = self._source(migration)
+        with source.locked():
+            for share in migration.shares:
+                record = source.share(share.id)
+                record.exported, record.rules = False, {}
+                source.shares.put(record)
+            server = source.servers.get(migration.source.id)
+            if server is not None:
+                server.running = False
+                source.servers.put(server)
+
+    def _serve(self, migration: values.ServerMigration, share: values.Share) -> tuple[values.ExportLocation, ...]:
+        with self.store.locked():
+            record = self.store.share(share.id)
+            record.exported = True
+            record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in migration.rules.get(share.id, ())}
+            self.store.shares.put(record)
+        return tuple(locations.on_server(migration.target, record))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backups of NFS shares of any backend: this host mounts them like a client, so the driver needs no ability for it.
+
+The backend has to grant this host access while a copy runs (``NfsBackups.client_of``); the manager does that.
+"""
+
+import errno
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors, values
+from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs, BackupJobsDriver
+
+LOG = log.getLogger(__name__)
+
+_PROTOCOL, _PORT = 'NFS', 2049
+
+
+def location_of(share: values.Share) -> str:
+    """Return the export location by which an administrator's host mounts a share.
+
+    :raises errors.Final: there is no location, or the share is not an NFS share.
+    """
+    if share.proto.upper() != _PROTOCOL:
+        raise errors.Final(f'The backend backs up {_PROTOCOL} shares only, and this one is {share.proto}.')
+    if not share.export_locations:
+        raise errors.Final(f'Share {share.share_id} has no export location.')
+    return min(share.export_locations, key=lambda one: (not one.is_admin_only, not one.preferred)).path
+
+
+def address_towards(location: str) -> str:
+    """Return this host's own address on the way to the server of an export location. Sends nothing.
+
+    :raises OSError: there is no route to the server.
+    """
+    server = location.partition(':/')[0].strip('[]')
+    family, kind, _, _, target = socket.getaddrinfo(server, _PORT, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, kind) as probe:
+        probe.connect(target)
+        return str(probe.getsockname()[0])
+
+
+def _shows_attributes(place: Path) -> bool:
+    try:
+        os.getxattr(place, 'user.any')
+    except OSError as bad:
+        return bad.errno != errno.ENOTSUP
+    return True
+
+
+class NfsCopies(BackupJobs):
+    """Copies of shares that are mounted on this host during the copy. ``options`` are options of mount(8)."""
+
+    def __init__(self, state: Path, options: str):
+        super().__init__(state)
+        self._options = options
+
+    def readable(self, share: values.Share, backup: values.Backup) -> Path:
+        """See ``Copies``. Data that clients write during the copy may be in it."""
+        place = self._mounted(share, backup, 'ro')
+        if not _shows_attributes(place):
+            LOG.warning('Backup %s: the server of share %s shows no extended attributes, so the backup will have none',
+                        backup.id, share.share_id)
+        return place
+
+    def writable(self, share: values.Share, backup: values.Backup) -> Path:
+        """See ``Copies``."""
+        return self._mounted(share, backup, 'rw')
+
+    def _mounted(self, share: values.Share, backup: values.Backup, level: str) -> Path:
+        place = self.share_place(backup.id)
+        self.mount(location_of(share), place, 'nfs', ','.join(word for word in (level, self._options) if word))
+        return place
+
+
+class NfsBackups(BackupJobsDriver):
+    """Backups for a backend whose driver cannot back up. ``section``: the backend's options."""
+
+    def __init__(self, state: Path, section: Any):
+        self.copies = NfsCopies(state, section.backup_share_mount_options)
+        self._client = section.backup_client_ip
+
+    def client_of(self, share: values.Share) -> str:
+        """Return the IP address from which this host mounts the share; the backend's server has to grant it access.
+
+        :raises errors.Final: the share cannot be mounted.
+        :raises OSError: there is no route to its server.
+        """
+        return str(self._client or address_towards(location_of(share)))

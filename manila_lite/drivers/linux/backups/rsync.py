@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of rsync, which copies all files of a directory to another one. It sees only these two: see ``cage``."""
+
+import contextlib
+import os
+import re
+import select
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+from manila_lite.drivers.linux.backups.activity import Activity
+from manila_lite.drivers.linux.pool import trees
+from manila_lite.host import sandbox
+from manila_lite.host.commands import ENV, CommandFailed
+
+#: Seconds that a stopped copy gets to end; that a copy runs on without being looked at; and that a copy may do nothing:
+#: it may have opened a pipe without a writer.
+_PATIENCE, _FORGOTTEN, _STILL = 60.0, 900.0, 600.0
+_BREATH = 1.0
+#: Copies all attributes that a tenant can set. Deletions come first: there may not be enough space for both.
+_RSYNC = ('--archive', '--hard-links', '--acls', '--xattrs', '--filter=+x security.capability', '--filter=-x security.*',
+          '--filter=-x trusted.*', '--numeric-ids', '--sparse', '--delete-before', '--info=progress2', '--no-inc-recursive',
+          '--outbuf=L')
+#: How unchanged files are found: in a backup that was begun before by size and exact time, in a share by content.
+SAME, SAME_CONTENT = '--modify-window=-1', '--checksum'
+#: Files are overwritten in place, since the share may not have enough space for a second version.
+IN_PLACE = '--inplace'
+_WORKED, _PARTLY, _VANISHED = 0, 23, 24
+_SAID, _ALL = 1000, 100
+_PROGRESS = re.compile(rb'[\r\n] *(?P<bytes>[0-9,]+) +(?P<percent>[0-9]+)% ')
+
+
+class Hopeless(CommandFailed):
+    """The copy would break each time."""
+
+
+class CannotKeepAll(Hopeless):
+    """Files have ACLs or extended attributes that cannot be where they are to be copied to."""
+
+
+class TooDeep(Hopeless):
+    """Directories are in each other deeper than rsync goes, or have too long a path."""
+
+
+class TooMuch(Hopeless):
+    """Files say that they hold more than they may."""
+
+
+class NoRoom(CommandFailed):
+    """There is no room for all, now."""
+
+
+#: Patterns of error messages between those of progress, and the error that the copy ends with. rsync escapes characters
+#: in names that could begin or end a line. A line can be longer than the text that is kept of it.
+_WHAT = (
+    (CannotKeepAll, re.compile(rb'rsync: \[\w+\] (?:set_acl|rsync_xal_(?:set|clear)): [^\r\n]*\(95\)[\r\n]')),
+    (TooDeep, re.compile(rb'" failed: [^"\r\n]*\((?:12|36)\)[\r\n]')),
+    (NoRoom, re.compile(rb': [^":\r\n]*\((?:28|122)\)[\r\n]')))
+
+
+class Copy(threading.Thread):
+    """A copy of all files of a directory to another one, which then holds nothing else.
+
+    ``how``: the comparison of files, and ``IN_PLACE`` if wanted. ``untangle``: the target may hold any files.
+    ``at_most``: limit of the bytes to copy, with holes in files counted.
+    """
+
+    def __init__(self, source: Path, target: Path, *how: str, untangle: bool = False, at_most: int | None = None):
+        super().__init__(daemon=True, name='backup')
+        self._steps = (
+            *((trees.untangled(target),) if untangle else ()),
+            sandbox.words(target, 'rsync', *_RSYNC, *how, '--', f'{sandbox.SOURCE}/', f'{sandbox.TARGET}/', source=source))
+        self._at_most = at_most
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+        self._lock = threading.Lock()
+        self.percent = 0
+        self.looked_at = time.monotonic()
+        self.error: Exception | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            for words in self._steps:
+                self._do(words)
+        except Exception as bad:
+            self.error = bad
+
+    def _do(self, words: tuple[str, ...]) -> None:
+        # The process dies with the thread that started it; this one waits for it.
+        with self._lock:
+            if self._stopped:
+                raise CommandFailed('the copy was stopped')
+            self._process = subprocess.Popen(words, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                             stderr=subprocess.STDOUT, bufsize=0, start_new_session=True)
+        with self._process as process:
+            try:
+                said, kind = self._listen(process)
+            finally:
+                _kill(process)
+                _hear_out(process)
+        # Files of a plain directory may vanish during the copy.
+        if process.returncode not in (_WORKED, _VANISHED):
+            kind = kind if process.returncode == _PARTLY or kind is NoRoom else CommandFailed
+            raise kind(f'rsync: {_last_words(said)} (exit status {process.returncode})')
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> tuple[bytes, type[CommandFailed]]:
+        """Return the last output, and the error that it means, when all of the processes have ended."""
+        assert process.stdout is not None
+        pulse = Activity(process.pid, _STILL)
+        said = b'\n'
+        heard: set[type[CommandFailed]] = set()
+        while True:
+            if select.select([process.stdout], [], [], _BREATH)[0]:
+                piece = process.stdout.read(1 << 16)
+                if not piece:
+                    process.wait()
+                    return said, next((kind for kind, _ in _WHAT if kind in heard), CommandFailed)
+                heard.update(kind for kind, pattern in _WHAT if pattern.search(said + piece))
+                said = (said + piece)[-_SAID:]
+                self._progress(said)
+            if time.monotonic() > self.looked_at + _FORGOTTEN:
+                raise CommandFailed(f'rsync: nobody looked at the copy for {_FORGOTTEN:.0f} s')
+            if pulse.is_still():
+                raise CommandFailed(f'rsync: nothing moved for {_STILL:.0f} s')
+
+    def _progress(self, said: bytes) -> None:
+        done, self.percent = _progress(said, self.percent)
+        if self._at_most is not None and done > self._at_most:
+            raise TooMuch(f'rsync: more than {self._at_most} bytes')
+
+    def stop(self) -> None:
+        """Stop the copy.
+
+        :raises CommandFailed: it does not stop.
+        """
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                _kill(self._process)
+        self.join(_PATIENCE)
+        if self.is_alive():
+            raise CommandFailed('a copy does not stop')
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill the program and all its children: a sandbox that is still being set up would outlive its parent."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _hear_out(process: subprocess.Popen[bytes]) -> None:
+    """Wait until all of the processes have ended: each of them holds the pipe."""
+    assert process.stdout is not None
+    while process.stdout.read(1 << 16):
+        pass
+
+
+def _progress(said: bytes, before: int = 0) -> tuple[int, int]:
+    """Return the bytes and the percentage that rsync printed last; the percentage stays below 100 until the copy has
+    ended.
+    """
+    found = _PROGRESS.findall(said)
+    if not found:
+        return 0, before
+    done, percent = found[-1]
+    return int(done.replace(b',', b'')), max(before, min(int(percent), _ALL - 1))
+
+
+def _last_words(said: bytes) -> str:
+    lines = [line.strip() for line in said.decode(errors='replace').replace('\r', '\n').split('\n')]
+    return '; '.join([line for line in lines if line.startswith(('rsync', 'bwrap', 'find'))][-2:]) or 'it failed'

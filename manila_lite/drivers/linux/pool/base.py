@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface of a pool: a file system that holds shares.
+
+A share's directory appears under its name only when it is complete: it is made under another name and renamed, so that
+a call which died half way can simply be repeated. It vanishes by a rename, too.
+"""
+
+import abc
+import os
+from pathlib import Path
+
+from manila_lite.drivers.linux.pool.unmanaged import SHARES, SNAPSHOTS, Unmanaged
+
+GIB = 1 << 30
+
+
+class Pool(abc.ABC):
+    """A pool with the directories of its shares below ``root``."""
+
+    #: Whether sizes are enforced, and snapshots, clones and reverts work.
+    CAPABLE: bool
+
+    def __init__(self, root: Path):
+        self.root = root
+        #: Unmanaged shares and snapshots.
+        self.left_shares, self.left_snapshots = Unmanaged(root, SHARES), Unmanaged(root, SNAPSHOTS)
+
+    @abc.abstractmethod
+    def open(self) -> None:
+        """Mount the pool and make it ready.
+
+        :raises CommandFailed: it cannot be mounted.
+        """
+
+    @abc.abstractmethod
+    def ensure(self) -> tuple[str, ...]:
+        """Mount the pool again and make it ready; nothing is created. Returns the repairs in words.
+
+        :raises CommandFailed: its file, device or directory is missing, or cannot be mounted.
+        """
+
+    @abc.abstractmethod
+    def close(self, *, remove_data: bool = False) -> None:
+        """Unmount the pool; with ``remove_data``, delete its data too."""
+
+    def share(self, ident: str) -> Path:
+        """Return the path of a share."""
+        return self.root / 'shares' / ident
+
+    def _gone(self, ident: str) -> Path:
+        """Return the path of a share between ``discard`` and ``purge``."""
+        return self.root / 'shares' / f'.{ident}.gone'
+
+    def capacity(self) -> tuple[float, float]:
+        """Return total and free GiB."""
+        found = os.statvfs(self.root)
+        return found.f_blocks * found.f_frsize / GIB, found.f_bavail * found.f_frsize / GIB
+
+    def recover(self, ident: str) -> None:
+        """Finish or undo a change that died before the share was complete, or between two names of it."""
+
+    @abc.abstractmethod
+    def create(self, ident: str, size: int) -> None:
+        """Create an empty share of ``size`` GiB."""
+
+    def ensure_limit(self, ident: str, size: int, stands: int | None = None) -> tuple[str, ...]:
+        """Enforce ``size`` GiB, or keep a limit of ``stands`` GiB, where sizes are enforced. Returns the repairs in
+        words.
+        """
+        return ()
+
+    @abc.abstractmethod
+    def measure(self, place: Path) -> tuple[int | None, int | None]:
+        """Return the limit and the usage of a directory of the pool in bytes; None where it is not known."""
+
+    def discard(self, ident: str) -> None:
+        """Make the share vanish. Takes no time; ``purge`` frees its space."""
+        self.recover(ident)
+        if self.share(ident).exists():
+            self.purge(ident)
+            self.share(ident).rename(self._gone(ident))
+
+    @abc.abstractmethod
+    def purge(self, ident: str) -> None:
+        """Free the space of a discarded share."""

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plain directory as a pool, without limits and without snapshots.
+
+It is served over CIFS only. An NFS client names files by handles, and the handles of a plain directory reach its whole
+file system, perhaps that of the host. See guard.py.
+"""
+
+import contextlib
+import shutil
+from pathlib import Path
+
+from manila_lite.drivers.linux.pool import base, trees
+from manila_lite.host.commands import CommandFailed
+
+
+class Directory(base.Pool):
+    """A pool whose shares are plain directories on any file system."""
+
+    CAPABLE = False
+
+    def open(self) -> None:
+        """Create the directory."""
+        (self.root / 'shares').mkdir(parents=True, exist_ok=True)
+        (self.root / 'shares').chmod(0o700)     # clients reach the shares through their own mounts
+
+    def ensure(self) -> tuple[str, ...]:
+        """Check that the directory is there. A missing directory is not made anew.
+
+        :raises CommandFailed: it is missing.
+        """
+        if not (self.root / 'shares').is_dir():
+            raise CommandFailed(f'{self.root} is not the directory that it was; is something to be mounted there?')
+        return ()
+
+    def close(self, *, remove_data: bool = False) -> None:
+        """Delete the shares if ``remove_data`` says so. There is nothing to unmount."""
+        if remove_data:
+            with contextlib.suppress(CommandFailed, OSError):
+                trees.remove(self.root / 'shares')
+            shutil.rmtree(self.root / 'left', ignore_errors=True)
+
+    def create(self, ident: str, size: int) -> None:
+        """Create an empty directory."""
+        self.share(ident).mkdir(exist_ok=True)
+        self.share(ident).chmod(0o777)
+
+    def measure(self, place: Path) -> tuple[int | None, int | None]:
+        """Return no limit and no usage: neither is known for a directory."""
+        return None, None
+
+    def purge(self, ident: str) -> None:
+        """Delete the discarded directory with its files."""
+        trees.remove(self._gone(ident))

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unmanaged resources of a pool: their marks, and the search for a path that an administrator gives.
+
+A mark is a file ``left/shares/ID`` or ``left/snapshots/ID`` in the pool. A marked share or snapshot stays where it is,
+but is not found by its id any more, even by a call that is still running.
+"""
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from manila_lite import errors
+
+SHARES, SNAPSHOTS = 'shares', 'snapshots'
+
+
+class Unmanaged:
+    """The marks of one kind of resource in the pool at ``root``."""
+
+    def __init__(self, root: Path, noun: str):
+        self._folder = root / 'left' / noun
+
+    def __contains__(self, ident: str) -> bool:
+        return (self._folder / ident).exists()
+
+    def add(self, ident: str, note: str = '') -> None:
+        """Mark the resource as unmanaged, durably."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        draft = self._folder / f'.{ident}'
+        with draft.open('w') as file:
+            file.write(note)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(self._folder / ident)
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def drop(self, ident: str) -> None:
+        """Delete the mark."""
+        (self._folder / ident).unlink(missing_ok=True)
+
+    def note(self, ident: str) -> str:
+        """Return the text of the mark, or ''."""
+        try:
+            return (self._folder / ident).read_text()
+        except FileNotFoundError:
+            return ''
+
+
+def parts_of(path: str, root: Path, addresses: Iterable[str]) -> tuple[str, ...]:
+    r"""Return the parts of a path, relative to the pool's root.
+
+    The path is ``address:/way``, ``\\address\share``, or a path of this machine.
+
+    :raises errors.Final: it names nothing in the pool.
+    """
+    if path.startswith('\\\\'):
+        address, _, name = path[2:].partition('\\')
+        path = f'{address}:/{SHARES}/{name}' if name else f'{address}:/'
+    address, colon, way = path.rpartition(':/')
+    if colon:
+        if address.strip('[]') not in set(addresses):
+            raise errors.Final(f'{path}: {address} is no address that this backend exports shares from.')
+        parts = PurePosixPath(way).parts
+    else:
+        try:
+            parts = PurePosixPath(path).relative_to(root).parts
+        except ValueError:
+            raise errors.Final(f'{path} is not in the pool, which is {root}.') from None
+    if not parts or any(part.startswith('.') or '/' in part or '\0' in part for part in parts):
+        raise errors.Final(f'{path} names nothing that can be taken over.')
+    return parts
+
+
+def walk(root: Path, parts: tuple[str, ...]) -> Path:
+    """Return the directory at the end of the path. Links are not followed, and other file systems and subvolumes not
+    entered.
+
+    :raises errors.Final: there is none.
+    """
+    place, home = root, root.lstat().st_dev
+    for number, part in enumerate(parts, 1):
+        place /= part
+        try:
+            found = place.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            raise errors.Final(f'There is no {place}.') from None
+        if not stat.S_ISDIR(found.st_mode):
+            raise errors.Final(f'{place} is no directory.')
+        if number < len(parts) and found.st_dev != home:
+            raise errors.Final(f'{place} is a share or another file system; what is in it cannot be taken over by itself.')
+    return place

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exports of one NFS-Ganesha: each has a number and a file that a restarted server reads.
+
+A file is moved to the server's folder only after the running server accepted all of it: one bad file would keep the
+server from starting. The file of a share that is not mounted is elsewhere ("held"), because a server that starts then
+would serve the empty directory below the mount point.
+"""
+
+import dataclasses
+import os
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from manila_lite import errors
+from manila_lite.drivers.linux.protocols import ganesha_clients as blocks
+from manila_lite.drivers.linux.protocols.ganesha_dbus import ExportManager
+from manila_lite.host.commands import CommandFailed
+
+_TEXT = """EXPORT {{
+  Export_Id = {number}; Path = "{path}"; Pseudo = "/shares/{pseudo}"; Filesystem_Id = {number}.{number};
+  Access_Type = None; Squash = No_Root_Squash; Protocols = 4; Transports = TCP; SecType = sys;
+  FSAL {{ Name = VFS; }}
+{clients}}}
+"""
+#: The line of the first client, counted from 1.
+_FIRST = _TEXT.partition('{clients}')[0].count('\n') + 1
+_WHOLE = re.compile(r'EXPORT \{\n  Export_Id = (\d+); [^\n]*\n[^\n]*\n[^\n]*\n((?:  CLIENT \{[^\n]*\}\n)*)\}\n')
+_PSEUDO = re.compile(r'Pseudo = "/shares/([^"]*)"')
+_COMPLAINT = re.compile(r':(\d+)\): ([^\n]*)')
+_NUMBERS = 65535
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """The present state of one export: its path and clients in the running server, and the file for a restarted one.
+
+    ``path`` is None if the export is not served, and ``text`` if there is no file.
+    """
+
+    path: str | None = None
+    clients: tuple[tuple[str, str], ...] = ()
+    text: str | None = None
+
+
+def differences(seen: Seen, path: Path, clients: Sequence[tuple[str, str]], text: str, server: str) -> list[str]:
+    """Return in words the differences from the wanted state: path, clients, and the file that ``server`` starts with."""
+    found = []
+    if seen.path != str(path):
+        found.append('The share was not exported; it is again.')
+    elif list(seen.clients) != list(clients):
+        found.append('Other access rules were in force than there should be; those that should be are.')
+    if seen.text is None:
+        found.append(f'The file with the export for {server} that starts was missing; it is written anew.')
+    elif seen.text != text:
+        found.append(f'The file with the export for {server} that starts was another; it is written anew.')
+    return found
+
+
+class Exports:
+    """The exports of one server. Safe for threads, if no two change the same export at once."""
+
+    def __init__(self, state: Path, manager: ExportManager):
+        self._served = state / 'exports.d'
+        self._held = state / 'held'
+        self._drafts = state / 'drafts'
+        self._manager = manager
+        self._numbers: dict[str, int] = {}
+        self._last = 0
+        self._lock = threading.Lock()
+
+    # Exports of an earlier run ----------------------------------------------------------------
+
+    def load(self) -> None:
+        """Load the exports of an earlier run, and delete files that a power failure left incomplete."""
+        self._places()
+        numbers: dict[str, int] = {}
+        for file in sorted([*self._served.iterdir(), *self._held.iterdir()]):
+            found = _WHOLE.fullmatch(file.read_text(errors='replace'))
+            number = int(found[1]) if found else 0
+            if file.suffix != '.conf' or not 0 < number <= _NUMBERS or number in numbers.values():
+                file.unlink()
+            else:
+                numbers[file.stem] = number
+        with self._lock:
+            self._numbers = numbers
+            self._last = max(numbers.values(), default=0)
+
+    def _places(self) -> None:
+        for place in (self._held, self._drafts, self._served):
+            place.mkdir(parents=True, exist_ok=True)
+
+    def adopt(self) -> None:
+        """Keep the numbers of exports that the server has, but whose files are lost."""
+        with self._lock:
+            for number, path in self._manager.shown().items():
+                if number:
+                    self._numbers[Path(path).name] = number
+
+    def served(self) -> list[str]:
+        """Return the names of the exports that a starting server would serve."""
+        return sorted(file.stem for file in self._served.glob('*.conf'))
+
+    def clients_of(self, name: str) -> list[str]:
+        """Return the clients of the export, or those that it had when it was last served."""
+        found = self._known(name)
+        return found[2].splitlines(keepends=True) if found else []
+
+    def _known(self, name: str) -> re.Match[str] | None:
+        for place in (self._served, self._held):
+            file = place / f'{name}.conf'
+            if file.exists() and (found := _WHOLE.fullmatch(file.read_text())):
+                return found
+        return None
+
+    def _pseudo(self, name: str, wanted: str | None) -> str:
+        """Return the name by which clients mount the export: the wanted one, else the present one, else its own name."""
+        known = None if wanted else self._known(name)
+        found = _PSEUDO.search(known[0]) if known else None
+        return wanted or (found[1] if found else name)
+
+    def look(self, names: Sequence[str]) -> dict[str, Seen]:
+        """Return the present state of each of these exports, all from one connection to the server.
+
+        :raises CommandFailed: the server does not answer.
+        """
+        with self._lock:
+            numbers = {name: self._numbers[name] for name in names if name in self._numbers}
+        displayed = self._manager.displayed(list(numbers.values()))
+        nothing: tuple[None, tuple[()]] = (None, ())
+        found = {name: displayed.get(numbers.get(name, 0), nothing) for name in names}
+        return {name: Seen(path, tuple(map(blocks.displayed, entries)), self._text(name))
+                for name, (path, entries) in found.items()}
+
+    def _text(self, name: str) -> str | None:
+        try:
+            return (self._served / f'{name}.conf').read_text(errors='replace')
+        except FileNotFoundError:
+            return None
+
+    def amiss(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
+        """Return in words the differences between an export as it was seen and as ``put`` would make it."""
+        text = ''.join(clients)
+        wanted = _TEXT.format(number=self._number(name), pseudo=self._pseudo(name, mounted_as), path=path, clients=text)
+        return differences(seen, path, blocks.read(text), wanted, 'an NFS server')
+
+    # Changes ----------------------------------------------------------------------------------
+
+    def put(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+        """Export the directory to exactly these clients, also for open sessions.
+
+        Clients mount it as ``/shares/mounted_as``; without that, by its present name or else its own name. ``clients``
+        are CLIENT blocks of one line each. Returns the blocks that the server refuses, with its reasons, by their
+        position; they grant nothing.
+
+        :raises CommandFailed: the server refuses the export as a whole; the export is unchanged.
+        """
+        self._places()
+        number, pseudo = self._number(name), self._pseudo(name, mounted_as)
+        draft = self._drafts / f'{name}.conf'
+        refused: dict[int, str] = {}
+        while True:
+            kept = [position for position in range(len(clients)) if position not in refused]
+            text = ''.join(clients[position] for position in kept)
+            draft.write_text(_TEXT.format(number=number, pseudo=pseudo, path=path, clients=text))
+            member = 'UpdateExport' if self._manager.displayed([number]) else 'AddExport'
+            said = self._manager.tell(member, draft, number)
+            if not said:
+                break
+            blamed = {kept[int(line) - _FIRST]: why for line, why in reversed(_COMPLAINT.findall(said))
+                      if 0 <= int(line) - _FIRST < len(kept)}
+            if not blamed:
+                raise CommandFailed(f'{member} {name}: {said}')
+            refused.update(blamed)
+        os.replace(draft, self._served / f'{name}.conf')
+        (self._held / f'{name}.conf').unlink(missing_ok=True)
+        return refused
+
+    def hold(self, name: str) -> None:
+        """Keep a starting server from serving the export. Its number and clients are remembered."""
+        if (self._served / f'{name}.conf').exists():
+            os.replace(self._served / f'{name}.conf', self._held / f'{name}.conf')
+
+    def withdraw(self, name: str) -> None:
+        """Stop serving the export, so that it can be unmounted. Its number and clients are remembered."""
+        self.hold(name)
+        with self._lock:
+            number = self._numbers.get(name)
+        if number is not None and self._manager.displayed([number]):
+            self._manager.call('RemoveExport', 'q', [number])
+
+    def forget(self, name: str) -> None:
+        """Stop serving the export, and delete its files and number."""
+        self.withdraw(name)
+        self.discard(name)
+
+    def discard(self, name: str) -> None:
+        """Delete the export's files and number. A running server is not changed."""
+        for place in (self._held, self._drafts, self._served):
+            (place / f'{name}.conf').unlink(missing_ok=True)
+        with self._lock:
+            self._numbers.pop(name, None)
+
+    def _number(self, name: str) -> int:
+        with self._lock:
+            if name not in self._numbers:
+                self._numbers[name] = self._last = self._unused()
+            return self._numbers[name]
+
+    def _unused(self) -> int:
+        """Return a free number. The number of a deleted share is used last, as clients may still hold its files."""
+        taken = set(self._numbers.values())
+        for step in range(_NUMBERS):
+            number = (self._last + step) % _NUMBERS + 1
+            if number not in taken:
+                return number
+        raise errors.Final(f'The NFS server cannot have more than {_NUMBERS} exports.')

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One file server and its exports: each share is mounted separately, then exported from there."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+from manila_lite import values
+from manila_lite.drivers.linux.protocols.file_server import FileServer
+from manila_lite.drivers.linux.protocols.ganesha_clients import Block
+from manila_lite.drivers.linux.protocols.ganesha_exports import Seen
+from manila_lite.host import mounts
+
+#: Returns the path of a share in the pool, or None if it is missing.
+Source = Callable[[str], Path | None]
+NOT_MOUNTED = 'The share was not mounted; it is again.'
+
+
+class ProtocolServer:
+    """A file server with the mounts of its shares. Safe for threads, if no two change the same share at once."""
+
+    def __init__(self, state: Path, server: FileServer, source: Source):
+        self._state = state
+        self._source = source
+        self.server = server
+
+    def start(self) -> None:
+        """Start the server, if it is needed, with the exports of an earlier run.
+
+        :raises CommandFailed: it does not come up.
+        """
+        self._state.mkdir(parents=True, exist_ok=True)
+        self.server.start(self._remount)
+        for ident in self.server.exports.served():
+            mounts.make_safe(self.mount_point(ident))       # a running server may have mounts of an earlier release
+
+    def servers(self) -> list[psutil.Process]:
+        """Return the processes that clients talk to."""
+        return [process for process in (self.server.process,) if process]
+
+    @property
+    def amiss(self) -> tuple[str, ...]:
+        """Return in words that the server does not run as configured, or nothing."""
+        well = self.server.fits and not self.server.missed
+        return () if well else (f'The {self.server.NAME} did not run; it was started anew.',)
+
+    def ensure(self) -> tuple[str, ...]:
+        """Make the server run with the present options in the present namespace. Returns the repairs in words.
+
+        :raises CommandFailed: it does not come up, or was stopped on purpose.
+        """
+        if self.server.fits:
+            return (f'The {self.server.NAME} did not run; it was started anew.',) if self.server.awake() else ()
+        self.server.start(self._remount, even_if_stopped=False)
+        return (f'The {self.server.NAME} did not run where and as it should; it was started anew.',)
+
+    def _remount(self) -> None:
+        """Mount all shares that were exported before. One that cannot be mounted is not exported: it would be an empty
+        directory.
+        """
+        for ident in self.server.exports.served():
+            if source := self._source(ident):
+                self._mount(ident, source)
+            else:
+                self.server.exports.hold(ident)
+
+    def _mount(self, ident: str, source: Path) -> None:
+        place = self.mount_point(ident)
+        if not _is_same(place, source):
+            mounts.unmount(place)
+            mounts.bind(source, place)
+        mounts.make_safe(place)
+
+    def stop(self) -> None:
+        """Stop the server and unmount its shares."""
+        self.server.stop()
+        for place in sorted((self._state / 'exports').glob('*')):
+            mounts.unmount(place)
+
+    def mount_point(self, ident: str) -> Path:
+        """Return the mount point of a share."""
+        return self._state / 'exports' / ident
+
+    def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
+        """Return the rules that can be expressed, as clients of an export, and a result for every rule."""
+        return self.server.blocks(rules)
+
+    def serve(self, ident: str, source: Path, blocks: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+        """Mount the share, and export it to exactly these clients; see ``Exports.put``."""
+        self._mount(ident, source)
+        return self.server.export(ident, self.mount_point(ident), blocks, mounted_as)
+
+    def mounts(self, ident: str, source: Path) -> bool:
+        """Say whether this share, and nothing else, is at its mount point."""
+        return _is_same(self.mount_point(ident), source)
+
+    def mend(self, ident: str, source: Path, blocks: Sequence[str], seen: Seen,
+             mounted_as: str | None = None) -> tuple[Mapping[int, str], list[str]]:
+        """Mount the share, and export it to exactly these clients, where ``seen`` shows a difference.
+
+        Returns the result of ``Exports.put``, and the repairs in words.
+        """
+        place, exports = self.mount_point(ident), self.server.exports
+        mounted = _is_same(place, source)
+        if mounted and not exports.amiss(ident, place, blocks, seen, mounted_as):
+            return {}, []
+        seen = exports.look([ident])[ident]     # another call may have changed the export since
+        if not mounted:
+            # A server that exports the empty directory below must release it first.
+            self.withdraw(ident)
+        refused = self.serve(ident, source, blocks, mounted_as)
+        kept = [block for position, block in enumerate(blocks) if position not in refused]
+        lost = [] if mounted else [NOT_MOUNTED]
+        return refused, [*lost, *exports.amiss(ident, place, kept, seen, mounted_as)]
+
+    def serve_again(self, ident: str, source: Path) -> None:
+        """Mount the share, and export it to the clients that it had."""
+        self.serve(ident, source, self.server.exports.clients_of(ident))
+
+    def withdraw(self, ident: str) -> None:
+        """Remove the share's export and its mount; its clients are remembered."""
+        self.server.withdraw(ident)
+        mounts.unmount(self.mount_point(ident))
+
+    def forget(self, ident: str) -> None:
+        """Delete the share's export and mount; a busy mount goes when its last user ends."""
+        self.server.forget(ident)
+        self._unmount(ident)
+
+    def discard(self, ident: str) -> None:
+        """Delete the share's export and mount, for a server that does not run."""
+        self.server.exports.discard(ident)
+        self._unmount(ident)
+
+    def _unmount(self, ident: str) -> None:
+        place = self.mount_point(ident)
+        mounts.unmount(place)
+        if place.exists():
+            place.rmdir()
+
+
+def _is_same(place: Path, source: Path) -> bool:
+    """Say whether the source is mounted there; the directory below a mount is another one."""
+    try:
+        return os.path.samefile(place, source)
+    except FileNotFoundError:
+        return False

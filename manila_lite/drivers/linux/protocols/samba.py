@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One smbd: shares are added, changed and removed while clients work. It runs as long as it has shares.
+
+smbd has a process for each client. A change is complete when each of them has read the configuration. A process that
+does not confirm it in time is killed, and its client connects anew.
+"""
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import threading
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import psutil
+from oslo_log import log
+
+from manila_lite import errors, values
+from manila_lite.drivers.linux.protocols import samba_config, samba_users
+from manila_lite.drivers.linux.protocols.file_server import FileServer
+from manila_lite.drivers.linux.protocols.ganesha_clients import Block
+from manila_lite.drivers.linux.protocols.samba_shares import SmbShares
+from manila_lite.host.commands import CommandFailed, run
+from manila_lite.host.daemon import Daemon
+
+LOG = log.getLogger(__name__)
+
+#: Unix sockets are below this path, and their paths may not be longer than some hundred characters.
+_RUN_LENGTH = 70
+_ANSWER_SECONDS = '10'
+_END_SECONDS = 10.0
+#: From so many client processes on, all are asked at once, which takes a second for any number.
+_MANY = 16
+_PONG = re.compile(r'^PONG from pid (\d+)$', re.MULTILINE)
+#: Processes of smbd that serve no client.
+_HOUSEKEEPERS = ('smbd-notifyd', 'smbd-cleanupd', 'notifyd', 'cleanupd')
+
+
+class Samba(FileServer):
+    """The CIFS server of one backend or share server. Safe for threads."""
+
+    NAME = 'CIFS server'
+    LOGS = ('smbd.out', 'samba.log')
+
+    def __init__(self, state: Path, home: Path, port: int, *, netns: str | None, users: str | None = None,
+                 lacks: str = ''):
+        """Remember the options. ``lacks`` is the reason why CIFS cannot be served here, or ''."""
+        super().__init__(state, home, netns)
+        self._port = port
+        self._lacks = lacks
+        self._run = _run_place(state)
+        self._first = samba_config.main(state, self._run, port)
+        self._server = Daemon(state / 'smbd.json')
+        self._users = samba_users.Users(users, state / 'private')
+        self._change = threading.RLock()
+        self._shares = SmbShares(state, self._first, self._tell)
+        self.exports = self._shares
+
+    def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
+        """Return levels and users, and a result for every rule."""
+        return self._users.blocks(rules)
+
+    # Life -------------------------------------------------------------------------------------
+
+    @property
+    def daemons(self) -> Mapping[str, Daemon]:
+        """Return smbd, the only daemon."""
+        return {'smbd': self._server}
+
+    @property
+    def needed(self) -> bool:
+        """Say whether the server has shares, and CIFS can be served here."""
+        return not self._lacks and bool(self.exports.served())
+
+    @property
+    def _words(self) -> list[str]:
+        return ['smbd', '--foreground', '--no-process-group', f'--configfile={self._state}/smb.conf']
+
+    @property
+    def _mark(self) -> str:
+        return hashlib.sha256(f'{self._first} {self._space} {self._lacks}'.encode()).hexdigest()
+
+    @property
+    def fits(self) -> bool:
+        """Say whether the server does not run, or was started with the present options in the present namespace."""
+        return self._server.mark == self._mark or not (self.running or self.needed)
+
+    def awake(self) -> bool:
+        """Bring the user list up to date, then see ``FileServer.awake``."""
+        if self.needed:
+            self._users.copy()
+        return super().awake()
+
+    def _find(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._server.adopt(int((self._run / 'smbd.pid').read_text()), self._words)
+
+    def _spawn(self) -> None:
+        self._run.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._run.chmod(0o700)
+        (self._run / 'private').mkdir(mode=0o700, exist_ok=True)
+        self._users.copy()
+        self._shares.write()
+        self._shares.note()
+        self._server.start(self._inside(self._words), self._state / 'smbd.out', mark=self._mark,
+                           env=samba_users.wrapped(self._state / 'private'))
+
+    def _stop(self) -> None:
+        self._server.stop()
+        if not self._run.exists():
+            return      # smbd was never started
+        for process in self._others():
+            # The processes outlive a killed smbd, and serve clients whose access was revoked.
+            _end(process)
+        if self._run.parent != self._state:
+            shutil.rmtree(self._run, ignore_errors=True)
+
+    def _others(self) -> Iterable[psutil.Process]:
+        """Yield the processes that this smbd, or an earlier one of this directory, started."""
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if self._words[-1] in process.cmdline():
+                    yield process
+
+    @property
+    def _trouble(self) -> str:
+        return f'Samba does not come up (is port {self._port} in use?)'
+
+    def _answers(self) -> bool:
+        process = self._server.process()
+        return process is not None and self._control(process.pid, 'ping')
+
+    def _control(self, pid: int, *words: str, seconds: str = _ANSWER_SECONDS) -> bool:
+        """Say whether a process of smbd accepted a message."""
+        try:
+            run('smbcontrol', '-s', f'{self._state}/smb.conf', '-t', seconds, str(pid), *words)
+        except CommandFailed as bad:
+            LOG.debug('%s', bad)
+            return False
+        return True
+
+    # Shares -----------------------------------------------------------------------------------
+
+    def export(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+        """See ``FileServer.export``. The first share starts the server."""
+        if self._lacks:
+            raise errors.Final(f'CIFS is not served here: {self._lacks}.')
+        with self._change:
+            refused = super().export(name, path, clients, mounted_as)
+            self.awake()
+        return refused
+
+    def forget(self, name: str) -> None:
+        """See ``FileServer.forget``. The last share stops the server."""
+        with self._change:
+            super().forget(name)
+            with self._life:
+                if not self.needed and self._server.record.exists():
+                    self._stop()
+
+    def _tell(self, called: str, everybody: bool) -> None:
+        """Make all processes of smbd read the configuration, and close the share's sessions: all, or those denied now.
+
+        :raises CommandFailed: smbd does not confirm it.
+        """
+        process = self._server.process()
+        if process is None:
+            return
+        self._wait(self._answers)
+        close = 'close-share' if everybody else 'close-denied-share'
+        # smbd answers messages in order, so it has passed the first two on when it answers the ping.
+        if not all([self._control(process.pid, 'reload-config'), self._control(process.pid, close, called),
+                    self._control(process.pid, 'ping')]):
+            raise CommandFailed(f'the CIFS server does not answer; see {self._state}/samba.log')
+        with contextlib.suppress(psutil.NoSuchProcess):
+            children = process.children()
+            settled = self._answering() if len(children) >= _MANY else frozenset()
+            for child in children:
+                if child.pid not in settled:
+                    self._settle(child)
+
+    def _answering(self) -> Collection[int]:
+        """Return the ids of the processes that answered within a second."""
+        with contextlib.suppress(CommandFailed):
+            said = run('smbcontrol', '-s', f'{self._state}/smb.conf', '-t', '1', 'all', 'ping')
+            return frozenset(map(int, _PONG.findall(said)))
+        return frozenset()
+
+    def _settle(self, child: psutil.Process) -> None:
+        """Wait until a client's process has read its messages, or kill it. A process that is just ending does not
+        answer.
+        """
+        end = time.monotonic() + _END_SECONDS
+        with contextlib.suppress(psutil.NoSuchProcess):
+            while child.name() not in _HOUSEKEEPERS and child.status() != psutil.STATUS_ZOMBIE:
+                if self._control(child.pid, 'ping', seconds='1'):
+                    return
+                if time.monotonic() > end + _END_SECONDS:
+                    raise CommandFailed(f'process {child.pid} of the CIFS server does not end')
+                if time.monotonic() > end:
+                    child.kill()
+
+
+def _end(process: psutil.Process) -> None:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.kill()
+        end = time.monotonic() + _END_SECONDS
+        while process.status() != psutil.STATUS_ZOMBIE and time.monotonic() < end:
+            time.sleep(0.02)
+
+
+def _run_place(state: Path) -> Path:
+    if len(os.fsencode(state / 'run')) <= _RUN_LENGTH:
+        return state / 'run'
+    name = hashlib.sha256(os.fsencode(state)).hexdigest()[:16]
+    return Path('/run', f'manila_lite-smb-{name}')

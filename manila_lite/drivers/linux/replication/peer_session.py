@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections to other linux backends, from which this backend receives shares and share servers.
+
+The other end is ``peer.py``, started for the purpose: on the same machine, or through ssh on another one. The share
+manager there need not run.
+"""
+
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from manila_lite import errors
+from manila_lite.host.commands import ENV, CommandFailed
+
+_SECONDS = 30.0
+_PROGRAM = 'manila_lite.drivers.linux.peer'
+#: ssh accepts only the configured keys, asks no questions, and gives up a silent connection.
+_SSH = ('BatchMode=yes', 'StrictHostKeyChecking=yes', 'GlobalKnownHostsFile=/dev/null', 'IdentitiesOnly=yes',
+        'PasswordAuthentication=no', 'KbdInteractiveAuthentication=no', 'ForwardAgent=no', 'ClearAllForwardings=yes',
+        'Compression=no', 'ConnectTimeout=10', 'ServerAliveInterval=10', 'ServerAliveCountMax=3', 'LogLevel=ERROR')
+
+
+class Unknown(errors.Final):
+    """Nobody said how to reach that backend."""
+
+
+def words(host: str, conf: Any) -> list[str]:
+    """Return the command that starts a peer of the backend ``host`` (``host@backend``).
+
+    :raises Unknown: ``linux_peers`` has no usable entry for the backend.
+    """
+    place = conf.linux_peers.get(host)
+    backend = host.partition('@')[2]
+    if place is None:
+        raise Unknown(f'linux_peers does not say how to reach {host}.')
+    if place.startswith('/'):
+        kind = '--config-dir' if Path(place).is_dir() else '--config-file'
+        return [sys.executable, '-m', _PROGRAM, kind, place, backend]
+    url = urllib.parse.urlsplit(place)
+    if url.scheme != 'ssh' or not url.hostname:
+        raise Unknown(f'linux_peers: {place} is neither the path of a configuration nor ssh://user@address:port.')
+    return ['ssh', '-F', 'none', '-T', *(word for option in _ssh_options(conf) for word in ('-o', option)),
+            '-p', str(url.port or 22), '-l', url.username or 'root', '--', url.hostname, backend]
+
+
+def _ssh_options(conf: Any) -> list[str]:
+    return [*_SSH, f'UserKnownHostsFile="{conf.linux_peer_known_hosts}"', f'IdentityFile="{conf.linux_peer_identity}"']
+
+
+class PeerSession:
+    """A conversation with one peer: requests and answers, and at the end perhaps a stream. For one thread.
+
+    Only ``kill`` may be called from another thread.
+    """
+
+    def __init__(self, command: Sequence[str]):
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
+        self._process = subprocess.Popen(command, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._out, self._in = self._process.stdin, self._process.stdout
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process that is the other end, or leads to it."""
+        self.kill()
+        self._process.wait()
+        for end in (self._out, self._in, self._said):
+            with contextlib.suppress(OSError):      # unsent output
+                end.close()
+
+    def kill(self) -> None:
+        """Kill the process, so that the other end gets no more requests, and ends."""
+        self._process.kill()
+
+    def _say(self, verb: str, about: dict[str, Any]) -> None:
+        try:
+            self._out.write(json.dumps({'verb': verb, **about}).encode() + b'\n')
+            self._out.flush()
+        except OSError:
+            raise self._broken() from None
+
+    def ask(self, verb: str, **about: Any) -> dict[str, Any]:
+        """Return the peer's answer.
+
+        :raises errors.Final: the peer refused the request.
+        :raises CommandFailed: the request failed, or there is no peer.
+        """
+        self._say(verb, about)
+        try:
+            answer: dict[str, Any] = json.loads(self._in.readline())
+        except ValueError:
+            raise self._broken() from None
+        if 'refused' in answer:
+            raise errors.Final(answer['refused'])
+        if 'failed' in answer:
+            raise CommandFailed(answer['failed'])
+        return answer
+
+    def send(self, **about: Any) -> int:
+        """Make the peer send subvolumes. Returns the descriptor to read them from; no other request can follow."""
+        self._say('send', about)
+        return self._in.fileno()
+
+    def ended(self) -> None:
+        """Check that the peer has ended well.
+
+        :raises CommandFailed: it has not.
+        """
+        with contextlib.suppress(OSError):
+            self._out.close()
+        try:
+            status = self._process.wait(_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise CommandFailed('the peer does not end') from None
+        if status:
+            raise self._broken()
+
+    def _broken(self) -> CommandFailed:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_SECONDS)
+        self._said.seek(0)
+        heard = self._said.read()[-1000:].decode(errors='replace').strip()
+        return CommandFailed(f'the peer ended with {self._process.returncode}: {heard}')

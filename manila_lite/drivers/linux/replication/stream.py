@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One stream of subvolumes from a peer into a folder of this pool: moved by the kernel, counted here."""
+
+import contextlib
+import fcntl
+import os
+import select
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from manila_lite.drivers.linux.replication.peer_session import PeerSession
+from manila_lite.host.commands import ENV, CommandFailed
+
+#: Size of a piece in bytes, and of the pipes between the processes.
+_PIECE = 1 << 20
+#: Seconds without data after which a stream is given up.
+_SILENCE = 600.0
+_SECONDS = 60.0
+
+
+def receive(talk: PeerSession, source: int, root: Path, folder: Path, lock: int, count: Callable[[int], None]) -> None:
+    """Receive the peer's subvolumes into the folder, each read-only under its name. ``root`` is the root of the pool.
+
+    No content of the stream reaches anything outside of the folder. ``count`` is called with the number of bytes as
+    they come. ``lock`` is held until nothing is received any more, also by a process that outlives this one.
+
+    :raises CommandFailed: one side failed; all subvolumes here but the last one are complete.
+    """
+    with tempfile.TemporaryFile() as said:
+        taker = subprocess.Popen(('btrfs', '--quiet', 'receive', '--chroot', '-m', str(root), str(folder)), env=ENV,
+                                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said, pass_fds=(lock,))
+        assert taker.stdin is not None
+        try:
+            _pump(source, taker.stdin.fileno(), count)
+            taker.stdin.close()
+            talk.ended()
+            _ended(taker)
+        except (OSError, CommandFailed) as bad:
+            said.seek(0)
+            heard = said.read().decode(errors='replace').strip()
+            raise CommandFailed(f'the stream broke: {bad} {heard}') from bad
+        finally:
+            taker.kill()
+            taker.wait()
+            with contextlib.suppress(OSError):
+                taker.stdin.close()
+
+
+def _pump(source: int, sink: int, count: Callable[[int], None]) -> None:
+    for end in (source, sink):
+        with contextlib.suppress(OSError):      # the size may be above the system's limit
+            fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, _PIECE)
+    while True:
+        if not select.select([source], [], [], _SILENCE)[0]:
+            raise CommandFailed(f'nothing came for {_SILENCE:.0f} s')
+        moved = os.splice(source, sink, _PIECE)
+        if not moved:
+            return
+        count(moved)
+
+
+def _ended(taker: subprocess.Popen[bytes]) -> None:
+    try:
+        status = taker.wait(_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise CommandFailed('btrfs receive does not end') from None
+    if status:
+        raise CommandFailed(f'btrfs receive: exit status {status}')

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations: durable work. A row is written with the resource, claimed with a lease, and run step by step.
+
+* ``begin`` writes the row in the caller's transaction; the wake-up on the bus is only a hint.
+* A ``Runner`` claims rows of its queue, and an ``Executor`` runs their ``Plan``. After each step the position and data
+  are saved; after a crash another claim goes on from there. ``do`` and ``undo`` may run twice, also by a worker that
+  lost its claim: a step writes its own rows behind ``Work.hold``.
+* A step may raise ``Again`` (try later) or ``Final`` (undo backwards, then the plan's ``failed``). Any other error
+  keeps the row, since the backend may still be at work, and the step is tried again a bounded number of times. Then the
+  error counts as final. So every operation ends.
+* An operation that cannot be run at all (its kind is not known, its data cannot be read) is parked after the same
+  number of tries: ``manila-manage doctor`` shows it.
+"""
+
+from manila_lite.engine.begin import Wake, backend_of, begin, begin_once
+from manila_lite.engine.plans import EXCLUSIVE, FAST, WORK, Plan, Step, Work
+from manila_lite.engine.runner import Runner
+
+__all__ = ['EXCLUSIVE', 'FAST', 'WORK', 'Plan', 'Runner', 'Step', 'Wake', 'Work', 'backend_of', 'begin', 'begin_once']

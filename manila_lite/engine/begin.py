@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Beginning of operations, and the wake-up of their workers."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from manila_lite import context, trace
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import operations as rows
+from manila_lite.engine.plans import WORK
+
+
+@dataclasses.dataclass(frozen=True)
+class Wake:
+    """The queue in which a new operation waits."""
+
+    topic: str
+    host: str
+    operation_id: str
+    lane: str | None = None
+
+    def send(self, ctx: context.RequestContext) -> None:
+        """Tell the worker as soon as the row is committed. Never fails: a lost wake-up costs one poll interval."""
+        ctx.db.afterwards(functools.partial(ctx.bus.wake, self.topic, self.host or None, self.operation_id, self.lane))
+
+
+def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
+          topic: str, host: str = '', data: dict[str, Any] | None = None, serial: str | None = None,
+          open_key: str | None = None, lane: str = WORK) -> Wake:
+    """Insert the operation in the caller's transaction. Return the wake-up to send after the commit."""
+    ctx.resource_uuid = ctx.resource_uuid or resource_id
+    ident = rows.insert(conn, **_row(ctx, host, data, kind=kind, resource_type=resource_type, resource_id=resource_id,
+                                     topic=topic, serial=serial, open_key=open_key, lane=lane))
+    return Wake(topic, backend_of(host), ident, lane)
+
+
+def begin_once(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
+               topic: str, host: str, open_key: str, lane: str = WORK, **more: Any) -> Wake:
+    """Have the open operation with this key run once more before it ends, or begin it if none is open."""
+    ident = rows.ask_again(conn, open_key)
+    if ident is not None:
+        return Wake(topic, backend_of(host), ident, lane)
+    return begin(conn, ctx, kind, resource_type, resource_id, topic=topic, host=host, open_key=open_key,
+                 lane=lane, **more)
+
+
+def begin_many_once(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str,
+                    resources: Mapping[str, str], *, topic: str, host: str, lane: str = WORK) -> None:
+    """Do as ``begin_once`` for each of these ids, in a constant number of statements. Each one's key is its serial too."""
+    known = rows.ask_all_again(conn, resources)
+    rows.insert_many(conn, [_row(ctx, host, None, kind=kind, resource_type=resource_type, resource_id=ident, topic=topic,
+                                 serial=key, open_key=key, lane=lane)
+                            for key, ident in resources.items() if key not in known])
+
+
+def _row(ctx: context.RequestContext, host: str, data: Mapping[str, Any] | None, **values: Any) -> dict[str, Any]:
+    return {**values, 'host': backend_of(host), 'data': {**(data or {}), **trace.carried()}, 'project_id': ctx.project_id,
+            'user_id': ctx.user_id, 'request_id': ctx.request_id}
+
+
+def backend_of(host: str) -> str:
+    """Return ``host@backend#pool`` without the pool."""
+    return host.partition('#')[0]

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The executor: it runs a claimed operation through its plan, forwards or backwards, and saves the position."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import timeutils
+
+from manila_lite import context, errors, metrics
+from manila_lite.db.core.engine import TRANSIENT
+from manila_lite.db.queries import operations as rows
+from manila_lite.engine.begin import Wake, backend_of
+from manila_lite.engine.plans import Plan, Work
+
+LOG = log.getLogger(__name__)
+
+#: Tries, as a multiple of ``max_attempts``, after which an operation that cannot write its end is parked.
+_ALL_TRIES = 2
+
+
+class Executor:
+    """Executor of operations for one owner. ``service`` is what the plans need."""
+
+    def __init__(self, services: context.Services, owner: str, plans: Mapping[str, Plan], service: Any):
+        self.services = services
+        self.owner = owner
+        self.plans = plans
+        self.service = service
+        self.conf = services.conf.operations
+
+    def run(self, op: Any) -> float | None:
+        """Run the operation until it ends or must wait. Return the seconds until it is due again here, or None.
+
+        :raises errors.LostClaim: another worker took it over. Any other error: the operation could not be saved.
+        """
+        plan = self.plans.get(op.kind)
+        if plan is None:
+            return self._not_mine(op)
+        work = Work(op, dict(op.data), context.behind(op, self.services), self.service, tries=op.attempts)
+        again = None
+        if op.attempts > _ALL_TRIES * self.conf.max_attempts:
+            self._park(op, 'What is to be written at its end could not be written')
+        elif op.undoing:
+            again = self._undo(plan, work, _recalled(work), op.step)
+        elif op.attempts > self.conf.max_attempts:
+            # Each earlier try ended without a result: the process died in it.
+            again = self._undo(plan, work, errors.Final('The work was interrupted too often.'), op.step)
+        else:
+            again = self._forward(plan, work)
+        return again
+
+    def _not_mine(self, op: Any) -> float | None:
+        """Put the operation off: a newer or older process of the queue may know its kind. After too many tries, park it."""
+        if op.attempts > self.conf.max_attempts:
+            self._park(op, f'Nobody here knows operations of kind {op.kind}')
+            return None
+        LOG.warning('%s: operations of kind %s are not known here', op.resource_id, op.kind)
+        return self._later(op, self._delay(op.attempts))
+
+    def _park(self, op: Any, why: str) -> None:
+        LOG.error('%s: %s (operation %s) is set aside: %s', op.resource_id, op.kind, op.id, why)
+        with self.services.db.writer() as conn:
+            rows.finish(conn, op.id, self.owner, rows.PARKED, '; '.join(filter(None, (why, op.error))))
+        self._count(op, rows.PARKED)
+
+    def _count(self, op: Any, outcome: str) -> None:
+        age = (timeutils.utcnow() - op.created_at).total_seconds()
+        LOG.info('%s: %s is %s after %.1f s', op.resource_id, op.kind, outcome, age)
+        metrics.ended(op.kind if op.kind in self.plans else metrics.OTHER, outcome, age)
+
+    def _later(self, op: Any, after: float, **values: Any) -> float:
+        with self.services.db.writer() as conn:
+            rows.postpone(conn, op.id, self.owner, after, op.next_run_at, **values)
+        return after
+
+    def _delay(self, tries: int) -> float:
+        return self.conf.retry_delay * 2 ** (tries - 1)
+
+    def _forward(self, plan: Plan, work: Work) -> float | None:
+        last = len(plan.steps) - 1
+        step = work.op.step
+        try:
+            while True:
+                plan.steps[step].do(work)
+                if work.send:
+                    self._pass_on(work)
+                    return None
+                if step < last:
+                    step, work.tries = step + 1, 1
+                    self._save(work, step=step, data=work.data, attempts=1)
+                elif self._done(plan, work):
+                    return None
+                else:
+                    step = 0
+        except (errors.LostClaim, *TRANSIENT):
+            raise
+        except Exception as error:
+            return self._stumble(plan, work, step, error)
+
+    def _done(self, plan: Plan, work: Work) -> bool:
+        """Say whether the operation has ended. It has not if it was asked for again meanwhile."""
+        with self.services.db.writer() as conn:
+            plan.done(conn, work)
+            ended = rows.finish(conn, work.op.id, self.owner, rows.DONE, wanted=work.op.wanted)
+            now = None if ended else rows.get(conn, work.op.id)
+        if now is None:
+            self._count(work.op, rows.DONE)
+        else:
+            work.op, work.tries = now, now.attempts
+        return ended
+
+    def _stumble(self, plan: Plan, work: Work, step: int, error: Exception) -> float | None:
+        op = work.op
+        if isinstance(error, errors.Again):
+            return self._later(op, error.after, step=step, data=work.data, attempts=0)
+        work.tries = self._tries(work)
+        if isinstance(error, errors.Final) or work.tries >= self.conf.max_attempts:
+            if isinstance(error, errors.Final):
+                LOG.warning('%s: %s failed: %s', op.resource_id, op.kind, error)
+            else:
+                LOG.exception('%s: %s failed for good', op.resource_id, op.kind)
+            return self._undo(plan, work, error, step)
+        delay = self._delay(work.tries)
+        LOG.exception('%s: %s failed, next try in %s s', op.resource_id, op.kind, delay)
+        # If the step is not the claimed one, the row's attempts may not have been saved for this step.
+        tries = {'attempts': work.tries} if step != op.step else {}
+        return self._later(op, delay, step=step, data=work.data, error=str(error), **tries)
+
+    def _undo(self, plan: Plan, work: Work, error: Exception, step: int) -> float | None:
+        """Undo the operation as far as possible and end it as failed, or put it off for another try; return as ``run``."""
+        work.error = error
+        work.send, work.passed = None, False    # an operation that is undone is not passed on, unless the undo says so
+        _remember(work, error)
+        resumed = work.op.undoing
+        for at in range(min(step, len(plan.steps) - 1), -1, -1):
+            if plan.steps[at].undo is None:
+                continue
+            if not resumed:
+                self._save(work, step=at, data=work.data, undoing=True, attempts=1, error=str(error))
+                work.tries = 1
+            resumed = False
+            again = self._undo_step(plan, work, at)
+            if again is not None:
+                return again
+        if work.send:
+            self._pass_on(work)
+            return None
+        with self.services.db.writer() as conn:
+            rows.move(conn, work.op.id, self.owner, data=work.data)     # keep the error text that the owner may read
+            plan.failed(conn, work, error)
+            rows.finish(conn, work.op.id, self.owner, rows.FAILED, str(error))
+        self._count(work.op, rows.FAILED)
+        return None
+
+    def _undo_step(self, plan: Plan, work: Work, at: int) -> float | None:
+        """Undo the step, or give it up after as many tries as doing it has. Return the seconds until the next try."""
+        where = f'{work.op.resource_id}: undoing step {at} of {work.op.kind}'
+        if work.tries > self.conf.max_attempts:
+            LOG.error('%s is given up: the process died in it too often', where)
+            return None
+        try:
+            plan.steps[at].undo(work)
+        except (errors.LostClaim, *TRANSIENT):
+            raise
+        except Exception as bad:
+            LOG.exception('%s failed', where)
+            work.tries = self._tries(work)
+            if not isinstance(bad, errors.Final) and work.tries < self.conf.max_attempts:
+                return self._later(work.op, self._delay(work.tries), data=work.data)
+        return None
+
+    def _tries(self, work: Work) -> int:
+        """Return how often the step was begun since it last saved its progress. Only the row knows that."""
+        with self.services.db.reader() as conn:
+            row = rows.get(conn, work.op.id)
+        return work.tries if row is None else min(work.tries, row.attempts)
+
+    def _save(self, work: Work, **values: Any) -> None:
+        with self.services.db.writer() as conn:
+            rows.move(conn, work.op.id, self.owner, **values)
+
+    def _pass_on(self, work: Work) -> None:
+        topic, host = work.send[0], backend_of(work.send[1])
+        if not work.passed:
+            work.data.pop(_FAILURE, None)
+            with self.services.db.writer() as conn:
+                work.pass_on(conn, topic, host)
+        Wake(topic, host, work.op.id).send(work.ctx)
+
+
+#: Key of the data that keeps the error text for the owner, while the operation is being undone.
+_FAILURE = 'failure'
+
+
+def _remember(work: Work, error: Exception) -> None:
+    work.data[_FAILURE] = {'told': errors.told(error), 'detail': getattr(error, 'detail', None)}
+
+
+def _recalled(work: Work) -> Exception:
+    """Return the error of an undo that another process began. Only its text for the owner is left, if it had one."""
+    failure = work.data.get(_FAILURE) or {}
+    if failure.get('told'):
+        return errors.Final(failure['told'], detail=failure.get('detail'))
+    return errors.ManilaLiteError(work.op.error or 'undone')

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The worker of one queue of a scheduler or a backend: heartbeat, bus endpoint, runner and timers."""
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import futurist
+from futurist import periodics
+from oslo_log import log
+
+from manila_lite import context, engine
+from manila_lite.db.queries import services as rows
+from manila_lite.rpc import TOPICS
+from manila_lite.rpc.endpoint import Operations
+from manila_lite.rpc.server import Server
+
+LOG = log.getLogger(__name__)
+
+#: Threads for the timers of one worker, so that a slow timer does not delay others.
+_TIMER_THREADS = 4
+
+
+class Worker:
+    """Serves the queue of ``topic`` and ``host``. Other processes see it as service ``binary`` on ``identity``.
+
+    ``host`` may be empty for a queue that several processes share (the schedulers').
+    """
+
+    def __init__(self, services: context.Services, topic: str, host: str, identity: str, zone: str,
+                 plans: Iterable[engine.Plan], service: Any):
+        self.services = services
+        self.binary = TOPICS[topic]
+        self.identity = identity
+        self.zone = zone
+        self.runner = engine.Runner(services, topic, host, plans, service)
+        self._bus = self._server()
+        self._listening = False
+        self._timers: list[tuple[float, Callable[[], None]]] = [(services.conf.report_interval, self._beat)]
+        self._periodic: periodics.PeriodicWorker | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._working = self._stopped = False
+
+    def every(self, seconds: float, do: Callable[[], None]) -> None:
+        """Call ``do`` at once and every ``seconds`` from ``start`` on. To be called before ``start``."""
+        self._timers.append((seconds, do))
+
+    def start(self, *, listen: bool = True) -> None:
+        """Start heartbeat and timers, and with ``listen`` the bus. Operations are claimed only after ``work``."""
+        self._beat()
+        if listen:
+            self.listen()
+        timers = [(_periodic(seconds, do), (), {}) for seconds, do in self._timers]
+        self._periodic = periodics.PeriodicWorker(
+            timers, executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=_TIMER_THREADS))
+        self._thread = threading.Thread(target=self._periodic.start, name=f'{self.binary}-timers', daemon=True)
+        self._thread.start()
+
+    def listen(self) -> None:
+        """Start receiving wake-ups, unless the worker was stopped. May be called twice."""
+        with self._lock:
+            if not (self._listening or self._stopped):
+                self._bus.start()
+                self._listening = True
+
+    def deafen(self) -> None:
+        """Stop receiving wake-ups. They go to other processes that listen as the same service."""
+        with self._lock:
+            bus, self._bus, self._listening = self._bus, self._server(), False
+        bus.stop()
+
+    def _server(self) -> Server:
+        endpoint = Operations(lambda ids: self.runner.wake(), self.runner.wake)
+        return Server(self.services.conf, self.binary, self.identity, [endpoint], services=self.services)
+
+    def work(self) -> None:
+        """Start to claim and run operations of the queue, unless the worker was stopped meanwhile.
+
+        A repeated call takes over operations that dead processes left.
+        """
+        with self._lock:
+            if self._stopped:
+                return
+            if not self._working:
+                self.runner.start()
+                self._working = True
+                return
+        self.runner.take_over()
+
+    def stop(self, *, last: bool = True) -> None:
+        """Stop the timers, and wait for running operations.
+
+        ``last``: show the service as stopped, since no other process carries on.
+        """
+        if self._periodic is not None:
+            self._periodic.stop()
+            self._periodic.wait()
+        with self._lock:
+            self._stopped = True
+        self._bus.stop()
+        if self._working:
+            self.runner.stop()
+        try:
+            if last:
+                self._beat(stopped=True)
+        except Exception:
+            LOG.exception('%s: could not say that it stops', self.identity)
+
+    def _beat(self, stopped: bool = False) -> None:
+        with self.services.db.writer() as conn:
+            rows.heartbeat(conn, self.identity, self.binary, self.zone, stopped=stopped)
+
+
+def _periodic(seconds: float, do: Callable[[], None]) -> Callable[[], None]:
+    @periodics.periodic(spacing=seconds, run_immediately=True)
+    def guarded() -> None:
+        try:
+            do()
+        except Exception:
+            LOG.exception('A timer failed; it runs again in %s s', seconds)
+    return guarded

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon that outlives the share manager: found again by pid and start time, stopped by pid."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from manila_lite.host.commands import ENV
+
+_BOOT = Path('/proc/sys/kernel/random/boot_id')
+
+
+class Daemon:
+    """One daemon, recorded in its own file."""
+
+    def __init__(self, record: Path):
+        self.record = record
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def _remembered(self) -> dict[str, Any]:
+        with contextlib.suppress(OSError, ValueError):
+            found = json.loads(self.record.read_text())
+            if isinstance(found, dict):
+                return found
+        return {}
+
+    @property
+    def mark(self) -> str | None:
+        """The mark that ``start`` recorded: how the daemon was started."""
+        return self._remembered().get('mark')
+
+    def process(self) -> psutil.Process | None:
+        """Return the running daemon, or None. Another process that has its pid now does not count."""
+        if self._child is not None:
+            self._child.poll()      # reaps a child that has ended
+        record = self._remembered()
+        if not record or _birth(record['pid']) != record['birth']:
+            return None
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return psutil.Process(record['pid'])
+        return None
+
+    def find(self, words: Sequence[str]) -> psutil.Process | None:
+        """Return the running daemon, also if the process that started it died before it could record it."""
+        if found := self.process():
+            return found
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if process.cmdline() == list(words):
+                    self._remember(process.pid, None)
+                    return self.process()
+        return None
+
+    def adopt(self, pid: int, words: Sequence[str]) -> None:
+        """Record the process with this pid as the daemon, if these words started it and no other daemon runs."""
+        with contextlib.suppress(psutil.Error):
+            if self.process() is None and psutil.Process(pid).cmdline() == list(words):
+                self._remember(pid, None)
+
+    def start(self, words: Sequence[str], log: Path, *, mark: str, env: Mapping[str, str]) -> None:
+        """Start the daemon in a session of its own, so that the end of the share manager does not end it."""
+        with log.open('ab') as out:
+            self._child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd='/',
+                                           start_new_session=True, env={**ENV, **env})
+        self._remember(self._child.pid, mark)
+
+    def _remember(self, pid: int, mark: str | None) -> None:
+        draft = self.record.with_suffix('.new')
+        draft.write_text(json.dumps({'pid': pid, 'birth': _birth(pid), 'mark': mark}))
+        os.replace(draft, self.record)
+
+    def stop(self, patience: float = 10.0) -> None:
+        """Stop the daemon, by force after ``patience`` seconds, and delete its record."""
+        for signo in (signal.SIGTERM, signal.SIGKILL):
+            process = self.process()
+            if process is None:
+                break
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(signo)
+            end = time.monotonic() + patience
+            while self.process() is not None and time.monotonic() < end:
+                time.sleep(0.02)
+        self.record.unlink(missing_ok=True)
+
+
+def _birth(pid: int) -> str:
+    """Return an identity that no other process ever has: the boot, and the start time in it; '' if the process has
+    ended.
+
+    The start time is in ticks since boot: a time of day would move when the clock is set.
+    """
+    try:
+        fields = Path(f'/proc/{pid}/stat').read_text(errors='replace').rpartition(')')[2].split()
+        boot = _BOOT.read_text().strip()
+    except (OSError, ValueError):
+        return ''
+    return '' if fields[0] in 'ZX' else f'{boot} {fields[19]}'

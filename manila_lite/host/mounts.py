@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mounts and loop devices; each step is done only if it is still necessary.
+
+Files of users must never be programs or devices of this machine: everything that is mounted here disallows set-uid
+programs, devices and execution. Clients and guests do not notice: they read their programs, and apply their own rules.
+"""
+
+import os
+import time
+from pathlib import Path
+
+from manila_lite.host.commands import CommandFailed, run
+
+#: The options of every mount, and the same as flags of statvfs(2).
+SAFE = 'nosuid,nodev,noexec'
+_SAFE_FLAGS = os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC
+#: Seconds that other users of a loop device (udev, an unmount that the kernel still works at) get to release it.
+_IN_USE_SECONDS = 5
+
+
+def is_mounted(path: Path) -> bool:
+    """Say whether there is a mount at exactly this path. The path must be a real one, without links."""
+    wanted = str(path).replace(' ', '\\040')
+    with open('/proc/self/mountinfo', encoding='utf-8', errors='surrogateescape') as table:
+        return any(line.split(' ')[4] == wanted for line in table)
+
+
+def mount(device: str, path: Path, *options: str) -> None:
+    """Mount the device there with the options ``SAFE``, which the given options do not override."""
+    path.mkdir(parents=True, exist_ok=True)
+    if not is_mounted(path):
+        run('mount', *options, '-o', SAFE, device, str(path))
+
+
+def bind(source: Path, path: Path) -> None:
+    """Make the directory available as a mount of its own. The file system of the source need not be mounted with
+    ``SAFE``.
+    """
+    mount(str(source), path, '--bind')
+
+
+def make_safe(path: Path) -> None:
+    """Give the mount the options ``SAFE``; an earlier release may have made it. Open files stay open."""
+    if os.statvfs(path).f_flag & _SAFE_FLAGS != _SAFE_FLAGS and is_mounted(path):
+        run('mount', '-o', f'remount,bind,{SAFE}', str(path))
+
+
+def unmount(path: Path) -> None:
+    """Unmount the path. A busy mount leaves the tree at once, and goes when its last user ends."""
+    while is_mounted(path):
+        try:
+            run('umount', str(path))
+        except CommandFailed:
+            run('umount', '--lazy', str(path))
+
+
+def loop_of(image: Path) -> str | None:
+    """Return the loop device of an image file, or None."""
+    found = run('losetup', '--noheadings', '--output', 'NAME', '--associated', str(image)).split()
+    return found[0] if found else None
+
+
+def attach(image: Path) -> str:
+    """Return the loop device of the image file; attach one if necessary."""
+    return loop_of(image) or run('losetup', '--find', '--show', str(image)).strip()
+
+
+def detach(image: Path) -> None:
+    """Detach the loop device of the image file. A device that stays in use for seconds goes when its last user ends."""
+    told = set()
+    end = time.monotonic() + _IN_USE_SECONDS
+    while (device := loop_of(image)) and time.monotonic() < end:
+        if device in told:
+            time.sleep(0.02)
+            continue
+        told.add(device)
+        try:
+            run('losetup', '--detach', device)
+        except CommandFailed:
+            if loop_of(image) == device:
+                raise

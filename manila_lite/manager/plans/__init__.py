@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans of the work at a backend, one file per resource."""

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Access rules at the backend, on the fast lane: all rules that are queued when the operation runs go in one driver call.
+
+A rule that is queued while the driver is at work raises the operation's ``wanted``, so that it runs once more before it
+ends: no rule waits for a later request, and none is lost when the process dies.
+"""
+
+from collections.abc import Container, Iterable
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import encryption, errors, states
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import access, operations, resource_locks, share_backups
+from manila_lite.db.queries.messages import Action, Detail
+from manila_lite.engine import Plan, Step, Work
+from manila_lite.manager.plans.task import as_share, notify, share_instance, share_row
+from manila_lite.workflow import share_backups as backup_workflow
+from manila_lite.workflow import share_replicas, snapshot_access
+
+LOG = log.getLogger(__name__)
+
+#: Queued state and the verb that takes a rule from it to the backend.
+_VERBS = {'queued_to_apply': 'apply', 'queued_to_update': 'change', 'queued_to_deny': 'deny'}
+
+#: Seconds until another look at a share that is being deleted or unmanaged, or that is about to change its backend.
+DELETED_SOON, MOVED_SOON = 5.0, 0.5
+
+
+def sync(work: Work) -> None:
+    """Bring the backend to exactly the rules that shall be in force, and keep the result of each in ``work.data``.
+
+    :raises errors.Again: the share is being deleted or unmanaged (only if that fails do its rules matter), or is moving
+        to another backend, which will be told.
+    """
+    with work.ctx.db.writer() as conn:
+        # In the order in which requests take the locks, or two would wait for each other.
+        access.lock(conn, work.resource_id)
+        work.hold(conn)
+        row = share_row(conn, work)
+        if row.status in (states.SHARE['delete'].during, states.SHARE['unmanage'].during,
+                          states.SHARE['defer'].during):
+            raise errors.Again(DELETED_SOON)
+        moving = row.status == states.SHARE['migrate'].during and row.task_state == states.Migration.COMPLETING
+        if moving or row.status == states.SHARE['promote'].during:
+            raise errors.Again(MOVED_SOON)
+        # Requests up to now are part of this run, and need no other.
+        work.op = operations.get(conn, work.op.id)
+        rules = access.pending(conn, row.id)
+        for queued, verb in _VERBS.items():
+            named = [rule.id for rule in rules if rule.state == queued]
+            if named:
+                transitions.begin_many(conn, states.ACCESS, verb, named)
+        share = as_share(conn, row)
+        copiers = access.copiers_of(conn, (row.id,))
+        wanted = access.in_force(conn, (row.id,), copiers).get(row.id, [])
+    results = _told(work, share, wanted)
+    must_tell_of_all(wanted, results)
+    work.data['seen'], work.data['replicated'] = [rule.id for rule in rules], bool(row.replication_type)
+    work.data['shut_out'] = [copier.backup_id for copier in copiers if copier.rule is None]
+    work.data['results'] = {ident: [result.error, result.access_key] for ident, result in results.items()}
+    _encrypt_keys(work)
+
+
+def _encrypt_keys(work: Work) -> None:
+    """Encrypt the keys that the backend gave in the operation's data."""
+    with_keys = [result for result in work.data['results'].values() if result[1]]
+    if with_keys:
+        with work.ctx.db.writer() as conn:
+            for result in with_keys:
+                result[1] = encryption.encrypt(conn, result[1])
+
+
+def must_tell_of_all(wanted: Iterable[Any], results: Container[str]) -> None:
+    """Check that the backend gave a result for each rule.
+
+    :raises errors.ManilaLiteError: it did not.
+    """
+    untold = [rule.id for rule in wanted if rule.id not in results]
+    if untold:
+        raise errors.ManilaLiteError(f'The backend did not say what became of {len(untold)} access rules.')
+
+
+def _told(work: Work, share: Any, wanted: list[Any]) -> Any:
+    """Tell the backend the rules, and return its results.
+
+    :raises errors.Final: with the driver's message, unless some rule hides to whom it is given.
+    """
+    try:
+        return work.service.driver.update_access(share, wanted)
+    except errors.Final as error:
+        with work.ctx.db.reader() as conn:
+            hidden = resource_locks.on_rules(conn, work.resource_id, resource_locks.SHOW)
+        if not hidden:
+            raise
+        LOG.warning('%s: the backend cannot take its access rules: %s', work.resource_id, error)
+        raise errors.Final('The backend cannot take the access rules of the share. An administrator can see why in the log.',
+                           detail=error.detail) from None
+
+
+def synced(conn: Connection, work: Work) -> None:
+    """Set every rule of this run to active or error, or delete it, and update the share's summary status."""
+    access.lock(conn, work.resource_id)
+    seen, results = set(work.data['seen']), work.data['results']
+    refused = {ident: reason for ident, (reason, _) in results.items() if reason}
+    rules = [rule for rule in access.of_share(conn, work.resource_id) if rule.id in seen or rule.id in results]
+    for ident in refused.keys() - {rule.id for rule in rules}:
+        LOG.warning('%s: who is to copy it for backup %s is not let in: %s', work.resource_id, ident, refused[ident])
+    if work.data.get('shut_out'):
+        share_backups.forget_copiers(conn, work.data['shut_out'])
+    hidden = resource_locks.on_rules(conn, work.resource_id, resource_locks.SHOW) if refused else {}
+    for rule in rules:
+        key = results.get(rule.id, (None, None))[1]
+        if key and encryption.decrypt(key) != encryption.decrypt(rule.access_key):
+            access.update(conn, rule.id, access_key=key)
+        if rule.id in refused:
+            LOG.warning('%s: access rule %s is refused: %s', work.resource_id, rule.id, refused[rule.id])
+            notify(conn, work, 'SHARE', Action.UPDATE_ACCESS_RULES, Detail.UNSUPPORTED_CLIENT_ACCESS,
+                 errors.Final(f'Rule {rule.id}; who made it can see to whom it is given.' if rule.id in hidden else
+                              f'Rule {rule.access_type} {rule.access_to}: {refused[rule.id]}'))
+    _settle(conn, rules, refused)
+    if refused:
+        # The backend no longer grants a rule that it refuses, even if it granted it before.
+        transitions.settle(conn, states.ACCESS, refused, 'active', 'error')
+    if any(key for _, key in results.values()):
+        # A key opens the share: it is kept with its rule, and nowhere else.
+        operations.move(conn, work.op.id, work.op.owner, data={**work.data, 'results': {}})
+    summarise(conn, work)
+    snapshot_access.begin_all(conn, work.ctx, (work.resource_id,), work.op.host, inheriting=True)
+    if work.data.get('replicated'):
+        share_replicas.tell_rules(conn, work.ctx, work.resource_id)
+
+
+def _settle(conn: Connection, rules: Iterable[Any], refused: Container[str]) -> None:
+    for verb in ('apply', 'change', 'deny'):
+        row = states.ACCESS[verb]
+        mine = [rule.id for rule in rules if rule.state == row.during]
+        bad = [ident for ident in mine if ident in refused]
+        good = [ident for ident in mine if ident not in refused]
+        if good and row.ok:
+            transitions.settle(conn, states.ACCESS, good, row.during, row.ok)
+        elif good:
+            transitions.remove(conn, states.ACCESS, good, row.during)
+        if bad:
+            transitions.settle(conn, states.ACCESS, bad, row.during, row.fail)
+
+
+def not_synced(conn: Connection, work: Work, error: Exception) -> None:
+    """Set all queued rules to error after the backend failed for good, and tell the owner why, unless the share is gone."""
+    access.lock(conn, work.resource_id)
+    if share_instance(conn, work) is None:
+        return
+    rules = access.pending(conn, work.resource_id)
+    for queued, verb in _VERBS.items():
+        transitions.begin_many(conn, states.ACCESS, verb, [rule.id for rule in rules if rule.state == queued])
+    again = access.pending(conn, work.resource_id)
+    _settle(conn, again, {rule.id for rule in again})
+    summarise(conn, work)
+    if again or not work.data.get(backup_workflow.QUIET):
+        notify(conn, work, 'SHARE', Action.UPDATE_ACCESS_RULES, Detail.UNKNOWN_ERROR, error)
+
+
+def summarise(conn: Connection, work: Work) -> None:
+    """Set the share's ``access_rules_status`` by the states of its rules."""
+    found = access.states_of(conn, work.resource_id)
+    if found <= {'active'}:
+        status = states.Rules.ACTIVE
+    elif found & (states.ACCESS.transient | set(_VERBS)):
+        status = states.Rules.SYNCING
+    else:
+        status = states.Rules.ERROR
+    instance = share_instance(conn, work)
+    if instance is not None:
+        transitions.rules_status(conn, instance, status)
+
+
+PLANS = [Plan(access.SYNC, (Step(sync),), synced, not_synced)]

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses of share servers in the administrators' network: as many as the driver needs for each server, in all."""
+
+import dataclasses
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.db.queries import allocations
+from manila_lite.engine import Work
+from manila_lite.manager.plans import server_addresses
+from manila_lite.network import load
+from manila_lite.network.interface import NetworkPlugin, Subnet
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place(Subnet):
+    """A subnet that is in no share network."""
+
+    id: str = allocations.ADMIN
+
+
+def check(conf: Any, name: str, driver: Any) -> None:
+    """Check that a driver that needs addresses in the administrators' network can get them. No network service is asked.
+
+    :raises errors.BadConfig: an option is missing, or the plugin cannot work; the message is one line.
+    """
+    section = conf[name]
+    if not driver.ADMIN_ALLOCATIONS:
+        return
+    for option in ('admin_network_id', 'admin_subnet_id'):
+        if not section[option]:
+            raise errors.BadConfig(f'[{name}] {option}: missing; each share server of the driver {section.driver} has '
+                                   f'{driver.ADMIN_ALLOCATIONS} addresses in the network of administrators')
+    load.make(conf, section.admin_network_config_group)
+
+
+def _plugin(work: Work) -> NetworkPlugin:
+    return load.make(work.ctx.conf, work.service.section.admin_network_config_group)
+
+
+def allocate(work: Work) -> None:
+    """Give the server the addresses that its driver needs in the administrators' network.
+
+    :raises errors.Final: the network does not exist, or has not enough addresses left.
+    """
+    count = work.service.driver.ADMIN_ALLOCATIONS
+    if not count:
+        return
+    section, plugin = work.service.section, _plugin(work)
+    try:
+        found = plugin.describe(section.admin_network_id, section.admin_subnet_id, section.admin_network_project)
+    except errors.Invalid as bad:
+        raise errors.Final(f'The network of administrators: {bad}') from bad
+    place = _Place(**{**dataclasses.asdict(found), 'project_id': section.admin_network_project})
+    server_addresses.allocate(work.ctx.services, plugin, work.resource_id, place, count, work.hold)
+
+
+def free(work: Work) -> None:
+    """Free the server's addresses in the administrators' network, whatever the configuration is now."""
+    subnet_id = work.service.section.admin_subnet_id
+    plugin = _plugin(work)
+    server_addresses.free(work.ctx.services, plugin, work.resource_id, allocations.ADMIN, work.hold)
+    if subnet_id:
+        plugin.forget(work.resource_id, subnet_id)
+
+
+def free_leftovers(manager: Any) -> None:
+    """Free everything that the administrators' own network plugin, if there is one, holds for deleted servers."""
+    group = manager.section.admin_network_config_group
+    if group:
+        server_addresses.free_leftovers(manager.services, load.make(manager.services.conf, group))

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ensuring of all shares of a backend: they are checked, repaired and given their rules again, batch by batch.
+
+One operation per backend goes over its shares by instance id, whatever began it: an administrator, a start, a changed
+configuration, the clock. Its data keep its position, so that another process can go on there. Only a run that was asked
+for over the API changes statuses: a share is ``ensuring`` while its batch is at the backend. Shares for which the
+backend fails are tried again in ever smaller batches, so that one share keeps none from being ensured.
+"""
+
+import dataclasses
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors, states, values
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import ensure as ensure_queries
+from manila_lite.db.queries import services
+from manila_lite.engine import Plan, Step, Work
+from manila_lite.manager.plans import ensure_results, share_servers
+from manila_lite.rpc import notices
+
+LOG = log.getLogger(__name__)
+
+#: Shares in one call of the driver at most; and into how many calls those for which it failed are split.
+BATCH, _PART = 250, 8
+#: Why a run was begun: an administrator, a start of the service, a change of the backend's fingerprint, the clock.
+API, START, CHANGED, INTERVAL = 'api', 'start', 'changed', 'interval'
+
+#: Statuses of shares that are never checked: the backend may not hold them yet, or any more, or cannot serve them.
+_NOT_SERVED = frozenset({'creating', 'creating_from_snapshot', 'migrating_to', 'deleting', 'error', 'error_deleting',
+                         'manage_starting', 'manage_error', 'unmanage_starting', 'deferred_deleting',
+                         'error_deferred_deleting', 'replication_change'})
+_IN_ERROR = frozenset({'error', 'error_deleting', 'error_deferred_deleting', 'manage_error', 'unmanage_error'})
+_MARK = states.SHARE['ensure']
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Some shares, as drivers see them. ``marked`` are in status ``ensuring``. ``last`` is where the next batch begins."""
+
+    targets: Sequence[values.EnsureTarget]
+    marked: frozenset[str]
+    skipped: int
+    last: str
+
+
+def ensure(work: Work) -> None:
+    """Ask the backend about all its shares, and store the results.
+
+    :raises errors.Again: the process stops, or the backend failed for some shares.
+    :raises errors.Final: it failed for some shares too often.
+    """
+    manager = work.service
+    _begin(work)
+    mended: dict[str, tuple[str, ...]] = {}
+    down = share_servers.restore(manager, mended)
+    while (batch := _take(work)) is not None:
+        results, why = _ask(manager, batch, down)
+        ensure_results.store(work, batch, _with_servers(batch, results, mended), why, touches=_touches(work),
+                      again=work.data['why'] == API)
+    _look_again(work, down)
+
+
+def _touches(work: Work) -> bool:
+    """Say whether the run may change statuses."""
+    own = work.service.section.update_shares_status_on_ensure
+    return work.data['why'] == API and (work.ctx.conf.update_shares_status_on_ensure if own is None else own)
+
+
+def _passed_over(work: Work) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the statuses of shares that are not checked, and of those that are only counted.
+
+    After a start, busy shares must be mounted and exported too: their own operations rely on it.
+    """
+    if work.data['why'] == START:
+        return _NOT_SERVED, frozenset()
+    return _IN_ERROR, states.SHARE.transient
+
+
+def _begin(work: Work) -> None:
+    """Reset the marks that a dead process left, and begin a new round if one is wanted."""
+    data, host = work.data, work.op.host
+    first = 'progress' not in data
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        transitions.settle(conn, states.SHARE, ensure_queries.marked(conn, host), _MARK.during, _MARK.ok)
+        if data.get('round') != work.op.wanted:
+            # The shares after this position were not checked yet: the round goes on there, and ends here.
+            only = data.get('only') if first else None
+            data.update(round=work.op.wanted, until='' if only else data.get('after', ''), wrapped=False, only=only, left=[],
+                        broken=[], repairs={}, passes=1, began=time.time(), visited=False,
+                        fingerprint=fingerprint(work.service))
+            data.setdefault('after', '')
+            total = len(only) if only is not None else ensure_queries.count(conn, host, _passed_over(work)[0])
+            data['progress'] = dict.fromkeys(('done', 'skipped', 'broken', 'failed', 'repaired', 'updated'), 0) | {
+                'total': total, 'seconds_left': None}
+        work.save(conn)
+        if first:
+            LOG.info('%s: %s shares are ensured (%s)', host, data['progress']['total'], data['why'])
+            _say(work, 'start')
+
+
+def fingerprint(manager: Any) -> str | None:
+    """Return a digest of the backend's configuration, or None if the driver gives none or fails."""
+    try:
+        return ensure_results.digest(manager.driver.fingerprint())
+    except Exception:
+        LOG.exception('[%s] the backend does not say what its shares depend on', manager.name)
+        return None
+
+
+def _take(work: Work) -> Batch | None:
+    """Mark the next shares as being ensured, if the run changes statuses. Return them, or None after the last.
+
+    :raises errors.Again: the process stops; the next process goes on here.
+    """
+    if not work.service.worker.runner.may_claim():
+        raise errors.Again(0.0)
+    skip = _passed_over(work)[1]
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        rows = _next(conn, work)
+        free = [row.instance_id for row in rows if row.status in _MARK.allowed] if _touches(work) else []
+        marked = frozenset(free)
+        if free and transitions.begin_many(conn, states.SHARE, 'ensure', free) < len(free):
+            marked = frozenset(ensure_queries.marked(conn, work.op.host))
+    if not rows:
+        return None
+    mine = [row for row in rows if row.status not in skip and (row.instance_id in marked or row.instance_id not in free)]
+    return Batch(ensure_results.targets(work.ctx.db, mine), marked, len(rows) - len(mine), rows[-1].instance_id)
+
+
+def _next(conn: Connection, work: Work) -> Sequence[Any]:
+    data, without = work.data, _passed_over(work)[0]
+    while data['only'] is not None:
+        size = min(BATCH, max(1, len(data['only']) // _PART))
+        idents = [ident for ident in data['only'] if ident > data['after']][:size]
+        rows = ensure_queries.named(conn, work.op.host, idents, without)
+        if rows or not idents:
+            return rows
+        data['after'] = idents[-1]
+    rows = ensure_queries.after(conn, work.op.host, data['after'], BATCH, without, data['until'] if data['wrapped'] else '')
+    if not rows and data['until'] and not data['wrapped']:
+        data.update(after='', wrapped=True)
+        rows = ensure_queries.after(conn, work.op.host, '', BATCH, without, data['until'])
+    return rows
+
+
+def _ask(manager: Any, batch: Batch, down: set[str]) -> tuple[Mapping[str, values.EnsureResult], str]:
+    """Return the backend's results for the batch, by instance id, and the reason why some have none."""
+    ready = [target for target in batch.targets if not (target.share.server and target.share.server.id in down)]
+    why = 'Its share server does not run.' if len(ready) < len(batch.targets) else 'The backend said nothing of it.'
+    if not ready:
+        return {}, why
+    try:
+        return {ident: result for ident, result in manager.driver.ensure_shares(ready).items()
+                if isinstance(result, values.EnsureResult)}, why
+    except Exception as bad:
+        LOG.exception('[%s] %s shares could not be ensured', manager.name, len(ready))
+        return {}, errors.told(bad)
+
+
+def _with_servers(batch: Batch, results: Mapping[str, values.EnsureResult],
+                  mended: Mapping[str, tuple[str, ...]]) -> Mapping[str, values.EnsureResult]:
+    """Return the results, with the repairs of a share server added to those of each share on it."""
+    words = {target.share.id: mended.get(target.share.server.id, ()) for target in batch.targets if target.share.server}
+    return {ident: dataclasses.replace(result, repaired=(*words[ident], *result.repaired)) if words.get(ident) else result
+            for ident, result in results.items()}
+
+
+def _look_again(work: Work, down: set[str]) -> None:
+    """Begin another pass if shares or servers are left over.
+
+    :raises errors.Again: some are, and are tried once more.
+    :raises errors.Final: some are, and were tried often enough.
+    """
+    data, conf = work.data, work.ctx.conf.operations
+    data['visited'] = True
+    data['progress'].update(failed=len(data['left']), seconds_left=None)
+    if not (data['left'] or down):
+        return
+    if data['passes'] < conf.max_attempts:
+        data.update(only=sorted(data['left']), left=[], after='', passes=data['passes'] + 1)
+        raise errors.Again(conf.retry_delay * 2 ** (data['passes'] - 2))
+    what = [f'{len(found)} {noun}' for found, noun in ((data['left'], 'shares'), (down, 'share servers')) if found]
+    raise errors.Final(f'{" and ".join(what)} could not be ensured. {data.get("last_error", "")}'.strip())
+
+
+# End of a run -------------------------------------------------------------------------------------
+
+def done(conn: Connection, work: Work) -> None:
+    """End the service's mark of a run, and store with which configuration its shares were ensured."""
+    data = work.data
+    services.set_ensuring(conn, work.op.host, False, ensured_at=ensure_results.now(), ensured_as=data['fingerprint'])
+    data['after'] = ''          # if it was asked for meanwhile, all shares are checked once more
+    work.save(conn)
+    LOG.info('%s: all shares were ensured: %s', work.op.host, data['progress'])
+    _say(work, 'end')
+
+
+def failed(conn: Connection, work: Work, error: Exception) -> None:
+    """Reset the shares for which the backend failed, tell their owners, and end the service's mark of a run."""
+    services.set_ensuring(conn, work.op.host, False)
+    idents = ensure_queries.marked(conn, work.op.host)
+    transitions.settle(conn, states.SHARE, idents, _MARK.during, _MARK.fail)
+    work.save(conn)
+    ensure_results.report_failure(conn, work, {*idents, *work.data.get('left', ())}, again=work.data['why'] == API)
+    _say(work, 'error', error=errors.told(error))
+
+
+def _say(work: Work, event: str, **more: Any) -> None:
+    notices.emit(work.ctx, f'share.ensure.{event}', {
+        'host': work.op.host, 'why': work.data['why'], **work.data.get('progress', {}),
+        'repairs': work.data.get('repairs', {}), **more}, host=work.op.host)
+
+
+PLANS = [Plan(ensure_queries.KIND, (Step(ensure),), done, failed)]

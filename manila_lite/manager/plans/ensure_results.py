@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ensuring one batch of shares: the driver's input and its results, read and written in a fixed number of statements
+for any number of shares, and only where something changed.
+"""
+
+import hashlib
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import timeutils
+
+from manila_lite import states, values
+from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.models import share_metadata, share_type_extra_specs
+from manila_lite.db.queries import access, ensure, messages, qos_types, shares
+from manila_lite.db.queries.messages import Action, Detail
+from manila_lite.engine import Work
+from manila_lite.manager.plans import share_server_values, task
+from manila_lite.workflow import access as access_workflow
+from manila_lite.workflow import snapshot_access
+
+LOG = log.getLogger(__name__)
+
+#: Number of shares whose repairs are kept as text; the log has all.
+_REPAIRS = 100
+#: Ids in one statement; databases limit them.
+_AT_ONCE = 500
+_MARK, _BROKEN = states.SHARE['ensure'], states.SHARE['condemn']
+
+now = timeutils.utcnow
+
+
+def digest(found: Mapping[str, str]) -> str | None:
+    """Return a digest of the values, the same as long as all of them are; None for no values."""
+    return hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest() if found else None
+
+
+def targets(db: Any, found: Sequence[Any]) -> list[values.EnsureTarget]:
+    """Return share rows as drivers see them, with the rules that shall be in force."""
+    if not found:
+        return []
+    with db.reader() as conn:
+        exports = shares.exports(conn, [row.instance_id for row in found])
+        specs = key_values.of_many(conn, share_type_extra_specs, {row.share_type_id for row in found if row.share_type_id})
+        rules = access.in_force(conn, [row.id for row in found])
+        qos = qos_types.specs_of_many(conn, specs)
+        on = share_server_values.load(conn, {row.share_server_id for row in found if row.share_server_id})
+    return [values.EnsureTarget(task.to_kind(row, specs.get(row.share_type_id, {}), exports.get(row.instance_id, []),
+                                            server=on.get(row.share_server_id), qos=qos.get(row.share_type_id)),
+                               tuple(rules.get(row.id, ()))) for row in found]
+
+
+def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], why: str, *, touches: bool, again: bool) -> None:
+    """Store the backend's results for the batch, and put its shares back to their status, or to error.
+
+    Shares that left the status meanwhile (deleted, reset) are not changed. ``why``: the reason where there is no
+    result. ``again``: also tell owners who were told before.
+    """
+    said = {target.share.id: (target, results.get(target.share.id)) for target in batch.targets}
+    broken = {ident: target for ident, (target, result) in said.items() if result and result.error}
+    good = {ident: found for ident, found in said.items() if found[1] and ident not in broken}
+    with work.ctx.db.writer() as conn:
+        there = ensure.lock(conn, said)
+        # Shares that are gone, or held by other work at this moment, are checked once more, if they still exist then.
+        silent = [ident for ident, (_, result) in said.items() if result is None or ident not in there]
+        good = {ident: found for ident, found in good.items() if ident in there}
+        updated = _locations(conn, good)
+        key_values.merge_many(conn, share_metadata,
+                              {target.share.share_id: result.metadata for target, result in good.values()})
+        stale = _rules(conn, work, good)
+        mended = [target.share.share_id for target, result in good.values() if result.repaired]
+        if mended:      # the mounts of the snapshots are lost with those of the share
+            snapshot_access.begin_all(conn, work.ctx, mended, work.op.host)
+        lost = [ident for ident in broken if touches and there.get(ident) == _BROKEN.during]
+        _settle(conn, batch, lost)
+        _tell(conn, work, {target.share.share_id: (target.share.project_id, results[ident].error)
+                           for ident, target in broken.items() if ident in there}, Detail.SHARE_BROKEN, again)
+        work.data['broken'] += [ident for ident in broken if ident in there]
+        work.data['left'] += silent
+        work.data.update({'last_error': why} if silent else {}, after=batch.last)
+        _count(work, len(said) - len(silent), batch.skipped, updated, good.values())
+        work.save(conn)
+    _log(batch, results, why)
+    if stale:
+        work.service.worker.runner.wake()
+
+
+def _settle(conn: Connection, batch: Any, lost: Iterable[str]) -> None:
+    well = batch.marked.difference(lost)
+    if well:
+        transitions.settle(conn, states.SHARE, well, _MARK.during, _MARK.ok)
+    if lost:
+        transitions.settle(conn, states.SHARE, lost, _BROKEN.during, _BROKEN.fail)
+
+
+def _locations(conn: Connection, good: Mapping[str, tuple[values.EnsureTarget, values.EnsureResult]]) -> int:
+    """Store the export locations that the backend reported. Return for how many shares they differ."""
+    changed = {ident: result.export_locations for ident, (target, result) in good.items()
+               if result.export_locations and _shown(result.export_locations) != _shown(target.share.export_locations)}
+    if changed:
+        shares.set_exports_of(conn, changed)
+    return len(changed)
+
+
+def _shown(locations: Iterable[values.ExportLocation]) -> list[tuple[str, bool, bool]]:
+    return [(location.path, location.preferred, location.is_admin_only) for location in locations]
+
+
+def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[values.EnsureTarget, values.EnsureResult]]) -> bool:
+    """Have rules that changed meanwhile, or that the backend did not take, told to it again. Say whether there are any."""
+    current = access.in_force(conn, [target.share.share_id for target, _ in good.values()]) if good else {}
+    stale = [target.share.share_id for target, result in good.values()
+             if result.reapply_access_rules or any(rule.error for rule in result.rules.values())
+             or tuple(current.get(target.share.share_id, ())) != target.rules]
+    if stale:
+        access_workflow.tell_rules_of(conn, work.ctx, stale, work.op.host)
+    return bool(stale)
+
+
+def _tell(conn: Connection, work: Work, texts: Mapping[str, tuple[str, str]], detail: Detail, again: bool) -> None:
+    """Tell the owners of these shares, by id with project and text. ``again``: also owners who were told before."""
+    known = set() if again or not texts else messages.told(conn, texts, Action.ENSURE)
+    messages.create_each(conn, work.ctx, 'SHARE', {ident: text for ident, text in texts.items() if ident not in known},
+                         Action.ENSURE, detail)
+
+
+def _count(work: Work, answers: int, skipped: int, updated: int,
+           good: Iterable[tuple[values.EnsureTarget, values.EnsureResult]]) -> None:
+    data, progress = work.data, work.data['progress']
+    repairs = {target.share.share_id: list(result.repaired) for target, result in good if result.repaired}
+    data['repairs'].update(list(repairs.items())[:max(0, _REPAIRS - len(data['repairs']))])
+    for name, more in (('done', answers + skipped), ('skipped', skipped), ('updated', updated), ('repaired', len(repairs))):
+        progress[name] += more
+    progress.update(broken=len(data['broken']), failed=len(data['left']), total=max(progress['total'], progress['done']))
+    left = progress['total'] - progress['done']
+    progress['seconds_left'] = round(left * (time.time() - data['began']) / max(progress['done'], 1), 1)
+
+
+def _log(batch: Any, results: Mapping[str, values.EnsureResult], why: str) -> None:
+    for target in batch.targets:
+        result = results.get(target.share.id)
+        if result is None:
+            LOG.error('%s: was not ensured: %s', target.share.share_id, why)
+        elif result.error:
+            LOG.error('%s: is broken: %s', target.share.share_id, result.error)
+        elif result.repaired:
+            LOG.warning('%s: was repaired: %s', target.share.share_id, '; '.join(result.repaired))
+
+
+def report_failure(conn: Connection, work: Work, idents: Iterable[str], *, again: bool) -> None:
+    """Tell the owners of these shares that the backend failed to check them, and why if it said so."""
+    wanted, why = sorted(idents), work.data.get('last_error', '')
+    for start in range(0, len(wanted), _AT_ONCE):
+        named = ensure.named(conn, work.op.host, wanted[start:start + _AT_ONCE], ())
+        _tell(conn, work, {row.id: (row.project_id, why) for row in named}, Detail.NOT_ENSURED, again)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Managing and unmanaging of share servers that exist at the backend."""
+
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors, states, values
+from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.doctor import share_servers as share_server_findings
+from manila_lite.db.models import share_server_details
+from manila_lite.db.queries import share_server_capabilities, share_server_queries
+from manila_lite.db.queries.messages import Action, Detail
+from manila_lite.drivers.interface import abilities_of, capabilities_of
+from manila_lite.engine import Plan, Step, Work
+from manila_lite.manager.plans import kept_addresses
+from manila_lite.manager.plans import share_servers as share_server_plans
+from manila_lite.manager.plans.task import notify
+from manila_lite.network import load as plugins
+
+LOG = log.getLogger(__name__)
+
+
+def _driver(work: Work) -> Any:
+    """Return the backend's driver.
+
+    :raises errors.Final: it can neither manage nor unmanage share servers.
+    """
+    driver = work.service.driver
+    if values.Ability.MANAGE_SERVERS not in abilities_of(driver):
+        raise errors.Final(f'Backend {work.service.host} can neither take over share servers nor let go of them.')
+    return driver
+
+
+def _server(work: Work) -> values.ShareServer:
+    with work.ctx.db.reader() as conn:
+        return share_server_plans.found(conn, work)
+
+
+# Managing -----------------------------------------------------------------------------------------
+
+def keep_addresses(work: Work) -> None:
+    """Register the addresses that the server has as used by it."""
+    found = _driver(work).find_server(_server(work), work.data['identifier'], work.data['options'])
+    with work.ctx.db.reader() as conn:
+        [subnet] = share_server_queries.subnets_of(conn, (work.resource_id,))[work.resource_id]
+    kept_addresses.keep(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet, found,
+                        work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
+
+
+def forget_addresses(work: Work) -> None:
+    """Remove the server's addresses from the records; the server keeps them."""
+    kept_addresses.forget(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, work.hold)
+
+
+def take_over(work: Work) -> None:
+    """Take the server over at the backend."""
+    with share_server_plans.alone(work.resource_id):
+        work.data['details'] = dict(_driver(work).manage_server(
+            _server(work), work.data['identifier'], work.data['options']))
+
+
+def give_back(work: Work) -> None:
+    """Let go of the server at the backend."""
+    with share_server_plans.alone(work.resource_id):
+        _driver(work).unmanage_server(_server(work))
+
+
+def managed(conn: Connection, work: Work) -> None:
+    """Set the server to active, and store its driver's details and the backend's abilities."""
+    can = capabilities_of(work.service.driver)
+    key_values.replace(conn, share_server_details, work.resource_id, work.data['details'])
+    transitions.finish(conn, states.SHARE_SERVER, 'manage', work.resource_id,
+                       **{name: can.get(name, False) for name in share_server_capabilities.NAMES})
+
+
+def not_managed(conn: Connection, work: Work, error: Exception) -> None:
+    """Set the server to ``manage_error``, and tell the user why."""
+    transitions.fail(conn, states.SHARE_SERVER, 'manage', work.resource_id)
+    notify(conn, work, 'SHARE_SERVER', Action.MANAGE_SERVER, Detail.SERVER_NOT_MANAGED, error)
+
+
+# Unmanaging ---------------------------------------------------------------------------------------
+
+def let_go(work: Work) -> None:
+    """Let go of the server at the backend; with force, go on even if the backend fails."""
+    try:
+        give_back(work)
+    except Exception as bad:
+        if not work.data['force']:
+            raise
+        LOG.warning('%s: by force, and the backend did not let go of it: %s', work.resource_id, bad)
+
+
+def unmanaged(conn: Connection, work: Work) -> None:
+    """Delete the server's row."""
+    share_server_plans.removed(conn, work, 'unmanage')
+
+
+def not_unmanaged(conn: Connection, work: Work, error: Exception) -> None:
+    """Set the server to ``unmanage_error``, and tell the user why."""
+    transitions.fail(conn, states.SHARE_SERVER, 'unmanage', work.resource_id)
+    notify(conn, work, 'SHARE_SERVER', Action.UNMANAGE_SERVER, Detail.SERVER_NOT_UNMANAGED, error)
+
+
+# Unknown servers ----------------------------------------------------------------------------------
+
+def strays(manager: Any) -> dict[str, list[str]]:
+    """Return the servers that the backend holds and that have no row, as a capability of its pools: the doctor reads it."""
+    if values.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
+        return {}
+    held = set(manager.driver.held_servers())
+    with manager.services.db.reader() as conn:
+        held -= {row.id for row in share_server_queries.by_ids(conn, held)}
+    if held:
+        held &= set(manager.driver.held_servers())      # one may have been deleted in between, with its row
+    return {share_server_findings.STRAYS: sorted(held)} if held else {}
+
+
+PLANS = [
+    Plan('share_server.manage', (Step(keep_addresses, forget_addresses), Step(take_over, give_back)), managed, not_managed),
+    Plan('share_server.unmanage', (Step(let_go), Step(forget_addresses)), unmanaged, not_unmanaged),
+]

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Managing and unmanaging of shares and snapshots that exist at the backend."""
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import timeutils
+
+from manila_lite import errors, states, values
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import quotas, share_server_queries, shares, snapshots
+from manila_lite.db.queries.messages import Action, Detail
+from manila_lite.drivers.interface import abilities_of
+from manila_lite.engine import Plan, Work
+from manila_lite.manager.plans import snapshot_access
+from manila_lite.manager.plans.task import load_share, load_snapshot, plain, share_instance, verb_plan
+from manila_lite.rpc import notices
+
+LOG = log.getLogger(__name__)
+
+
+def _driver(work: Work, ability: values.Ability, what: str) -> Any:
+    """Return the backend's driver.
+
+    :raises errors.Final: it does not have the ability.
+    """
+    driver = work.service.driver
+    if ability not in abilities_of(driver):
+        raise errors.Final(f'Backend {work.service.host} can neither take over {what} nor let go of them.')
+    return driver
+
+
+def _size(found: Any) -> int:
+    size = found.size
+    if not isinstance(size, int) or size < 1:
+        raise errors.ManilaLiteError(f'The backend says that the size is {size!r}.')
+    return size
+
+
+def _without_share(ability: values.Ability, let_go: Callable[[Work], None]) -> Callable[[Work], None]:
+    """Return ``let_go`` as an undo that does nothing if the driver lacks the ability."""
+    def undo(work: Work) -> None:
+        if ability in abilities_of(work.service.driver):
+            let_go(work)
+    return undo
+
+
+# Shares -------------------------------------------------------------------------------------------
+
+def manage(work: Work) -> None:
+    """Take the share over at the backend, and keep its size and export locations."""
+    driver = _driver(work, values.Ability.MANAGE_SHARES, 'shares')
+    found = driver.manage_share(load_share(work), work.data['export_path'], work.data['options'])
+    work.data.update(size=_size(found), exports=[plain(export) for export in found.export_locations])
+
+
+def managed(conn: Connection, work: Work, ident: str) -> dict[str, Any]:
+    """Store the share's size and export locations. Being over quota is only logged now."""
+    row = shares.by_instance(conn, ident)
+    shares.update(conn, work.resource_id, size=work.data['size'])
+    shares.set_exports(conn, ident, [values.ExportLocation(**export) for export in work.data['exports']])
+    if row is not None:
+        _mind_quota(conn, work, row, row.share_type_id, {'shares': 0, 'gigabytes': 0}, work.data['size'])
+    _say(work, 'manage.end')
+    work.service.report_soon()
+    return {'progress': '100%', 'launched_at': timeutils.utcnow()}
+
+
+def _mind_quota(conn: Connection, work: Work, row: Any, share_type_id: str | None, resources: dict[str, int],
+                one_share: int = 0) -> None:
+    try:
+        quotas.check(conn, work.ctx.conf, row.project_id, row.user_id, share_type_id, resources, one_share)
+    except errors.OverQuota as over:
+        LOG.warning('%s: it was taken over, and with it more is used than the quota allows: %s', work.resource_id, over)
+
+
+def not_managed(conn: Connection, work: Work, ident: str) -> None:
+    """Emit the notification that the share could not be managed."""
+    _say(work, 'manage.error')
+
+
+def unmanage(work: Work) -> None:
+    """Let go of the share at the backend, with no access rule in force."""
+    _driver(work, values.Ability.MANAGE_SHARES, 'shares').unmanage_share(load_share(work))
+
+
+def unmanaged(conn: Connection, work: Work, ident: str) -> None:
+    """Delete the share's row with its rules, unless an administrator gave it another status meanwhile."""
+    row = shares.by_instance(conn, ident)
+    if transitions.remove(conn, states.SHARE, (ident,), states.SHARE['unmanage'].during):
+        shares.delete(conn, work.resource_id)
+        if row and row.share_server_id:
+            share_server_queries.update(conn, row.share_server_id)
+        _say(work, 'unmanage.end')
+    work.service.report_soon()
+
+
+def not_unmanaged(conn: Connection, work: Work, ident: str) -> None:
+    """Emit the notification that the share could not be unmanaged."""
+    _say(work, 'unmanage.error')
+
+
+def _say(work: Work, event: str) -> None:
+    payload = {'share_id': work.resource_id, 'host': work.op.host, 'export_path': work.data.get('export_path'),
+               'size': work.data.get('size')}
+    if work.error is not None:
+        payload['error'] = errors.told(work.error) or 'Something went wrong; the log says what.'
+    notices.emit(work.ctx, f'share.{event}', payload, work.op.host)
+
+
+# Snapshots ----------------------------------------------------------------------------------------
+
+def _snapshot_row(conn: Connection, work: Work) -> str | None:
+    return work.resource_id if snapshots.with_share(conn, work.resource_id) else None
+
+
+def manage_snapshot(work: Work) -> None:
+    """Take the snapshot over at the backend, and keep its size and location."""
+    driver = _driver(work, values.Ability.MANAGE_SNAPSHOTS, 'snapshots')
+    found = driver.manage_snapshot(load_snapshot(work, work.resource_id), work.data['options'])
+    work.data.update(size=_size(found), location=found.provider_location)
+    snapshot_access.first(work)
+
+
+def snapshot_managed(conn: Connection, work: Work, ident: str) -> dict[str, Any]:
+    """Store the snapshot's size and export locations. Return its location at the backend."""
+    row, share = snapshots.with_share(conn, ident) or (None, None)
+    snapshots.update(conn, ident, size=work.data['size'])
+    snapshot_access.first_done(conn, work)
+    if row is not None and share is not None:
+        _mind_quota(conn, work, row, share.share_type_id, {'snapshots': 0, 'snapshot_gigabytes': 0})
+    return {'provider_location': work.data['location'], 'progress': '100%'}
+
+
+def unmanage_snapshot(work: Work) -> None:
+    """Let go of the snapshot at the backend."""
+    driver = _driver(work, values.Ability.MANAGE_SNAPSHOTS, 'snapshots')
+    driver.unmanage_snapshot(load_snapshot(work, work.resource_id))
+
+
+PLANS: list[Plan] = [
+    verb_plan('share.manage', states.SHARE, 'manage', manage, on_done=managed, on_failed=not_managed,
+              undo=_without_share(values.Ability.MANAGE_SHARES, unmanage), row_id=share_instance,
+              action=Action.MANAGE, detail=Detail.NOT_MANAGED),
+    verb_plan('share.unmanage', states.SHARE, 'unmanage', unmanage, on_done=unmanaged, on_failed=not_unmanaged,
+              row_id=share_instance, action=Action.UNMANAGE, detail=Detail.NOT_UNMANAGED),
+    verb_plan('snapshot.manage', states.SNAPSHOT, 'manage', manage_snapshot, on_done=snapshot_managed,
+              undo=_without_share(values.Ability.MANAGE_SNAPSHOTS, unmanage_snapshot), row_id=_snapshot_row,
+              action=Action.MANAGE, detail=Detail.NOT_MANAGED),
+    verb_plan('snapshot.unmanage', states.SNAPSHOT, 'unmanage', unmanage_snapshot, row_id=_snapshot_row,
+              action=Action.UNMANAGE, detail=Detail.NOT_UNMANAGED),
+]

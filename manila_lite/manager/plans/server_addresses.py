@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses of share servers: the network plugin proposes, the database decides. No lock is held while the plugin works."""
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import uuidutils
+
+from manila_lite import context, errors
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import allocations, share_server_queries, share_servers
+from manila_lite.network.interface import Address, NetworkPlugin, Subnet
+
+LOG = log.getLogger(__name__)
+
+Hold = Callable[[Connection], None]
+
+#: How often other servers may be faster.
+_TRIES = 20
+_KEPT = ('cidr', 'gateway', 'mtu', 'ip_version', 'network_type', 'segmentation_id')
+
+
+def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, count: int,
+             hold: Hold | None = None) -> list[Any]:
+    """Give the server ``count`` addresses in a subnet (its row), including those it has already. Return their rows.
+
+    ``hold`` comes first in each transaction that writes: it fails if another worker took the operation over.
+
+    :raises errors.Final: the subnet is in no network of the plugin, or has not enough addresses left.
+    :raises errors.Again: other servers were faster every time.
+    """
+    if subnet.neutron_subnet_id is None:
+        raise errors.Final(f'Share network subnet {subnet.id} names no network, so there are no addresses for servers in it.')
+    place = Subnet(subnet.neutron_net_id, subnet.neutron_subnet_id, project_id=_owner(services, server_id, subnet),
+                   **{name: getattr(subnet, name) for name in _KEPT})
+    for _ in range(_TRIES):
+        with services.db.reader() as conn:
+            found = allocations.of_server(conn, server_id, subnet.id)
+            taken = allocations.taken(conn, place.neutron_subnet_id)
+        if len(found) >= count:
+            return found
+        addresses = plugin.allocate(place, count - len(found), taken=taken, owner=server_id)
+        with services.db.writer() as conn:
+            if hold:
+                hold(conn)
+            stored = allocations.store(conn, [row_of(server_id, subnet, address) for address in addresses])
+        if not stored:
+            plugin.free(addresses)
+    raise errors.Again(1, f'Subnet {place.neutron_subnet_id}: others were quicker {_TRIES} times.')
+
+
+def _owner(services: context.Services, server_id: str, subnet: Any) -> str | None:
+    """Return the project that owns the addresses."""
+    if subnet.id == allocations.ADMIN:
+        project: str | None = subnet.project_id
+        return project
+    with services.db.reader() as conn:
+        owner: str = share_servers.get(conn, server_id).project_id
+    return owner
+
+
+def row_of(server_id: str, subnet: Any, address: Address) -> dict[str, Any]:
+    """Return the row of an address of a server in a subnet (its row)."""
+    return {'id': uuidutils.generate_uuid(), 'share_server_id': server_id, 'share_network_subnet_id': subnet.id or None,
+            'neutron_subnet_id': subnet.neutron_subnet_id, 'ip_address': address.ip_address,
+            'mac_address': address.mac_address, 'port_id': address.port_id,
+            'label': 'admin' if subnet.id == allocations.ADMIN else 'user',
+            **{name: getattr(subnet, name) for name in _KEPT}}
+
+
+def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet_id: str | None = None,
+         hold: Hold | None = None) -> None:
+    """Free the server's addresses, or only those in the share network subnet ``subnet_id``. May be called again."""
+    with services.db.reader() as conn:
+        rows = allocations.of_server(conn, server_id, subnet_id)
+        places = share_server_queries.subnets_of(conn, (server_id,)).get(server_id, [])
+    # The plugin comes first: an address that is freed there and still has a row is freed once more, so none leaks.
+    plugin.free(Address(row.ip_address, row.mac_address, row.port_id) for row in rows)
+    _forget(plugin, server_id, subnet_id, places)
+    with services.db.writer() as conn:
+        if hold:
+            hold(conn)
+        allocations.remove(conn, [row.id for row in rows])
+
+
+def _forget(plugin: NetworkPlugin, server_id: str, subnet_id: str | None, places: list[Any]) -> None:
+    """Free addresses that the plugin gave to a process that died before it stored them."""
+    if subnet_id is None:
+        plugin.forget(server_id)
+    for place in places:
+        if place.id == subnet_id and place.neutron_subnet_id:
+            plugin.forget(server_id, place.neutron_subnet_id)
+
+
+def free_leftovers(services: context.Services, plugin: NetworkPlugin) -> None:
+    """Free everything that the plugin holds for deleted servers: a process that stood still may have asked for it later."""
+    # In this order: a server has its row before it has anything else.
+    owners = plugin.owners()
+    with services.db.reader() as conn:
+        gone = share_server_queries.gone(conn, owners)
+    for owner in gone:
+        LOG.warning('Share server %s is gone, and the network plugin still kept something for it', owner)
+        plugin.forget(owner)

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans of backups: create a backup of a share, restore a backup to a share, delete a backup.
+
+A copy runs in the driver, between looks at its progress; so it occupies no thread that other work needs.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+from oslo_log import log
+
+from manila_lite import conf, context, errors, states, values
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import access, share_backups, shares
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries.messages import Action
+from manila_lite.drivers.interface import BacksUp, abilities_of
+from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs, BackupJobsDriver
+from manila_lite.drivers.linux.backups.nfs_backups import NfsBackups
+from manila_lite.engine import Plan, Step, Work
+from manila_lite.manager.plans.task import as_share
+from manila_lite.workflow import share_backups as backup_workflow
+
+LOG = log.getLogger(__name__)
+
+_BACKUP = states.SHARE_BACKUP
+_ALL = 100
+#: Seconds between looks whether the backend was told to admit a copying client.
+_TOLD_SOON = 0.2
+#: Seconds between tries to withdraw such access; doubled up to the last.
+_SHUT_OUT_EVERY, _SHUT_OUT_AT_LEAST = 30.0, 3600.0
+
+
+def _row(conn: Connection, work: Work, verb: str) -> Any:
+    """Return the backup's row.
+
+    :raises errors.Final: it is gone, or the work on it was stopped.
+    """
+    row = share_backups.by_id(conn, work.resource_id)
+    if row is None or row.status != _BACKUP[verb].during:
+        raise errors.Final(f'The work on backup {work.resource_id} was stopped: its status is '
+                           f'{row.status if row else "gone"}.')
+    return row
+
+
+def _type(work: Work, name: str) -> values.BackupType:
+    """Return the backup type as it is configured here."""
+    if name not in work.ctx.conf.enabled_backup_types:
+        raise errors.Final(f'There is no type of backup {name} here any more.')
+    section = _section(work, name)
+    return values.BackupType(name, section.backup_mount_export, section.backup_mount_proto, section.backup_mount_options,
+                            section.backup_apparent_ratio)
+
+
+def _section(work: Work, name: str) -> Any:
+    conf.backup.register_type(work.ctx.conf, name)
+    return work.ctx.conf[name]
+
+
+def _backup(work: Work, row: Any) -> values.Backup:
+    return values.Backup(row.id, row.size, _type(work, row.backup_type), row.host, row.project_id)
+
+
+def _load(work: Work, verb: str) -> tuple[values.Share, values.Backup]:
+    with work.ctx.db.reader() as conn:
+        row = _row(conn, work, verb)
+        try:
+            share = as_share(conn, shares.get(conn, work.ctx.elevated(), work.data['share_id']))
+        except errors.NotFound as gone:
+            raise errors.Final(str(gone)) from None
+    return share, _backup(work, row)
+
+
+def copier(driver: Any, section: Any, state: Path) -> BacksUp:
+    """Return the object that backs up the shares of a backend: its driver, or one that mounts them as a client does."""
+    if values.Ability.BACK_UP in abilities_of(driver) and not section.backup_over_nfs:
+        return cast(BacksUp, driver)
+    return NfsBackups(state, section)
+
+
+def _let_in(work: Work, verb: str, share: values.Share, backup: values.Backup) -> None:
+    """Make sure that a copier that works as a client can mount the share.
+
+    :raises errors.Again: the backend is still to be told.
+    """
+    mounting = work.service.backups
+    if not isinstance(mounting, NfsBackups) or mounting.copies.is_copying(backup):
+        return
+    address = mounting.client_of(share)
+    with work.ctx.db.writer() as conn:
+        access.lock(conn, share.share_id)
+        work.hold(conn)
+        row = _row(conn, work, verb)
+        # The address of another machine, when this one goes on with an operation of that one.
+        if row.copier != address or work.data.get('let_in') != address:
+            backup_workflow.let_in(conn, work.ctx, row.id, share.share_id, work.op.host, address)
+        telling = rows.is_open(conn, access.open_key(share.share_id))
+    work.data['let_in'] = address
+    if telling:
+        raise errors.Again(_TOLD_SOON)
+
+
+def copies_of(service: Any) -> BackupJobs | None:
+    """Return the copies that are made on this host, or None where the driver makes backups elsewhere."""
+    return service.backups.copies if isinstance(service.backups, BackupJobsDriver) else None
+
+
+def clean(service: Any) -> None:
+    """Delete remains of copies on this host that no operation works on, and have left-over access of clients withdrawn."""
+    ctx = context.admin(service.services)
+    _shut_out(service, ctx)
+    if copies := copies_of(service):
+        for ident in sorted(copies.left()):
+            with ctx.db.reader() as conn:
+                if rows.is_open(conn, f'backup:{ident}'):
+                    continue
+            _clear_away(ident, copies.clear)
+    driver = service.driver
+    if isinstance(driver, BackupJobsDriver) and driver is not service.backups:
+        # Backups are made in another way now (``backup_over_nfs``): the driver's kept copies are not continued.
+        for ident in sorted(driver.copies.kept()):
+            _clear_away(ident, driver.copies.let_go)
+
+
+def _clear_away(ident: str, clear: Callable[[str], None]) -> None:
+    LOG.warning('Backup %s: what was left of a copy that was given up goes', ident)
+    try:
+        clear(ident)
+    except Exception:
+        LOG.exception('Backup %s: something is left of a copy', ident)
+
+
+def _shut_out(service: Any, ctx: context.RequestContext) -> None:
+    """Have the backend withdraw left-over access once more, for each share at ever longer intervals."""
+    with ctx.db.reader() as conn:
+        lingering = share_backups.lingering(conn, service.host)
+    now, tries = time.monotonic(), service.shut_out_tries
+    for share_id in tries.keys() - lingering.keys():
+        del tries[share_id]
+    for share_id, backup_id in lingering.items():
+        due, pause = tries.get(share_id, (now, _SHUT_OUT_EVERY))
+        if now < due:
+            continue
+        tries[share_id] = now + pause, min(pause * 2, _SHUT_OUT_AT_LEAST)
+        LOG.warning('Backup %s: share %s still lets in who copied it', backup_id, share_id)
+        with ctx.db.writer() as conn:
+            backup_workflow.shut_out(conn, ctx, share_id, service.host)
+
+
+def _look(work: Work, verb: str, column: str, look: Callable[[values.Share, values.Backup], Any]) -> None:
+    """Wait until the copy is complete, and store its progress.
+
+    :raises errors.Again: it is not complete yet.
+    """
+    share, backup = _load(work, verb)
+    _let_in(work, verb, share, backup)
+    percent = _percent(look(share, backup))
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        share_backups.update(conn, work.resource_id, **{column: str(percent)})
+    if percent < _ALL:
+        raise errors.Again(_section(work, backup.type.name).backup_continue_update_interval)
+
+
+def _percent(answer: object) -> int:
+    if not isinstance(answer, values.BackupProgress):
+        raise errors.ManilaLiteError(f'The backend was asked how far the copy is, and said {answer!r}.')
+    return max(0, min(answer.percent, _ALL))
+
+
+# Creating -------------------------------------------------------------------------------------------
+
+def start(work: Work) -> None:
+    """Have the backend copy the share."""
+    share, backup = _load(work, 'create')
+    _let_in(work, 'create', share, backup)
+    work.service.backups.create_backup(share, backup)
+
+
+def forget(work: Work) -> None:
+    """Delete the backup at the backend."""
+    with work.ctx.db.reader() as conn:
+        row = share_backups.by_id(conn, work.resource_id)
+    if row is not None:
+        work.service.backups.delete_backup(_backup(work, row))
+
+
+def copy(work: Work) -> None:
+    """Wait until the backup is complete."""
+    _look(work, 'create', 'progress', work.service.backups.create_backup_continue)
+
+
+def created(conn: Connection, work: Work) -> None:
+    """Set the backup and its share to available."""
+    _ended(conn, work, 'create')
+
+
+def not_created(conn: Connection, work: Work, error: Exception) -> None:
+    """Set the backup to error, put the share back to its status, and tell the owner why."""
+    _ended(conn, work, 'create', error)
+    backup_workflow.notify(conn, work, Action.CREATE, error)
+
+
+def _ended(conn: Connection, work: Work, verb: str, error: Exception | None = None) -> None:
+    row = share_backups.by_id(conn, work.resource_id)
+    if row is None:
+        return
+    backup_workflow.share_ended(conn, work.ctx, row, worked=error is None)
+    (transitions.fail if error else transitions.finish)(conn, _BACKUP, verb, row.id)
+    backup_workflow.announce(work.ctx, row, f'{verb}.{"error" if error else "end"}', work.op.host, error)
+
+
+# Restoring ------------------------------------------------------------------------------------------
+
+def start_back(work: Work) -> None:
+    """Have the backend copy the backup to the share."""
+    share, backup = _load(work, 'restore')
+    _let_in(work, 'restore', share, backup)
+    work.service.backups.restore_backup(share, backup)
+
+
+def copy_back(work: Work) -> None:
+    """Wait until the share is restored."""
+    _look(work, 'restore', 'restore_progress', work.service.backups.restore_backup_continue)
+
+
+def restored(conn: Connection, work: Work) -> None:
+    """Set the share to available, and store which backup it was restored from."""
+    shares.update(conn, work.data['share_id'], source_backup_id=work.resource_id)
+    _ended(conn, work, 'restore')
+    work.service.report_soon()
+
+
+def not_restored(conn: Connection, work: Work, error: Exception) -> None:
+    """End the restore as failed: the share may hold data of both, the backup is as good as before. Tell the owner why."""
+    _ended(conn, work, 'restore', error)
+    backup_workflow.notify(conn, work, Action.RESTORE_BACKUP, error, 'SHARE', work.data['share_id'])
+
+
+# Deleting -------------------------------------------------------------------------------------------
+
+def deleted(conn: Connection, work: Work) -> None:
+    """Delete the backup's row, unless an administrator gave it another status meanwhile."""
+    row = share_backups.by_id(conn, work.resource_id)
+    if row is not None:
+        backup_workflow.withdraw(conn, work.ctx, row)
+    transitions.finish(conn, _BACKUP, 'delete', work.resource_id)
+    if row is not None:
+        backup_workflow.announce(work.ctx, row, 'delete.end', work.op.host)
+
+
+def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
+    """Let the backup be deleted again, and tell its owner why it is not deleted."""
+    _ended(conn, work, 'delete', error)
+    backup_workflow.notify(conn, work, Action.DELETE, error)
+
+
+PLANS = [
+    Plan(share_backups.CREATE, (Step(start, forget), Step(copy)), created, not_created),
+    Plan(share_backups.RESTORE, (Step(start_back), Step(copy_back)), restored, not_restored),
+    Plan(share_backups.DELETE, (Step(forget),), deleted, not_deleted),
+]

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share groups at the backend that they were placed on: their share server, and the shares that they begin with."""
+
+from typing import Any
+
+from manila_lite import errors, states
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import share_groups
+from manila_lite.db.queries.messages import Action, Detail
+from manila_lite.engine import Plan, Step, Work
+from manila_lite.manager.plans import share_servers
+from manila_lite.manager.plans.task import notify
+from manila_lite.rpc import notices
+
+#: Seconds between looks at shares that are being created.
+_LOOK_AGAIN = 0.5
+
+
+def row(conn: Connection, work: Work) -> Any:
+    """Return the row of the operation's group.
+
+    :raises errors.Final: it is gone.
+    """
+    found = share_groups.by_id(conn, work.resource_id)
+    if found is None:
+        raise errors.Final(f'Share group {work.resource_id} is gone.')
+    return found
+
+
+def _zone(conn: Connection, group: Any) -> str | None:
+    return group.availability_zone_id
+
+
+def _put(conn: Connection, group: Any, server_id: str) -> None:
+    share_groups.update(conn, group.id, share_server_id=server_id)
+
+
+_SEAT = share_servers.ServerRequest(_zone, lambda group: 0, _put)
+
+
+def provide(work: Work) -> None:
+    """Give the group a share server, if it is in a share network. All its shares will be on that server."""
+    with work.ctx.db.reader() as conn:
+        group = row(conn, work)
+    if group.share_network_id:
+        share_servers.serve(work, row, _SEAT)
+
+
+def fill(work: Work) -> None:
+    """Wait until the shares that the group begins with, from a snapshot of another group, are available.
+
+    :raises errors.Again: some are being created.
+    :raises errors.Final: one could not be created.
+    """
+    with work.ctx.db.reader() as conn:
+        found = share_groups.shares_of(conn, work.resource_id)
+    if any(share.status == states.SHARE['create'].during for share in found):
+        raise errors.Again(_LOOK_AGAIN)
+    if bad := [share.id for share in found if share.status == states.SHARE['create'].fail]:
+        raise errors.Final(f'{len(bad)} of the {len(found)} shares of the group could not be made: {", ".join(bad)}.')
+
+
+def created(conn: Connection, work: Work) -> None:
+    """Set the group to available."""
+    transitions.finish(conn, states.SHARE_GROUP, 'create', work.resource_id)
+    notices.emit(work.ctx, 'share_group.create.end', {'share_group_id': work.resource_id}, work.op.host)
+
+
+def not_created(conn: Connection, work: Work, error: Exception) -> None:
+    """Set the group to error, and tell its owner why."""
+    transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
+    notify(conn, work, 'SHARE_GROUP', Action.CREATE, Detail.UNKNOWN_ERROR, error)
+    notices.emit(work.ctx, 'share_group.create.error', {'share_group_id': work.resource_id, 'error': errors.told(error)},
+                 work.op.host)
+
+
+PLANS = [Plan('share_group.create', (Step(provide), Step(fill)), created, not_created)]

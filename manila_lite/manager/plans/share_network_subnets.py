@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One more subnet for share servers in use: each gets addresses in it, and serves there too."""
+
+from manila_lite import values
+from manila_lite.db.queries import share_server_queries, shares
+from manila_lite.db.queries.messages import Action, Detail
+from manila_lite.engine import Step, Work
+from manila_lite.manager.plans import share_server_updates, share_servers
+
+
+def _ask(work: Work, server: values.ShareServer, targets: list[values.EnsureTarget]) -> None:
+    new = values.ServerNetwork(**work.data['network'])
+    work.service.driver.check_update_share_server_network_allocations(server, new, targets)
+
+
+def give_back(work: Work) -> None:
+    """Free the server's addresses in the subnet, and take the server out of the subnet."""
+    share_servers.free(work, work.data['subnet_id'])
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        share_server_queries.unmap(conn, work.resource_id, work.data['subnet_id'])
+
+
+def _update(work: Work) -> None:
+    with work.ctx.db.reader() as conn:
+        server = share_servers.found(conn, work)
+        rows = share_server_queries.shares_on(conn, server.id)
+        exports = shares.exports(conn, [row.instance_id for row in rows])
+        new = next(network for network in server.networks if network.subnet_id == work.data['subnet_id'])
+        known = {row.id: share_server_updates.as_share(row, server, exports.get(row.instance_id, ())) for row in rows}
+        taken = [values.Snapshot(id=row.id, share=known[row.share_id], size=row.size, provider_location=row.provider_location)
+                 for row in share_server_queries.snapshots_of(conn, known)]
+    update = work.service.driver.update_share_server_network_allocations
+    share_server_updates.keep(work, update(server, new, list(known.values()), taken))
+
+
+PLANS = [
+    share_server_updates.question('subnet.check', values.Ability.ADD_SUBNET, 'give its share servers another subnet', _ask,
+                            Action.ADD_SUBNET, Detail.SUBNET_DENIED),
+    share_server_updates.change('share_server.add_subnet',
+                          (Step(share_servers.allocate, give_back), Step(share_server_updates.alone(_update))),
+                          Action.ADD_SUBNET, Detail.SUBNET_NOT_ADDED),
+]

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replicas at their backend: create, update, promote and delete.
+
+The operations on one replica run one after the other. The active replica's backend takes no part in them, and may be down.
+"""
+
+import dataclasses
+import time
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import timeutils
+
+from manila_lite import context, errors, states, values
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import (
+    access,
+    ensure,
+    services,
+    share_migration,
+    share_replicas,
+    share_server_queries,
+    shares,
+)
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries.messages import Action
+from manila_lite.drivers.interface import abilities_of
+from manila_lite.engine import Plan, Step, Work, backend_of
+from manila_lite.manager.plans import share_servers
+from manila_lite.manager.plans.task import as_share, plain
+from manila_lite.workflow import share_replicas as replica_workflow
+from manila_lite.workflow.access import tell_rules
+
+LOG = log.getLogger(__name__)
+
+_SHARE = states.SHARE
+#: Seconds between looks whether a replica that is to be promoted is in sync.
+_LOOK = 1.0
+#: The statuses of snapshots that the active replica holds for certain.
+_HELD = (states.SNAPSHOT['create'].ok, states.SNAPSHOT['restore'].during)
+
+
+# Values for drivers ---------------------------------------------------------------------------------
+
+def _row(conn: Connection, work: Work) -> Any:
+    """Return the share's row with the replica as its instance.
+
+    :raises errors.Final: there is none, or it is the active one now.
+    """
+    row = share_replicas.as_share(conn, work.resource_id)
+    if row is None:
+        raise errors.Final(f'Replica {work.resource_id} is gone, or is the active one.')
+    return row
+
+
+def _load(work: Work) -> values.Replica:
+    with work.ctx.db.reader() as conn:
+        row = _row(conn, work)
+        active = shares.get(conn, work.ctx.elevated(), row.id)
+        source = as_share(conn, active)
+        state = share_replicas.get(conn, work.ctx.elevated(), work.resource_id).replica_state
+        rules = access.granted(conn, (row.id,), cast=False).get(row.id, ())
+        taken = share_migration.snapshots_of(conn, row.id)
+        share = dataclasses.replace(as_share(conn, row), snapshot_id=None)
+    held = tuple(values.Snapshot(found.id, source, found.size, provider_location=found.provider_location)
+                 for found in taken if found.status in _HELD)
+    left = {*work.data.get('left', ()), *(found.id for found in taken)} - {found.id for found in held}
+    return values.Replica(share, row.replication_type, state, source, backend_of(active.host or ''), held, tuple(rules),
+                         tuple(sorted(left)))
+
+
+def _driver(work: Work) -> Any:
+    driver = work.service.driver
+    if values.Ability.REPLICATE not in abilities_of(driver):
+        raise errors.Final('The driver of the backend does not replicate.')
+    return driver
+
+
+def _keep(work: Work, result: values.ReplicaResult) -> None:
+    work.data['result'] = {'state': states.Replica(result.state).value, 'snapshots': dict(result.snapshots),
+                           'exports': [plain(location) for location in result.export_locations]}
+
+
+def _stands(conn: Connection, work: Work, ident: str) -> None:
+    """Store the backend's result on the replica."""
+    result = work.data['result']
+    shares.set_exports(conn, ident, [values.ExportLocation(**place) for place in result['exports']])
+    transitions.replica_state(conn, ident, states.Replica(result['state']))
+    share_replicas.hold_snapshots(conn, ident, result['snapshots'])
+
+
+# Creating -------------------------------------------------------------------------------------------
+
+def provide(work: Work) -> None:
+    """Give the replica a share server, if it is to be in a share network."""
+    with work.ctx.db.reader() as conn:
+        network_id = _row(conn, work).share_network_id
+    if network_id:
+        share_servers.serve(work, _row)
+
+
+def make(work: Work) -> None:
+    """Create the replica at the backend, with its rules."""
+    _keep(work, _driver(work).create_replica(_load(work)))
+
+
+def unmake(work: Work) -> None:
+    """Delete the replica at the backend. If that fails, deleting the replica deletes the rest."""
+    work.service.driver.delete_replica(_load(work))
+
+
+def made(conn: Connection, work: Work) -> None:
+    """Set the replica to available, and have it brought up to date."""
+    access.lock(conn, work.data['share_id'])
+    if share_replicas.as_share(conn, work.resource_id) is None:
+        return
+    _stands(conn, work, work.resource_id)
+    transitions.finish(conn, _SHARE, 'create', work.resource_id, progress='100%', launched_at=timeutils.utcnow())
+    replica_workflow.resync(conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), work.resource_id))
+    work.service.report_soon()
+
+
+def not_made(conn: Connection, work: Work, error: Exception) -> None:
+    """Set the replica to error, and tell its owner why."""
+    replica_workflow.not_made(conn, work, error)
+    work.service.report_soon()
+
+
+# Updating -------------------------------------------------------------------------------------------
+
+def update(work: Work) -> None:
+    """Bring the replica up to date with the active one, as far as that can be reached."""
+    work.data.pop('result', None)
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        # Requests up to now are part of this run, and need no other.
+        work.op = rows.get(conn, work.op.id)
+        row = share_replicas.as_share(conn, work.resource_id)
+    if row is not None and row.status in replica_workflow.FOLLOWING:
+        _keep(work, _driver(work).update_replica(_load(work)))
+
+
+def updated(conn: Connection, work: Work) -> None:
+    """Store the replica's state. A replica that was in error is available again."""
+    if 'result' not in work.data or not _follows(conn, work):
+        return
+    _stands(conn, work, work.resource_id)
+    transitions.settle(conn, _SHARE, (work.resource_id,), 'error', 'available', progress='100%')
+    transitions.rules_status(conn, work.resource_id, states.Rules.ACTIVE)
+
+
+def _follows(conn: Connection, work: Work) -> bool:
+    access.lock(conn, work.data['share_id'])
+    row = share_replicas.as_share(conn, work.resource_id)
+    return row is not None and row.status in replica_workflow.FOLLOWING
+
+
+def not_updated(conn: Connection, work: Work, error: Exception) -> None:
+    """Set the replica to error, and tell its owner why, once."""
+    if not _follows(conn, work):
+        return
+    transitions.replica_state(conn, work.resource_id, states.Replica.ERROR)
+    if transitions.settle(conn, _SHARE, (work.resource_id,), 'available', 'error'):
+        replica_workflow.notify(conn, work, Action.UPDATE, error)
+
+
+def told(work: Work) -> None:
+    """Tell the replica's backend all rules of the share, as read-only."""
+    with work.ctx.db.writer() as conn:
+        access.lock(conn, work.data['share_id'])
+        work.hold(conn)
+        work.op = rows.get(conn, work.op.id)
+        row = share_replicas.as_share(conn, work.resource_id)
+        if row is None or row.status not in replica_workflow.FOLLOWING:
+            return
+        share = as_share(conn, row)
+        rules = access.granted(conn, (row.id,), cast=False).get(row.id, [])
+    work.service.driver.update_access(share, [dataclasses.replace(rule, level='ro') for rule in rules])
+
+
+def rules_told(conn: Connection, work: Work) -> None:
+    """Mark the replica's rules as active."""
+    _show_rules(conn, work, states.Rules.ACTIVE)
+
+
+def rules_not_told(conn: Connection, work: Work, error: Exception) -> None:
+    """Mark the replica's rules as failed, and tell the owner why. The share is not affected."""
+    if _show_rules(conn, work, states.Rules.ERROR):
+        replica_workflow.notify(conn, work, Action.UPDATE_ACCESS_RULES, error)
+
+
+def _show_rules(conn: Connection, work: Work, status: states.Rules) -> bool:
+    follows = _follows(conn, work)
+    if follows:
+        transitions.rules_status(conn, work.resource_id, status)
+    return follows
+
+
+def update_all(services: context.Services, host: str) -> None:
+    """Have all replicas at the backend brought up to date."""
+    ctx = context.admin(services)
+    with ctx.db.reader() as conn:
+        waiting = share_replicas.waiting(conn, host, replica_workflow.FOLLOWING)
+    for row in waiting:
+        ctx.project_id, ctx.user_id = row.project_id, row.user_id
+        with ctx.db.writer() as conn:
+            access.lock(conn, row.share_id)
+            wake = replica_workflow.resync(conn, ctx, row)
+        wake.send(ctx)
+
+
+# Promoting ------------------------------------------------------------------------------------------
+
+def quiesce(work: Work) -> None:
+    """Wait until the replica is in sync, at most as long as the request says.
+
+    :raises errors.Again: it is not in sync yet, and there is time left.
+    """
+    until = work.data.setdefault('until', time.time() + work.data['quiesce']) if work.data['quiesce'] else 0.0
+    if time.time() < until and _driver(work).update_replica(_load(work)).state != states.Replica.IN_SYNC:
+        raise errors.Again(_LOOK)
+
+
+def promote(work: Work) -> None:
+    """Make the share accessible to clients here, and no longer where it was, if that backend can be reached.
+
+    :raises errors.Again: the old backend is still giving clients access to the share.
+    """
+    with work.ctx.db.reader() as conn:
+        _must_go_on(conn, work)
+        _must_be_alone(conn, work)
+    try:
+        result = _driver(work).promote_replica(_load(work))
+    finally:
+        _put_back_if_stopped(work)
+    if not result.export_locations:
+        raise errors.ManilaLiteError('The backend did not say where the share is now.')
+    _keep(work, result)
+
+
+def _must_go_on(conn: Connection, work: Work) -> Any:
+    """Check that neither the replica nor the share was given another status by hand. Return the row of the share.
+
+    :raises errors.Final: one of them was.
+    """
+    active = shares.get(conn, work.ctx.elevated(), work.data['share_id'])
+    for what, status in (('replica', _row(conn, work).status), ('share', active.status)):
+        if status != _SHARE['promote'].during:
+            raise errors.Final(f'The promotion of replica {work.resource_id} was stopped: the {what} is {status}.')
+    return active
+
+
+def _must_be_alone(conn: Connection, work: Work) -> None:
+    """Wait until the share's present backend gives clients no more access: operations that do so begin no more, and
+    open ones have ended, or hang so long that waiting is useless.
+    """
+    share_id = work.data['share_id']
+    home = backend_of(shares.get(conn, work.ctx.elevated(), share_id).host or '')
+    found = share_replicas.at_work(conn, (access.open_key(share_id), ensure.key(home)))
+    before = work.data.setdefault('before', found)
+    until = work.data.setdefault('alone_at', time.time() + work.ctx.conf.operations.lease)
+    if time.time() < until and any(before.get(ident) == stands for ident, stands in found.items()):
+        raise errors.Again(_LOOK)
+
+
+def _put_back_if_stopped(work: Work) -> None:
+    """Put the promotion back once more if it was stopped during the driver call: the backend may have gone on."""
+    with work.ctx.db.writer() as conn:
+        access.lock(conn, work.data['share_id'])
+        row = share_replicas.as_share(conn, work.resource_id)
+        wakes = []
+        if row is not None and row.status != _SHARE['promote'].during:
+            wakes = replica_workflow.put_back(conn, work.ctx, row.id, work.resource_id)
+    for wake in wakes:
+        wake.send(work.ctx)
+
+
+def promoted(conn: Connection, work: Work) -> None:
+    """Make the replica the share's instance, and the former active one a replica like the others. All follow it."""
+    share_id = work.data['share_id']
+    access.lock(conn, share_id)
+    active, mounted = _must_go_on(conn, work), work.data['mounted']
+    # Workers of the old backend tell no rules any more; the new backend is told all rules once more, below.
+    rows.drop_of(conn, share_id, (access.SYNC,))
+    transitions.finish(conn, _SHARE, work.data['over'], active.instance_id)
+    transitions.finish(conn, _SHARE, 'promote', work.resource_id)
+    shares.update_instance(conn, active.instance_id, is_aside=True, cast_rules_to_readonly=mounted)
+    transitions.replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
+    shares.set_exports(conn, active.instance_id, ())
+    result = work.data['result']
+    shares.set_exports(conn, work.resource_id, [values.ExportLocation(**place) for place in result['exports']])
+    shares.update_instance(conn, work.resource_id, is_aside=False, cast_rules_to_readonly=False)
+    transitions.replica_state(conn, work.resource_id, states.Replica.ACTIVE)
+    replica_workflow.give_up(conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), active.instance_id))
+    replica_workflow.take_snapshots(conn, work, share_id, result['snapshots'])
+    transitions.rules_status(conn, work.resource_id, states.Rules.SYNCING)
+    tell_rules(conn, work.ctx, share_id, work.op.host)
+    replica_workflow.resync_all(conn, work.ctx, share_id)
+    work.service.report_soon()
+
+
+# Deleting -------------------------------------------------------------------------------------------
+
+def delete(work: Work) -> None:
+    """Delete the replica at the backend."""
+    with work.ctx.db.reader() as conn:
+        if share_replicas.as_share(conn, work.resource_id) is None:
+            return
+    _driver(work).delete_replica(_load(work))
+
+
+def deleted(conn: Connection, work: Work) -> None:
+    """Delete the replica's row, unless an administrator gave it another status meanwhile."""
+    access.lock(conn, work.data['share_id'])
+    row = share_replicas.as_share(conn, work.resource_id)
+    if row is not None and transitions.remove(conn, _SHARE, (work.resource_id,), _SHARE['delete'].during):
+        services.gone(conn, row.host, row.size)
+        if row.share_server_id:
+            share_server_queries.update(conn, row.share_server_id)
+    work.service.report_soon()
+
+
+def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
+    """Set the replica to error, so that it can be deleted again. With force, delete its row all the same."""
+    if work.data.get('force'):
+        LOG.warning('%s: its backend could not delete it; it was to go by force', work.resource_id)
+        deleted(conn, work)
+    else:
+        replica_workflow.not_deleted(conn, work, error)
+
+
+PLANS = [
+    Plan(share_replicas.CREATE, (Step(provide), Step(make, unmake)), made, not_made),
+    Plan(share_replicas.UPDATE, (Step(update),), updated, not_updated),
+    Plan(share_replicas.ACCESS, (Step(told),), rules_told, rules_not_told),
+    Plan(share_replicas.PROMOTE, (Step(quiesce), Step(promote)), promoted, replica_workflow.not_promoted),
+    Plan(share_replicas.DELETE, (Step(delete),), deleted, not_deleted),
+]

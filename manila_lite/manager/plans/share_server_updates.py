@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Common parts of changes of share servers in use. First every backend is asked, then each server is changed."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from manila_lite import errors, states, values
+from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.models import share_server_details
+from manila_lite.db.queries import access, share_networks, share_server_queries, shares
+from manila_lite.db.queries.messages import Action, Detail
+from manila_lite.drivers.interface import abilities_of
+from manila_lite.engine import Plan, Step, Work
+from manila_lite.manager.plans import share_servers
+from manila_lite.manager.plans.share_server_values import load
+from manila_lite.manager.plans.task import notify, plain, to_kind
+from manila_lite.workflow import snapshot_access
+
+#: Asks the driver about one server with its shares.
+Ask = Callable[[Work, values.ShareServer, list[values.EnsureTarget]], None]
+
+
+def question(kind: str, ability: values.Ability, cannot: str, ask: Ask, action: Action, detail: Detail) -> Plan:
+    """Return the plan that asks a backend about some of its servers: done means yes, failed means no.
+
+    ``cannot``: the end of the message for a backend without the ability.
+    """
+    def check(work: Work) -> None:
+        if ability not in abilities_of(work.service.driver):
+            raise errors.Final(f'Backend {work.service.host} cannot {cannot}.')
+        with work.ctx.db.reader() as conn:
+            found = load(conn, work.data['servers'])
+            on_them = {ident: targets(conn, found[ident]) for ident in found}
+        for ident, server in found.items():
+            ask(work, server, on_them[ident])
+
+    def denied(conn: Connection, work: Work, error: Exception) -> None:
+        notify(conn, work, 'SHARE_NETWORK', action, detail, error)
+
+    return Plan(kind, (Step(check),), answered, denied)
+
+
+def answered(conn: Connection, work: Work) -> None:
+    """Do nothing: the end of the operation as done is the answer."""
+
+
+def targets(conn: Connection, server: values.ShareServer) -> list[values.EnsureTarget]:
+    """Return the shares of a server with their rules."""
+    rows = share_server_queries.shares_on(conn, server.id)
+    rules = access.in_force(conn, [row.id for row in rows])
+    return [values.EnsureTarget(as_share(row, server, ()), tuple(rules.get(row.id, ()))) for row in rows]
+
+
+def as_share(row: Any, server: values.ShareServer, exports: Iterable[Any]) -> values.Share:
+    """Return a share of the server as drivers see it."""
+    return to_kind(row, {}, exports, server=server)
+
+
+def change(kind: str, steps: tuple[Step, ...], action: Action, detail: Detail) -> Plan:
+    """Return the plan that changes one server. Its last step calls ``keep`` with the driver's result."""
+    def failed(conn: Connection, work: Work, error: Exception) -> None:
+        share_networks.hold(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
+        transitions.fail(conn, states.SHARE_SERVER, 'change', work.resource_id)
+        for row in share_server_queries.shares_on(conn, work.resource_id):
+            transitions.rules_status(conn, row.instance_id, states.Rules.ERROR)
+        notify(conn, work, 'SHARE_NETWORK', action, detail, error, resource_id=work.data['network_id'])
+        _settle(conn, work)
+
+    return Plan(kind, steps, changed, failed)
+
+
+def alone(do: Callable[[Work], None]) -> Callable[[Work], None]:
+    """Return ``do`` as a step that runs while no other driver call for the server runs."""
+    def step(work: Work) -> None:
+        with share_servers.alone(work.resource_id):
+            do(work)
+    return step
+
+
+def keep(work: Work, result: values.ServerUpdate) -> None:
+    """Keep the driver's result, to be stored when the operation ends."""
+    work.data['details'] = dict(result.details)
+    work.data['lost'] = dict(result.lost)
+    work.data['exports'] = {ident: [plain(location) for location in locations]
+                            for ident, locations in result.export_locations.items()}
+
+
+def changed(conn: Connection, work: Work) -> None:
+    """Set the server to active, and store its shares' export locations. The network is active after its last server."""
+    share_networks.hold(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
+    on_it = {row.instance_id for row in share_server_queries.shares_on(conn, work.resource_id)}
+    shares.set_exports_of(conn, {ident: [values.ExportLocation(**location) for location in locations]
+                                 for ident, locations in work.data['exports'].items() if ident in on_it})
+    for ident in on_it & work.data['lost'].keys():
+        transitions.rules_status(conn, ident, states.Rules.ERROR)
+    snapshot_access.begin_all(conn, work.ctx, [row.id for row in share_server_queries.shares_on(conn, work.resource_id)],
+                              work.op.host)
+    if work.data['details']:
+        key_values.replace(conn, share_server_details, work.resource_id, work.data['details'])
+    transitions.finish(conn, states.SHARE_SERVER, 'change', work.resource_id)
+    _settle(conn, work)
+
+
+def _settle(conn: Connection, work: Work) -> None:
+    """End the network's change if no server changes any more. The caller holds the network, so that the later one of
+    two servers that end together sees the other.
+    """
+    if not share_server_queries.changing(conn, work.data['network_id']):
+        transitions.finish(conn, states.SHARE_NETWORK, 'change', work.data['network_id'])

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers: each share in a share network has one. They are created on demand, and deleted when unused."""
+
+import concurrent.futures
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from oslo_concurrency import lockutils
+from oslo_log import log
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite import context, engine, errors, states, values
+from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.models import share_server_details
+from manila_lite.db.queries import share_networks, share_server_queries, share_servers, shares
+from manila_lite.db.queries.messages import Action, Detail
+from manila_lite.drivers.interface import abilities_of, capabilities_of
+from manila_lite.engine import Plan, Step, Work
+from manila_lite.manager.plans import admin_network, server_addresses
+from manila_lite.manager.plans.share_server_values import load
+from manila_lite.manager.plans.task import notify, share_row
+from manila_lite.network import load as plugins
+from manila_lite.workflow.share_servers import remove_server
+
+LOG = log.getLogger(__name__)
+
+#: Seconds between looks whether a share's server is ready, or its network has settled.
+_SOON = 0.5
+#: Seconds until a network plugin that could not be reached is asked again.
+_PLUGIN_AWAY = 5.0
+#: How many servers are restored at the same time.
+_WORKERS = 4
+#: Abilities that a server keeps from its creation, by their names in pools.
+_KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support', 'security_service_update_support')
+
+
+# Finding a server for a share ---------------------------------------------------------------------
+
+@dataclasses.dataclass(frozen=True)
+class ServerRequest:
+    """A resource that needs a server, as functions of its row: its zone id, its size in GiB, and how to store it."""
+
+    zone: Callable[[Connection, Any], str | None]
+    size: Callable[[Any], int]
+    put: Callable[[Connection, Any, str], None]
+
+
+def _of_share(conn: Connection, row: Any, server_id: str) -> None:
+    shares.update_instance(conn, row.instance_id, share_server_id=server_id)
+
+
+_SHARE = ServerRequest(lambda conn, row: share_server_queries.zone_of(conn, row.instance_id), lambda row: int(row.size),
+                       _of_share)
+
+
+def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row, seat: ServerRequest = _SHARE) -> values.ShareServer:
+    """Give the share a running share server of its network. Return the server. ``read`` returns the share's row.
+
+    Several shares that come at once get the same server, as far as ``max_shares_per_share_server`` and
+    ``max_share_server_size`` allow. No lock is held while the backend creates it: the share looks again later.
+
+    :raises errors.Again: the server is being created, or the network is changing.
+    :raises errors.Final: the network has no subnet here, or its server could not be created.
+    """
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        row = read(conn, work)
+        ident, wake = (row.share_server_id, None) if row.share_server_id else _find_or_make(conn, work, row, seat)
+        server = share_servers.get(conn, ident) if ident else None
+        ready = load(conn, (ident,)) if server is not None and server.status == 'active' else {}
+    if wake:
+        wake.send(work.ctx)
+    if server is None or server.status in states.SHARE_SERVER.transient:
+        raise errors.Again(_SOON)
+    if server.status != 'active':
+        raise errors.Final('The share server of the share could not be made.', detail='NO_SHARE_SERVER')
+    return ready[ident]
+
+
+def _find_or_make(conn: Connection, work: Work, row: Any, seat: ServerRequest) -> tuple[str | None, engine.Wake | None]:
+    if not share_networks.hold(conn, row.share_network_id, ('active',)):
+        return None, None
+    manager = work.service
+    zone_id = seat.zone(conn, row)
+    places = share_server_queries.subnets_for(conn, row.share_network_id, zone_id)
+    if values.Ability.SEVERAL_SUBNETS not in abilities_of(manager.driver):
+        places = places[:1]
+    if not places:
+        raise errors.Final('The share network has no subnet in the zone of the backend.', detail='NO_SHARE_SERVER')
+    subnet_ids = [subnet.id for subnet in places]
+    key = share_server_queries.key_for(conn, row)
+    ident = share_server_queries.with_room(conn, manager.host, row.share_network_id, subnet_ids, seat.size(row),
+                              most_shares=manager.section.max_shares_per_share_server,
+                              most_gb=manager.section.max_share_server_size, key=key)
+    wake = None
+    if ident is None:
+        ident, wake = _begin(conn, work, row.share_network_id, subnet_ids, key)
+    seat.put(conn, row, ident)
+    return ident, wake
+
+
+def _begin(conn: Connection, work: Work, network_id: str, subnet_ids: list[str],
+           key: str | None) -> tuple[str, engine.Wake]:
+    ident = uuidutils.generate_uuid()
+    can = capabilities_of(work.service.driver)
+    share_servers.insert(conn, {'id': ident, 'share_network_id': network_id, 'host': work.service.host,
+                                'identifier': ident, 'encryption_key_ref': key,
+                                **{name: can[name] for name in _KEPT}}, subnet_ids)
+    return ident, engine.begin(conn, work.ctx, 'share_server.create', 'share_server', ident, topic='share',
+                                   host=work.service.host, serial=f'server:{ident}', open_key=f'server:{ident}',
+                                   data={'share_id': work.resource_id})
+
+
+# Creating -----------------------------------------------------------------------------------------
+
+def allocate(work: Work) -> None:
+    """Give the server the addresses that it needs in each of its subnets."""
+    with work.ctx.db.reader() as conn:
+        places = share_server_queries.subnets_of(conn, (work.resource_id,)).get(work.resource_id, [])
+    plugin = plugins.make(work.ctx.conf)
+    with _patience(work):
+        for subnet in places:
+            server_addresses.allocate(work.ctx.services, plugin, work.resource_id, subnet,
+                               work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
+
+
+def allocate_all(work: Work) -> None:
+    """Give the server the addresses that it needs in each of its subnets, and in the administrators' network."""
+    allocate(work)
+    with _patience(work):
+        admin_network.allocate(work)
+
+
+def free(work: Work, subnet_id: str | None = None) -> None:
+    """Free all addresses of the server, or only those in that subnet."""
+    with _patience(work):
+        if subnet_id is None:
+            admin_network.free(work)
+        server_addresses.free(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet_id, work.hold)
+
+
+@contextlib.contextmanager
+def _patience(work: Work) -> Iterator[None]:
+    """Try again later if the network plugin is unavailable, as long as ``[network] patience`` allows."""
+    try:
+        yield
+    except errors.Unavailable as away:
+        if (timeutils.utcnow() - work.op.created_at).total_seconds() > work.ctx.conf.network.patience:
+            raise
+        LOG.warning('%s: %s waits for the network plugin: %s', work.resource_id, work.op.kind, away)
+        raise errors.Again(_PLUGIN_AWAY, str(away)) from away
+
+
+def found(conn: Connection, work: Work) -> values.ShareServer:
+    """Return the share server of the operation.
+
+    :raises errors.Final: it is gone.
+    """
+    server = load(conn, (work.resource_id,)).get(work.resource_id)
+    if server is None:
+        raise errors.Final(f'Share server {work.resource_id} is gone.')
+    return server
+
+
+def _server(work: Work) -> values.ShareServer:
+    with work.ctx.db.reader() as conn:
+        return found(conn, work)
+
+
+def alone(ident: str) -> Any:
+    """Return a lock for driver calls on that server. Only this process works at the server's backend."""
+    return lockutils.lock(f'share-server-{ident}')
+
+
+def configure(work: Work) -> None:
+    """Set the server up at the backend."""
+    with alone(work.resource_id):
+        work.data['details'] = dict(work.service.driver.setup_server(_server(work)))
+
+
+def teardown(work: Work) -> None:
+    """Remove the server at the backend."""
+    with alone(work.resource_id):
+        work.service.driver.teardown_server(_server(work))
+
+
+def made(conn: Connection, work: Work) -> None:
+    """Set the server to active, and store the driver's details of it."""
+    key_values.replace(conn, share_server_details, work.resource_id, work.data['details'])
+    transitions.finish(conn, states.SHARE_SERVER, 'create', work.resource_id)
+
+
+def not_made(conn: Connection, work: Work, error: Exception) -> None:
+    """Set the server to error, and tell the owner of the share why. Shares that wait for the server fail themselves."""
+    transitions.fail(conn, states.SHARE_SERVER, 'create', work.resource_id)
+    notify(conn, work, 'SHARE', Action.CREATE, Detail.NO_SHARE_SERVER, error, resource_id=work.data.get('share_id'))
+
+
+# Deleting -----------------------------------------------------------------------------------------
+
+def removed(conn: Connection, work: Work, verb: str = 'delete') -> None:
+    """Delete the server's row, unless an administrator set another status; and its network, if that is deleted."""
+    rows = share_server_queries.by_ids(conn, (work.resource_id,))
+    transitions.finish(conn, states.SHARE_SERVER, verb, work.resource_id)
+    for row in rows:
+        share_networks.sweep(conn, row.share_network_id)
+
+
+def not_removed(conn: Connection, work: Work, error: Exception) -> None:
+    """Set the server to error, and tell the user why."""
+    transitions.fail(conn, states.SHARE_SERVER, 'delete', work.resource_id)
+    notify(conn, work, 'SHARE_SERVER', Action.DELETE, Detail.UNKNOWN_ERROR, error)
+
+
+def remove_unused(manager: Any) -> None:
+    """Begin to delete the backend's servers that have been unused for a while."""
+    conf = manager.services.conf
+    if not conf.automatic_share_server_cleanup:
+        return
+    with manager.services.db.reader() as conn:
+        unused = share_server_queries.unused(conn, manager.host, conf.unused_share_server_cleanup_interval * 60)
+        idle = share_server_queries.by_ids(conn, unused)
+    for server in idle:
+        _remove(context.admin(manager.services), server)
+
+
+def _remove(ctx: context.RequestContext, server: Any) -> None:
+    try:
+        with ctx.db.writer() as conn:
+            wake = remove_server(conn, ctx, server)
+    except errors.Conflict as busy:
+        LOG.info('Share server %s stays: %s', server.id, busy)
+    else:
+        wake.send(ctx)
+
+
+def free_leftovers(manager: Any) -> None:
+    """Free everything that the network plugins hold for deleted servers."""
+    server_addresses.free_leftovers(manager.services, plugins.make(manager.services.conf))
+    admin_network.free_leftovers(manager)
+
+
+# After a restart ----------------------------------------------------------------------------------
+
+def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None) -> set[str]:
+    """Bring the backend's servers up again. Return the ids of those that do not run.
+
+    ``mended`` receives the repairs that the backend reports of the others, by server id.
+    """
+    told = {} if mended is None else mended
+    if values.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
+        return set()
+    with manager.services.db.reader() as conn:
+        idents = share_server_queries.running_on(conn, manager.host)
+    with concurrent.futures.ThreadPoolExecutor(_WORKERS, f'{manager.name}-servers') as workers:
+        run = list(workers.map(lambda ident: _restore_one(manager, ident, told), idents))
+    return {ident for ident, runs in zip(idents, run, strict=True) if not runs}
+
+
+def _restore_one(manager: Any, ident: str, mended: dict[str, tuple[str, ...]]) -> bool:
+    with alone(ident):
+        # Read only now: since it was listed the server may have got a subnet, or have been deleted.
+        with manager.services.db.reader() as conn:
+            server = load(conn, [ident]).get(ident) if share_server_queries.runs(conn, ident) else None
+        if server is None:
+            return True
+        try:
+            result = manager.driver.ensure_servers([server])[ident]
+        except Exception:
+            LOG.exception('Share server %s could not be brought back', ident)
+            return False
+        if result.error:
+            LOG.error('Share server %s does not run: %s', ident, result.error)
+            return False
+        if result.repaired:
+            LOG.warning('Share server %s: was repaired: %s', ident, '; '.join(result.repaired))
+            mended[ident] = result.repaired
+        if result.details:
+            with manager.services.db.writer() as conn:
+                if share_server_queries.by_ids(conn, (ident,)):
+                    key_values.replace(conn, share_server_details, ident, result.details)
+    return True
+
+
+PLANS = [
+    Plan('share_server.create', (Step(allocate_all, free), Step(configure, teardown)), made, not_made),
+    Plan('share_server.delete', (Step(teardown), Step(free)), removed, not_removed),
+]

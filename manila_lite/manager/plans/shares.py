@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans of shares at their backend: create, delete, resize, revert."""
+
+import dataclasses
+from typing import Any
+
+from oslo_log import log
+from oslo_utils import timeutils
+
+from manila_lite import errors, states, values
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import services, share_server_queries, shares, snapshots
+from manila_lite.db.queries.messages import Action, Detail
+from manila_lite.engine import Plan, Work
+from manila_lite.manager.plans import share_servers
+from manila_lite.manager.plans.task import (
+    load_member,
+    load_share,
+    load_snapshot,
+    notify,
+    plain,
+    share_instance,
+    verb_plan,
+)
+from manila_lite.workflow import share_replicas
+
+LOG = log.getLogger(__name__)
+
+
+def create(work: Work) -> None:
+    """Create the share at the backend, and keep its export locations."""
+    share = load_share(work)
+    if share.share_network_id:
+        share = dataclasses.replace(share, server=share_servers.serve(work))
+    if source := _source(work, share):
+        exports = work.service.driver.create_share_from_snapshot(share, source)
+    else:
+        exports = work.service.driver.create_share(share)
+    work.data['exports'] = [plain(export) for export in exports]
+
+
+def _source(work: Work, share: values.Share) -> values.Snapshot | None:
+    """Return the snapshot that the share is made from: of a share, or a member of a group snapshot."""
+    if work.data.get('member'):
+        return load_member(work, work.data['member'])
+    return load_snapshot(work, share.snapshot_id) if share.snapshot_id else None
+
+
+def try_elsewhere(work: Work) -> None:
+    """Delete the share at this backend, and have the scheduler choose another pool.
+
+    If that fails, the operation goes no further: the share is in error here, and deleting it deletes the rest.
+    """
+    share = load_share(work)
+    work.service.driver.delete_share(share)
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        row = shares.by_instance(conn, share.id)
+        if row is not None and row.host:        # not so if a process died between this and passing it on
+            services.give_back(conn, row.host, share.size)
+            shares.update_instance(conn, share.id, host=None, share_server_id=None)
+            work.data.setdefault('excluded', {})[row.host] = errors.told(work.error) or 'the backend failed'
+    work.send = ('scheduler', '')
+
+
+def created(conn: Connection, work: Work, ident: str) -> dict:
+    """Store the export locations, and the time of launch."""
+    shares.set_exports(conn, ident, [values.ExportLocation(**export) for export in work.data['exports']])
+    return {'progress': '100%', 'launched_at': timeutils.utcnow()}
+
+
+def delete(work: Work) -> None:
+    """Delete the share at the backend.
+
+    :raises errors.Final: snapshots of it, which their owner no longer sees, are still there.
+    """
+    try:
+        share = load_share(work)
+    except errors.Final:
+        return
+    with work.ctx.db.reader() as conn:
+        count = snapshots.count_of(conn, share.share_id)
+    if count:
+        raise errors.Final(f'{count} snapshots of the share could not be deleted at the backend yet.')
+    work.service.driver.delete_share(share)
+
+
+def deleted(conn: Connection, work: Work, ident: str) -> None:
+    """Delete the share's row, unless an administrator gave it another status meanwhile."""
+    gone(conn, work, ident, states.SHARE['delete'].during)
+
+
+def gone(conn: Connection, work: Work, ident: str, during: str) -> None:
+    """Delete the row of a share in the status ``during``, as ``deleted`` does."""
+    row = shares.by_instance(conn, ident)
+    if transitions.remove(conn, states.SHARE, (ident,), during):
+        shares.delete(conn, work.resource_id)
+        services.gone(conn, row.host, row.size)
+        if row.share_server_id:
+            share_server_queries.update(conn, row.share_server_id)
+    work.service.report_soon()
+
+
+def extend(work: Work) -> None:
+    """Extend the share at the backend to its new size."""
+    work.service.driver.extend_share(load_share(work), work.data['new_size'])
+
+
+def shrink(work: Work) -> None:
+    """Shrink the share at the backend to its new size."""
+    work.service.driver.shrink_share(load_share(work), work.data['new_size'])
+
+
+def revert(work: Work) -> None:
+    """Revert the share at the backend to the snapshot."""
+    work.service.driver.revert_to_snapshot(
+        load_snapshot(work, work.data['snapshot_id'], size=work.data['new_size']))
+
+
+def resized(conn: Connection, work: Work, ident: str) -> None:
+    """Store the new size as the size, and have replicas follow."""
+    shares.update(conn, work.resource_id, size=work.data['new_size'], target_size=None)
+    follow(conn, work, shares.get(conn, work.ctx.elevated(), work.resource_id))
+
+
+def follow(conn: Connection, work: Work, share: Any) -> None:
+    """Have the share's replicas, if it can have any, brought up to date with the share (its row)."""
+    if share.replication_type:
+        share_replicas.resync_all(conn, work.ctx, share.id)
+
+
+def not_resized(conn: Connection, work: Work, ident: str) -> None:
+    """Keep the old size. Quota no longer counts the growth."""
+    shares.update(conn, work.resource_id, target_size=None)
+
+
+def reverted(conn: Connection, work: Work, ident: str) -> None:
+    """Store the snapshot's size as the share's, and set the snapshot to available again."""
+    resized(conn, work, ident)
+    transitions.finish(conn, states.SNAPSHOT, 'restore', work.data['snapshot_id'])
+
+
+def not_reverted(conn: Connection, work: Work, ident: str) -> None:
+    """Set the snapshot to available again."""
+    not_resized(conn, work, ident)
+    transitions.fail(conn, states.SNAPSHOT, 'restore', work.data['snapshot_id'])
+
+
+def _shrink_ends(plan: Plan) -> Plan:
+    """Return the plan with another end: a share that the backend refuses to shrink stays available as before."""
+    def failed(conn: Connection, work: Work, error: Exception) -> None:
+        if not isinstance(error, errors.RefusedShrink):
+            plan.failed(conn, work, error)
+            return
+        instance = share_instance(conn, work)
+        if instance:
+            not_resized(conn, work, instance)
+            transitions.finish(conn, states.SHARE, 'shrink', instance)
+        notify(conn, work, 'SHARE', Action.SHRINK, Detail.DRIVER_REFUSED_SHRINK, error)
+    return dataclasses.replace(plan, failed=failed)
+
+
+PLANS = [
+    verb_plan('share.create', states.SHARE, 'create', create, undo=try_elsewhere, on_done=created,
+              row_id=share_instance, action=Action.CREATE, detail=Detail.UNKNOWN_ERROR),
+    verb_plan('share.delete', states.SHARE, 'delete', delete, on_done=deleted,
+              row_id=share_instance, action=Action.DELETE, detail=Detail.UNKNOWN_ERROR),
+    verb_plan('share.extend', states.SHARE, 'extend', extend, on_done=resized, on_failed=not_resized,
+              row_id=share_instance, action=Action.EXTEND, detail=Detail.DRIVER_FAILED_EXTEND),
+    _shrink_ends(verb_plan('share.shrink', states.SHARE, 'shrink', shrink, on_done=resized, on_failed=not_resized,
+                           row_id=share_instance, action=Action.SHRINK, detail=Detail.DRIVER_FAILED_SHRINK)),
+    verb_plan('share.revert', states.SHARE, 'revert', revert, on_done=reverted, on_failed=not_reverted,
+              row_id=share_instance, action=Action.REVERT_TO_SNAPSHOT, detail=Detail.UNKNOWN_ERROR),
+]

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots that clients mount: exported at the backend by their access rules, on the fast lane."""
+
+from collections.abc import Container
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors, states, values
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import access, operations, snapshot_access, snapshots
+from manila_lite.db.queries.messages import Action, Detail
+from manila_lite.engine import Plan, Step, Work
+from manila_lite.manager.plans.access import DELETED_SOON, MOVED_SOON, must_tell_of_all
+from manila_lite.manager.plans.task import load_snapshot, notify, plain
+
+LOG = log.getLogger(__name__)
+
+_MACHINE = states.SNAPSHOT_ACCESS
+#: Queued state and the verb that takes a rule from it to the backend.
+_VERBS = {'queued_to_apply': 'apply', 'queued_to_deny': 'deny'}
+_GOING = frozenset(states.SNAPSHOT[verb].during for verb in ('delete', 'unmanage', 'defer'))
+_NOT_YET = frozenset(states.SNAPSHOT[verb].during for verb in ('create', 'manage'))
+
+_NOT_HERE = 'Snapshots of this share are not exported: its type does not say mount_snapshot_support, or the backend cannot.'
+
+
+def is_served(snapshot: values.Snapshot, share: Any, driver: Any) -> bool:
+    """Say whether the snapshot can be mounted: both its share and the driver must support that."""
+    return bool(share.mount_snapshot_support) and hasattr(driver, 'serve_snapshot')
+
+
+def first(work: Work) -> None:
+    """Export a new snapshot at the backend, if it can be mounted, and keep its export locations in ``work.data``."""
+    with work.ctx.db.reader() as conn:
+        found = snapshots.with_share(conn, work.resource_id)
+        rules = _wanted(conn, *found) if found else []
+    snapshot = load_snapshot(work, work.resource_id)
+    if found and is_served(snapshot, found[1], work.service.driver):
+        served = work.service.driver.serve_snapshot(snapshot, rules)
+        work.data['exports'] = [plain(place) for place in served.export_locations]
+
+
+def first_done(conn: Connection, work: Work) -> None:
+    """Store the snapshot's export locations."""
+    snapshot_access.set_exports(conn, work.resource_id,
+                                [values.ExportLocation(**place) for place in work.data.get('exports', ())])
+
+
+def _wanted(conn: Connection, row: Any, share: Any) -> list[values.AccessRule]:
+    return snapshot_access.granted(conn, row.id, share.id if share.snapshot_inherit_share_access_support else None)
+
+
+def serve(work: Work) -> None:
+    """Bring the backend to exactly the snapshot's rules, and keep their results and the export locations in ``work.data``.
+
+    :raises errors.Again: it does not exist yet, is being deleted, or moves to another backend, which will be told.
+    :raises errors.Final: it is gone.
+    """
+    with work.ctx.db.writer() as conn:
+        row, share = _found(conn, work)
+        access.lock(conn, row.share_id)
+        work.hold(conn)
+        row, share = _found(conn, work)
+        _must_stand(row, share)
+        work.op = operations.get(conn, work.op.id)      # requests up to now are part of this run
+        rules = snapshot_access.pending(conn, row.id)
+        for queued, verb in _VERBS.items():
+            named = [rule.id for rule in rules if rule.state == queued]
+            if named:
+                transitions.begin_many(conn, _MACHINE, verb, named)
+        wanted = _wanted(conn, row, share)
+    snapshot = load_snapshot(work, row.id)
+    if is_served(snapshot, share, work.service.driver):
+        served = work.service.driver.serve_snapshot(snapshot, wanted)
+    else:
+        served = values.ServedSnapshot((), dict.fromkeys((rule.id for rule in wanted), values.RuleResult(error=_NOT_HERE)))
+    must_tell_of_all(wanted, served.rules)
+    work.data['seen'] = [rule.id for rule in rules]
+    work.data['refused'] = {ident: result.error for ident, result in served.rules.items() if result.error}
+    work.data['exports'] = [plain(place) for place in served.export_locations]
+
+
+def _found(conn: Connection, work: Work) -> tuple[Any, Any]:
+    found = snapshots.with_share(conn, work.resource_id)
+    if found is None:
+        raise errors.Final(f'Snapshot {work.resource_id} is gone.')
+    return found
+
+
+def _must_stand(row: Any, share: Any) -> None:
+    if row.status in _GOING:
+        raise errors.Again(DELETED_SOON)
+    if row.status in _NOT_YET or (share.status == states.SHARE['migrate'].during
+                                  and share.task_state == states.Migration.COMPLETING):
+        raise errors.Again(MOVED_SOON)
+
+
+def served(conn: Connection, work: Work) -> None:
+    """Set every rule of this run to active or error, or delete it, and store the export locations."""
+    found = snapshots.with_share(conn, work.resource_id)
+    if found is None:
+        return
+    access.lock(conn, found[0].share_id)
+    first_done(conn, work)
+    refused = work.data['refused']
+    own = {rule.id: rule for rule in snapshot_access.of_snapshot(conn, work.resource_id)}
+    for ident in refused.keys() & own.keys():
+        LOG.warning('%s: access rule %s is refused: %s', work.resource_id, ident, refused[ident])
+        notify(conn, work, 'SHARE_SNAPSHOT', Action.UPDATE_ACCESS_RULES, Detail.UNSUPPORTED_CLIENT_ACCESS,
+             errors.Final(f'Rule {own[ident].access_type} {own[ident].access_to}: {refused[ident]}'))
+    _settle(conn, [own[ident] for ident in work.data['seen'] if ident in own], refused)
+    if refused:
+        transitions.settle(conn, _MACHINE, refused, 'active', 'error')
+
+
+def _settle(conn: Connection, rules: list[Any], refused: Container[str]) -> None:
+    for verb in _VERBS.values():
+        row = _MACHINE[verb]
+        mine = [rule.id for rule in rules if rule.state == row.during]
+        good = [ident for ident in mine if ident not in refused]
+        if good and row.ok:
+            transitions.settle(conn, _MACHINE, good, row.during, row.ok)
+        elif good:
+            transitions.remove(conn, _MACHINE, good, row.during)
+        if bad := [ident for ident in mine if ident in refused]:
+            transitions.settle(conn, _MACHINE, bad, row.during, row.fail)
+
+
+def not_served(conn: Connection, work: Work, error: Exception) -> None:
+    """Set all queued rules to error after the backend failed for good, and tell the owner why."""
+    found = snapshots.with_share(conn, work.resource_id)
+    if found is None:
+        return
+    access.lock(conn, found[0].share_id)
+    rules = snapshot_access.pending(conn, work.resource_id)
+    for queued, verb in _VERBS.items():
+        transitions.begin_many(conn, _MACHINE, verb, [rule.id for rule in rules if rule.state == queued])
+    again = snapshot_access.pending(conn, work.resource_id)
+    _settle(conn, again, {rule.id for rule in again})
+    notify(conn, work, 'SHARE_SNAPSHOT', Action.UPDATE_ACCESS_RULES, Detail.UNKNOWN_ERROR, error)
+
+
+PLANS = [Plan(snapshot_access.KIND, (Step(serve),), served, not_served)]

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Building blocks of the share manager: plans that turn an operation into a driver call, and its result into a status.
+
+``verb_plan`` makes the plan of a verb of ``states.py``: one idempotent step; the status, and perhaps a user message,
+are written in the transaction that ends the operation.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from manila_lite import errors, states, values
+from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.models import share_type_extra_specs
+from manila_lite.db.queries import messages, qos_types, share_group_snapshots, shares, snapshots
+from manila_lite.engine import Plan, Step, Work
+from manila_lite.manager.plans import share_server_values
+
+#: The resource types in user messages, by noun.
+_RESOURCES = {states.SHARE.noun: 'SHARE', states.SNAPSHOT.noun: 'SHARE_SNAPSHOT'}
+
+#: Writes further changes at the end of an operation on the row of this id; may return values to set with its status.
+Ending = Callable[[Connection, Work, str], dict[str, Any] | None]
+
+
+def verb_plan(kind: str, environment: states.Machine, verb: str, do: Callable[[Work], None], *,
+              row_id: Callable[[Connection, Work], str | None], action: messages.Action, detail: messages.Detail,
+              on_done: Ending | None = None, on_failed: Ending | None = None,
+              undo: Callable[[Work], None] | None = None) -> Plan:
+    """Return the plan of one verb: ``do`` at the backend, then the verb's *ok* or *fail* status.
+
+    ``on_done`` and ``on_failed`` write further changes; ``detail`` is for the message if the error names none.
+    """
+    def done(conn: Connection, work: Work) -> None:
+        ident = row_id(conn, work)
+        if ident is None:
+            return
+        values = on_done(conn, work, ident) if on_done else None
+        transitions.finish(conn, environment, verb, ident, **values or {})
+
+    def failed(conn: Connection, work: Work, error: Exception) -> None:
+        ident = row_id(conn, work)
+        if ident is None:
+            return
+        values = on_failed(conn, work, ident) if on_failed else None
+        transitions.fail(conn, environment, verb, ident, **values or {})
+        notify(conn, work, _RESOURCES[environment.noun], action, detail, error)
+
+    return Plan(kind, (Step(do, undo),), done, failed)
+
+
+def notify(conn: Connection, work: Work, resource_type: str, action: messages.Action, detail: messages.Detail,
+         error: Exception, resource_id: str | None = None) -> None:
+    """Tell the owner of the operation's resource, or of the named resource, why it failed."""
+    messages.create(conn, work.ctx, resource_type, resource_id or work.resource_id, action,
+                    messages.Detail.of(error, detail), errors.told(error))
+
+
+def share_row(conn: Connection, work: Work) -> Any:
+    """Return the row of the operation's share.
+
+    :raises errors.Final: it is gone.
+    """
+    try:
+        return shares.get(conn, work.ctx, work.resource_id)
+    except errors.NotFound as gone:
+        raise errors.Final(str(gone)) from None
+
+
+def share_instance(conn: Connection, work: Work) -> str | None:
+    """Return the instance id of the operation's share, or None if the share is gone."""
+    try:
+        return shares.get(conn, work.ctx, work.resource_id).instance_id
+    except errors.NotFound:
+        return None
+
+
+def as_share(conn: Connection, row: Any, *, size: int | None = None) -> values.Share:
+    """Return a share row as drivers see it, with its type's extra specs and its export locations."""
+    specs = key_values.of(conn, share_type_extra_specs, row.share_type_id) if row.share_type_id else {}
+    exports = shares.exports(conn, (row.instance_id,)).get(row.instance_id, [])
+    server = share_server_values.load(conn, (row.share_server_id,)).get(row.share_server_id) if row.share_server_id else None
+    return to_kind(row, specs, exports, size=size, server=server, qos=qos_types.specs_of(conn, specs))
+
+
+def to_kind(row: Any, specs: dict[str, str], exports: Any, *, size: int | None = None,
+            server: values.ShareServer | None = None, qos: Mapping[str, str] | None = None) -> values.Share:
+    """Return a share row, its specs, export rows, share server and QoS specs as one value."""
+    return values.Share(
+        id=row.instance_id, share_id=row.id, project_id=row.project_id, size=size or row.size, proto=row.share_proto,
+        pool=(row.host or '').partition('#')[2], name=row.name, snapshot_id=row.snapshot_id,
+        mount_point_name=row.mount_point_name, extra_specs=specs, server=server, qos=qos or {},
+        share_network_id=row.share_network_id, encryption_key_ref=row.encryption_key_ref,
+        export_locations=tuple(values.ExportLocation(export.path, export.preferred, export.is_admin_only)
+                               for export in exports))
+
+
+def plain(export: values.ExportLocation) -> dict[str, Any]:
+    """Return an export location as an operation's data can keep it."""
+    return {'path': export.path, 'preferred': export.preferred, 'is_admin_only': export.is_admin_only,
+            'metadata': dict(export.metadata)}
+
+
+def load_share(work: Work, *, size: int | None = None) -> values.Share:
+    """Return the operation's share as drivers see it."""
+    with work.ctx.db.reader() as conn:
+        return as_share(conn, share_row(conn, work), size=size)
+
+
+def load_snapshot(work: Work, ident: str, *, size: int | None = None) -> values.Snapshot:
+    """Return a snapshot as drivers see it.
+
+    :raises errors.Final: it is gone.
+    """
+    with work.ctx.db.reader() as conn:
+        found = snapshots.with_share(conn, ident)
+        if found is None:
+            raise errors.Final(f'Snapshot {ident} is gone.')
+        row, share = found
+        return values.Snapshot(id=row.id, share=as_share(conn, share, size=size), size=row.size,
+                              provider_location=row.provider_location)
+
+
+def as_member(conn: Connection, member: Any, share: Any) -> values.Snapshot:
+    """Return the snapshot of one share of a group snapshot (rows) as drivers see it: a snapshot like any other."""
+    return values.Snapshot(id=member.id, share=as_share(conn, share), size=member.size,
+                          provider_location=member.provider_location)
+
+
+def load_member(work: Work, ident: str) -> values.Snapshot:
+    """Return the snapshot of one share of a group snapshot, as drivers see it.
+
+    :raises errors.Final: it is gone.
+    """
+    with work.ctx.db.reader() as conn:
+        found = share_group_snapshots.with_share(conn, ident)
+        if found is None:
+            raise errors.Final(f'Share group snapshot member {ident} is gone.')
+        return as_member(conn, *found)
+
+
+__all__ = [
+    'as_member',
+    'as_share',
+    'load_member',
+    'load_share',
+    'load_snapshot',
+    'notify',
+    'plain',
+    'share_instance',
+    'share_row',
+    'to_kind',
+    'verb_plan',
+]

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The share manager of one backend: its driver, its queue, its reports."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import context, errors, trace
+from manila_lite.conf import backend as backend_conf
+from manila_lite.db.queries import services as rows
+from manila_lite.drivers import load
+from manila_lite.drivers.interface import consistency_of
+from manila_lite.engine.environment import REAL, Environment, Thread
+from manila_lite.engine.worker import Worker
+from manila_lite.manager.plans import (
+    access,
+    admin_network,
+    deferred_deletion,
+    ensure,
+    manage_servers,
+    manage_shares,
+    security_services,
+    server_migration,
+    share_backups,
+    share_group_snapshots,
+    share_groups,
+    share_migration,
+    share_network_subnet_metadata,
+    share_network_subnets,
+    share_replicas,
+    share_servers,
+    shares,
+    snapshot_access,
+    snapshots,
+)
+from manila_lite.manager.runtime import startup
+from manila_lite.manager.runtime.backend_lease import BackendLease
+from manila_lite.network import load as plugins
+
+LOG = log.getLogger(__name__)
+
+PLANS = [*shares.PLANS, *deferred_deletion.PLANS, *access.PLANS, *snapshots.PLANS, *share_servers.PLANS,
+         *share_network_subnets.PLANS,
+         *security_services.PLANS, *share_network_subnet_metadata.PLANS, *manage_servers.PLANS, *ensure.PLANS,
+         *server_migration.PLANS, *share_migration.PLANS, *snapshot_access.PLANS, *manage_shares.PLANS, *share_replicas.PLANS,
+         *share_groups.PLANS, *share_group_snapshots.PLANS, *share_backups.PLANS]
+
+#: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
+_RETRY, _RETRY_MOST = 1.0, 60.0
+#: Seconds within which a stop is noticed, and within which requests for a report are collected.
+_WATCH, _SETTLE = 1.0, 0.2
+#: Seconds between looks for unused share servers.
+_CLEAN_EVERY = 60.0
+#: Seconds between looks for resources that the network plugin holds for deleted servers.
+_LEFTOVERS_EVERY = 600.0
+#: Seconds between looks for remains of copies to or from backups.
+_BACKUPS_EVERY = 30.0
+
+
+def check(conf: Any) -> None:
+    """Check that every enabled backend can be started as configured. Start nothing.
+
+    :raises errors.BadConfig: one cannot; the message is one line.
+    """
+    if not conf.enabled_share_backends:
+        raise errors.BadConfig('enabled_share_backends: names no backend')
+    drivers = [_driver(conf, name) for name in conf.enabled_share_backends]
+    if any(driver.HANDLES_SHARE_SERVERS for driver in drivers):
+        plugins.make(conf)
+
+
+def _driver(conf: Any, name: str) -> Any:
+    backend_conf.register_backend(conf, name)
+    section = conf[name]
+    if not section.driver:
+        raise errors.BadConfig(f'[{name}] driver: missing; name a driver, for instance "linux" or "dummy"')
+    driver = load.make(section.driver, name, f'{conf.host}@{name}', conf, Path(conf.state_path) / name)
+    if section.driver_handles_share_servers != driver.HANDLES_SHARE_SERVERS:
+        raise errors.BadConfig(f'[{name}] driver_handles_share_servers: the driver {section.driver} needs '
+                               f'{driver.HANDLES_SHARE_SERVERS}')
+    if driver.HANDLES_SHARE_SERVERS:
+        admin_network.check(conf, name, driver)
+    return driver
+
+
+class ShareManager:
+    """The share manager of one backend.
+
+    :raises errors.BadConfig: the backend's section cannot work; the message is one line.
+    """
+
+    def __init__(self, services: context.Services, name: str):
+        conf = services.conf
+        self.services = services
+        self.name = name
+        self.host = f'{conf.host}@{name}'
+        self.driver = trace.calls(_driver(conf, name), 'driver', conf)
+        self.section = conf[name]
+        #: For shares that still admit the client of an ended copy: the time of the next try, and the pause after it, in
+        #: seconds.
+        self.shut_out_tries: dict[str, tuple[float, float]] = {}
+        self.backups = share_backups.copier(self.driver, self.section, self.driver.backend.state_dir.resolve())
+        zone = self.section.backend_availability_zone or conf.storage_availability_zone
+        self._take_up(Worker(services, 'share', self.host, self.host, zone, PLANS, self))
+        self.worker.every(conf.capability_interval, self._report)
+        self.worker.every(_CLEAN_EVERY, self._remove_unused)
+        self.worker.every(_LEFTOVERS_EVERY, self._free_leftovers)
+        self.worker.every(conf.periodic_deferred_delete_interval, self._delete_deferred)
+        self.worker.every(self.section.replica_state_update_interval, self._update_replicas)
+        self.worker.every(_BACKUPS_EVERY, self._clean_backups)
+
+    def _take_up(self, worker: Worker, environment: Environment = REAL) -> None:
+        """Make what decides when the worker works at the backend, and its threads. The simulation has another machine."""
+        self.worker = worker
+        self._environment = environment
+        self.backend_lease = BackendLease(self.services, self.host, worker.binary, environment)
+        worker.runner.may_claim = self._may_work
+        self._ready_until: threading.Event | None = None    # ends with the tenure for which the backend is ready
+        self._stopping = environment.event()
+        self._reporting = environment.lock()
+        self._report_wanted = environment.event()
+        self._threads: list[Thread] = []
+
+    def start(self) -> None:
+        """Register the service, and make the backend ready in the background, unless another process works there."""
+        self.worker.start(listen=False)
+        self.backend_lease.start()
+        if self.backend_lease.held():
+            self.worker.listen()
+        for target in (self._serve, self._report_when_wanted):
+            self._threads.append(self._environment.thread(target, f'{self.name}-{target.__name__.strip("_")}'))
+
+    def stop(self) -> None:
+        """Finish the work under way and stop. Shares stay served."""
+        self._stopping.set()
+        self.backend_lease.finish()
+        self.worker.stop(last=not self.backend_lease.elsewhere())
+        self._let_copies(run=False)
+        for thread in self._threads:
+            thread.join(timeout=10)
+        self.driver.shutdown()
+        self.backend_lease.stop()
+
+    def _may_work(self) -> bool:
+        end = self._ready_until
+        return end is not None and not end.is_set() and self.backend_lease.held()
+
+    def _serve(self) -> None:
+        """Work at the backend whenever this process holds its lease."""
+        while end := self.backend_lease.wait():
+            self.worker.listen()
+            self._make_ready(end)
+            end.wait()
+            if not self._stopping.is_set():
+                self.worker.deafen()
+                self._let_copies(run=False)
+
+    def _make_ready(self, end: threading.Event) -> None:
+        delay = _RETRY
+        while not end.is_set():
+            try:
+                self.driver.setup()
+                break
+            except Exception:
+                LOG.exception('[%s] the backend is not ready; next try in %s s', self.name, delay)
+            end.wait(delay)
+            delay = min(delay * 2, _RETRY_MOST)
+        if end.is_set():
+            return
+        self._let_copies(run=True)
+        first = startup.ask(self)       # before anything is claimed: a run that was under way begins anew where it is
+        self._ready_until = end
+        self._report_wanted.set()
+        self.worker.work()
+        startup.keep(self, end, first)
+
+    def _let_copies(self, *, run: bool) -> None:
+        """Allow copies to and from backups here, or halt them, since another process works at the backend."""
+        if copies := share_backups.copies_of(self):
+            copies.resume() if run else copies.halt()
+
+    def report_soon(self) -> None:
+        """Have the capacity reported shortly, once the present transaction is committed, for the scheduler."""
+        self._report_wanted.set()
+
+    def _report_when_wanted(self) -> None:
+        while not self._stopping.is_set():
+            if not self._report_wanted.wait(_WATCH):
+                continue
+            self._stopping.wait(_SETTLE)
+            self._report_wanted.clear()
+            try:
+                self._report()
+            except Exception:
+                LOG.exception('[%s] the capacity could not be reported; the next try is in a minute', self.name)
+
+    def _report(self) -> None:
+        end = self._ready_until
+        if end is None or not self._may_work():
+            return
+        with self._reporting:
+            with self.services.db.reader() as conn:
+                before = rows.promised(conn, self.host)
+            strays = manage_servers.strays(self)
+            pools = [self._as_row(pool, strays) for pool in self.driver.report()]
+            with self.services.db.writer() as conn:
+                # A report of another process since ``before`` would be overwritten, and claims counted wrong.
+                if self.backend_lease.hold(conn) and not end.is_set():
+                    rows.report(conn, self.host, pools, before)
+
+    def _remove_unused(self) -> None:
+        if self._may_work():
+            share_servers.remove_unused(self)
+
+    def _delete_deferred(self) -> None:
+        if self._may_work():
+            deferred_deletion.try_again(self.services, self.host)
+
+    def _update_replicas(self) -> None:
+        if self._may_work():
+            share_replicas.update_all(self.services, self.host)
+
+    def _clean_backups(self) -> None:
+        if self._may_work():
+            share_backups.clean(self)
+
+    def _free_leftovers(self) -> None:
+        if self.driver.HANDLES_SHARE_SERVERS and self._may_work():
+            share_servers.free_leftovers(self)
+
+    def _as_row(self, pool: Any, more: dict[str, Any]) -> dict[str, Any]:
+        capabilities = {'share_backend_name': self.section.share_backend_name or self.name,
+                        'driver_handles_share_servers': self.driver.HANDLES_SHARE_SERVERS,
+                        'storage_protocol': '_'.join(sorted(self.driver.PROTOCOLS)), 'pool_name': pool.name,
+                        'sg_consistent_snapshot_support': consistency_of(self.driver), **pool.capabilities, **more}
+        return {'host': f'{self.host}#{pool.name}', 'total_gb': pool.total_gb, 'free_gb': pool.free_gb,
+                'reserved_percentage': pool.reserved_percentage, 'thin_provisioning': pool.thin_provisioning,
+                'max_over_subscription_ratio': pool.max_over_subscription_ratio, 'capabilities': capabilities}

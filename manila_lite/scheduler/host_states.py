@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports of backends, as filters see them, cached from one request to the next.
+
+The table is the truth: a scheduler that just started knows everything. The cache may be a second old. It never promises
+capacity twice, since a claim is decided in the table. A request that finds no pool reads the table again
+(``not_before``) before it fails.
+"""
+
+import dataclasses
+import datetime
+import itertools
+import math
+import operator
+from typing import Any, NamedTuple
+
+from oslo_utils import timeutils
+
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import services
+from manila_lite.engine.environment import REAL, Environment
+from manila_lite.scheduler.interface import PoolState
+from manila_lite.scheduler.placement import Groups
+
+#: Seconds until the marks are read again; sooner if reading is cheap: reading may take a fiftieth of the time.
+_OLDEST = 1.0
+_LOOKS = 50
+#: Above this number of changed pools, all are read.
+_MANY = 500
+
+
+class Hosts:
+    """All pools that backends reported. Safe for many threads."""
+
+    def __init__(self, down_time: float, environment: Environment = REAL):
+        """Create it without pools: they are read when they are first asked for.
+
+        :param down_time: seconds without a heartbeat after which a service counts as down.
+        """
+        self._down_time = down_time
+        self._environment = environment
+        self._lock = environment.lock()
+        self._groups = Groups(())
+        self._marks: dict[str, tuple] = {}
+        self._alive: dict[str, _Service] = {}
+        self._read_at = self._good_until = -math.inf
+
+    def now(self) -> float:
+        """Return the time on the clock that ``pools`` uses."""
+        return self._environment.monotonic()
+
+    def pools(self, conn: Connection, not_before: float = -math.inf) -> Groups:
+        """Return all pools as they were at most a second ago, and not before ``not_before``, a time as of ``now``."""
+        with self._lock:
+            now = self.now()
+            if now >= self._good_until or self._read_at < not_before:
+                began = self._environment.thread_time()
+                self._look(conn)
+                self._read_at = now
+                self._good_until = now + min(_OLDEST, _LOOKS * (self._environment.thread_time() - began))
+            return self._groups
+
+    def claimed(self, pool: PoolState, size: float) -> None:
+        """Count ``size`` GiB more as promised, and read the pool again soon: this scheduler's transaction may fail."""
+        with self._lock:
+            self._groups.replace(pool.promised(claimed_gb=pool.claimed_gb + size))
+            self._marks.pop(pool.host, None)
+
+    def _look(self, conn: Connection) -> None:
+        """Read the marks of all pools. Update pools with another mark, or another state of their service, than before;
+        read those that reported anew in full.
+        """
+        now = timeutils.utcnow()
+        alive = {row.host: _service(row, self._down_time, now) for row in services.backends(conn)}
+        moved = {host for host, service in alive.items() if self._alive.get(host) != service}
+        marks = {mark[0]: mark for mark in services.pool_marks(conn) if mark[1] in alive}
+        changed = self._changed(marks, moved)
+        if changed or len(marks) != self._groups.count:
+            self._update(conn, marks, changed, alive)
+        self._alive, self._marks = alive, marks
+
+    def _changed(self, marks: dict[str, tuple], moved: set[str]) -> list[tuple]:
+        """Return marks that differ from those seen before, and the marks of backends that ``moved``."""
+        if moved:
+            return [mark for host, mark in marks.items() if self._marks.get(host) != mark or mark[1] in moved]
+        # The same without a step of Python for each of ten thousand pools.
+        return list(itertools.compress(marks.values(), map(operator.ne, marks.values(), map(self._marks.get, marks))))
+
+    def _update(self, conn: Connection, marks: dict[str, tuple], changed: list[tuple], alive: dict[str, '_Service']) -> None:
+        """Bring pools up to date with their marks and services. Read pools that are new, or reported anew."""
+        fresh: dict[str, PoolState] = {}
+        unread = []
+        for host, backend, generation, claimed, allocated, provisioned in changed:
+            old = self._groups.get(host)
+            if old is None or old.generation != generation:
+                unread.append(host)
+            else:
+                fresh[host] = dataclasses.replace(old, claimed_gb=claimed, allocated_gb=allocated,
+                                                  provisioned_gb=provisioned, **alive[backend]._asdict())
+        for row in services.pools(conn, unread if len(unread) <= _MANY else None) if unread else ():
+            if row.host in marks:
+                fresh[row.host] = _state(row, alive[row.backend_host])
+        if len(marks) == self._groups.count and all(self._groups.fits(pool) for pool in fresh.values()):
+            for pool in fresh.values():
+                self._groups.replace(pool)
+        else:
+            known = {pool.host: pool for pool in self._groups if pool.host in marks}
+            self._groups = Groups((known | fresh).values())
+
+
+class _Service(NamedTuple):
+    """The fields that a pool takes over from its service, by the names of the pool."""
+
+    up: bool
+    disabled: bool
+    availability_zone: str | None
+    availability_zone_id: str | None
+
+
+def _service(row: Any, down_time: float, now: datetime.datetime | None = None) -> _Service:
+    return _Service(services.is_up(row.heartbeat_at, row.stopped, down_time, now), row.disabled, row.zone, row.zone_id)
+
+
+def one(conn: Connection, host: str, down_time: float) -> PoolState | None:
+    """Return the pool with this host string as it is now, if there is one."""
+    return next((_state(row, _service(row, down_time)) for row in services.pools(conn, [host])), None)
+
+
+def _state(row: Any, service: _Service) -> PoolState:
+    return PoolState(
+        host=row.host, capabilities=row.capabilities, total_gb=row.total_gb, free_gb=row.free_gb,
+        reserved_percentage=row.reserved_percentage, allocated_gb=row.allocated_gb, claimed_gb=row.claimed_gb,
+        thin_provisioning=row.thin_provisioning, max_over_subscription_ratio=row.max_over_subscription_ratio,
+        provisioned_gb=row.provisioned_gb, generation=row.generation, **service._asdict())

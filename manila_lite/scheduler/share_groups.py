@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placing share groups: on a pool that satisfies every share type of the group, and its group type."""
+
+from collections.abc import Callable
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors, extra_specs, states
+from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.models import share_group_type_specs, share_type_extra_specs
+from manila_lite.db.queries import messages, share_groups, share_server_queries
+from manila_lite.engine import Plan, Step, Work, backend_of
+from manila_lite.rpc import notices
+from manila_lite.scheduler.interface import PoolState, Request
+
+LOG = log.getLogger(__name__)
+
+#: The group spec of group types, and the capability of pools that answers it.
+_ASKED, _REPORTED = 'consistent_snapshot_support', 'sg_consistent_snapshot_support'
+
+
+def place_of(group: Any) -> str | None:
+    """Return where a group's shares are placed: on its pool if consistent snapshots are per pool, else on its backend."""
+    if group is None or group.host is None:
+        return None
+    return str(group.host) if group.consistent_snapshot_support == 'pool' else backend_of(group.host)
+
+
+def plans(choose: Callable[[Connection, Work, Request], PoolState]) -> list[Plan]:
+    """Return the plans. ``choose`` finds the best pool for a request."""
+    def place(work: Work) -> None:
+        """Choose a pool for the group, and pass the operation on to its backend.
+
+        :raises errors.NoValidHost: no pool is suitable.
+        :raises errors.Again: a backend that just started may yet report one.
+        """
+        with work.ctx.db.writer() as conn:
+            work.hold(conn)
+            group = share_groups.by_id(conn, work.resource_id)
+            if group is None:
+                raise errors.Final(f'Share group {work.resource_id} is gone.')
+            chosen = choose(conn, work, _request(conn, work, group))
+            share_groups.update(conn, group.id, host=chosen.host, availability_zone_id=chosen.availability_zone_id,
+                                consistent_snapshot_support=chosen.capabilities.get(_REPORTED) or None)
+            work.send = ('share', chosen.host)
+            LOG.info('%s: share group, placed on %s', group.id, chosen.host)
+    return [Plan('share_group.create', (Step(place),), _no_end, not_placed),
+            Plan('share_group.delete', (Step(_nothing),), removed, not_removed)]
+
+
+def _request(conn: Connection, work: Work, group: Any) -> Request:
+    kinds = share_groups.share_types_of(conn, (group.id,)).get(group.id, [])
+    specs = key_values.of_many(conn, share_type_extra_specs, kinds)
+    first, *others = [specs.get(kind, {}) for kind in kinds] or [{}]
+    return Request(
+        size=0, proto='', project_id=group.project_id, extra_specs=first,
+        also=(*others, _of_group_type(key_values.of(conn, share_group_type_specs, group.share_group_type_id))),
+        availability_zone=work.data.get('zone'), excluded=work.data.get('excluded', {}),
+        subnets=share_server_queries.subnets_by_zone(conn, group.share_network_id) if group.share_network_id else None)
+
+
+def _of_group_type(specs: dict[str, str]) -> dict[str, str]:
+    """Return group specs as extra specs. Consistent snapshots are asked for under the name of the pools' capability."""
+    found = {key: text for key, text in specs.items() if key != _ASKED}
+    asked = specs.get(_ASKED, 'false').strip()
+    if asked in ('host', 'pool'):
+        found[_REPORTED] = asked
+    elif extra_specs.is_true(asked):
+        found[_REPORTED] = '<or> host <or> pool'
+    return found
+
+
+def not_placed(conn: Connection, work: Work, error: Exception) -> None:
+    """Set the group to error, and tell its owner which filter refused it and why."""
+    transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
+    messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.ALLOCATE_HOST,
+                    messages.Detail.of(error), errors.told(error))
+    notices.emit(work.ctx, 'share_group.create.error', {'share_group_id': work.resource_id, 'error': errors.told(error)}, '')
+
+
+def _nothing(work: Work) -> None:
+    """Do nothing: backends hold nothing of a group."""
+
+
+def removed(conn: Connection, work: Work) -> None:
+    """Delete the group's row."""
+    transitions.finish(conn, states.SHARE_GROUP, 'delete', work.resource_id)
+    notices.emit(work.ctx, 'share_group.delete.end', {'share_group_id': work.resource_id}, '')
+
+
+def not_removed(conn: Connection, work: Work, error: Exception) -> None:
+    """Keep the group, so that it can be deleted again, and tell its owner why it is not deleted."""
+    transitions.fail(conn, states.SHARE_GROUP, 'delete', work.resource_id)
+    messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.DELETE, messages.Detail.UNKNOWN_ERROR,
+                    errors.told(error))
+
+
+def _no_end(conn: Connection, work: Work) -> None:
+    """Do nothing: operations that were passed on end elsewhere."""

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placing replicas: on another backend of the replication domain."""
+
+from collections.abc import Callable
+
+from oslo_log import log
+from oslo_utils import timeutils
+
+from manila_lite import errors, states
+from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.models import share_type_extra_specs
+from manila_lite.db.queries import share_replicas, share_server_queries, shares
+from manila_lite.engine import Plan, Step, Work, backend_of
+from manila_lite.scheduler.interface import PoolState, Request
+from manila_lite.workflow import share_replicas as replica_workflow
+
+LOG = log.getLogger(__name__)
+
+
+def plans(choose: Callable[[Connection, Work, Request], PoolState]) -> list[Plan]:
+    """Return the plans. ``choose`` claims the best pool for a request."""
+    def place(work: Work) -> None:
+        """Choose a pool for the replica, claim its capacity, and pass the operation on to its backend.
+
+        :raises errors.NoValidHost: no pool is suitable.
+        :raises errors.Again: other requests were faster at every suitable pool, or a backend that just started may yet
+            report one.
+        """
+        with work.ctx.db.writer() as conn:
+            work.hold(conn)
+            request = _request(conn, work)
+            chosen = choose(conn, work, request)
+            shares.update_instance(conn, work.resource_id, host=chosen.host, scheduled_at=timeutils.utcnow(),
+                                   availability_zone_id=chosen.availability_zone_id)
+            work.data['claimed'] = [chosen.host, request.size]
+            work.send = ('share', chosen.host)
+            LOG.info('%s: replica of share %s, placed on %s', work.resource_id, work.data['share_id'], chosen.host)
+    return [Plan(share_replicas.CREATE, (Step(place),), _no_end, replica_workflow.not_made),
+            Plan(share_replicas.DELETE, (Step(_nothing),), _removed, replica_workflow.not_deleted)]
+
+
+def _request(conn: Connection, work: Work) -> Request:
+    row = share_replicas.as_share(conn, work.resource_id)
+    if row is None:
+        raise errors.Final(f'Replica {work.resource_id} is gone.')
+    every = share_replicas.of_share(conn, row.id)
+    network_id = row.share_network_id
+    return Request(
+        size=row.size, proto=row.share_proto, project_id=row.project_id,
+        extra_specs=key_values.of(conn, share_type_extra_specs, row.share_type_id), availability_zone=work.data.get('zone'),
+        only_host=work.data.get('only_host'), active_host=next((found.host for found in every if not found.is_aside), None),
+        replica_hosts=frozenset(backend_of(found.host) for found in every if found.host and found.id != row.instance_id),
+        subnets=share_server_queries.subnets_by_zone(conn, network_id) if network_id else None)
+
+
+def _nothing(work: Work) -> None:
+    """Do nothing: a replica that never had a backend leaves nothing behind."""
+
+
+def _removed(conn: Connection, work: Work) -> None:
+    """Delete the replica's row."""
+    transitions.finish(conn, states.SHARE, 'delete', work.resource_id)
+
+
+def _no_end(conn: Connection, work: Work) -> None:
+    """Do nothing: operations that were passed on end elsewhere."""

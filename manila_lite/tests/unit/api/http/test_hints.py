@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every refusal and every failure names the next step for the user."""
+
+import ast
+import fnmatch
+import inspect
+import pathlib
+
+import testtools
+
+import manila_lite
+from manila_lite import errors
+from manila_lite.api.http import faults, hints
+from manila_lite.db.queries import message_hints, messages
+
+_ROOT = pathlib.Path(manila_lite.__file__).parent
+#: Codes of errors that a worker raises for itself, and of errors that end a process: no answer has them.
+_INSIDE = {'final', 'again', 'lost_claim', 'bad_config', 'no_valid_host', 'refused_shrink', 'command_failed', 'mount_busy',
+           'mount_failed', 'node_away', 'qemu_refused'}
+#: Codes of a sibling's answers whose form has no place for a next step.
+_BARE = {'INVALID_DATA', 'INVALID_REFERENCE', 'NOT_IMPLEMENTED'}
+#: Codes of a status that has a next step for all its refusals.
+_BY_STATUS = {'conflict', 'already_exists', 'invalid_input', 'entity_missing', 'forbidden', 'unauthorized', 'internal_error',
+              'service_unavailable'}
+
+
+def reasons():
+    """Return every error code in the product's source: ``code=`` of calls, ``code`` of classes, third arguments of replies."""
+    found = set()
+    for path in _ROOT.rglob('*.py'):
+        if 'tests' not in path.parts:
+            for node in ast.walk(ast.parse(path.read_text())):
+                found.update(_of(node))
+    return found - _INSIDE - _BARE
+
+
+def _of(node):
+    if isinstance(node, ast.keyword) and node.arg == 'code':
+        return _texts(node.value)
+    if isinstance(node, ast.Assign) and [getattr(target, 'id', '') for target in node.targets] == ['code']:
+        return _texts(node.value)
+    if isinstance(node, ast.Call) and _called(node) in ('reply', '_reply', 'say') and len(node.args) > 2:
+        return _texts(node.args[2])
+    return ()
+
+
+def _called(node):
+    return getattr(node.func, 'attr', None) or getattr(node.func, 'id', None)
+
+
+def _texts(node):
+    texts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    return [text for text in texts if text in _BY_STATUS or ('_' in text and text.replace('_', '').isalpha())]
+
+
+class NextSteps(testtools.TestCase):
+
+    def test_of_each_reason(self):
+        rows = hints.BY_REASON
+        without = [reason for reason in sorted(reasons() - _BY_STATUS)
+                   if not any(fnmatch.fnmatchcase(reason, row) for row in rows)]
+        self.assertEqual([], without)
+
+    def test_no_row_is_for_nothing(self):
+        found = reasons() | {'over_quota_shares', 'share_not_found'}
+        self.assertEqual([], [row for row in hints.BY_REASON if not fnmatch.filter(found, row)])
+
+    def test_of_each_status(self):
+        for status in {*faults.STATUS.values(), *faults.NAMES} - {429, 501}:
+            self.assertTrue(hints.BY_STATUS[status].endswith('.'), status)
+
+    def test_of_each_class(self):
+        for error in vars(errors).values():
+            if inspect.isclass(error) and issubclass(error, errors.ManilaLiteError) and error.code not in _INSIDE:
+                fault, = faults.response(error('It is so.')).json.values()
+                self.assertTrue(fault['next'].endswith('.'), error)
+                self.assertTrue(fault['message'].startswith('It is so.') or fault['code'] == 500, fault)
+
+    def test_a_sentence_of_what_is_wrong_is_followed_by_it(self):
+        for reason in ('share_not_found', 'over_quota_shares', 'forbidden'):
+            self.assertIn(hints.of(403, reason), hints.sentence('No.', 403, reason))
+        self.assertEqual('size: is no number.', hints.sentence('size: is no number.', 400, 'invalid_input'))
+
+    def test_of_each_message(self):
+        """Every user message, about a failure after the answer, has a next step."""
+        self.assertEqual(set(messages.Detail), set(message_hints.STEPS))
+        for detail, step in message_hints.STEPS.items():
+            cause = detail.value[1]
+            # A cause of two sentences has the step in the second.
+            self.assertTrue(step.endswith('.') if step else '. ' in cause, detail)

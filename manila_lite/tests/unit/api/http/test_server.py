@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import http.client
+import json
+import socket
+import threading
+import time
+
+import fixtures
+import testtools
+
+from manila_lite import errors
+from manila_lite.api.http import server
+
+
+class App:
+    """Application that answers with the request's path; ``/slow`` waits until told to go on."""
+
+    def __init__(self):
+        self.inside, self.go_on = threading.Event(), threading.Event()
+
+    def __call__(self, environ, start_response):
+        if environ['PATH_INFO'] == '/slow':
+            self.inside.set()
+            self.go_on.wait(20)
+        body = environ['wsgi.input'].read()
+        start_response('200 OK', [('Content-Type', 'application/json')])
+        return [json.dumps({'path': environ['PATH_INFO'], 'body': len(body)}).encode()]
+
+
+class TestApiServer(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.FakeLogger())
+        self.app = App()
+        self.addCleanup(self.app.go_on.set)
+
+    def serve(self, host='127.0.0.1', threads=2, **kwargs):
+        api = server.ApiServer(self.app, host, 0, threads, **kwargs)
+        api.start()
+        self.addCleanup(api.stop, 1)
+        return api
+
+    def ask(self, api, path='/x', body=None, headers=None):
+        connection = http.client.HTTPConnection(api.host, api.port, timeout=10)
+        self.addCleanup(connection.close)
+        connection.request('POST', path, body, headers or {})
+        answer = connection.getresponse()
+        return answer, answer.read()
+
+    def ask_slowly(self, api):
+        """Return a thread with a request in progress, and the list for its answer."""
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(self.ask(api, '/slow')))
+        thread.start()
+        self.assertTrue(self.app.inside.wait(5))
+        return thread, answers
+
+    def test_a_request_is_answered_on_the_port_it_says(self):
+        api = self.serve()
+        self.assertNotEqual(0, api.port)
+        answer, body = self.ask(api, body=b'abc')
+        self.assertEqual((200, {'path': '/x', 'body': 3}), (answer.status, json.loads(body)))
+        self.assertEqual(f'127.0.0.1:{api.port}', api.address)
+
+    def test_it_listens_on_ipv6(self):
+        try:
+            socket.create_server(('::1', 0), family=socket.AF_INET6).close()
+        except OSError:
+            self.skipTest('no IPv6 loopback on this machine')
+        api = self.serve('::1')
+        self.assertEqual(200, self.ask(api)[0].status)
+        self.assertEqual(f'[::1]:{api.port}', api.address)
+
+    def test_an_address_in_use_is_named(self):
+        api = self.serve()
+        second = server.ApiServer(self.app, '127.0.0.1', api.port)
+        error = self.assertRaises(errors.BadConfig, second.start)
+        self.assertIn(f'127.0.0.1:{api.port}: Address already in use', str(error))
+        self.assertIn('osapi_share_listen_port', str(error))
+        self.assertTrue(second.stop(1))
+
+    def test_an_address_of_another_machine_is_named(self):
+        error = self.assertRaises(errors.BadConfig, server.ApiServer(self.app, '192.0.2.1', 0).start)
+        self.assertIn('192.0.2.1:0: Cannot assign requested address', str(error))
+
+    def test_too_large_a_body_is_refused(self):
+        api = self.serve(max_body=100)
+        self.assertEqual(200, self.ask(api, body=b'x' * 100)[0].status)
+        self.assertEqual(413, self.ask(api, body=b'x' * 101)[0].status)
+
+    def test_too_large_a_header_is_refused(self):
+        api = self.serve(max_header=2000)
+        self.assertEqual(200, self.ask(api, headers={'X-Auth-Token': 'x' * 1000})[0].status)
+        self.assertEqual(413, self.ask(api, headers={'X-Auth-Token': 'x' * 2000})[0].status)
+        self.assertEqual(414, self.ask(api, path='/' + 'x' * 2000)[0].status)
+
+    def test_silent_connections_take_no_threads(self):
+        api = self.serve(threads=2)
+        for _ in range(6):
+            self.addCleanup(socket.create_connection(('127.0.0.1', api.port)).close)
+        begin = time.monotonic()
+        self.assertEqual(200, self.ask(api)[0].status)
+        self.assertLess(time.monotonic() - begin, 2)
+
+    def test_a_connection_serves_many_requests(self):
+        api = self.serve()
+        connection = http.client.HTTPConnection('127.0.0.1', api.port, timeout=10)
+        self.addCleanup(connection.close)
+        ports = set()
+        for _ in range(3):
+            connection.request('GET', '/')
+            connection.getresponse().read()
+            ports.add(connection.sock.getsockname()[1])
+        self.assertEqual(1, len(ports))
+
+    def test_stop_answers_what_is_under_way_and_takes_no_more(self):
+        api = self.serve()
+        caller, answers = self.ask_slowly(api)
+        threading.Timer(1.0, self.app.go_on.set).start()
+        self.assertTrue(api.stop(10))
+        caller.join(5)
+        self.assertEqual([200], [answer.status for answer, _body in answers])
+        self.assertEqual('close', answers[0][0].getheader('Connection'))
+        self.assertRaises(ConnectionRefusedError, self.ask, api)
+        self.assertTrue(api.stop(1))
+
+    def test_stop_gives_up_after_its_time(self):
+        api = self.serve()
+        caller, answers = self.ask_slowly(api)
+        begin = time.monotonic()
+        self.assertFalse(api.stop(0.2))
+        self.assertLess(time.monotonic() - begin, 4)
+        self.assertEqual([], answers)
+        self.app.go_on.set()
+        caller.join(5)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import logging
+import time
+
+import fixtures
+import testtools
+from oslo_config import cfg
+
+from manila_lite.cmd import log_rate_limit
+from manila_lite.conf import api
+
+
+class TestFlood(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.said = self.useFixture(fixtures.FakeLogger(format='%(name)s %(message)s'))
+        self.log = logging.getLogger(log_rate_limit.LOGGERS[0])
+        self.conf = cfg.ConfigOpts()
+        api.register_opts(self.conf)
+        self.conf([])
+        self.limit(0)       # a service that ran in this process before may have left its own limit
+        self.addCleanup(self.limit, 0)
+
+    def limit(self, burst, interval=3600.0):
+        self.conf.set_override('log_flood_burst', burst)
+        self.conf.set_override('log_flood_interval', interval)
+        log_rate_limit.hold_off(self.conf)
+
+    def lines(self):
+        return self.said.output.splitlines()
+
+    def test_each_cause_has_so_many_lines(self):
+        self.limit(3)
+        self.limit(3)       # a second call changes nothing
+        for number in range(10):
+            self.log.info('%s was refused', number)
+        self.log.info('another cause')
+        logging.getLogger('manila_lite.manager').info('%s was refused', 11)
+        self.assertEqual([*(f'{self.log.name} {number} was refused' for number in range(3)),
+                          f'{self.log.name} another cause', 'manila_lite.manager 11 was refused'], self.lines())
+
+    def test_then_it_is_said_how_many_more(self):
+        held = log_rate_limit.RateLimitFilter(2, 0.05)
+        self.log.addFilter(held)
+        self.addCleanup(self.log.removeFilter, held)
+        for number in range(7):
+            self.log.warning('%s was refused', number)
+        self.log.warning('once')
+        end = time.monotonic() + 20
+        while 'more lines' not in self.said.output and time.monotonic() < end:
+            self.log.info('the clock')
+        self.assertEqual([f'{self.log.name} 5 more lines like this were left out: %s was refused'],
+                         [line for line in self.lines() if 'more lines' in line][:1])
+
+    def test_no_limit(self):
+        self.limit(0)
+        for number in range(500):
+            self.log.info('%s was refused', number)
+        self.assertEqual(500, len(self.lines()))
+
+    def test_causes_do_not_take_memory_without_end(self):
+        held = log_rate_limit.RateLimitFilter(1, 3600.0)
+        for number in range(5000):
+            held.filter(logging.LogRecord('a', logging.INFO, '', 0, f'{number} in the text itself', None, None))
+        self.assertLess(len(held._counts), 1100)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prepared statements have the same results as the same statements through SQLAlchemy."""
+
+import datetime
+
+import fixtures
+import sqlalchemy as sa
+import testtools
+from oslo_db import exception as db_exception
+from oslo_db.sqlalchemy import exc_filters
+
+from manila_lite.db.core import prepared
+from manila_lite.db.models.base import Json
+
+_MOMENT = datetime.datetime.fromisoformat('2026-01-02T03:04:05.000006')
+
+
+class Prepared(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.engine = sa.create_engine('sqlite://')
+        exc_filters.register_engine(self.engine)
+        self.addCleanup(self.engine.dispose)
+        self.table = sa.Table(
+            'things', sa.MetaData(), sa.Column('id', sa.Integer, primary_key=True, autoincrement=False),
+            sa.Column('made', sa.DateTime, default=lambda: _MOMENT),
+            sa.Column('changed', sa.DateTime, onupdate=lambda: _MOMENT),
+            sa.Column('flag', sa.Boolean, default=False), sa.Column('data', Json), sa.Column('name', sa.String, default='x'))
+        self.table.create(self.engine)
+        conn = self.engine.connect()
+        self.addCleanup(conn.close)
+        conn.begin()
+        self.conn = conn
+        self.all = prepared.Query(sa.select(self.table).order_by(self.table.c.id))
+        self.insert = prepared.Write(self.table.insert())
+
+    def listen(self):
+        """Send statements through SQLAlchemy from here on, by a listener; return the list of those that follow."""
+        seen = []
+        sa.event.listen(self.engine, 'before_cursor_execute', lambda *args: seen.append(args[2]))
+        return seen
+
+    def both_ways(self, ask):
+        """Return the result of ``ask``, which must be the same with and without prepared statements."""
+        first = ask()
+        seen = self.listen()
+        self.assertEqual(first, ask())
+        self.assertTrue(seen)
+        return first
+
+
+class Rows(Prepared):
+
+    def test_values_come_back_as_they_were(self):
+        self.assertEqual(1, self.insert.execute(self.conn, {'id': 1, 'data': {'a': [1]}, 'flag': True}))
+        self.insert.execute(self.conn, {'id': 2, 'name': None})
+        rows = self.both_ways(lambda: self.all.all(self.conn))
+        self.assertEqual([(1, _MOMENT, None, True, {'a': [1]}, 'x'), (2, _MOMENT, None, False, None, None)], rows)
+        self.assertEqual({'a': [1]}, rows[0].data)
+        self.assertEqual(self.conn.execute(sa.select(self.table).order_by(self.table.c.id)).all(), rows)
+
+    def test_what_is_written_the_long_way_is_the_same(self):
+        self.insert.execute(self.conn, {'id': 1, 'data': {'a': 1}})
+        self.listen()
+        self.assertEqual(1, self.insert.execute(self.conn, {'id': 2, 'data': {'a': 1}}))
+        self.insert.execute_many(self.conn, [{'id': 3, 'data': {'a': 1}}])
+        rows = self.all.all(self.conn)
+        self.assertEqual([rows[0][1:]] * 3, [row[1:] for row in rows])
+
+    def test_no_rows(self):
+        self.assertEqual([], self.all.all(self.conn))
+        self.assertIsNone(self.all.first(self.conn))
+
+    def test_first_is_the_first_in_order(self):
+        self.insert.execute_many(self.conn, [{'id': number} for number in (2, 1)])
+        self.assertEqual(1, self.all.first(self.conn).id)
+
+    def test_values_of_the_statement_and_of_the_caller(self):
+        self.insert.execute_many(self.conn, [{'id': number, 'name': name} for number, name in enumerate('aabb')])
+        query = prepared.Query(sa.select(self.table.c.id).where(self.table.c.name == 'b',
+                                                                self.table.c.id < sa.bindparam('end')))
+        self.assertEqual([(2,)], self.both_ways(lambda: query.all(self.conn, {'end': 3, 'not asked for': 1})))
+        self.assertRaises(KeyError, prepared.Query(query._statement).all, self.unheard(), {})
+
+    def unheard(self):
+        """Return a connection to another engine, without listeners."""
+        engine = sa.create_engine('sqlite://')
+        self.addCleanup(engine.dispose)
+        conn = engine.connect()
+        self.addCleanup(conn.close)
+        return conn
+
+    def test_a_list_of_any_length_is_refused(self):
+        query = prepared.Query(sa.select(self.table.c.id).where(self.table.c.id.in_(sa.bindparam('ids', expanding=True))))
+        self.assertRaises(TypeError, query.all, self.conn, {'ids': [1]})
+
+
+class Writes(Prepared):
+
+    def test_update_counts_and_sets_its_time(self):
+        self.insert.execute_many(self.conn, [{'id': 1}, {'id': 2}])
+        update = prepared.Write(self.table.update().where(self.table.c.id == sa.bindparam('ident')).values(
+            name=sa.bindparam('new'), flag=~self.table.c.flag))
+        self.assertEqual(1, update.execute(self.conn, {'ident': 2, 'new': 'n'}))
+        self.assertEqual(0, update.execute(self.conn, {'ident': 3, 'new': 'n'}))
+        self.assertEqual([(None, False, 'x'), (_MOMENT, True, 'n')],
+                         [(row.changed, row.flag, row.name) for row in self.all.all(self.conn)])
+
+    def test_many_and_none(self):
+        self.insert.execute_many(self.conn, [])
+        self.insert.execute_many(self.conn, [{'id': number, 'flag': number == 2} for number in range(5)])
+        self.assertEqual([2], [row.id for row in self.all.all(self.conn) if row.flag])
+
+    def test_errors_are_those_of_the_long_way(self):
+        self.insert.execute(self.conn, {'id': 1})
+        self.assertRaises(db_exception.DBDuplicateEntry, self.insert.execute, self.conn, {'id': 1})
+        self.assertRaises(db_exception.DBDuplicateEntry, self.insert.execute_many, self.conn, [{'id': 2}, {'id': 1}])
+        self.listen()
+        self.assertRaises(db_exception.DBDuplicateEntry, self.insert.execute, self.conn, {'id': 1})
+
+    def test_a_transaction_takes_it_back(self):
+        self.insert.execute(self.conn, {'id': 1})
+        self.conn.rollback()
+        self.assertEqual([], self.all.all(self.conn))
+
+
+class ManyOf(Prepared):
+
+    def test_rows_of_many_values(self):
+        self.insert.execute_many(self.conn, [{'id': number} for number in range(3000)])
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.db.core.prepared.Among.MOST', 1024))
+        among = prepared.Among(sa.select(self.table.c.id).order_by(self.table.c.id), self.table.c.id)
+        for count in (0, 1, 2, 3, 5, 1024, 1025, 2500):
+            wanted = list(range(count))
+            self.assertEqual([(number,) for number in wanted], among.all(self.conn, wanted))
+        self.assertEqual([], among.all(self.conn, [-1, -2, -3]))
+        self.assertLessEqual(set(among._queries), {1 << power for power in range(11)})

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress of a copy, by rsync's output, and its end."""
+
+import tempfile
+from pathlib import Path
+
+import testtools
+
+from manila_lite.drivers.linux.backups import rsync
+
+
+class Said(testtools.TestCase):
+
+    def test_the_last_progress_counts(self):
+        for said, progress in ((b'', (0, 0)), (b'\n    1,024  12%  3.45MB/s    0:00:01\r', (1024, 12)),
+                               (b'\r 1 7% 1MB/s\r 2 31% 1MB/s\r', (2, 31)), (b'\n 9 100% 1MB/s (xfr#1, to-chk=0/2)\n', (9, 99)),
+                               (b'\ncut 5', (0, 0)), (b'\nx% y', (0, 0)), (b'\nrsync: "/a 999 99% b": no (2)\n', (0, 0))):
+            self.assertEqual(progress, rsync._progress(said), said)
+        self.assertEqual((1, 40), rsync._progress(b'\r 1 7% 1MB/s', 40))
+
+    def test_last_words(self):
+        said = b' 1 7%\rrsync: [receiver] write failed\nmore\nrsync error: some files (code 23)\n'
+        self.assertEqual('rsync: [receiver] write failed; rsync error: some files (code 23)', rsync._last_words(said))
+        self.assertEqual('it failed', rsync._last_words(b''))
+
+    def test_what_it_comes_to(self):
+        gone = b'failed: Operation not supported (95)\n'
+        for said, kinds in (
+                (b'rsync: [receiver] rsync_xal_set: fsetxattr("/a/b c","user.d") ' + gone, {rsync.CannotKeepAll}),
+                (b' 1 7%\rrsync: [generator] set_acl: xacl_set(b, ACL_TYPE_ACCESS): ' + gone + b' 2\r', {rsync.CannotKeepAll}),
+                (b'rsync: [sender] send_files failed to open "/set_acl: (95)": Permission denied (13)\n', set()),
+                (b'rsync: [sender] opendir "/source/d/d" failed: Cannot allocate memory (12)\n', {rsync.TooDeep}),
+                (b'rsync: [receiver] rsync_xal_set: lsetxattr("/a","user.d") failed: No space (28)\n', {rsync.NoRoom})):
+            self.assertEqual(kinds, {kind for kind, pattern in rsync._WHAT if pattern.search(said)}, said)
+
+
+class Ends(testtools.TestCase):
+
+    def copy(self, source, target):
+        copy = rsync.Copy(source, target, '--checksum')
+        copy.join(120)
+        self.assertFalse(copy.is_alive())
+        return copy
+
+    def test_what_was_copied_is_there_and_the_rest_gone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = Path(folder, 'source'), Path(folder, 'target')
+            for place, name in ((source, 'a'), (target, 'b')):
+                place.mkdir()
+                (place / name).write_text(name)
+            self.assertIsNone(self.copy(source, target).error)
+            self.assertEqual(['a'], [place.name for place in target.iterdir()])
+
+    def test_a_failure_has_the_reason_of_rsync(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn('rsync', str(self.copy(Path(folder, 'nothing'), Path(folder, 'target')).error))
+
+    def test_one_that_was_stopped_has_ended(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = rsync.Copy(Path(folder), Path(folder, 'target'), '--checksum')
+            copy.stop()
+            self.assertFalse(copy.is_alive())

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Directory trees are removed, or lose files that a copy would fail at. Hostile ones: ``tests/security``."""
+
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import testtools
+
+from manila_lite.drivers.linux.pool import trees
+from manila_lite.host.commands import CommandFailed, run
+
+
+class Changed(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid():
+            raise unittest.SkipTest('a cage needs root')
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.place = Path(folder.name, 'place')
+        (self.place / 'a' / 'b').mkdir(parents=True)
+        (self.place / 'a' / 'one').write_text('one')
+
+    def test_removed_once_and_again(self):
+        for _ in range(2):
+            trees.remove(self.place)
+            self.assertFalse(self.place.exists())
+
+    def test_a_link_goes_and_not_where_it_leads(self):
+        link = self.place.parent / 'link'
+        link.symlink_to(self.place)
+        trees.remove(link)
+        self.assertEqual((False, True), (os.path.lexists(link), (self.place / 'a' / 'one').exists()))
+
+    def test_what_cannot_go(self):
+        with mock.patch.object(trees, 'run', side_effect=CommandFailed('find / -delete: no')):
+            bad = self.assertRaises(CommandFailed, trees.remove, self.place)
+        self.assertEqual(f'{self.place} cannot be deleted: no', str(bad))
+
+    def test_what_was_linked_is_a_file_of_its_own(self):
+        os.link(self.place / 'a' / 'one', self.place / 'two')
+        deep = self.place / ('x' * 250)
+        for _ in range(7):
+            deep = deep / ('x' * 250)
+        deep.mkdir(parents=True)
+        run(*trees.untangled(self.place))
+        self.assertEqual(1, len([name for name in ('a/one', 'two') if (self.place / name).exists()]))
+        self.assertTrue((self.place / 'a' / 'b').exists())
+        self.assertFalse(deep.exists())

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of exports that are read again after a crash: complete ones count, others are deleted."""
+
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite.drivers.linux.protocols import ganesha_exports
+from manila_lite.drivers.linux.protocols.ganesha_dbus import ExportManager
+
+_CLIENT = '  CLIENT { Clients = 10.0.0.1; Access_Type = RW; Protocols = 4; }\n'
+
+
+def text(number, *clients, name='x'):
+    return ganesha_exports._TEXT.format(number=number, path=f'/mnt/{name}', pseudo=name, clients=''.join(clients))
+
+
+class Files(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.exports = ganesha_exports.Exports(self.state, ExportManager(self.state / 'bus'))
+        self.exports.load()
+
+    def write(self, place, name, content):
+        (self.state / place / name).write_text(content)
+
+    def test_numbers_and_clients_are_read_again(self):
+        self.write('exports.d', 'a.conf', text(3, _CLIENT, _CLIENT))
+        self.write('held', 'b.conf', text(7, _CLIENT))
+        self.exports.load()
+        self.assertEqual(['a'], self.exports.served())
+        self.assertEqual([_CLIENT, _CLIENT], self.exports.clients_of('a'))
+        self.assertEqual([_CLIENT], self.exports.clients_of('b'))
+        self.assertEqual([], self.exports.clients_of('c'))
+        self.assertEqual([3, 7, 8, 9], [self.exports._number(name) for name in 'abcd'])
+
+    def test_what_clients_mount_it_by_is_remembered(self):
+        self.write('exports.d', 'a.conf', text(3, _CLIENT, name='team_music'))
+        self.write('held', 'b.conf', text(7, name='team_films'))
+        self.exports.load()
+        self.assertEqual(['team_music', 'team_films', 'c', 'other'], [
+            self.exports._pseudo(*wanted) for wanted in (('a', None), ('b', None), ('c', None), ('a', 'other'))])
+
+    def test_what_is_not_whole_is_gone(self):
+        good = text(1, _CLIENT)
+        self.write('exports.d', 'good.conf', good)
+        for number, bad in enumerate((good[:-2], '', good + good, good.replace('Export_Id = 1', 'Export_Id = 70000'),
+                                      good.replace('CLIENT', 'CLIENTS'), good)):
+            self.write('exports.d', f'z{number}.conf', bad)
+        self.write('exports.d', 'good.new', text(2))
+        self.exports.load()
+        self.assertEqual(['good.conf'], [file.name for file in (self.state / 'exports.d').iterdir()])
+
+    def test_held_is_not_served_and_forgets_nothing(self):
+        self.write('exports.d', 'a.conf', text(3, _CLIENT))
+        self.exports.load()
+        self.exports.hold('a')
+        self.exports.hold('a')
+        self.assertEqual([], self.exports.served())
+        self.exports.load()
+        self.assertEqual([_CLIENT], self.exports.clients_of('a'))
+        self.assertEqual(3, self.exports._number('a'))
+
+    def test_a_free_number_comes_back_last(self):
+        self.write('exports.d', 'last.conf', text(65534))
+        self.write('exports.d', 'first.conf', text(1))
+        self.exports.load()
+        self.assertEqual([65535, 2, 3], [self.exports._number(name) for name in 'abc'])
+
+    def test_where_the_clients_begin(self):
+        self.assertEqual(_CLIENT, text(1, _CLIENT).splitlines(keepends=True)[ganesha_exports._FIRST - 1])

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guard of file handles is built for one folder. Its refusals are tested in tests/security/test_file_handles.py."""
+
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite.drivers.linux.protocols import handle_guard
+from manila_lite.host import commands
+
+
+class Guard(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        if not handle_guard.can_be_made() or handle_guard.plugin() is None:
+            self.skipTest(f'the guard needs {handle_guard.PACKAGES} nfs-ganesha-vfs')
+        self.home = Path(self.useFixture(fixtures.TempDir()).path)
+
+    def test_it_is_placed_once_and_only_for_root(self):
+        guarded = handle_guard.HandleGuard(self.home)
+        guarded.place()
+        library = guarded.folder / handle_guard.LIBRARY
+        made = library.stat()
+        handle_guard.HandleGuard(self.home).place()
+        self.assertEqual((made.st_ino, made.st_mtime_ns), (library.stat().st_ino, library.stat().st_mtime_ns))
+        self.assertEqual(0o700, guarded.folder.stat().st_mode & 0o777)
+        self.assertEqual([handle_guard.LIBRARY], [file.name for file in guarded.folder.iterdir()])
+
+    def test_another_server_says_anew_that_it_goes_by_it(self):
+        guarded = handle_guard.HandleGuard(self.home)
+        self.assertFalse(guarded.works)
+        (self.home / 'guarded').touch()
+        self.assertTrue(guarded.works)
+        guarded.place()
+        self.assertFalse(guarded.works)
+
+    def test_without_a_compiler(self):
+        before = commands.ENV['PATH']
+        commands.ENV['PATH'] = '/nowhere'
+        self.addCleanup(commands.ENV.__setitem__, 'PATH', before)
+        self.assertFalse(handle_guard.can_be_made())
+        handle_guard._compiled.cache_clear()
+        self.assertRaises(commands.CommandFailed, handle_guard.HandleGuard(self.home).place)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exports of an NFS server that does not run can be changed all the same."""
+
+import types
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite.drivers.linux.protocols import protocol_servers
+from manila_lite.host.commands import CommandFailed
+
+CONF = types.SimpleNamespace(linux_nfs_port=2049, linux_cifs_port=445, linux_cifs_users=None, linux_graceless=False,
+                             linux_grace_period=30, linux_pool_type='btrfs', linux_pool_path='/pool')
+
+
+class StoppedOutletTest(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.state = Path(self.useFixture(fixtures.TempDir()).path).resolve() / 'state'
+        self.protocol_server = protocol_servers.ProtocolServers(self.state, CONF, None, lambda ident: None).of('NFS')
+        for place in ('exports.d', 'held', 'drafts'):
+            (self.state / place).mkdir(parents=True)
+
+    def test_a_share_is_discarded_wherever_it_is_remembered(self):
+        for place in ('exports.d', 'held', 'drafts'):
+            for name in ('gone', 'kept'):
+                (self.state / place / f'{name}.conf').write_text('EXPORT {}')
+        self.protocol_server.mount_point('gone').mkdir(parents=True)
+        for _ in range(2):
+            self.protocol_server.discard('gone')
+            self.assertEqual([], list(self.state.rglob('gone*')))
+        self.assertEqual(['kept.conf'] * 3, [file.name for file in self.state.rglob('kept*')])
+
+    def test_it_is_not_started_by_what_only_looks_whether_it_runs(self):
+        self.protocol_server.server.stop()
+        refused = self.assertRaises(CommandFailed, self.protocol_server.server.awake)
+        self.assertIn('stopped', str(refused))
+        self.assertFalse(self.protocol_server.server.running)

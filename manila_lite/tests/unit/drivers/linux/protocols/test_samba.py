@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The CIFS server's settings and state, without running it."""
+
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite import errors
+from manila_lite.drivers.linux.protocols import samba
+
+
+def server(state, **changes):
+    return samba.Samba(Path(state), Path(state), changes.pop('port', 445), **{'netns': None, 'users': '/users'} | changes)
+
+
+class Server(testtools.TestCase):
+    def test_paths_of_sockets_are_never_too_long(self):
+        self.assertEqual(Path('/var/lib/x/run'), server('/var/lib/x')._run)
+        places = {server('/var/' + 'long' * length)._run for length in (30, 40, 50)}
+        self.assertEqual(3, len(places))
+        for place in places:
+            self.assertLess(len(str(place / 'ncalrpc' / 'np' / 'a-name-of-a-pipe')), 108)
+
+    def test_every_option_tells_a_server_of_before_from_one_of_now(self):
+        marks = {server('/x', **change)._mark for change in ({}, {'port': 446}, {'netns': 'blue'}, {'lacks': 'smbd'})}
+        self.assertEqual(4, len(marks))
+        self.assertEqual(server('/x')._mark, server('/x')._mark)
+
+    def test_nothing_runs_and_nothing_has_to(self):
+        state = self.useFixture(fixtures.TempDir()).path
+        cifs = server(state)
+        self.assertEqual((False, False, True), (cifs.running, cifs.missed, cifs.fits))
+        cifs.start(lambda: None)
+        self.assertEqual((False, False), (cifs.running, cifs.awake()))
+        cifs.forget('a-share')
+        cifs.stop()
+        cifs.stop()
+
+    def test_what_cannot_be_served_says_why(self):
+        state = self.useFixture(fixtures.TempDir()).path
+        refused = self.assertRaises(errors.Final, server(state, lacks='smbd not installed').export, 'one', Path('/mnt'), [])
+        self.assertIn('smbd not installed', str(refused))

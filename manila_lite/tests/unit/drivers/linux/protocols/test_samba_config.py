@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings for smbd are read again as they were written, and no foreign text gets into them."""
+
+from pathlib import Path
+
+import testtools
+
+from manila_lite.drivers.linux.protocols import samba_config
+
+PLACE = Path('/s/exports/one')
+
+
+class Sections(testtools.TestCase):
+    def test_what_is_written_is_read(self):
+        clients = ['ro bob', 'rw alice', 'rw carol']
+        text = samba_config.section('one', 'Team', PLACE, clients)
+        self.assertEqual(clients, samba_config.clients_of(text))
+        self.assertEqual(('Team', '/s/exports/one'), (samba_config.name_of(text), samba_config.path_of(text)))
+
+    def test_users_are_root_there_and_readers_cannot_write(self):
+        text = samba_config.section('one', 'one', PLACE, ['rw alice', 'ro bob'])
+        for line in ('available = yes', 'valid users = alice bob', 'admin users = alice bob', 'read list = bob'):
+            self.assertIn(f'  {line}\n', text)
+
+    def test_a_share_for_nobody(self):
+        text = samba_config.section('one', 'one', PLACE, [])
+        self.assertEqual([], samba_config.clients_of(text))
+        self.assertIn('  available = no\n', text)
+        # An empty list would allow everybody.
+        self.assertIn('  valid users = root\n', text)
+
+    def test_a_file_falls_into_its_sections_again(self):
+        first = samba_config.main(Path('/s'), Path('/r'), 445)
+        sections = {ident: samba_config.section(ident, ident.upper(), PLACE, ['rw alice']) for ident in ('one', 'two')}
+        self.assertEqual(sections, samba_config.sections(samba_config.whole(first, sections.values())))
+        self.assertEqual({}, samba_config.sections(first))
+
+    def test_the_main_part_depends_on_each_option(self):
+        texts = {samba_config.main(Path(state), Path(run), port) for state, run, port in (
+            ('/s', '/r', 445), ('/t', '/r', 445), ('/s', '/q', 445), ('/s', '/r', 446))}
+        self.assertEqual(4, len(texts))
+        for line in ('map to guest = never', 'disable netbios = yes', 'server min protocol = SMB2_10',
+                     'rpc start on demand helpers = no', 'multicast dns register = no'):
+            self.assertIn(f'  {line}\n', min(texts))
+
+    def test_names_that_mean_something_else_are_refused(self):
+        for name in ('global', 'Homes', 'printers', 'n' * 81, 'a]', 'a\nb', '%u', ''):
+            self.assertNotEqual('', samba_config.objection(name))
+        self.assertEqual(['', ''], [samba_config.objection(name) for name in ('docs', 'n' * 80)])

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of an smbd: when it is told of them, and which settings are known to be in force."""
+
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite import errors
+from manila_lite.drivers.linux.protocols import samba_shares
+from manila_lite.host.commands import CommandFailed
+
+PLACE = Path('/mnt/one')
+
+
+class Shares(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.told = []
+        self.shares = self.make(lambda *words: self.told.append(words))
+
+    def make(self, tell):
+        return samba_shares.SmbShares(self.state, '[global]\n', tell)
+
+    def amiss(self, *clients, name='one', path=PLACE):
+        return self.shares.amiss(name, path, clients, self.shares.look([name])[name])
+
+    def test_what_was_put_is_in_force_and_smbd_was_told_once(self):
+        for _ in range(2):
+            self.shares.put('one', PLACE, ['rw alice'])
+        self.assertEqual([('one', False)], self.told)
+        self.assertEqual([], self.amiss('rw alice'))
+        self.assertIn('Other access rules', ' '.join(self.amiss('ro alice')))
+        self.assertIn('not exported', ' '.join(self.amiss('rw alice', path=Path('/mnt/two'))))
+        self.assertEqual(['one'], self.shares.served())
+
+    def test_what_smbd_was_not_told_is_not_in_force(self):
+        def deaf(*_):
+            raise CommandFailed('it does not hear')
+        self.shares.put('one', PLACE, ['rw alice'])
+        self.assertRaises(CommandFailed, self.make(deaf).put, 'one', PLACE, [])
+        self.assertIn('not exported', ' '.join(self.amiss()))
+        self.shares.put('one', PLACE, [])
+        self.assertEqual([], self.amiss())
+        self.assertEqual(2, len(self.told))
+
+    def test_a_file_that_somebody_changed(self):
+        self.shares.put('one', PLACE, ['ro alice'])
+        conf, file = self.state / 'smb.conf', self.state / 'exports.d' / 'one.conf'
+        conf.write_text(conf.read_text().replace('read list = alice', 'read list ='))
+        self.assertIn('not exported', ' '.join(self.amiss('ro alice')))
+        self.shares.put('one', PLACE, ['ro alice'])
+        file.write_text(file.read_text().replace('alice', 'eve'))
+        self.assertIn('was another', ' '.join(self.amiss('ro alice')))
+        file.unlink()
+        self.assertIn('was missing', ' '.join(self.amiss('ro alice')))
+
+    def test_withdrawn_remembered_and_forgotten(self):
+        self.shares.put('one', PLACE, ['rw alice', 'ro bob'], 'Team')
+        self.shares.withdraw('one')
+        self.assertEqual(('Team', True), self.told[-1])
+        self.assertEqual([], self.shares.served())
+        self.assertEqual(['rw alice', 'ro bob'], self.shares.clients_of('one'))
+        self.shares.put('one', PLACE, self.shares.clients_of('one'))
+        self.assertIn('[Team]', (self.state / 'smb.conf').read_text())
+        for _ in range(2):
+            self.shares.forget('one')
+            self.assertEqual([], list(self.state.rglob('one*')))
+        self.assertEqual('[global]\n', (self.state / 'smb.conf').read_text())
+
+    def test_names_differ_by_more_than_case(self):
+        self.shares.put('one', PLACE, [], 'Team')
+        self.shares.put('one', PLACE, [])
+        self.assertRaises(errors.Final, self.shares.put, 'two', PLACE, [], 'team')
+        self.assertRaises(errors.Final, self.shares.put, 'two', PLACE, [], 'global')
+        self.assertEqual(['one'], self.shares.served())
+
+    def test_files_in_pieces_are_gone(self):
+        self.shares.put('one', PLACE, ['rw alice'])
+        for name in ('two.conf', 'one.conf.new'):
+            (self.state / 'exports.d' / name).write_text('# share o')
+        self.shares.load()
+        self.assertEqual(['one.conf'], [file.name for file in (self.state / 'exports.d').iterdir()])

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of users is read with care, and rules name users of the list."""
+
+import stat
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite import values
+from manila_lite.drivers.linux.protocols import samba_users
+
+REST = f'{"X" * 32}:{"0A" * 16}:[U          ]:LCT-6B02628D:'
+
+
+def rules(*rows):
+    return [values.AccessRule(str(number), *row) for number, row in enumerate(rows)]
+
+
+class Lists(testtools.TestCase):
+    def test_only_users_are_read(self):
+        text = '\n'.join((f'alice:70000:{REST}', '# a comment', '', f'Alice:1:{REST}', f'root:0:{REST}', f'nobody:1:{REST}',
+                          f'"x y":1:{REST}', f'@wheel:1:{REST}', f'b%u:1:{REST}',
+                          f'S-1-1-0:1:{REST}', f's-1-5-11:1:{REST}', 'short:1:2', 'none:1:zz:', f'bob:x:{REST}'))
+        self.assertEqual([samba_users.User('alice', REST), samba_users.User('bob', REST)], list(samba_users.read(text)))
+
+    def test_a_server_has_a_copy_that_follows(self):
+        root = Path(self.useFixture(fixtures.TempDir()).path)
+        users = samba_users.Users(str(root / 'users'), root / 'private')
+        users.copy()
+        copy, passwd = root / 'private' / 'smbpasswd', root / 'private' / 'passwd'
+        self.assertEqual('', copy.read_text())
+        (root / 'users').write_text(f'alice:0:{REST}\nbob:0:{REST}\n')
+        users.copy()
+        numbers = samba_users.uids(['alice', 'bob'])
+        self.assertEqual([f'{name}:{number}:{REST}' for name, number in numbers.items()], copy.read_text().splitlines())
+        self.assertIn(f'bob:x:{numbers["bob"]}:', passwd.read_text())
+        for place, mode in ((copy, 0o600), (passwd, 0o600), (copy.parent, 0o700)):
+            self.assertEqual(mode, stat.S_IMODE(place.stat().st_mode))
+        before = copy.stat()
+        users.copy()
+        self.assertEqual(before, copy.stat())
+        (root / 'users').write_text('')
+        users.copy()
+        self.assertEqual('', copy.read_text())
+
+    def test_a_list_that_is_lost_takes_nobody_along(self):
+        root = Path(self.useFixture(fixtures.TempDir()).path)
+        (root / 'users').write_text(f'alice:0:{REST}\n')
+        samba_users.Users(str(root / 'users'), root / 'private').copy()
+        before = (root / 'private' / 'smbpasswd').read_text()
+        (root / 'users').unlink()
+        users = samba_users.Users(str(root / 'users'), root / 'private')
+        users.copy()
+        self.assertEqual(before, (root / 'private' / 'smbpasswd').read_text())
+        _, results = users.blocks(rules(('user', 'alice', 'rw'), ('user', 'bob', 'rw')))
+        self.assertEqual([None, 'this backend has no user bob; ask its operator for one'],
+                         [results[ident].error for ident in ('0', '1')])
+
+    def test_a_user_keeps_its_number_whoever_else_there_is(self):
+        names = [f'user{number}' for number in range(500)]
+        numbers = samba_users.uids(names)
+        self.assertEqual(500, len(set(numbers.values())))
+        self.assertEqual({name: numbers[name] for name in names[7:]}, samba_users.uids(names[7:]))
+        self.assertEqual({'USER7': numbers['user7']}, samba_users.uids(['USER7']))
+        self.assertGreater((1 << 31) - 1000, max(numbers.values()))
+
+    def test_no_list_has_no_users(self):
+        users = samba_users.Users(None, Path('/nowhere'))
+        found, results = users.blocks(rules(('user', 'alice', 'rw')))
+        self.assertEqual([], found)
+        self.assertIn('no user alice', results['0'].error)
+
+
+class Rules(testtools.TestCase):
+    KNOWN = {'alice': 'Alice', 'bob': 'bob'}
+
+    def blocks(self, *rows):
+        found, results = samba_users.blocks(rules(*rows), self.KNOWN)
+        return [(block.rule_id, block.text) for block in found], {ident: result.error for ident, result in results.items()}
+
+    def test_users_are_known_whatever_the_case(self):
+        self.assertEqual(([('0', 'rw Alice'), ('1', 'ro bob')], {'0': None, '1': None}),
+                         self.blocks(('user', 'ALICE', 'rw'), ('user', 'bob', 'ro')))
+
+    def test_of_two_rules_for_a_user_ro_decides(self):
+        self.assertEqual(([('1', 'ro Alice')], {'0': None, '1': None}),
+                         self.blocks(('user', 'Alice', 'rw'), ('user', 'alice', 'ro')))
+
+    def test_others_are_refused_with_a_reason(self):
+        found, errors = self.blocks(('ip', '10.0.0.1', 'rw'), ('user', 'alice', 'admin'), ('user', 'eve', 'rw'))
+        self.assertEqual([], found)
+        for ident, word in (('0', 'type user only, not ip'), ('1', 'not admin'), ('2', 'no user eve')):
+            self.assertIn(word, errors[ident])

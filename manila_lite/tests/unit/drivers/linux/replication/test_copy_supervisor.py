@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+import threading
+
+import testtools
+
+from manila_lite import errors, values
+from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
+from manila_lite.host.commands import CommandFailed
+
+
+class _Copy:
+    """A copy that ends when told to, with the given result."""
+
+    def __init__(self, ending=None, pieces=0):
+        self.rounds, self._ending, self._pieces = 0, ending, pieces
+        self.go = threading.Event()
+
+    def approach(self):
+        self.go.wait(30)
+        if self._ending:
+            raise self._ending
+        self.rounds = 1
+
+    def stop(self):
+        self._ending = CommandFailed('stopped')
+        self.go.set()
+
+    def pieces(self):
+        return self._pieces
+
+    def progress(self):
+        return values.MigrationProgress(7)
+
+
+class FollowersTest(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.followers = CopySupervisor()
+        self.addCleanup(self.followers.end_all)
+        self.made = []
+
+    def look(self, *copy):
+        """Return the result of a look, once a running copy has ended."""
+        def make():
+            self.made.append(_Copy(*copy))
+            return self.made[-1]
+        for thread in threading.enumerate():
+            if thread.name == 'copy':
+                thread.join(30)
+        return self.followers.look('m', make)
+
+    def let_go(self):
+        self.made[-1].go.set()
+
+    def test_one_copy_until_it_is_near(self):
+        self.assertFalse(self.look())
+        self.assertFalse(self.followers.look('m', self.fail))
+        self.assertEqual(7, self.followers.progress('m').percent)
+        self.let_go()
+        self.assertTrue(self.look())
+        self.assertTrue(self.look())
+        self.assertEqual(1, len(self.made))
+
+    def test_one_that_breaks_is_begun_again_while_it_gets_further(self):
+        for number in range(8):
+            self.assertFalse(self.look(CommandFailed('broken'), number + 1))
+            self.let_go()
+        for _ in range(4):
+            self.assertFalse(self.look(CommandFailed('broken'), 8))
+            self.let_go()
+        self.assertRaisesRegex(errors.Final, '5 times', self.look)
+
+    def test_one_that_cannot_be(self):
+        self.assertFalse(self.look(errors.Final('never')))
+        self.let_go()
+        self.assertRaisesRegex(errors.Final, 'never', self.look)
+
+    def test_one_that_was_ended_begins_anew(self):
+        self.assertFalse(self.look())
+        self.followers.end('m')
+        self.followers.end('other')
+        self.assertEqual(0, self.followers.progress('m').percent)
+        self.assertFalse(self.look())
+        self.assertEqual(2, len(self.made))

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real processes that are found again and ended, by pid and start time."""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import fixtures
+import psutil
+import testtools
+
+from manila_lite.host import daemon
+from manila_lite.tests import waiting
+
+
+class Daemons(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.dir = Path(self.useFixture(fixtures.TempDir()).path)
+        self.words = [sys.executable, '-c', 'import time; time.sleep(60)', str(self.dir)]
+        self.daemon = daemon.Daemon(self.dir / 'record.json')
+        self.addCleanup(self.daemon.stop)
+
+    def start(self, *words):
+        self.daemon.start(words or self.words, self.dir / 'log', mark='m', env={})
+        process = self.daemon.process()
+        # The command line of a process can be read a little later than the process itself.
+        waiting.until(process.cmdline, 'it has words', pause=0.001)
+        return process
+
+    def test_another_one_finds_it(self):
+        started = self.start()
+        other = daemon.Daemon(self.dir / 'record.json')
+        self.assertEqual(started, other.process())
+        self.assertEqual('m', other.mark)
+        other.stop()
+        self.assertIsNone(self.daemon.process())
+        self.assertFalse((self.dir / 'record.json').exists())
+        other.stop()
+
+    def test_it_is_in_a_session_of_its_own(self):
+        started = self.start()
+        fields = Path(f'/proc/{started.pid}/stat').read_text().rpartition(')')[2].split()
+        self.assertEqual(started.pid, int(fields[3]))
+
+    def test_a_lost_record_is_made_up_for(self):
+        started = self.start()
+        (self.dir / 'record.json').unlink()
+        other = daemon.Daemon(self.dir / 'record.json')
+        self.assertIsNone(other.process())
+        self.assertIsNone(other.find([*self.words, 'more']))
+        self.assertEqual(started, other.find(self.words))
+        self.assertIsNone(other.mark)
+        other.stop()
+        self.assertIsNone(self.daemon.process())
+
+    def test_only_what_was_started_by_these_words_is_adopted(self):
+        started = self.start()
+        (self.dir / 'record.json').unlink()
+        other = daemon.Daemon(self.dir / 'record.json')
+        for pid, words in ((started.pid, [*self.words, 'more']), (psutil.Process().pid, self.words), (2**22 + 1, self.words)):
+            other.adopt(pid, words)
+            self.assertIsNone(other.process())
+        other.adopt(started.pid, self.words)
+        self.assertEqual(started, other.process())
+
+    def test_records_of_strangers_of_other_boots_and_in_pieces(self):
+        started = self.start()
+        good = json.loads((self.dir / 'record.json').read_text())
+        boot, ticks = good['birth'].split()
+        for change in ({'pid': psutil.Process().pid}, {'birth': f'{boot} {int(ticks) + 1}'}, {'birth': f'other {ticks}'}):
+            (self.dir / 'record.json').write_text(json.dumps(good | change))
+            self.assertIsNone(self.daemon.process())
+        for text in ('', '[1, 2.0]', '{"pid"'):
+            (self.dir / 'record.json').write_text(text)
+            self.assertIsNone(daemon.Daemon(self.dir / 'record.json').process())
+        self.assertTrue(started.is_running())
+        (self.dir / 'record.json').write_text(json.dumps(good))
+        self.assertEqual(started, self.daemon.process())
+
+    def test_one_that_will_not_listen_is_killed(self):
+        self.start(sys.executable, '-c', 'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);'
+                                         'print("deaf", flush=True); time.sleep(60)')
+        waiting.until(lambda: 'deaf' in (self.dir / 'log').read_text(), 'it does not listen')
+        self.daemon.stop(patience=0.2)
+        self.assertIsNone(self.daemon.process())
+
+    def test_one_that_ended_is_no_zombie(self):
+        started = self.start(sys.executable, '-c', 'pass')
+        end = time.monotonic() + 10
+        while started and psutil.pid_exists(started.pid) and time.monotonic() < end:
+            self.daemon.process()       # reaps the process if it is dead
+        self.assertFalse(psutil.pid_exists(started.pid) if started else False)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Updates of replicas from their share, and the ends of work on replicas, at any step.
+
+Callers that begin work on replicas lock the share's instances (``db.access.lock``) before.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from manila_lite import context, errors, states
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import (
+    access,
+    messages,
+    server_migration,
+    services,
+    share_migration,
+    share_replicas,
+    shares,
+    snapshot_access,
+)
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries.messages import Action, Detail
+from manila_lite.engine.begin import Wake, backend_of, begin_once
+from manila_lite.engine.plans import FAST, Work
+from manila_lite.workflow import ensure
+from manila_lite.workflow import snapshot_access as snapshot_access_workflow
+
+#: The statuses of replicas that are kept up to date.
+FOLLOWING = ('available', 'error')
+#: The resource type of replicas in user messages.
+RESOURCE = 'SHARE_REPLICA'
+_SHARE = states.SHARE
+#: The reason for ensuring shares after a promotion that failed.
+_WHY = 'promotion'
+
+
+# Updates --------------------------------------------------------------------------------------------
+
+def resync(conn: Connection, ctx: context.RequestContext, row: Any, **more: Any) -> Wake:
+    """Have the replica (a row that is not the active one) brought up to date. Return the wake-up to send.
+
+    ``more`` is for the data of the operation, if none is open yet.
+    """
+    return begin_once(conn, ctx, share_replicas.UPDATE, 'share_replica', row.id, topic='share', host=row.host, serial=row.id,
+                      open_key=f'{share_replicas.UPDATE}:{row.id}', data={'share_id': row.share_id, **more})
+
+
+def give_up(conn: Connection, ctx: context.RequestContext, row: Any) -> None:
+    """Have the former active replica brought up to date. Until then its operation lists the snapshots that it may hold:
+    its backend can be down, and they can be deleted meanwhile.
+    """
+    resync(conn, ctx, row, left=[found.id for found in share_migration.snapshots_of(conn, row.share_id)])
+
+
+def left_at(conn: Connection, ident: str) -> list[str]:
+    """Return the ids of snapshots that the replica may hold from the time when it was the active one."""
+    return [snapshot for op in rows.of(conn, ident, share_replicas.UPDATE) if op.state == rows.OPEN
+            for snapshot in op.data.get('left', ())]
+
+
+def resync_all(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
+    """Have all other replicas of the share brought up to date with the active one."""
+    access.lock(conn, share_id)
+    for row in share_replicas.others(conn, share_id):
+        if row.host and row.status in FOLLOWING:
+            resync(conn, ctx, row)
+
+
+def tell_rules(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
+    """Have the share's access rules applied to the replicas that clients mount."""
+    for row in share_replicas.others(conn, share_id):
+        if row.host and row.status in FOLLOWING and row.cast_rules_to_readonly:
+            begin_once(conn, ctx, share_replicas.ACCESS, 'share_replica', row.id, topic='share', host=row.host, lane=FAST,
+                       serial=f'access:{row.id}', open_key=f'{share_replicas.ACCESS}:{row.id}', data={'share_id': share_id})
+            transitions.rules_status(conn, row.id, states.Rules.SYNCING)
+
+
+# Ends -----------------------------------------------------------------------------------------------
+
+def notify(conn: Connection, work: Work, action: Action, error: Exception) -> None:
+    """Tell the owner of the share why the work on its replica failed."""
+    messages.create(conn, work.ctx, RESOURCE, work.resource_id, action, Detail.of(error), errors.told(error))
+
+
+def not_made(conn: Connection, work: Work, error: Exception) -> None:
+    """Set the replica to error, and tell its owner why."""
+    access.lock(conn, work.data['share_id'])
+    if work.data.get('claimed'):
+        services.give_back(conn, *work.data['claimed'])
+    if share_replicas.as_share(conn, work.resource_id) is not None:
+        transitions.fail(conn, _SHARE, 'create', work.resource_id)
+        transitions.replica_state(conn, work.resource_id, states.Replica.ERROR)
+        action = Action.CREATE if work.op.topic == 'share' else Action.ALLOCATE_HOST
+        notify(conn, work, action, error)
+
+
+def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
+    """Set the replica to error, so that it can be deleted again, and tell its owner why."""
+    transitions.fail(conn, _SHARE, 'delete', work.resource_id)
+    notify(conn, work, Action.DELETE, error)
+
+
+def not_promoted(conn: Connection, work: Work, error: Exception) -> None:
+    """Keep the active replica and have it ensured. The other replica is in error until it is up to date again."""
+    share_id = work.data['share_id']
+    access.lock(conn, share_id)
+    active = shares.get(conn, work.ctx.elevated(), share_id)
+    transitions.fail(conn, _SHARE, 'promote', work.resource_id)
+    transitions.fail(conn, _SHARE, work.data['over'], active.instance_id)
+    put_back(conn, work.ctx, share_id, work.resource_id)
+    notify(conn, work, Action.PROMOTE, error)
+
+
+def put_back(conn: Connection, ctx: context.RequestContext, share_id: str, ident: str) -> list[Wake]:
+    """Have the active replica ensured, and the replica that was to take its place brought up to date if it follows: how
+    far its backend went is not known. Return the wake-ups to send.
+    """
+    active = shares.get(conn, ctx.elevated(), share_id)
+    wakes = [resync(conn, ctx, row) for row in share_replicas.others(conn, share_id)
+             if row.id == ident and row.host and row.status in FOLLOWING]
+    if active.host:
+        wakes.append(ensure.ask_once(conn, ctx, backend_of(active.host), _WHY, [active.instance_id]))
+    return wakes
+
+
+def take_snapshots(conn: Connection, work: Work, share_id: str, held: Mapping[str, str | None]) -> None:
+    """Move the share's snapshots to the replica that is the active one now, with their exports. Snapshots that the
+    replica does not hold are in error and without exports.
+    """
+    server_migration.set_provider_locations(conn, held)
+    share_replicas.hold_snapshots(conn, work.resource_id, {})
+    lost = {row.id: row.project_id for row in share_migration.snapshots_of(conn, share_id)
+            if row.id not in held and row.status == 'available'}
+    if transitions.settle(conn, states.SNAPSHOT, lost, 'available', 'error'):
+        messages.create_many(conn, work.ctx, 'SHARE_SNAPSHOT', lost, Action.PROMOTE, Detail.UNKNOWN_ERROR,
+                             'The replica that was promoted does not hold the snapshot.')
+    for ident in lost:
+        snapshot_access.set_exports(conn, ident, ())
+    snapshot_access_workflow.begin_all(conn, work.ctx, (share_id,), work.op.host, moved=True)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Telling backends the access rules of snapshots: whenever the rules, or the host of the snapshot, may have changed."""
+
+from collections.abc import Iterable
+
+from manila_lite import context
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import snapshot_access
+from manila_lite.engine.begin import Wake, begin_once
+from manila_lite.engine.plans import FAST
+
+
+def begin(conn: Connection, ctx: context.RequestContext, ident: str, host: str) -> Wake:
+    """Have the backend ``host`` told of all rules of the snapshot. Return the wake-up to send after the commit."""
+    key = f'snapshot_access:{ident}'
+    return begin_once(conn, ctx, snapshot_access.KIND, 'snapshot', ident, topic='share', host=host, serial=key, open_key=key,
+                      lane=FAST)
+
+
+def begin_all(conn: Connection, ctx: context.RequestContext, share_ids: Iterable[str], host: str, *,
+              moved: bool = False, inheriting: bool = False) -> None:
+    """Do as ``begin`` for every mountable snapshot of these shares. Their worker finds the work by polling.
+
+    ``moved``: drop the operations of the backend that had the snapshots before. ``inheriting``: only snapshots that
+    clients of the share may mount.
+    """
+    for ident in snapshot_access.mountable(conn, share_ids, inheriting=inheriting):
+        if moved:
+            rows.drop_of(conn, ident, (snapshot_access.KIND,))
+        begin(conn, ctx, ident, host)
