@@ -67,7 +67,7 @@ class RequestContext(context.RequestContext):
         return bool(self.services.enforcer.enforce(rule, target, self.to_policy_values()))
 
     def sees(self, project_id: str | None) -> bool:
-        """Say whether the caller may be told what a project has."""
+        """Say whether the caller may see the project's resources."""
         return self.is_admin or project_id == self.project_id
 
     def waiting(self, what: str) -> contextlib.AbstractContextManager[None]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine under a runner, a scheduler and a backend lease: names of processes, clocks, threads, locks and events.
+"""Environment of a runner, a scheduler and a backend lease: names of processes, clocks, threads, locks and events.
 
-``Machine`` is the real one. ``tests/simulation`` has another, whose threads take turns in an order given by a seed.
+``Environment`` is the real one. ``tests/simulation`` has another, whose threads take turns in an order given by a seed.
 """
 
 import concurrent.futures
@@ -14,14 +14,14 @@ from manila_lite.engine import process_names
 
 
 class Thread(Protocol):
-    """A thread of the machine."""
+    """A thread of the environment."""
 
     def join(self, timeout: float | None = None) -> None:
         """Wait until the thread has ended, or for so many seconds."""
 
 
 class Environment:
-    """The real machine."""
+    """The real environment."""
 
     def name(self) -> str:
         """Return a name for a worker of this process that no other worker has."""
@@ -70,5 +70,5 @@ class Environment:
         return thread
 
 
-#: The real machine. It has no state.
+#: The real environment. It has no state.
 REAL = Environment()

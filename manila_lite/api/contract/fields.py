@@ -303,7 +303,7 @@ class Many:
     beside: tuple[Field, ...] = ()
 
     def rule_of(self, sort_key: str) -> str | None:
-        """Return the policy of callers who sort by a field, or None if all callers do."""
+        """Return the policy rule for sorting by a field, or None if it needs none."""
         return next((field.rule for field in (*self.view.fields, *self.beside) if field.name == sort_key), None)
 
     def render(self, rows: Any, req: Any) -> dict[str, Any]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every query is built on: the engine, units of work, status transitions, paging."""
+"""Base of all queries: the engine, units of work, status transitions, paging."""

@@ -112,7 +112,7 @@ class ShareManager:
         self.worker.every(_BACKUPS_EVERY, self._clean_backups)
 
     def _take_up(self, worker: Worker, environment: Environment = REAL) -> None:
-        """Make what decides when the worker works at the backend, and its threads. The simulation has another machine."""
+        """Set up the backend lease, events and threads of the worker. The simulation passes another environment."""
         self.worker = worker
         self._environment = environment
         self.backend_lease = BackendLease(self.services, self.host, worker.binary, environment)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries by which a list could show what another project has."""
+"""Queries by which a list could show another project's resources."""
 
 import json
 import urllib.parse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Isolation of callers who log in with a password (HTTP Basic), whatever their other headers and queries say."""
+"""Isolation of callers with a password (HTTP Basic), for all other headers and queries."""
 
 import base64
 import json

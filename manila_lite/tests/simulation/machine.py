@@ -62,7 +62,7 @@ class Event:
 
 
 class Condition:
-    """Like a condition of ``threading``: who waits looks again only when somebody notifies."""
+    """Like a condition of ``threading``: a waiter looks again only after a notification."""
 
     def __init__(self, baton):
         self._baton = baton

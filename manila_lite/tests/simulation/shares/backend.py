@@ -61,7 +61,7 @@ class Backend:
             raise RuntimeError('it was done, and nobody knows')
 
     def _look(self, what, host):
-        """Do what changes nothing, or fail."""
+        """Make a call without effect, or fail."""
         self._baton.point(f'{what} of {host}')
         if self._faults.on and self._rng.random() < self._wild / 3:
             raise RuntimeError('the backend says no')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of backend leases: who relies on one, and what only its holder may do.
+"""Checks of backend leases: one process relies on each, and only its holder works.
 
 A process relies on its lease for 0.8 of it, by a clock that nobody sets; others take it when it is over by their own
 clocks. So two rely on one at once only if their clocks, at any time, were further apart than a fifth of the lease. A

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a migration, with and without what they are computed from."""
+"""Figures of a migration, with and without their input."""
 
 import time
 
