@@ -118,8 +118,7 @@ class Database:
         @event.listens_for(engine, 'begin')
         def begun(conn: Connection) -> None:
             # A deferred BEGIN that becomes a writer later is refused at once under contention.
-            text = 'BEGIN IMMEDIATE' if getattr(self._own, 'writing', False) else 'BEGIN'
-            (Connection.exec_driver_sql if prepared.heard(conn) else prepared.send)(conn, text)
+            prepared.send(conn, 'BEGIN IMMEDIATE' if getattr(self._own, 'writing', False) else 'BEGIN')
 
     def writer(self) -> contextlib.AbstractContextManager[Connection]:
         """Open a transaction: everything written through the connection is committed together at the end, or nothing is."""

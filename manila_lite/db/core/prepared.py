@@ -2,8 +2,8 @@
 """Prepared statements: compiled once for a database, then handed to its driver.
 
 SQLAlchemy looks a statement up, and builds its context, anew each time: ten times the cost of a small statement itself.
-Here only values are converted for the driver, and back. Errors are those of any other statement. If there are listeners
-to statements (traces, tests), statements are sent by SQLAlchemy, so that they are heard.
+Here only values are converted for the driver, and back. Errors are those of any other statement, and listeners to
+SQLAlchemy's events (traces, tests) are called with the statement that the driver gets.
 """
 
 import dataclasses
@@ -19,17 +19,20 @@ Values = Mapping[str, Any]
 _Change = Callable[[Any], Any]
 
 
-def heard(conn: Connection) -> bool:
-    """Say whether the engine has listeners to statements as they are sent. All listeners here are of that kind."""
-    return bool(conn.engine.dispatch.before_cursor_execute)
-
-
 def send(conn: Connection, text: str, values: Any = (), *, many: bool = False) -> Any:
-    """Send a statement in the driver's dialect, in the connection's transaction. Return its cursor."""
+    """Send a statement in the driver's dialect, in the connection's transaction. Return its cursor.
+
+    Events are those of the engine, which are cheaper to look up than those of the connection.
+    """
     cursor = None
+    listeners = conn.engine.dispatch
     try:
         cursor = conn.connection.cursor()
+        for before in listeners.before_cursor_execute:
+            text, values = before(conn, cursor, text, values, None, many)
         (cursor.executemany if many else cursor.execute)(text, values)
+        for after in listeners.after_cursor_execute:
+            after(conn, cursor, text, values, None, many)
     except Exception as error:
         # As SQLAlchemy does: listeners make it an error of oslo.db, and a broken connection is given up.
         conn._handle_dbapi_exception(error, text, values, cursor, None)     # noqa: SLF001 - there is no public way
@@ -92,8 +95,6 @@ class Query:
 
     def all(self, conn: Connection, values: Values | None = None) -> list[Any]:
         """Return all rows."""
-        if heard(conn):
-            return [self._make(row) for row in conn.execute(self._statement, values or {})]
         cursor = self._sent(conn, values or {})
         rows = cursor.fetchall()
         changes = self._changes.get(type(conn.dialect))
@@ -162,8 +163,6 @@ class Write:
 
     def execute(self, conn: Connection, values: Values) -> int:
         """Execute the statement. Return the number of affected rows."""
-        if heard(conn):
-            return conn.execute(self._statement, values).rowcount
         compiled = self._of(conn, values)
         cursor = send(conn, compiled.text, compiled.values(values))
         count = cursor.rowcount
@@ -172,9 +171,7 @@ class Write:
 
     def execute_many(self, conn: Connection, rows: Sequence[Values]) -> None:
         """Execute the statement for each of the rows, which all have values for the same columns."""
-        if heard(conn):
-            conn.execute(self._statement, rows)
-        elif len(rows) == 1:
+        if len(rows) == 1:
             self.execute(conn, rows[0])
         elif rows:
             compiled = self._of(conn, rows[0])

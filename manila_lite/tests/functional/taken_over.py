@@ -64,9 +64,9 @@ class Robbed:
         self._lock = threading.Lock()
         self._names = itertools.count(1)
         self._db.writer = self._begin
-        for name, heard in (('before_cursor_execute', lambda *_: None), ('after_cursor_execute', self._executed),
-                            ('commit', self._committed), ('rollback', self._rolled_back)):
-            sa.event.listen(self._db.engine, name, heard)
+        for name, listener in (('after_cursor_execute', self._executed), ('commit', self._committed),
+                               ('rollback', self._rolled_back)):
+            sa.event.listen(self._db.engine, name, listener)
         workers = {'scheduler': [service.scheduler], 'share': service.managers.values()}
         for role, found in workers.items():
             for one in found:

@@ -36,18 +36,16 @@ class Prepared(testtools.TestCase):
         self.insert = prepared.Write(self.table.insert())
 
     def listen(self):
-        """Send statements through SQLAlchemy from here on, by a listener; return the list of those that follow."""
+        """Return the list of the texts and values of the statements that follow."""
         seen = []
-        sa.event.listen(self.engine, 'before_cursor_execute', lambda *args: seen.append(args[2]))
+        sa.event.listen(self.engine, 'before_cursor_execute', lambda *args: seen.append(args[2:4]))
         return seen
 
-    def both_ways(self, ask):
-        """Return the result of ``ask``, which must be the same with and without prepared statements."""
-        first = ask()
-        seen = self.listen()
-        self.assertEqual(first, ask())
-        self.assertTrue(seen)
-        return first
+    def both_ways(self, query, values=None):
+        """Return the rows of the query, which must be the same through SQLAlchemy."""
+        rows = query.all(self.conn, values)
+        self.assertEqual(self.conn.execute(query._statement, values or {}).all(), rows)
+        return rows
 
 
 class Rows(Prepared):
@@ -55,14 +53,12 @@ class Rows(Prepared):
     def test_values_come_back_as_they_were(self):
         self.assertEqual(1, self.insert.execute(self.conn, {'id': 1, 'data': {'a': [1]}, 'flag': True}))
         self.insert.execute(self.conn, {'id': 2, 'name': None})
-        rows = self.both_ways(lambda: self.all.all(self.conn))
+        rows = self.both_ways(self.all)
         self.assertEqual([(1, _MOMENT, None, True, {'a': [1]}, 'x'), (2, _MOMENT, None, False, None, None)], rows)
         self.assertEqual({'a': [1]}, rows[0].data)
-        self.assertEqual(self.conn.execute(sa.select(self.table).order_by(self.table.c.id)).all(), rows)
 
     def test_what_is_written_the_long_way_is_the_same(self):
-        self.insert.execute(self.conn, {'id': 1, 'data': {'a': 1}})
-        self.listen()
+        self.conn.execute(self.table.insert(), {'id': 1, 'data': {'a': 1}})
         self.assertEqual(1, self.insert.execute(self.conn, {'id': 2, 'data': {'a': 1}}))
         self.insert.execute_many(self.conn, [{'id': 3, 'data': {'a': 1}}])
         rows = self.all.all(self.conn)
@@ -80,16 +76,8 @@ class Rows(Prepared):
         self.insert.execute_many(self.conn, [{'id': number, 'name': name} for number, name in enumerate('aabb')])
         query = prepared.Query(sa.select(self.table.c.id).where(self.table.c.name == 'b',
                                                                 self.table.c.id < sa.bindparam('end')))
-        self.assertEqual([(2,)], self.both_ways(lambda: query.all(self.conn, {'end': 3, 'not asked for': 1})))
-        self.assertRaises(KeyError, prepared.Query(query._statement).all, self.unheard(), {})
-
-    def unheard(self):
-        """Return a connection to another engine, without listeners."""
-        engine = sa.create_engine('sqlite://')
-        self.addCleanup(engine.dispose)
-        conn = engine.connect()
-        self.addCleanup(conn.close)
-        return conn
+        self.assertEqual([(2,)], self.both_ways(query, {'end': 3, 'not asked for': 1}))
+        self.assertRaises(KeyError, query.all, self.conn, {})
 
     def test_a_list_of_any_length_is_refused(self):
         query = prepared.Query(sa.select(self.table.c.id).where(self.table.c.id.in_(sa.bindparam('ids', expanding=True))))
@@ -116,13 +104,42 @@ class Writes(Prepared):
         self.insert.execute(self.conn, {'id': 1})
         self.assertRaises(db_exception.DBDuplicateEntry, self.insert.execute, self.conn, {'id': 1})
         self.assertRaises(db_exception.DBDuplicateEntry, self.insert.execute_many, self.conn, [{'id': 2}, {'id': 1}])
-        self.listen()
-        self.assertRaises(db_exception.DBDuplicateEntry, self.insert.execute, self.conn, {'id': 1})
+        self.assertRaises(db_exception.DBDuplicateEntry, self.conn.execute, self.table.insert(), {'id': 1})
 
     def test_a_transaction_takes_it_back(self):
         self.insert.execute(self.conn, {'id': 1})
         self.conn.rollback()
         self.assertEqual([], self.all.all(self.conn))
+
+
+class Listeners(Prepared):
+
+    def test_they_are_called_with_the_statement_that_is_sent(self):
+        seen = self.listen()
+        self.insert.execute(self.conn, {'id': 1, 'flag': None, 'name': 'n'})
+        self.insert.execute_many(self.conn, [{'id': 2, 'name': 'n'}, {'id': 3, 'name': 'm'}])
+        self.assertEqual('INSERT INTO things (id, made, flag, name) VALUES (?, ?, ?, ?)', seen[0][0])
+        self.assertEqual([1, None, 'n'], [seen[0][1][place] for place in (0, 2, 3)])
+        self.assertEqual([2, 3], [values[0] for values in seen[1][1]])
+
+    def test_the_path_to_the_driver_is_the_same(self):
+        self.listen()
+        self.useFixture(fixtures.MonkeyPatch('sqlalchemy.engine.Connection.execute', None))
+        self.insert.execute(self.conn, {'id': 1})
+        self.assertEqual([1], [row.id for row in self.all.all(self.conn)])
+
+    def test_they_may_change_it(self):
+        self.insert.execute_many(self.conn, [{'id': 1}, {'id': 2}])
+        sa.event.listen(self.engine, 'before_cursor_execute', lambda *args: (f'{args[2]} DESC', args[3]), retval=True)
+        self.assertEqual([2, 1], [row.id for row in self.all.all(self.conn)])
+
+    def test_they_know_when_it_was_executed(self):
+        counts = []
+        sa.event.listen(self.engine, 'after_cursor_execute',
+                        lambda conn, cursor, text, values, context, many: counts.append((cursor.rowcount, many)))
+        self.insert.execute(self.conn, {'id': 1})
+        self.insert.execute_many(self.conn, [{'id': 2}, {'id': 3}])
+        self.assertEqual([(1, False), (2, True)], counts)
 
 
 class ManyOf(Prepared):
