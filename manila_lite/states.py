@@ -39,7 +39,7 @@ class Machine:
     ``waits``: statuses of verbs that end at a user's request, and not with an operation.
     """
 
-    noun: str
+    resource_type: str
     column: str
     verbs: dict[str, Verb]
     resettable: frozenset[str] = frozenset()
@@ -50,14 +50,19 @@ class Machine:
         return self.verbs[verb]
 
     @property
+    def resource_name(self) -> str:
+        """The resource type as it is written in texts for people: without underscores."""
+        return self.resource_type.replace('_', ' ')
+
+    @property
     def statuses(self) -> frozenset[str]:
         """Every status the resource can show."""
-        found = {*self.resettable, *([self.born] if self.born else [])}
+        statuses = {*self.resettable, *([self.born] if self.born else [])}
         for verb in self.verbs.values():
-            found |= {verb.during, verb.fail, *verb.allowed}
+            statuses |= {verb.during, verb.fail, *verb.allowed}
             if verb.ok:
-                found.add(verb.ok)
-        return frozenset(found)
+                statuses.add(verb.ok)
+        return frozenset(statuses)
 
     @property
     def transient(self) -> frozenset[str]:
@@ -65,13 +70,13 @@ class Machine:
         return frozenset(verb.during for verb in self.verbs.values()) - self.waits
 
 
-def machine(noun: str, column: str, rows: Iterable[tuple[Any, ...]], resettable: str = '',
+def machine(resource_type: str, column: str, rows: Iterable[tuple[Any, ...]], resettable: str = '',
             born: str | None = None, waits: str = '') -> Machine:
     """Return a machine. A row: verb, statuses to start from, during, ok (None: gone), fail, and perhaps ``Crash``."""
     verbs = {}
     for name, allowed, during, ok, fail, *crash in rows:
         verbs[name] = Verb(name, frozenset(allowed.split()), during, ok, fail, *crash)
-    return Machine(noun, column, verbs, frozenset(resettable.split()), born, frozenset(waits.split()))
+    return Machine(resource_type, column, verbs, frozenset(resettable.split()), born, frozenset(waits.split()))
 
 
 _BROKEN = 'error inactive error_deleting extending_error shrinking_error reverting_error backup_restoring_error'
@@ -135,7 +140,7 @@ SNAPSHOT = machine('snapshot', 'status', (
     ('unmanage', f'available error error_deleting {_UNMANAGED}', 'unmanage_starting', None, 'unmanage_error'),
 ), resettable='available creating deleting error error_deleting')
 
-ACCESS = machine('access rule', 'state', (
+ACCESS = machine('access_rule', 'state', (
     ('create', '',                'queued_to_apply', 'active', 'error'),
     ('apply',  'queued_to_apply', 'applying',        'active', 'error'),
     ('update', 'active error',    'queued_to_update', 'active', 'error'),
@@ -145,19 +150,19 @@ ACCESS = machine('access rule', 'state', (
 ))
 
 #: Access rules of snapshots. There is no update: a snapshot can only be read.
-SNAPSHOT_ACCESS = machine('snapshot access rule', 'state', (
+SNAPSHOT_ACCESS = machine('snapshot_access_rule', 'state', (
     ('create', '',                'queued_to_apply', 'active', 'error'),
     ('apply',  'queued_to_apply', 'applying',        'active', 'error'),
     ('revoke', 'queued_to_apply applying active error', 'queued_to_deny', None, 'error'),
     ('deny',   'queued_to_deny',  'denying',         None,     'error'),
 ))
 
-SHARE_NETWORK = machine('share network', 'status', (
+SHARE_NETWORK = machine('share_network', 'status', (
     # If a backend fails to follow, its server is in error; the network stays as its owner changed it.
     ('change', 'active', 'network_change', 'active', 'active', Crash.RESUME),
 ), resettable='active error network_change', born='active')
 
-SHARE_SERVER = machine('share server', 'status', (
+SHARE_SERVER = machine('share_server', 'status', (
     ('create', '',                      'creating',       'active', 'error'),
     ('change', 'active',                'network_change', 'active', 'error', Crash.RESUME),
     ('delete', 'active error inactive', 'deleting',       None,     'error'),
@@ -174,27 +179,27 @@ SHARE_SERVER = machine('share server', 'status', (
               'server_migrating server_migrating_to network_change')
 
 # A backend stores nothing of a group but its shares.
-SHARE_GROUP = machine('share group', 'status', (
+SHARE_GROUP = machine('share_group', 'status', (
     ('create', '',                               'creating', 'available', 'error', Crash.RESUME),
     ('delete', 'available error error_deleting', 'deleting', None,        'error'),
     ('force_delete', 'available error error_deleting creating deleting', 'deleting', None, 'error'),
 ), resettable='available creating deleting error error_deleting')
 
-SHARE_GROUP_SNAPSHOT = machine('share group snapshot', 'status', (
+SHARE_GROUP_SNAPSHOT = machine('share_group_snapshot', 'status', (
     ('create', '',                               'creating', 'available', 'error', Crash.RESUME),
     ('delete', 'available error error_deleting', 'deleting', None,        'error'),
     ('force_delete', 'available error error_deleting creating deleting', 'deleting', None, 'error'),
 ), resettable='available creating deleting error error_deleting')
 
 # After a failed restore the backup is as before; the share shows the failure.
-SHARE_BACKUP = machine('share backup', 'status', (
+SHARE_BACKUP = machine('share_backup', 'status', (
     ('create',  '',                               'creating',  'available', 'error', Crash.RESUME),
     ('restore', 'available',                      'restoring', 'available', 'available', Crash.RESUME),
     ('delete',  'available error error_deleting', 'deleting',  None,        'error_deleting'),
 ), resettable='available creating deleting restoring error error_deleting')
 
-#: Every machine, by noun, for tests and diagrams.
-MACHINES: dict[str, Machine] = {machine.noun: machine for machine in (
+#: Every machine, by resource type, for tests and diagrams.
+MACHINES: dict[str, Machine] = {machine.resource_type: machine for machine in (
     SHARE, SNAPSHOT, ACCESS, SNAPSHOT_ACCESS, SHARE_NETWORK, SHARE_SERVER, SHARE_GROUP,
     SHARE_GROUP_SNAPSHOT, SHARE_BACKUP)}
 

@@ -44,7 +44,7 @@ def table(rows: list[tuple[str, ...]]) -> Iterator[str]:
 
 def machine_page(machine: states.Machine) -> Iterator[str]:
     """Yield a table of the verbs, then each status with the verb that owns it."""
-    yield from title(machine.noun.capitalize(), '-')
+    yield from title(machine.resource_name.capitalize(), '-')
     yield from (f'Column ``{machine.column}``.', '')
     yield from table([('verb', 'from', 'during', 'when it worked', 'when it failed', 'after a crash'), *(
         (verb.name, listed(verb.allowed, 'nothing: makes the row'), verb.during, verb.ok or 'gone', verb.fail,

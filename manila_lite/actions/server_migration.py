@@ -231,7 +231,7 @@ def _begin_all(conn: Any, move: Move, verb: str) -> None:
     for machine, idents in ((states.SHARE, [row.instance_id for row in move.shares]),
                             (states.SNAPSHOT, [row.id for row in move.snapshots])):
         if transitions.begin_many(conn, machine, verb, idents) != len(idents):
-            raise errors.WrongState(f'A {machine.noun} of the share server changed in the meantime; try again.')
+            raise errors.WrongState(f'A {machine.resource_name} of the share server changed in the meantime; try again.')
 
 
 # Going on -------------------------------------------------------------------------------------------

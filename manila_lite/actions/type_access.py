@@ -15,7 +15,7 @@ def of(ctx: RequestContext, kinds: Any, ident: str) -> list[dict[str, str]]:
     projects = kinds.PROJECTS
     with ctx.db.reader() as conn:
         if kinds.get(conn, ctx, ident).is_public:
-            raise errors.NotFound(f'{projects.noun.capitalize()} {ident} is public; it has no list of projects.',
+            raise errors.NotFound(f'{projects.resource_name.capitalize()} {ident} is public; it has no list of projects.',
                                   code=f'{projects.name}_access_not_found')
         return [{f'{projects.name}_id': ident, 'project_id': project} for project in projects.of(conn, ident)]
 
@@ -43,5 +43,5 @@ def remove(ctx: RequestContext, kinds: Any, ident: str, project_id: str) -> None
 
 def _must_be_private(conn: Any, ctx: RequestContext, kinds: Any, ident: str) -> None:
     if kinds.get(conn, ctx, ident).is_public:
-        raise errors.Conflict(f'{kinds.PROJECTS.noun.capitalize()} {ident} is public: every project has access to it.',
+        raise errors.Conflict(f'{kinds.PROJECTS.resource_name.capitalize()} {ident} is public: every project has access to it.',
                               code=kinds.PROJECTS.code)

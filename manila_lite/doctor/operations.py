@@ -125,9 +125,9 @@ def _nobody(op: Any, world: _World) -> str | None:
         return f'waits for a {binary}, and none is up: start one'
     if known:
         return f'waits for {binary} on {op.host}, which is down: start it'
-    noun = 'share_backup' if op.resource_type == 'share_backup' else 'share'
+    command = 'share_backup' if op.resource_type == 'share_backup' else 'share'
     return (f'waits for {binary} on {op.host}, which is not known: start it, or give what it has to another with '
-            f'"manila-manage {noun} update_host"')
+            f'"manila-manage {command} update_host"')
 
 
 def _free(op: Any) -> Mend:

@@ -16,8 +16,8 @@ from manila_lite.doctor.recovery_table import REDO, Redo, readable
 from manila_lite.engine.begin import begin
 from manila_lite.workflow.access import tell_rules
 
-_ROW = {states.SHARE.noun: share_findings.share, states.SNAPSHOT.noun: share_findings.snapshot}
-_MESSAGES = {states.SHARE.noun: 'SHARE', states.SNAPSHOT.noun: 'SHARE_SNAPSHOT'}
+_ROW = {states.SHARE.resource_type: share_findings.share, states.SNAPSHOT.resource_type: share_findings.snapshot}
+_MESSAGES = {states.SHARE.resource_type: 'SHARE', states.SNAPSHOT.resource_type: 'SHARE_SNAPSHOT'}
 
 
 #: Statuses that end with the operation of another resource: the verb, and the meaning if there is no such operation.
@@ -30,11 +30,11 @@ _WITH_OTHERS = {'restoring': ('restore', 'its share is not being reverted'),
                 'backup_restoring': ('take_back', 'no backup is being restored to it')}
 
 
-def stuck(noun: str, ident: str) -> Mend:
+def stuck(resource_type: str, ident: str) -> Mend:
     """Return the mender of a status without an operation, of a share or snapshot."""
     def mend(conn: Connection, desk: RepairContext) -> str | None:
-        row = _take(conn, noun, ident)
-        return _end(conn, desk, noun, row, share_findings.last_of(conn, ident)) if row else None
+        row = _take(conn, resource_type, ident)
+        return _end(conn, desk, resource_type, row, share_findings.last_of(conn, ident)) if row else None
     return mend
 
 
@@ -58,63 +58,64 @@ def parked(op: Any) -> Mend:
 
 
 def _replace(conn: Connection, desk: RepairContext, op: Any, data: dict[str, Any] | None, first: bool) -> str | None:
-    noun = op.resource_type
-    row = _take(conn, noun, op.resource_id) if noun in _ROW else None
+    resource_type = op.resource_type
+    row = _take(conn, resource_type, op.resource_id) if resource_type in _ROW else None
     if row is None:
         return None
-    redo = REDO[noun].get(row.state)
+    redo = REDO[resource_type].get(row.state)
     if redo is None or redo.kind != op.kind or data is None or not first:
-        return _end(conn, desk, noun, row, op, once_more=first)
+        return _end(conn, desk, resource_type, row, op, once_more=first)
     desk.wakes.append(begin(
-        conn, context.behind(op, desk.services), op.kind, noun, row.id, topic=op.topic, host=op.host, lane=op.lane,
-        data={**data, BEFORE: True}, serial=op.serial, open_key=f'{noun}:{row.id}'))
+        conn, context.behind(op, desk.services), op.kind, resource_type, row.id, topic=op.topic, host=op.host, lane=op.lane,
+        data={**data, BEFORE: True}, serial=op.serial, open_key=f'{resource_type}:{row.id}'))
     return f'{op.kind} was begun again'
 
 
-def _take(conn: Connection, noun: str, ident: str) -> Any:
+def _take(conn: Connection, resource_type: str, ident: str) -> Any:
     """Return the row if it is in a transient status that no operation will end, and lock it until the commit."""
-    row, machine = _ROW[noun](conn, ident), states.MACHINES[noun]
+    row, machine = _ROW[resource_type](conn, ident), states.MACHINES[resource_type]
     if row is None or row.state not in machine.transient:
         return None
     held = row.instance_id if machine is states.SHARE else row.id
     if not transitions.settle(conn, machine, (held,), row.state, row.state):
         return None
-    row = _ROW[noun](conn, ident)
+    row = _ROW[resource_type](conn, ident)
     return None if row.operation_id else row
 
 
-def _end(conn: Connection, desk: RepairContext, noun: str, row: Any, last: Any, *, once_more: bool = True) -> str:
+def _end(conn: Connection, desk: RepairContext, resource_type: str, row: Any, last: Any, *, once_more: bool = True) -> str:
     """End the transient status of a row.
 
     :param last: the last operation of the resource
     :param once_more: whether that operation may be begun again
     """
-    redo = REDO[noun].get(row.state)
+    redo = REDO[resource_type].get(row.state)
     if redo is None:
         verb, why = _WITH_OTHERS[row.state]
-        machine = states.MACHINES[noun]
+        machine = states.MACHINES[resource_type]
         transitions.fail(conn, machine, verb, row.instance_id if machine is states.SHARE else row.id)
         if machine is states.SHARE and verb == 'migrate' and row.host:      # its rules may be read-only
             desk.wakes.append(tell_rules(conn, desk.owner(row), row.id, row.host, {row.instance_id: False}))
         return f'{why}: {machine[verb].fail}'
     data = redo.data(conn, row, readable(last) or {})
     if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):
-        return _begin(conn, desk, noun, row, redo, last, data)
-    return _fail(conn, desk, noun, row, redo)
+        return _begin(conn, desk, resource_type, row, redo, last, data)
+    return _fail(conn, desk, resource_type, row, redo)
 
 
-def _begin(conn: Connection, desk: RepairContext, noun: str, row: Any, redo: Redo, last: Any, data: dict[str, Any]) -> str:
+def _begin(conn: Connection, desk: RepairContext, resource_type: str, row: Any, redo: Redo, last: Any,
+           data: dict[str, Any]) -> str:
     asks_for_room = redo.verb == 'extend' and last is not None and (last.kind, last.topic) == (redo.kind, 'scheduler')
     topic = 'share' if row.host and not asks_for_room else 'scheduler'
     ctx = desk.owner(row, getattr(last, 'request_id', None))
     desk.wakes.append(begin(
-        conn, ctx, redo.kind, noun, row.id, topic=topic, host=row.host if topic == 'share' else '', data=data,
-        serial=row.instance_id, open_key=f'{noun}:{row.id}'))
+        conn, ctx, redo.kind, resource_type, row.id, topic=topic, host=row.host if topic == 'share' else '', data=data,
+        serial=row.instance_id, open_key=f'{resource_type}:{row.id}'))
     return f'{redo.kind} was begun again'
 
 
-def _fail(conn: Connection, desk: RepairContext, noun: str, row: Any, redo: Redo) -> str:
-    machine = states.MACHINES[noun]
+def _fail(conn: Connection, desk: RepairContext, resource_type: str, row: Any, redo: Redo) -> str:
+    machine = states.MACHINES[resource_type]
     if machine is states.SHARE:
         transitions.fail(conn, machine, redo.verb, row.instance_id)
         shares.update(conn, row.id, target_size=None)
@@ -122,6 +123,6 @@ def _fail(conn: Connection, desk: RepairContext, noun: str, row: Any, redo: Redo
         transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, row.id), restoring.during, restoring.fail)
     else:
         transitions.fail(conn, machine, redo.verb, row.id)
-    messages.create(conn, desk.owner(row), _MESSAGES[noun], row.id, redo.action, Detail.UNKNOWN_ERROR,
+    messages.create(conn, desk.owner(row), _MESSAGES[resource_type], row.id, redo.action, Detail.UNKNOWN_ERROR,
                     'It was interrupted and could not be taken up again.')
     return f'it cannot be taken up again: {machine[redo.verb].fail}'

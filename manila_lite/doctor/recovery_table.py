@@ -70,9 +70,9 @@ def _was_asked_for(kind: str) -> Proof:
     return lambda row, last: last is not None and last.kind == kind and last.error != 'superseded'
 
 
-#: By noun and transient status. One operation of the share ends the states of all its access rules.
+#: By resource type and transient status. One operation of the share ends the states of all its access rules.
 REDO: dict[str, dict[str, Redo]] = {
-    states.SHARE.noun: {
+    states.SHARE.resource_type: {
         'creating': Redo('create', 'share.create', Action.CREATE, _placement, lambda row, last: row.launched_at is None,
                          placeless=True),
         'deleting': Redo('delete', 'share.delete', Action.DELETE, _nothing, _was_asked_for('share.delete'), placeless=True),
@@ -83,7 +83,7 @@ REDO: dict[str, dict[str, Redo]] = {
         'manage_starting': Redo('manage', 'share.manage', Action.MANAGE, _path, lambda row, last: row.launched_at is None),
         'unmanage_starting': Redo('unmanage', 'share.unmanage', Action.UNMANAGE, _nothing, _was_asked_for('share.unmanage')),
     },
-    states.SNAPSHOT.noun: {
+    states.SNAPSHOT.resource_type: {
         'creating': Redo('create', 'snapshot.create', Action.CREATE, _nothing),
         'deferred_deleting': Redo('defer', 'snapshot.deferred_delete', Action.DELETE, _nothing),
         'deleting': Redo('delete', 'snapshot.delete', Action.DELETE, _nothing, _was_asked_for('snapshot.delete'),

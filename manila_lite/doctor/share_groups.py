@@ -18,7 +18,8 @@ def find(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
             why, wrong = 'no operation will end this', True
             if row.operation_id is not None:
                 why, wrong = f'see its operation {row.operation_id} ({row.operation_kind})', row.operation_state == 'parked'
-            yield Finding(machine.noun, row.id, row.state, why, wrong, project_id=row.project_id, age=desk.age(row.since),
+            yield Finding(machine.resource_name, row.id, row.state, why, wrong, project_id=row.project_id,
+                          age=desk.age(row.since),
                           mend=None if row.operation_id else _failed(machine, row))
 
 

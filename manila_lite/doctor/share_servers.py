@@ -18,7 +18,7 @@ from manila_lite.doctor.recovery_table import readable
 from manila_lite.engine.begin import begin
 from manila_lite.workflow import server_migration as server_migration_workflow
 
-_SERVER, _NETWORK = states.SHARE_SERVER.noun, states.SHARE_NETWORK.noun
+_SERVER, _NETWORK = states.SHARE_SERVER.resource_name, states.SHARE_NETWORK.resource_name
 _ADD = 'share_server.add_subnet'
 
 

@@ -17,10 +17,10 @@ from manila_lite.workflow import share_migration as share_migration_workflow
 
 def find_shares(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield shares in a transient status, and shares whose rules count as being applied without an operation for it."""
-    noun = states.SHARE.noun
-    yield from _all(desk, noun, share_findings.shares(conn), lambda row: recovery.stuck(noun, row.id))
+    resource_type = states.SHARE.resource_type
+    yield from _all(desk, resource_type, share_findings.shares(conn), lambda row: recovery.stuck(resource_type, row.id))
     for row in share_findings.shares_out_of_step(conn):
-        yield Finding(noun, row.id, f'rules {row.access_rules_status}', 'no access rule is on its way', wrong=True,
+        yield Finding(resource_type, row.id, f'rules {row.access_rules_status}', 'no access rule is on its way', wrong=True,
                       about=row.host or '', project_id=row.project_id, age=desk.age(row.since), mend=access.rules(row.id))
 
 
@@ -55,29 +55,29 @@ def _release(ident: str) -> Mend:
 
 def find_snapshots(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield snapshots in a transient status."""
-    noun = states.SNAPSHOT.noun
-    yield from _all(desk, noun, share_findings.snapshots(conn), lambda row: recovery.stuck(noun, row.id))
+    resource_type = states.SNAPSHOT.resource_type
+    yield from _all(desk, resource_type, share_findings.snapshots(conn), lambda row: recovery.stuck(resource_type, row.id))
 
 
 def find_rules(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield access rules in a transient state."""
-    yield from _all(desk, states.ACCESS.noun, share_findings.rules(conn), lambda row: access.rules(row.share_id))
+    yield from _all(desk, states.ACCESS.resource_name, share_findings.rules(conn), lambda row: access.rules(row.share_id))
 
 
-def _all(desk: RepairContext, noun: str, rows: Iterable[Any], mend: Any) -> Iterator[Finding]:
+def _all(desk: RepairContext, resource_name: str, rows: Iterable[Any], mend: Any) -> Iterator[Finding]:
     chosen: dict[str, Any] = {}
     for row in rows:        # beside the open operation there may be parked ones
         if row.id not in chosen or row.operation_state == 'open':
             chosen[row.id] = row
     for row in chosen.values():
-        yield _one(desk, noun, row, mend(row))
+        yield _one(desk, resource_name, row, mend(row))
 
 
-def _one(desk: RepairContext, noun: str, row: Any, mend: Mend) -> Finding:
+def _one(desk: RepairContext, resource_name: str, row: Any, mend: Mend) -> Finding:
     if row.operation_id is None:
         why, wrong = 'no operation will end this', True
     else:
         why = f'see its operation {row.operation_id} ({row.operation_kind})'
         wrong = row.operation_state == 'parked'
-    return Finding(noun, row.id, row.state, why, wrong, about=row.host or '', project_id=row.project_id,
+    return Finding(resource_name, row.id, row.state, why, wrong, about=row.host or '', project_id=row.project_id,
                    age=desk.age(row.since), mend=None if row.operation_id else mend)

@@ -117,13 +117,13 @@ def _insert(table: sa.Table) -> Write:
     return Write(table.insert())
 
 
-def remove(conn: Connection, table: sa.Table, owner_id: str, key: str, noun: str = 'metadata item') -> None:
+def remove(conn: Connection, table: sa.Table, owner_id: str, key: str, item_name: str = 'metadata item') -> None:
     """Delete the pair.
 
     :raises errors.NotFound: the owner has no such key.
     """
     if not conn.execute(table.delete().where(table.c.owner_id == owner_id, table.c.key == key)).rowcount:
-        raise errors.NotFound.of(noun, key)
+        raise errors.NotFound.of(item_name, key)
 
 
 def matching(table: sa.Table, owner: sa.ColumnElement, wanted: Mapping[str, str]) -> list[sa.ColumnElement[bool]]:

@@ -15,30 +15,30 @@ from manila_lite.db import models
 from manila_lite.db.core.prepared import Write
 
 _TABLES = {
-    states.SHARE.noun: models.share_instances,
-    states.SNAPSHOT.noun: models.snapshots,
-    states.ACCESS.noun: models.access_rules,
-    states.SNAPSHOT_ACCESS.noun: models.snapshot_access_rules,
-    states.SHARE_NETWORK.noun: models.share_networks,
-    states.SHARE_SERVER.noun: models.share_servers,
-    states.SHARE_GROUP.noun: models.share_groups,
-    states.SHARE_GROUP_SNAPSHOT.noun: models.share_group_snapshots,
-    states.SHARE_BACKUP.noun: models.share_backups,
+    states.SHARE.resource_type: models.share_instances,
+    states.SNAPSHOT.resource_type: models.snapshots,
+    states.ACCESS.resource_type: models.access_rules,
+    states.SNAPSHOT_ACCESS.resource_type: models.snapshot_access_rules,
+    states.SHARE_NETWORK.resource_type: models.share_networks,
+    states.SHARE_SERVER.resource_type: models.share_servers,
+    states.SHARE_GROUP.resource_type: models.share_groups,
+    states.SHARE_GROUP_SNAPSHOT.resource_type: models.share_group_snapshots,
+    states.SHARE_BACKUP.resource_type: models.share_backups,
 }
 
-_INSERTS = {noun: Write(table.insert()) for noun, table in _TABLES.items()}
+_INSERTS = {resource_type: Write(table.insert()) for resource_type, table in _TABLES.items()}
 
 
 def register(machine: states.Machine, table: sa.Table) -> None:
     """Give rows of ``table``, whose key is ``id``, the statuses of ``machine``. For the tables of siblings."""
-    _TABLES[machine.noun] = table
-    _INSERTS[machine.noun] = Write(table.insert())
+    _TABLES[machine.resource_type] = table
+    _INSERTS[machine.resource_type] = Write(table.insert())
 
 
 def create(conn: Connection, machine: states.Machine, values: dict[str, Any], verb: str = 'create') -> dict[str, Any]:
     """Insert a row in the verb's transient status, or in the machine's initial status. Return its values."""
     values = values | {machine.column: machine.born or machine[verb].during}
-    _INSERTS[machine.noun].execute(conn, values)
+    _INSERTS[machine.resource_type].execute(conn, values)
     return values
 
 
@@ -49,9 +49,9 @@ def begin(conn: Connection, machine: states.Machine, verb: str, row_id: str, **v
     """
     row = machine[verb]
     if not _swap(conn, machine, (row_id,), row.allowed, row.during, values):
-        table = _TABLES[machine.noun]
+        table = _TABLES[machine.resource_type]
         now = conn.execute(sa.select(table.c[machine.column]).where(table.c.id == row_id)).scalar()
-        raise errors.WrongState(f'The {machine.noun} is {now or "gone"}; to {verb.replace("_", " ")} it, it must be '
+        raise errors.WrongState(f'The {machine.resource_name} is {now or "gone"}; to {verb.replace("_", " ")} it, it must be '
                                 f'{" or ".join(sorted(row.allowed))}.')
 
 
@@ -86,7 +86,7 @@ def settle(conn: Connection, machine: states.Machine, row_ids: Iterable[str], du
 
 def remove(conn: Connection, machine: states.Machine, row_ids: Iterable[str], during: str) -> int:
     """Delete rows in a *during* status. Return how many were deleted."""
-    table = _TABLES[machine.noun]
+    table = _TABLES[machine.resource_type]
     return conn.execute(table.delete().where(table.c.id.in_(tuple(row_ids)), table.c[machine.column] == during)).rowcount
 
 
@@ -97,9 +97,9 @@ def reset(conn: Connection, machine: states.Machine, row_id: str, to: str) -> No
     """
     if to not in machine.resettable:
         raise errors.Invalid(f'status: {to!r} is not one of {", ".join(sorted(machine.resettable))}.')
-    table = _TABLES[machine.noun]
+    table = _TABLES[machine.resource_type]
     if not conn.execute(table.update().where(table.c.id == row_id).values({machine.column: to})).rowcount:
-        raise errors.NotFound.of(machine.noun, row_id)
+        raise errors.NotFound.of(machine.resource_name, row_id)
 
 
 def rules_status(conn: Connection, instance_id: str, status: states.Rules) -> None:
@@ -138,7 +138,7 @@ def _task(conn: Connection, table: sa.Table, ident: str, allowed: tuple[str | No
 
 def _swap(conn: Connection, machine: states.Machine, row_ids: tuple[str, ...], allowed: Iterable[str], to: str,
           values: dict[str, Any]) -> int:
-    table = _TABLES[machine.noun]
+    table = _TABLES[machine.resource_type]
     column = table.c[machine.column]
     return conn.execute(sa.update(table).where(table.c.id.in_(row_ids), column.in_(tuple(allowed)))
                         .values({machine.column: to, **values})).rowcount

@@ -8,13 +8,16 @@ from manila_lite import states
 from manila_lite.db import models
 
 _operations = models.operations
-_TABLES = {states.SHARE_GROUP.noun: models.share_groups, states.SHARE_GROUP_SNAPSHOT.noun: models.share_group_snapshots,
-           states.SHARE_BACKUP.noun: models.share_backups}
+_TABLES = {
+    states.SHARE_GROUP.resource_type: models.share_groups,
+    states.SHARE_GROUP_SNAPSHOT.resource_type: models.share_group_snapshots,
+    states.SHARE_BACKUP.resource_type: models.share_backups,
+}
 
 
 def find(conn: Connection, machine: states.Machine) -> list[Row]:
     """Return id, project_id, state and ``since`` of rows in a transient status, with the operation that will end it."""
-    table = _TABLES[machine.noun]
+    table = _TABLES[machine.resource_type]
     since = sa.func.coalesce(table.c.updated_at, table.c.created_at).label('since')
     return list(conn.execute(
         sa.select(table.c.id, table.c.project_id, table.c.status.label('state'), since,

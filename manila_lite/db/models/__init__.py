@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables, one file per noun. Rows are deleted for real; operations and messages keep the history."""
+"""The tables, one file per resource. Rows are deleted for real; operations and messages keep the history."""
 
 from manila_lite.db.models.access import access_rule_metadata, access_rules
 from manila_lite.db.models.base import metadata

@@ -13,12 +13,12 @@ from manila_lite import errors
 
 @dataclasses.dataclass(frozen=True)
 class Projects:
-    """Access of projects to types of one noun. ``types`` are public or not; ``table`` has a row per project and private type.
+    """Access of projects to types of one kind. ``types`` are public or not; ``table`` has a row per project and private type.
 
     ``code``: the error code for changing the projects of a public type.
     """
 
-    noun: str
+    resource_name: str
     types: sa.Table
     table: sa.Table
     code: str
@@ -26,7 +26,7 @@ class Projects:
     @property
     def name(self) -> str:
         """The prefix of fields and codes."""
-        return self.noun.replace(' ', '_')
+        return self.resource_name.replace(' ', '_')
 
     @property
     def _type(self) -> sa.ColumnElement[str]:
@@ -50,7 +50,7 @@ class Projects:
         try:
             conn.execute(self.table.insert().values({f'{self.name}_id': ident, 'project_id': project_id}))
         except db_exception.DBDuplicateEntry:
-            raise errors.Exists(f'project: {project_id} has access to {self.noun} {ident} already.') from None
+            raise errors.Exists(f'project: {project_id} has access to {self.resource_name} {ident} already.') from None
 
     def remove(self, conn: Connection, ident: str, project_id: str) -> None:
         """End the project's use of the type.
@@ -58,5 +58,5 @@ class Projects:
         :raises errors.NotFound: it may not use it.
         """
         if not conn.execute(self.table.delete().where(self._type == ident, self.table.c.project_id == project_id)).rowcount:
-            raise errors.NotFound(f'Project {project_id} has no access to {self.noun} {ident}.',
+            raise errors.NotFound(f'Project {project_id} has no access to {self.resource_name} {ident}.',
                                   code=f'{self.name}_access_not_found')

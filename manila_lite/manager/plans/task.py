@@ -16,8 +16,8 @@ from manila_lite.db.queries import messages, qos_types, share_group_snapshots, s
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_server_values
 
-#: The resource types in user messages, by noun.
-_RESOURCES = {states.SHARE.noun: 'SHARE', states.SNAPSHOT.noun: 'SHARE_SNAPSHOT'}
+#: The resource types in user messages, by type.
+_RESOURCES = {states.SHARE.resource_type: 'SHARE', states.SNAPSHOT.resource_type: 'SHARE_SNAPSHOT'}
 
 #: Writes further changes at the end of an operation on the row of this id; may return values to set with its status.
 Ending = Callable[[Connection, Work, str], dict[str, Any] | None]
@@ -44,7 +44,7 @@ def verb_plan(kind: str, environment: states.Machine, verb: str, do: Callable[[W
             return
         values = on_failed(conn, work, ident) if on_failed else None
         transitions.fail(conn, environment, verb, ident, **values or {})
-        notify(conn, work, _RESOURCES[environment.noun], action, detail, error)
+        notify(conn, work, _RESOURCES[environment.resource_type], action, detail, error)
 
     return Plan(kind, (Step(do, undo),), done, failed)
 

@@ -29,7 +29,7 @@ SERVER = machine('server', 'status', (
     ('delete',      f'{_SETTLED} {_BUSY}', 'deleting',     None,        'error', Crash.RESUME),
 ))
 
-ATTACHMENT = machine('share attachment', 'status', (
+ATTACHMENT = machine('share_attachment', 'status', (
     ('attach',      '',                  'attaching',      'inactive',  'error', Crash.RESUME),
     # Together with its server. "retry": an attachment in error is tried again at the next start.
     ('start',       'inactive',          'inactive',       'active',    'error', Crash.RESUME),
@@ -39,8 +39,8 @@ ATTACHMENT = machine('share attachment', 'status', (
     ('detach',      'attaching inactive active error', 'detaching', None, 'error', Crash.RESUME),
 ), waits='inactive active')
 
-#: Every machine, by noun.
-MACHINES: dict[str, Machine] = {one.noun: one for one in (SERVER, ATTACHMENT)}
+#: Every machine, by resource type.
+MACHINES: dict[str, Machine] = {one.resource_type: one for one in (SERVER, ATTACHMENT)}
 
 #: Statuses in which a guest may run, now or soon: the host's resources for it stay.
 ON = frozenset({'active', *_BUSY.split()}) - {'building'}

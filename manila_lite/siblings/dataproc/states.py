@@ -25,16 +25,16 @@ CLUSTER = machine('cluster', 'status', (
     ('delete',     f'{_UNDER_WAY} {_SETTLED}',   'Deleting',      None,     'Error', Crash.RESUME),
 ))
 
-NODE = machine('cluster node', 'state', (
+NODE = machine('cluster_node', 'state', (
     ('spawn',  '',                      'spawning', 'ready', 'error'),
     ('again',  'error',                'spawning', 'ready', 'error'),
     ('leave',  'spawning ready error leaving error_leaving', 'leaving', None, 'error_leaving'),
 ))
 
-MOUNT = machine('share mount', 'state', (
+MOUNT = machine('share_mount', 'state', (
     ('mount',   '',                                      'mounting',   'mounted', 'error'),
     ('again',   'mounted error error_unmounting',        'mounting',   'mounted', 'error'),
     ('unmount', 'mounting mounted error unmounting error_unmounting', 'unmounting', None, 'error_unmounting'),
 ))
 
-MACHINES = {found.noun: found for found in (CLUSTER, NODE, MOUNT)}
+MACHINES = {one.resource_type: one for one in (CLUSTER, NODE, MOUNT)}

@@ -19,15 +19,15 @@ class RedoTest(testtools.TestCase):
         second = {states.SHARE['receive'].during}
         ended_with_others = {states.SHARE[verb].during for verb in ('ensure', 'back_up', 'take_back')}
         self.assertEqual(states.SHARE.transient - ended_with_the_server - ended_with_others - second,
-                         set(REDO[states.SHARE.noun]))
+                         set(REDO[states.SHARE.resource_type]))
         ended_with_the_share = {states.SNAPSHOT['restore'].during}
         self.assertEqual(states.SNAPSHOT.transient - ended_with_the_share - ended_with_the_server,
-                         set(REDO[states.SNAPSHOT.noun]))
+                         set(REDO[states.SNAPSHOT.resource_type]))
 
     def test_the_verb_is_that_of_the_status(self):
-        for noun, found in REDO.items():
+        for resource_type, found in REDO.items():
             for status, redo in found.items():
-                self.assertEqual(status, states.MACHINES[noun][redo.verb].during)
+                self.assertEqual(status, states.MACHINES[resource_type][redo.verb].during)
 
     def test_workers_know_the_operations(self):
         backends = {plan.kind for plan in manager.PLANS}
@@ -40,10 +40,10 @@ class RedoTest(testtools.TestCase):
                     self.assertIn(redo.kind, schedulers)
 
     def test_what_takes_away_is_not_done_on_a_hand_made_status(self):
-        for noun, found in REDO.items():
+        for resource_type, found in REDO.items():
             for status, redo in found.items():
                 if redo.verb == 'delete':
-                    self.assertIn(status, states.MACHINES[noun].resettable)
+                    self.assertIn(status, states.MACHINES[resource_type].resettable)
                     self.assertFalse(redo.proof(None, None))
 
 

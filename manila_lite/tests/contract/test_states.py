@@ -36,8 +36,8 @@ class Tables(testtools.TestCase):
     def test_every_machine_is_listed(self):
         listed = {id(machine) for machine in states.MACHINES.values()}
         self.assertEqual(listed, {id(value) for value in vars(states).values() if isinstance(value, states.Machine)})
-        for noun, machine in states.MACHINES.items():
-            self.assertEqual(noun, machine.noun)
+        for resource_type, machine in states.MACHINES.items():
+            self.assertEqual(resource_type, machine.resource_type)
 
     def test_a_transient_status_says_which_verb_runs(self):
         """Two verbs with the same transient status (delete and force_delete) end alike, for their half-done work is the
@@ -48,22 +48,22 @@ class Tables(testtools.TestCase):
                 for other in machine.verbs.values():
                     if other.during == verb.during and not verb.crash is other.crash is states.Crash.RESUME:
                         self.assertEqual((verb.ok, verb.fail, verb.crash), (other.ok, other.fail, other.crash),
-                                         f'{machine.noun}: {verb.name} and {other.name}')
+                                         f'{machine.resource_name}: {verb.name} and {other.name}')
 
     def test_no_verb_ends_where_it_runs(self):
         for machine in states.MACHINES.values():
             for verb in machine.verbs.values():
-                self.assertNotIn(verb.during, ends(verb), f'{machine.noun}: {verb.name}')
+                self.assertNotIn(verb.during, ends(verb), f'{machine.resource_name}: {verb.name}')
 
     def test_no_end_is_transient_but_by_another_verb(self):
         """A status in which nothing runs is not the transient status of another verb."""
         for machine in states.MACHINES.values():
             for verb in machine.verbs.values():
-                self.assertEqual(set(), ends(verb) & machine.transient, f'{machine.noun}: {verb.name}')
+                self.assertEqual(set(), ends(verb) & machine.transient, f'{machine.resource_name}: {verb.name}')
 
     def test_every_status_is_reachable(self):
-        for noun, machine in states.MACHINES.items():
-            self.assertEqual(KNOWN_ONLY.get(noun, set()), machine.statuses - reachable(machine), noun)
+        for resource_type, machine in states.MACHINES.items():
+            self.assertEqual(KNOWN_ONLY.get(resource_type, set()), machine.statuses - reachable(machine), resource_type)
 
     def test_what_an_administrator_may_set(self):
         for machine in states.MACHINES.values():
@@ -79,7 +79,7 @@ class Tables(testtools.TestCase):
             removing = [verb for verb in machine.verbs.values() if verb.ok is None]
             resting = {status for verb in machine.verbs.values() for status in ends(verb)}
             for status in resting:
-                self.assertTrue(any(status in verb.allowed for verb in removing), f'{machine.noun}: {status}')
+                self.assertTrue(any(status in verb.allowed for verb in removing), f'{machine.resource_name}: {status}')
 
     def test_an_administrator_can_get_rid_of_all_but_what_goes_already(self):
         """From any status a verb that removes the row can start, or runs already, or can start after a reset."""
@@ -87,11 +87,11 @@ class Tables(testtools.TestCase):
             removing = [verb for verb in machine.verbs.values() if verb.ok is None]
             for status in machine.statuses:
                 self.assertTrue(machine.resettable or any(status in verb.allowed or status == verb.during
-                                                          for verb in removing), f'{machine.noun}: {status}')
+                                                          for verb in removing), f'{machine.resource_name}: {status}')
 
     def test_rows_begin_in_one_way(self):
         for machine in states.MACHINES.values():
-            self.assertEqual(machine.born is None, 'create' in machine.verbs, machine.noun)
+            self.assertEqual(machine.born is None, 'create' in machine.verbs, machine.resource_name)
             self.assertNotIn(machine.born, machine.transient)
 
     def test_crash_is_decided(self):
@@ -107,7 +107,7 @@ class Used(testtools.TestCase):
                          if 'tests' not in path.parts and path.name != 'states.py')
         for machine in states.MACHINES.values():
             for verb in set(machine.verbs) - {'create'}:
-                self.assertTrue(re.search(f"'{verb}'", text), f'{machine.noun}: nothing says {verb!r}')
+                self.assertTrue(re.search(f"'{verb}'", text), f'{machine.resource_name}: nothing says {verb!r}')
             self.assertIn(f'transitions.create(conn, states.{_constant(machine)}', text)
 
 
