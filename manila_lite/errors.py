@@ -124,8 +124,8 @@ class Final(ManilaLiteError):
 
     code = 'final'
 
-    def __init__(self, message: str = '', *, detail: str | None = None):
-        super().__init__(message)
+    def __init__(self, message: str = '', *, detail: str | None = None, code: str | None = None):
+        super().__init__(message, code=code)
         self.detail = detail
 
 

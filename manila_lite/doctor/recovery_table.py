@@ -13,7 +13,7 @@ from typing import Any
 from manila_lite import states
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.doctor import shares
-from manila_lite.db.queries import snapshots
+from manila_lite.db.queries import operations, snapshots
 from manila_lite.db.queries.messages import Action
 
 #: Returns the operation's data, made from the row and the data of an earlier operation; None if they cannot be known.
@@ -67,7 +67,7 @@ def _options(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, An
 
 
 def _was_asked_for(kind: str) -> Proof:
-    return lambda row, last: last is not None and last.kind == kind and last.error != 'superseded'
+    return lambda row, last: last is not None and last.kind == kind and last.error_code != operations.SUPERSEDED
 
 
 #: By resource type and transient status. One operation of the share ends the states of all its access rules.

@@ -10,7 +10,7 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.doctor import share_servers as rows
 from manila_lite.db.doctor import shares
-from manila_lite.db.queries import messages, share_networks, share_server_queries
+from manila_lite.db.queries import messages, operations, share_networks, share_server_queries
 from manila_lite.db.queries import server_migration as server_migration_queries
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.doctor.finding import BEFORE, Finding, Mend, RepairContext
@@ -113,7 +113,7 @@ def _end(conn: Connection, desk: RepairContext, row: Any, last: Any, *, once_mor
     :param once_more: whether that operation may be begun again, with ``more`` in its data
     """
     redo, data = REDO[row.state], readable(last)
-    asked = last is not None and last.kind in redo.kinds and last.error != 'superseded'
+    asked = last is not None and last.kind in redo.kinds and last.error_code != operations.SUPERSEDED
     if once_more and asked and data is not None and redo.safe(conn, row, data):
         desk.wakes.append(begin(
             conn, context.behind(last, desk.services), last.kind, 'share_server', row.id, topic='share', host=row.host,

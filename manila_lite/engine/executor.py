@@ -61,7 +61,8 @@ class Executor:
     def _park(self, op: Any, why: str) -> None:
         LOG.error('%s: %s (operation %s) is set aside: %s', op.resource_id, op.kind, op.id, why)
         with self.services.db.writer() as conn:
-            rows.finish(conn, op.id, self.owner, rows.PARKED, '; '.join(filter(None, (why, op.error))))
+            rows.finish(conn, op.id, self.owner, rows.PARKED, '; '.join(filter(None, (why, op.error))),
+                        error_code=op.error_code)
         self._count(op, rows.PARKED)
 
     def _count(self, op: Any, outcome: str) -> None:
@@ -125,7 +126,7 @@ class Executor:
         LOG.exception('%s: %s failed, next try in %s s', op.resource_id, op.kind, delay)
         # If the step is not the claimed one, the row's attempts may not have been saved for this step.
         tries = {'attempts': work.tries} if step != op.step else {}
-        return self._later(op, delay, step=step, data=work.data, error=str(error), **tries)
+        return self._later(op, delay, step=step, data=work.data, error=str(error), error_code=_code(error), **tries)
 
     def _undo(self, plan: Plan, work: Work, error: Exception, step: int) -> float | None:
         """Undo the operation as far as possible and end it as failed, or put it off for another try; return as ``run``."""
@@ -137,7 +138,8 @@ class Executor:
             if plan.steps[at].undo is None:
                 continue
             if not resumed:
-                self._save(work, step=at, data=work.data, undoing=True, attempts=1, error=str(error))
+                self._save(work, step=at, data=work.data, undoing=True, attempts=1, error=str(error),
+                           error_code=_code(error))
                 work.tries = 1
             resumed = False
             again = self._undo_step(plan, work, at)
@@ -149,7 +151,7 @@ class Executor:
         with self.services.db.writer() as conn:
             rows.move(conn, work.op.id, self.owner, data=work.data)     # keep the error text that the owner may read
             plan.failed(conn, work, error)
-            rows.finish(conn, work.op.id, self.owner, rows.FAILED, str(error))
+            rows.finish(conn, work.op.id, self.owner, rows.FAILED, str(error), error_code=_code(error))
         self._count(work.op, rows.FAILED)
         return None
 
@@ -198,8 +200,13 @@ def _remember(work: Work, error: Exception) -> None:
 
 
 def _recalled(work: Work) -> Exception:
-    """Return the error of an undo that another process began. Only its text for the owner is left, if it had one."""
+    """Return the error of an undo that another process began. Only its texts and its code are left."""
     failure = work.data.get(_FAILURE) or {}
     if failure.get('told'):
-        return errors.Final(failure['told'], detail=failure.get('detail'))
-    return errors.ManilaLiteError(work.op.error or 'undone')
+        return errors.Final(failure['told'], detail=failure.get('detail'), code=work.op.error_code)
+    return errors.ManilaLiteError(work.op.error or 'undone', code=work.op.error_code)
+
+
+def _code(error: Exception) -> str | None:
+    """Return the code of the error, if it was raised on purpose."""
+    return error.code if isinstance(error, errors.ManilaLiteError) else None

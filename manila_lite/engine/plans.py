@@ -54,7 +54,7 @@ class Work:
         :raises errors.LostClaim: another worker took it over.
         """
         rows.postpone(conn, self.op.id, self.op.owner, topic=topic, host=host, step=0, data=self.data, attempts=0,
-                     undoing=False, error=None)
+                     undoing=False, error=None, error_code=None)
         self.send, self.passed = (topic, host), True
 
 

@@ -22,6 +22,8 @@ _ABOUT = ('from', 'to', 'share_network_id', 'new_share_network_id', 'shares', 's
 class Cancelled(errors.Final):
     """The migration was called off."""
 
+    code = 'migration_cancelled'
+
 
 def finish_cutover(conn: Connection, source_id: str, during: str, to: str) -> None:
     """Move all shares of the server, and their snapshots, from the status ``during`` to the status ``to``."""
@@ -80,8 +82,8 @@ def apply_rules(conn: Connection, ctx: context.RequestContext, source: str, host
 
 
 def cancelled(error: BaseException) -> bool:
-    """Say whether the migration was cancelled. If another process began the end, only the error's text tells."""
-    return isinstance(error, Cancelled) or str(error) == Cancelled.__doc__
+    """Say whether the migration was cancelled. If another process began the end, only the error's code is left."""
+    return isinstance(error, errors.ManilaLiteError) and error.code == Cancelled.code
 
 
 def message_of(work: Work, what: str, end: str, error: Exception | None = None) -> None:

@@ -84,7 +84,7 @@ def _ended(op: Any) -> Progress:
     if op.data.get('cut'):
         return Progress('failed', hint=f'{op.error} Everything is kept. To try once more: {_COMMANDS[op.kind]} complete '
                                        f'{op.resource_id}', ended=False)
-    if server_migration_workflow.cancelled(Exception(op.error)):
+    if op.error_code == server_migration_workflow.Cancelled.code:
         return Progress('called off', hint='All is as it was before.', ended=False)
     return Progress('failed', hint=f'{op.error} All is as it was before.', ended=False)
 

@@ -29,6 +29,8 @@ operations = sa.Table(
     sa.Column('attempts', sa.Integer, nullable=False, server_default='0'),
     sa.Column('data', Json, nullable=False),
     sa.Column('error', sa.Text),
+    # The code of that error (``errors.py``), for programs.
+    sa.Column('error_code', sa.String(64)),
     sa.Column('next_run_at', Time, nullable=False),
     sa.Column('owner', Name),
     sa.Column('lease_expires_at', Time),

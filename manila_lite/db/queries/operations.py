@@ -19,6 +19,8 @@ from manila_lite.db.core.prepared import Write
 from manila_lite.db.models import operations
 
 OPEN, DONE, FAILED, PARKED = 'open', 'done', 'failed', 'parked'
+#: The error code of operations that others replaced.
+SUPERSEDED = 'superseded'
 
 _INSERT = Write(operations.insert())
 
@@ -67,8 +69,8 @@ def make_due(conn: Connection, ident: str) -> None:
 def reopen(conn: Connection, ident: str, step: int, open_key: str) -> bool:
     """Reopen the failed operation, going forward from ``step``. Return False if it has not failed."""
     return bool(conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == FAILED).values(
-        state=OPEN, open_key=open_key, step=step, undoing=False, attempts=0, error=None, finished_at=None,
-        next_run_at=timeutils.utcnow())).rowcount)
+        state=OPEN, open_key=open_key, step=step, undoing=False, attempts=0, error=None, error_code=None,
+        finished_at=None, next_run_at=timeutils.utcnow())).rowcount)
 
 
 def get(conn: Connection, ident: str) -> Row | None:
@@ -162,7 +164,7 @@ def postpone(conn: Connection, ident: str, owner: str, /, after: float = 0.0, se
 
 
 def finish(conn: Connection, ident: str, owner: str, state: str, error: str | None = None,
-           wanted: int | None = None) -> bool:
+           wanted: int | None = None, error_code: str | None = None) -> bool:
     """End the operation. With ``wanted``: if it was asked for again since (``ask_again``), restart it at its first step
     and first try instead, and return False.
 
@@ -172,7 +174,7 @@ def finish(conn: Connection, ident: str, owner: str, state: str, error: str | No
     if wanted is not None:
         query = query.where(operations.c.wanted <= wanted)
     if conn.execute(query.values(state=state, open_key=None, owner=None, lease_expires_at=None, error=error,
-                                 finished_at=timeutils.utcnow())).rowcount:
+                                 error_code=error_code, finished_at=timeutils.utcnow())).rowcount:
         return True
     move(conn, ident, owner, step=0, attempts=1)
     return False
@@ -206,7 +208,8 @@ def drop_of(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
     conn.execute(operations.update()
                  .where(operations.c.resource_id == resource_id, operations.c.kind.in_(tuple(kinds)),
                         operations.c.state.in_((OPEN, PARKED)))
-                 .values(state=FAILED, open_key=None, owner=None, error='superseded', finished_at=timeutils.utcnow()))
+                 .values(state=FAILED, open_key=None, owner=None, error='superseded', error_code=SUPERSEDED,
+                         finished_at=timeutils.utcnow()))
 
 
 def purge(conn: Connection, older_than: datetime.datetime) -> int:

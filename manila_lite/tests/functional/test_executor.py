@@ -142,7 +142,7 @@ class Operations(base.ServiceTest):
 
         def do(work):
             work.data['left'] = 'half of it'
-            raise errors.Final('the backend says no', detail='NO_SHARE_SERVER')
+            raise errors.Final('the backend says no', detail='NO_SHARE_SERVER', code='no_server')
 
         def undo(work):
             known.append(work.data.get('left'))
@@ -150,10 +150,11 @@ class Operations(base.ServiceTest):
                 raise Killed
         journal = Journal()
         journal.plan = Plan('test.plan', (Step(do, undo),), journal.plan.done, lambda conn, work, error: journal.ends.append(
-            (errors.told(error), getattr(error, 'detail', None))))
-        self.run_plan(journal)
+            (errors.told(error), getattr(error, 'detail', None), error.code)))
+        row = self.run_plan(journal)
         self.assertEqual(['half of it'] * 2, known)
-        self.assertEqual([('the backend says no', 'NO_SHARE_SERVER')], journal.ends)
+        self.assertEqual([('the backend says no', 'NO_SHARE_SERVER', 'no_server')], journal.ends)
+        self.assertEqual('no_server', row.error_code)
 
     def test_again_repeats_the_step_without_counting_as_a_failure(self):
         times = 3 * self.service.conf.operations.max_attempts

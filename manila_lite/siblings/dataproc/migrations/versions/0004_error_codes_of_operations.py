@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Error codes of operations."""
+
+from manila_lite.db.core import error_code_schema
+
+revision = '0004'
+down_revision = '0003'
+
+
+def upgrade() -> None:
+    error_code_schema.upgrade()
