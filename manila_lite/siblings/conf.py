@@ -15,7 +15,7 @@ from oslo_config import cfg
 GROUP, COMPUTE_GROUP = 'share_service', 'compute_service'
 
 
-def _options(name: str, service_type: str, found: str = '') -> list[cfg.Opt]:
+def _options(name: str, service_type: str, other_types: str = '') -> list[cfg.Opt]:
     """Return the options for the connection to a service: keystoneauth's, and in place of its open defaults a bounded
     wait and two retries with a growing pause.
     """
@@ -24,7 +24,7 @@ def _options(name: str, service_type: str, found: str = '') -> list[cfg.Opt]:
         'connect_retries': (2, 'Number of further tries after a refused or lost connection.'),
         'status_code_retries': (2, 'Number of further tries after an answer with one of retriable_status_codes.'),
         'retriable_status_codes': (['500', '502', '503', '504'], 'HTTP status codes after which a request is sent again.'),
-        'service_type': (service_type, f'Type of the {name} in the catalog of Keystone{found}.'),
+        'service_type': (service_type, f'Type of the {name} in the catalog of Keystone{other_types}.'),
         'valid_interfaces': (['internal', 'public'], 'Interfaces of the catalog for the search, in this order.'),
     }
     return [_with(option, *ours.get(option.dest, (option.default, None))) for options in (

@@ -56,9 +56,9 @@ def table(metadata: sa.MetaData, name: str = 'share_grants') -> sa.Table:
     )
 
 
-def get(conn: Connection, grants: sa.Table, ident: str) -> Any:
+def get(conn: Connection, grants: sa.Table, grant_id: str) -> Any:
     """Return a grant, or None."""
-    return conn.execute(sa.select(grants).where(grants.c.id == ident)).first()
+    return conn.execute(sa.select(grants).where(grants.c.id == grant_id)).first()
 
 
 def claim(conn: Connection, grants: sa.Table, target: Target, **values: Any) -> str:
@@ -82,45 +82,45 @@ def insert_released(conn: Connection, grants: sa.Table, target: Target, **values
 
 
 def _insert(conn: Connection, grants: sa.Table, target: Target, **values: Any) -> str | None:
-    ident = uuidutils.generate_uuid()
+    grant_id = uuidutils.generate_uuid()
     made = insert_ignore(conn, grants, {
-        'id': ident, 'share_id': target.share_id, 'access_type': target.kind, 'access_to': target.to, 'level': target.level,
+        'id': grant_id, 'share_id': target.share_id, 'access_type': target.kind, 'access_to': target.to, 'level': target.level,
         'owned': False, 'created_at': timeutils.utcnow(), **values})
-    return ident if made else None
+    return grant_id if made else None
 
 
 def _for(grants: sa.Table, target: Target) -> tuple[sa.ColumnElement[bool], ...]:
     return (grants.c.share_id == target.share_id, grants.c.access_type == target.kind, grants.c.access_to == target.to)
 
 
-def note(conn: Connection, grants: sa.Table, ident: str, *, releasing: bool, **values: Any) -> bool:
+def note(conn: Connection, grants: sa.Table, grant_id: str, *, releasing: bool, **values: Any) -> bool:
     """Set values of the grant, if it still exists and ``releasing`` is as given; return whether it was so."""
-    return bool(conn.execute(grants.update().where(grants.c.id == ident, grants.c.releasing.is_(releasing)).values(
+    return bool(conn.execute(grants.update().where(grants.c.id == grant_id, grants.c.releasing.is_(releasing)).values(
         updated_at=timeutils.utcnow(), **values)).rowcount)
 
 
-def begin_release(conn: Connection, grants: sa.Table, ident: str, users: Callable[[Any, str], Sequence[str]]) -> Any:
+def begin_release(conn: Connection, grants: sa.Table, grant_id: str, users: Callable[[Any, str], Sequence[str]]) -> Any:
     """Begin to release the grant, and return it; return None if it is gone or in use."""
-    row = conn.execute(sa.select(grants).where(grants.c.id == ident).with_for_update()).first()
-    if row is None or (not row.releasing and users(conn, ident)):
+    row = conn.execute(sa.select(grants).where(grants.c.id == grant_id).with_for_update()).first()
+    if row is None or (not row.releasing and users(conn, grant_id)):
         return None
     if not row.releasing:
-        conn.execute(grants.update().where(grants.c.id == ident).values(releasing=True, updated_at=timeutils.utcnow()))
-    return get(conn, grants, ident)
+        conn.execute(grants.update().where(grants.c.id == grant_id).values(releasing=True, updated_at=timeutils.utcnow()))
+    return get(conn, grants, grant_id)
 
 
-def delete(conn: Connection, grants: sa.Table, ident: str) -> None:
+def delete(conn: Connection, grants: sa.Table, grant_id: str) -> None:
     """Delete the grant, which was being released."""
-    conn.execute(grants.delete().where(grants.c.id == ident, grants.c.releasing.is_(True)))
+    conn.execute(grants.delete().where(grants.c.id == grant_id, grants.c.releasing.is_(True)))
 
 
 def idle(conn: Connection, grants: sa.Table, host: str | None, users: Callable[[Any, str], Sequence[str]]) -> list[str]:
     """Return the ids of the grants of a host (None: of any) that have no users."""
     query = sa.select(grants.c.id) if host is None else sa.select(grants.c.id).where(grants.c.host == host)
-    return [ident for (ident,) in conn.execute(query.order_by(grants.c.created_at)).all() if not users(conn, ident)]
+    return [grant_id for (grant_id,) in conn.execute(query.order_by(grants.c.created_at)).all() if not users(conn, grant_id)]
 
 
 def known(conn: Connection, grants: sa.Table, access_ids: Iterable[str]) -> set[str]:
     """Return those of the access rules that belong to a grant."""
-    found = conn.execute(sa.select(grants.c.access_id).where(grants.c.access_id.in_(tuple(access_ids))))
-    return {access_id for (access_id,) in found}
+    rows = conn.execute(sa.select(grants.c.access_id).where(grants.c.access_id.in_(tuple(access_ids))))
+    return {access_id for (access_id,) in rows}

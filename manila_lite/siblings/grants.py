@@ -97,11 +97,11 @@ class Grants:
         return rule if STRENGTH[rule.level] >= STRENGTH[grant.level] else self._upgrade(grant, rule)
 
     def _find(self, grant: Any) -> Rule | None:
-        found = self._shares.rules(grant.share_id)
-        for rule in found:
+        rules = self._shares.rules(grant.share_id)
+        for rule in rules:
             if rule.id == grant.access_id or (rule.kind == grant.access_type and rule.to == grant.access_to):
                 return rule
-        if any(rule.to is None for rule in found):
+        if any(rule.to is None for rule in rules):
             raise errors.Final(f'Share {grant.share_id} has access rules whose targets the share service hides from this '
                                'service, which needs the role "service" there.')
         return None
@@ -183,12 +183,12 @@ class Grants:
     def _rule_of(self, grant: Any) -> Rule | None:
         """Return the rule to release, which the row names; None if there is none."""
         try:
-            found = self._shares.rules(grant.share_id)
+            rules = self._shares.rules(grant.share_id)
         except errors.NotFound:
             return None     # deleted with the share
         if grant.access_id:
-            return next((rule for rule in found if rule.id == grant.access_id), None)
-        rule = next((rule for rule in found if rule.kind == grant.access_type and rule.to == grant.access_to), None)
+            return next((rule for rule in rules if rule.id == grant.access_id), None)
+        rule = next((rule for rule in rules if rule.kind == grant.access_type and rule.to == grant.access_to), None)
         if rule is not None and not self._note(grant, access_id=rule.id):
             raise errors.Again(_SOON, 'Somebody else released the grant.')
         return rule
@@ -241,11 +241,11 @@ class Grants:
     def _stray(self, reason: str, rule: Rule, host: str | None) -> Iterator[str]:
         target = Target(rule.share_id, rule.kind, rule.to or '', rule.level)
         with self._db.writer() as conn:
-            ident = rows.insert_released(conn, self._table, target, access_id=rule.id, service=self._service,
+            grant_id = rows.insert_released(conn, self._table, target, access_id=rule.id, service=self._service,
                                          host=host or reason.rpartition(' on ')[2], reason=reason)
-        if ident:
+        if grant_id:
             LOG.warning('Access rule %s of share %s is ours, and nobody uses it: it is taken away', rule.id, rule.share_id)
-            yield ident
+            yield grant_id
 
 
 def _on(reason: str, host: str | None) -> bool:

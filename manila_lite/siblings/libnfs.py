@@ -56,8 +56,8 @@ class Mount:
         """Return the names in a directory."""
         directory = ctypes.c_void_p()
         self.call('nfs_opendir', path.encode(), ctypes.byref(directory))
-        found: list[str] = []
+        names: list[str] = []
         while entry := self._lib.nfs_readdir(self._context, directory):
-            found.append(entry.contents.name.decode())
+            names.append(entry.contents.name.decode())
         self._lib.nfs_closedir(self._context, directory)
-        return sorted(name for name in found if name not in ('.', '..'))
+        return sorted(name for name in names if name not in ('.', '..'))

@@ -96,12 +96,12 @@ class Mounted:
 
 def table(text: str) -> list[Mounted]:
     """Return the entries of ``/proc/mounts``, oldest first."""
-    found = []
+    mounts = []
     for line in text.split('\n'):
         fields = [_plain(word) for word in line.split(' ')]
         if len(fields) >= 4:
-            found.append(Mounted(fields[0], fields[1], fields[2], frozenset(fields[3].split(','))))
-    return found
+            mounts.append(Mounted(fields[0], fields[1], fields[2], frozenset(fields[3].split(','))))
+    return mounts
 
 
 def _plain(word: str) -> str:
@@ -144,11 +144,11 @@ class NfsMounter:
         ended = self.executor.run(['cat', '/proc/mounts'])
         if ended.status:
             raise errors.Unavailable(f'the table of mounts cannot be read: {ended.said}')
-        return [found for found in table(ended.out) if not base or found.path.startswith(f'{base.rstrip("/")}/')]
+        return [mount for mount in table(ended.out) if not base or mount.path.startswith(f'{base.rstrip("/")}/')]
 
     def mounted(self, path: str) -> Mounted | None:
         """Return the mount at exactly this path, the newest of several."""
-        return next((found for found in reversed(self.mounts()) if found.path == path), None)
+        return next((mount for mount in reversed(self.mounts()) if mount.path == path), None)
 
     # Mounting ---------------------------------------------------------------------------------
 

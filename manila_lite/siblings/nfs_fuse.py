@@ -93,13 +93,13 @@ class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
     # Names ------------------------------------------------------------------------------------
 
     def getattr(self, path: str, fh: int | None = None) -> dict[str, int]:
-        found = _Stat()
-        self._do('nfs_lstat64', path, ctypes.byref(found))
-        told = {f'st_{name}': getattr(found, name) for name in ('ino', 'mode', 'nlink', 'uid', 'gid', 'size', 'blocks')}
-        told |= {f'st_{name}': getattr(found, name) * 10**9 + getattr(found, f'{name}_nsec') for name in _TIMES}
-        if not stat.S_IFMT(told['st_mode']):
+        status = _Stat()
+        self._do('nfs_lstat64', path, ctypes.byref(status))
+        attributes = {f'st_{name}': getattr(status, name) for name in ('ino', 'mode', 'nlink', 'uid', 'gid', 'size', 'blocks')}
+        attributes |= {f'st_{name}': getattr(status, name) * 10**9 + getattr(status, f'{name}_nsec') for name in _TIMES}
+        if not stat.S_IFMT(attributes['st_mode']):
             raise mfusepy.FuseOSError(errno.EIO)
-        return told
+        return attributes
 
     def readdir(self, path: str, fh: int) -> list[str]:
         names: list[str] = self._try(lambda: self._mount.names(path))
@@ -173,13 +173,13 @@ class Export(mfusepy.Operations):  # type: ignore[misc,unused-ignore]
 
     def read(self, path: str, size: int, offset: int, fh: int) -> bytes:
         buffer = ctypes.create_string_buffer(libnfs.CHUNK)
-        found = b''
-        while len(found) < size:
-            count = self._with(fh, 'nfs_pread', _U64(offset + len(found)), _U64(min(libnfs.CHUNK, size - len(found))), buffer)
+        data = b''
+        while len(data) < size:
+            count = self._with(fh, 'nfs_pread', _U64(offset + len(data)), _U64(min(libnfs.CHUNK, size - len(data))), buffer)
             if not count:
                 break
-            found += buffer.raw[:count]
-        return found
+            data += buffer.raw[:count]
+        return data
 
     def write(self, path: str, data: bytes, offset: int, fh: int) -> int:
         for start in range(0, len(data), libnfs.CHUNK):

@@ -98,28 +98,28 @@ class Shares:
 
     # With the rights of a user --------------------------------------------------------------------
 
-    def share(self, who: Mapping[str, str] | None, ident: str) -> Share:
+    def share(self, who: Mapping[str, str] | None, share_id: str) -> Share:
         """Return a share; ``who`` as ``caller`` returns it, or None for the service user."""
-        row = self._ask('GET', f'/shares/{ident}', who=who)['share']
+        row = self._ask('GET', f'/shares/{share_id}', who=who)['share']
         return Share(row['id'], row['project_id'], row.get('name') or '', row['status'], row['share_proto'],
                      row['size'], bool(row.get('is_public')))
 
-    def exports(self, who: Mapping[str, str] | None, ident: str) -> list[Export]:
+    def exports(self, who: Mapping[str, str] | None, share_id: str) -> list[Export]:
         """Return the export locations of a share, preferred ones first; ``who`` as for ``share``."""
         try:
-            rows = self._ask('GET', f'/shares/{ident}/export_locations', who=who)['export_locations']
+            rows = self._ask('GET', f'/shares/{share_id}/export_locations', who=who)['export_locations']
         except errors.NotFound:
             if who is not None:
                 raise
-            self.rules(ident)   # raises NotFound if the share is gone; else this call always finds it
+            self.rules(share_id)   # raises NotFound if the share is gone; else this call always finds it
             raise errors.Forbidden('The share service shows export locations only to the project of the share.') from None
-        found = [Export(row['path'], bool(row.get('preferred'))) for row in rows]
-        return sorted(found, key=lambda export: not export.preferred)
+        exports = [Export(row['path'], bool(row.get('preferred'))) for row in rows]
+        return sorted(exports, key=lambda export: not export.preferred)
 
-    def shows_rules(self, who: Mapping[str, str], ident: str) -> bool:
+    def shows_rules(self, who: Mapping[str, str], share_id: str) -> bool:
         """Say whether a user sees the access rules of a share, as users do who may change them."""
         try:
-            self._ask('GET', '/share-access-rules', who=who, params={'share_id': ident})
+            self._ask('GET', '/share-access-rules', who=who, params={'share_id': share_id})
         except (errors.NotFound, errors.Forbidden, errors.Invalid):
             return False
         return True
@@ -157,12 +157,12 @@ class Shares:
     def locks(self, **filters: str) -> list[Lock]:
         """Return resource locks of access rules, of all projects; ``filters`` as those of the API."""
         asked = {'resource_type': 'access_rule', 'all_projects': 'true', 'limit': _PAGE, **filters}
-        found: list[Lock] = []
+        locks: list[Lock] = []
         while True:
-            rows = self._ask('GET', '/resource-locks', params={**asked, 'offset': len(found)})['resource_locks']
-            found += map(_lock, rows)
+            rows = self._ask('GET', '/resource-locks', params={**asked, 'offset': len(locks)})['resource_locks']
+            locks += map(_lock, rows)
             if len(rows) < _PAGE:
-                return found
+                return locks
 
     def lock(self, access_id: str, reason: str) -> Lock:
         """Lock the rule against deletion."""
@@ -170,10 +170,10 @@ class Shares:
             'resource_id': access_id, 'resource_type': 'access_rule', 'resource_action': 'delete',
             'lock_reason': reason}})['resource_lock'])
 
-    def unlock(self, ident: str) -> None:
+    def unlock(self, lock_id: str) -> None:
         """Delete the lock, if it is there."""
         with contextlib.suppress(errors.NotFound):
-            self._ask('DELETE', f'/resource-locks/{ident}')
+            self._ask('DELETE', f'/resource-locks/{lock_id}')
 
     def share_of(self, access_id: str) -> str | None:
         """Return the id of the share of a rule, or None if there is no such rule."""
@@ -206,7 +206,7 @@ def _lock(row: Mapping[str, Any]) -> Lock:
     return Lock(row['id'], row['resource_id'], row['resource_action'], row.get('lock_reason') or '', row['lock_context'])
 
 
-def preferred(found: Iterable[Export], stored: str | None = None) -> str | None:
+def preferred(exports: Iterable[Export], stored: str | None = None) -> str | None:
     """Return the path to mount: the stored one if it is still there, else the first."""
-    paths = [export.path for export in found]
+    paths = [export.path for export in exports]
     return stored if stored in paths else next(iter(paths), None)

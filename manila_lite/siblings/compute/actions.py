@@ -41,24 +41,24 @@ def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
         host = store.best_host(conn, ctx.conf.service_down_time, {network.id for network, _ in nets})
         if host is None:
             raise errors.Conflict('No host is there to build the server on.', code='no_valid_host')
-        ident = uuidutils.generate_uuid()
-        transitions.create(conn, SERVER, {'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
+        server_id = uuidutils.generate_uuid()
+        transitions.create(conn, SERVER, {'id': server_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
                                           'name': body['name'], 'host': host, 'spec': spec})
         if nets:
-            nics = [_nic(conn, ident, *one) for one in nets]
-            store.note_server(conn, ident, spec=spec | {'nics': nics})
-        row = store.server(conn, ident)
+            nics = [_nic(conn, server_id, *one) for one in nets]
+            store.note_server(conn, server_id, spec=spec | {'nics': nics})
+        row = store.server(conn, server_id)
         wake = _work(conn, ctx, row, 'create', {})
     wake.send(ctx)
     return row
 
 
-def _nic(conn: Any, ident: str, network: networks.Network, wanted: str | None) -> dict[str, Any]:
+def _nic(conn: Any, server_id: str, network: networks.Network, wanted: str | None) -> dict[str, Any]:
     """Reserve an address for the server in this transaction, and return its interface."""
     # A requested address is tried twice: the conflict may be about the MAC address, which is drawn anew.
     for address in network.free(store.taken(conn, network.id)) if wanted is None else (wanted, wanted):
         mac = networks.mac()
-        if store.take(conn, ident, network.id, address, mac):
+        if store.take(conn, server_id, network.id, address, mac):
             return network.nic(address, mac)
     if wanted is None:
         raise errors.Conflict(f'networks: no address of {network.id} is free.', code='no_free_address')
@@ -137,8 +137,8 @@ def delete(ctx: RequestContext, row: Any) -> None:
         transitions.begin(conn, SERVER, 'delete', row.id, fault=None)
         attached = [one.id for one in store.attachments(conn, (row.id,))]
         transitions.begin_many(conn, ATTACHMENT, 'detach', attached)
-        for ident in (row.id, *attached):
-            work.drop_of(conn, ident, KINDS)
+        for resource_id in (row.id, *attached):
+            work.drop_of(conn, resource_id, KINDS)
         wake = _work(conn, ctx, row, 'delete', {})
     wake.send(ctx)
 
@@ -193,10 +193,10 @@ def console(ctx: RequestContext, row: Any, length: int | None) -> str:
     if row.status in ('building', 'deleting'):
         raise errors.Conflict(f'The server is {row.status}.', code='wrong_state')
     with ctx.waiting('hosts'):
-        found = _read(ctx, row, length)
-    if found is None or found.state != work.DONE:
+        operation = _read(ctx, row, length)
+    if operation is None or operation.state != work.DONE:
         raise errors.Unavailable(f'Host {row.host} did not say what the server wrote.')
-    return str(found.data.get('output', ''))
+    return str(operation.data.get('output', ''))
 
 
 def _read(ctx: RequestContext, row: Any, length: int | None) -> Any:
@@ -208,10 +208,10 @@ def _read(ctx: RequestContext, row: Any, length: int | None) -> Any:
     end = time.monotonic() + ctx.conf.compute.console_timeout
     while time.monotonic() < end:
         with ctx.db.reader() as conn:
-            found = work.get(conn, wake.operation_id)
-        if found is None or found.state != work.OPEN:
+            operation = work.get(conn, wake.operation_id)
+        if operation is None or operation.state != work.OPEN:
             break
         time.sleep(_LOOK)
     with ctx.db.writer() as conn:
         work.remove(conn, [wake.operation_id])
-    return found
+    return operation

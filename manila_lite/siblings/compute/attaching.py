@@ -41,10 +41,10 @@ def attach(ctx: RequestContext, who: Mapping[str, str], row: Any, share_id: str,
             raise errors.Conflict(f'The server has {most} shares, and may have no more.', code='too_many_attachments')
         made = store.attach(conn, server_id=row.id, host=row.host, share_id=share_id, tag=tag, export_location=path,
                             share_proto=share.protocol.upper())
-        found = store.attachment(conn, row.id, share_id)
+        attachment = store.attachment(conn, row.id, share_id)
         wake = _work(conn, ctx, row, 'attach', made['id'], share_id)
     wake.send(ctx)
-    return found
+    return attachment
 
 
 def detach(ctx: RequestContext, row: Any, share_id: str) -> None:
@@ -57,15 +57,15 @@ def detach(ctx: RequestContext, row: Any, share_id: str) -> None:
     with ctx.db.writer() as conn:
         if not store.still(conn, row.id, row.status):
             _must_be(store.server(conn, row.id), _DETACH)
-        found = store.attachment(conn, row.id, share_id)
-        transitions.begin(conn, ATTACHMENT, 'detach', found.id, fault=None)
-        wake = _work(conn, ctx, row, 'detach', found.id, share_id)
+        attachment = store.attachment(conn, row.id, share_id)
+        transitions.begin(conn, ATTACHMENT, 'detach', attachment.id, fault=None)
+        wake = _work(conn, ctx, row, 'detach', attachment.id, share_id)
     wake.send(ctx)
 
 
-def _work(conn: Any, ctx: RequestContext, row: Any, verb: str, ident: str, share_id: str) -> engine.Wake:
+def _work(conn: Any, ctx: RequestContext, row: Any, verb: str, attachment_id: str, share_id: str) -> engine.Wake:
     store.event(conn, row, f'share_{verb}', f'share {share_id}', ctx)
-    return engine.begin(conn, ctx, f'attachment.{verb}', 'share attachment', ident, topic=TOPIC, host=row.host,
+    return engine.begin(conn, ctx, f'attachment.{verb}', 'share attachment', attachment_id, topic=TOPIC, host=row.host,
                             serial=row.id, data={'server_id': row.id})
 
 
@@ -88,13 +88,13 @@ def _wanted(ctx: RequestContext, who: Mapping[str, str], share_id: str) -> tuple
     shares = ctx.services.shares
     try:
         share = shares.share(who, share_id)
-        found = shares.exports(who, share_id)
+        exports = shares.exports(who, share_id)
     except (errors.NotFound, errors.Invalid, errors.Forbidden):
         raise errors.NotFound.of('share', share_id) from None
     share_service.must_be_theirs(shares, ctx, who, share)
     if share.status != 'available':
         raise errors.Conflict(f'Share {share_id} is {share.status}, and must be available.', code='share_not_available')
-    path = share_service.preferred(found)
+    path = share_service.preferred(exports)
     if path is None:
         raise errors.Conflict(f'Share {share_id} has no export location.', code='share_not_exported')
     return share, path

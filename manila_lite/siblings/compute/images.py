@@ -41,10 +41,10 @@ def everything(ctx: RequestContext) -> list[Image]:
 
 def get(ctx: RequestContext, name: str) -> Image:
     """Return an image that the caller's project sees. :raises errors.NotFound: there is none."""
-    found = next((image for image in everything(ctx) if image.name == name), None)
-    if found is None:
+    image = next((one for one in everything(ctx) if one.name == name), None)
+    if image is None:
         raise errors.NotFound.of('image', name)
-    return found
+    return image
 
 
 def reserve(conn: Any, ctx: RequestContext, row: Any, name: str) -> str:
@@ -55,11 +55,11 @@ def reserve(conn: Any, ctx: RequestContext, row: Any, name: str) -> str:
     """
     if name in store.public_images(conn):
         raise errors.Exists(f'There is an image {name} of the operator already.', code='image_exists')
-    ident = store.reserve_image(conn, row, name)
+    image_id = store.reserve_image(conn, row, name)
     most = ctx.conf.compute.max_images
     if len(store.images(conn, row.project_id)) > most:
         raise errors.OverQuota(f'The project has {most} images, and may have no more.')
-    return ident
+    return image_id
 
 
 def delete(ctx: RequestContext, name: str) -> None:
@@ -68,8 +68,8 @@ def delete(ctx: RequestContext, name: str) -> None:
     :raises errors.NotFound: there is no such image. :raises errors.Forbidden: it is the operator's.
     :raises errors.Conflict: it is being made.
     """
-    found = get(ctx, name)
-    if found.public:
+    image = get(ctx, name)
+    if image.public:
         raise errors.Forbidden(f'Image {name} is the operator\'s, who lets all projects boot from it.', code='image_is_public')
     with ctx.db.writer() as conn:
         row = next((row for row in store.images(conn, ctx.project_id or '') if row.name == name), None)

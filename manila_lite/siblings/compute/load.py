@@ -18,13 +18,13 @@ def load_class(name: str) -> type[InstanceDriver]:
     :raises errors.BadConfig: there is no such driver, or it cannot be imported.
     """
     try:
-        found: Any = driver.DriverManager(NAMESPACE, name).driver
+        cls: Any = driver.DriverManager(NAMESPACE, name).driver
     except exception.NoMatches:
         known = ', '.join(sorted(extension.ExtensionManager(NAMESPACE).entry_points_names())) or 'none'
         raise errors.BadConfig(f'[compute] driver: {name}: no such driver; known: {known}') from None
     except (exception.MultipleMatches, ImportError, AttributeError) as broken:
         raise errors.BadConfig(f'[compute] driver: {name}: cannot be loaded: {broken}') from broken
-    return found
+    return cls
 
 
 def make(conf: cfg.ConfigOpts) -> InstanceDriver:

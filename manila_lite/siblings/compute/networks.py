@@ -52,9 +52,9 @@ class Network:
         """Yield the addresses that can be allocated, in order."""
         for first, last in self.ranges:
             for number in range(int(first), int(last) + 1):
-                found = type(first)(number)
-                if str(found) not in taken and self._usable(found):
-                    yield str(found)
+                address = type(first)(number)
+                if str(address) not in taken and self._usable(address):
+                    yield str(address)
 
     def _usable(self, address: Address) -> bool:
         ends = (self.cidr.network_address, self.cidr.broadcast_address)
@@ -115,13 +115,13 @@ def read(document: Any) -> dict[str, Network]:
     except fastjsonschema.JsonSchemaValueException as bad:
         raise errors.Invalid(f'{".".join(map(str, bad.path[1:])) or "file"}: '
                              f'{bad.message.removeprefix(bad.name or "").strip()}') from None
-    found: dict[str, Network] = {}
+    networks: dict[str, Network] = {}
     for entry in document['networks']:
         network = _network(entry)
-        if network.id in found or network.name in {one.name for one in found.values()}:
+        if network.id in networks or network.name in {one.name for one in networks.values()}:
             raise errors.Invalid(f'{network.id}: its id or its name stands there twice.')
-        found[network.id] = network
-    return found
+        networks[network.id] = network
+    return networks
 
 
 def _network(entry: Mapping[str, Any]) -> Network:
@@ -178,9 +178,9 @@ def _one(entry: Mapping[str, str], known: Mapping[str, Network]) -> tuple[Networ
 
 def shown(nics: Iterable[Mapping[str, Any]], *, whole: bool = True) -> dict[str, list[dict[str, Any]]]:
     """Return addresses as Nova shows them, by the network's name; without ``whole`` only address and version."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    addresses: dict[str, list[dict[str, Any]]] = {}
     for nic in nics:
         version = ipaddress.ip_address(nic['address']).version
         more = {'OS-EXT-IPS:type': 'fixed', 'OS-EXT-IPS-MAC:mac_addr': nic['mac']} if whole else {}
-        found.setdefault(nic['name'], []).append({'addr': nic['address'], 'version': version, **more})
-    return found
+        addresses.setdefault(nic['name'], []).append({'addr': nic['address'], 'version': version, **more})
+    return addresses

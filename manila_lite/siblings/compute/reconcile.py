@@ -55,14 +55,14 @@ class Reconciler:
             if row.status in ('active', 'stopped'):
                 self._try(self._look, row.id, first)
 
-    def _look(self, ident: str, first: bool) -> None:
+    def _look(self, server_id: str, first: bool) -> None:
         """Check one server, while no step of an operation works on it."""
-        with self._host.locked(ident):
+        with self._host.locked(server_id):
             with self._services.db.reader() as conn:
-                row = store.find_server(conn, ident)
-                if row is None or store.working(conn, [ident]):
+                row = store.find_server(conn, server_id)
+                if row is None or store.working(conn, [server_id]):
                     return
-                attached = store.attachments(conn, (ident,))
+                attached = store.attachments(conn, (server_id,))
             if row.status == 'active':
                 seen = self._host.driver.look(server_of(row), tuple(share_of(one) for one in attached))
                 if seen.power is not Power.RUNNING:
@@ -72,7 +72,7 @@ class Reconciler:
             elif row.status == 'stopped':
                 seen = self._host.driver.look(server_of(row), ())
                 if seen.power is Power.RUNNING:
-                    LOG.warning('%s: runs, and is stopped: it is switched off', ident)
+                    LOG.warning('%s: runs, and is stopped: it is switched off', server_id)
                     self._host.driver.power_off(server_of(row), hard=True)
 
     def _lost(self, row: Any, first: bool) -> None:
@@ -95,9 +95,9 @@ class Reconciler:
         running = self._host.driver.list_running()
         with self._services.db.reader() as conn:
             known = {row.id for row in store.of_host(conn, self._host.name)}
-        for ident in running - known:
-            LOG.warning('%s: runs, and nobody knows it: it is thrown away', ident)
-            self._try(self._host.driver.discard, ident)
+        for server_id in running - known:
+            LOG.warning('%s: runs, and nobody knows it: it is thrown away', server_id)
+            self._try(self._host.driver.discard, server_id)
 
     # Mounts -----------------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ class Reconciler:
                 self._begin(conn, f'attachment.{verb}', 'share attachment', row.id, row.server_id,
                             server_id=row.server_id).send(self._ctx)
 
-    def _begin(self, conn: Any, kind: str, resource: str, ident: str, serial: str, **data: Any) -> engine.Wake:
-        work.drop_of(conn, ident, (*KINDS, 'server.delete'))     # operations that were set aside
-        return engine.begin(conn, self._ctx, kind, resource, ident, topic=TOPIC, host=self._host.name, serial=serial,
+    def _begin(self, conn: Any, kind: str, resource_type: str, resource_id: str, serial: str, **data: Any) -> engine.Wake:
+        work.drop_of(conn, resource_id, (*KINDS, 'server.delete'))     # operations that were set aside
+        return engine.begin(conn, self._ctx, kind, resource_type, resource_id, topic=TOPIC, host=self._host.name, serial=serial,
                                 data=data)

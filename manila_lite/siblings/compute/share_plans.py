@@ -43,17 +43,17 @@ def _claim(work: Work) -> None:
         claim(work, work.resource_id, ('attaching',))
 
 
-def claim(work: Work, ident: str, statuses: tuple[str, ...]) -> None:
+def claim(work: Work, attachment_id: str, statuses: tuple[str, ...]) -> None:
     """Claim a grant for the attachment, if it exists in one of the statuses and has none."""
     host = work.service
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        row = store.find_attachment(conn, ident)
+        row = store.find_attachment(conn, attachment_id)
         if row is None or row.grant_id or row.status not in statuses:
             return
         grant = host.grants.claim(conn, Target(row.share_id, 'ip', host.address, 'rw'), host=host.name,
                                   on=f'server {row.server_id}')
-        store.note_attachment(conn, ident, grant_id=grant)
+        store.note_attachment(conn, attachment_id, grant_id=grant)
 
 
 def _want(work: Work) -> None:
@@ -206,14 +206,14 @@ def _grant(work: Work, row: Any) -> str:
 
 def _refresh(work: Work, row: Any) -> None:
     try:
-        found = work.service.services.shares.exports(None, row.share_id)
+        exports = work.service.services.shares.exports(None, row.share_id)
     except errors.NotFound:
         raise errors.Final(f'Share {row.share_id} is gone.') from None
     except errors.Forbidden:
         LOG.warning('%s: the share service does not let this service see where share %s is; it is mounted from where it was',
                     row.server_id, row.share_id)
         return
-    path = share_service.preferred(found, row.export_location)
+    path = share_service.preferred(exports, row.export_location)
     if path is None:
         raise errors.Final(f'Share {row.share_id} has no export location any more.')
     if path == row.export_location:

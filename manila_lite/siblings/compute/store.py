@@ -10,7 +10,7 @@ from oslo_utils import timeutils, uuidutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors
-from manila_lite.db import models as house
+from manila_lite.db import models as common
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import insert_ignore
 from manila_lite.db.core.paging import Page
@@ -23,8 +23,8 @@ _servers = models.servers
 _addresses = models.server_addresses
 _attachments = models.share_attachments
 _hosts = models.hosts
-_services = house.services
-_operations = house.operations
+_services = common.services
+_operations = common.operations
 _events = models.server_events
 _images = models.server_images
 
@@ -62,23 +62,23 @@ def best_host(conn: Connection, down_time: float, networks: Iterable[str] = ()) 
 
 # Servers --------------------------------------------------------------------------------------
 
-def server(conn: Connection, ident: str, project_id: str | None = None) -> Row:
+def server(conn: Connection, server_id: str, project_id: str | None = None) -> Row:
     """Return a server, of this project if one is given.
 
     :raises errors.NotFound: there is none.
     """
-    query = sa.select(_servers).where(_servers.c.id == ident)
+    query = sa.select(_servers).where(_servers.c.id == server_id)
     if project_id is not None:
         query = query.where(_servers.c.project_id == project_id)
     row = conn.execute(query).first()
     if row is None:
-        raise errors.NotFound(f'Instance {ident} could not be found.', code='server_not_found')
+        raise errors.NotFound(f'Instance {server_id} could not be found.', code='server_not_found')
     return row
 
 
-def find_server(conn: Connection, ident: str) -> Row | None:
+def find_server(conn: Connection, server_id: str) -> Row | None:
     """Return a server, or None."""
-    return conn.execute(sa.select(_servers).where(_servers.c.id == ident)).first()
+    return conn.execute(sa.select(_servers).where(_servers.c.id == server_id)).first()
 
 
 _SORTS = {'created_at': _servers.c.created_at}
@@ -112,9 +112,9 @@ def still(conn: Connection, server_id: str, status: str) -> bool:
     return bool(transitions.settle(conn, SERVER, (server_id,), status, status))
 
 
-def note_server(conn: Connection, ident: str, **values: Any) -> None:
+def note_server(conn: Connection, server_id: str, **values: Any) -> None:
     """Set values of a server, but not its status."""
-    conn.execute(_servers.update().where(_servers.c.id == ident).values(**values))
+    conn.execute(_servers.update().where(_servers.c.id == server_id).values(**values))
 
 
 def taken(conn: Connection, network: str) -> set[str]:
@@ -145,9 +145,9 @@ def images(conn: Connection, project_id: str) -> list[Row]:
     return list(conn.execute(sa.select(_images).where(_images.c.project_id == project_id).order_by(_images.c.name)))
 
 
-def find_image(conn: Connection, ident: str) -> Row | None:
+def find_image(conn: Connection, image_id: str) -> Row | None:
     """Return an image by its id, or None."""
-    return conn.execute(sa.select(_images).where(_images.c.id == ident)).first()
+    return conn.execute(sa.select(_images).where(_images.c.id == image_id)).first()
 
 
 def reserve_image(conn: Connection, row: Any, name: str) -> str:
@@ -155,21 +155,21 @@ def reserve_image(conn: Connection, row: Any, name: str) -> str:
 
     :raises errors.Exists: the project has an image of that name.
     """
-    ident = uuidutils.generate_uuid()
-    if not insert_ignore(conn, _images, {'id': ident, 'project_id': row.project_id, 'name': name, 'host': row.host,
+    image_id = uuidutils.generate_uuid()
+    if not insert_ignore(conn, _images, {'id': image_id, 'project_id': row.project_id, 'name': name, 'host': row.host,
                                          'server_id': row.id}):
         raise errors.Exists(f'There is an image {name} already.', code='image_exists')
-    return ident
+    return image_id
 
 
-def image_is_ready(conn: Connection, ident: str) -> None:
+def image_is_ready(conn: Connection, image_id: str) -> None:
     """Mark the image as complete."""
-    conn.execute(_images.update().where(_images.c.id == ident).values(ready=True))
+    conn.execute(_images.update().where(_images.c.id == image_id).values(ready=True))
 
 
-def drop_image(conn: Connection, ident: str) -> None:
+def drop_image(conn: Connection, image_id: str) -> None:
     """Delete the row of an image."""
-    conn.execute(_images.delete().where(_images.c.id == ident))
+    conn.execute(_images.delete().where(_images.c.id == image_id))
 
 
 def drop_drafts(conn: Connection, server_id: str) -> None:
@@ -197,9 +197,9 @@ def attachment(conn: Connection, server_id: str, share_id: str) -> Row:
     return row
 
 
-def find_attachment(conn: Connection, ident: str) -> Row | None:
+def find_attachment(conn: Connection, attachment_id: str) -> Row | None:
     """Return an attachment by its own id, or None."""
-    return conn.execute(sa.select(_attachments).where(_attachments.c.id == ident)).first()
+    return conn.execute(sa.select(_attachments).where(_attachments.c.id == attachment_id)).first()
 
 
 def attach(conn: Connection, **values: Any) -> dict[str, Any]:
@@ -215,9 +215,9 @@ def attach(conn: Connection, **values: Any) -> dict[str, Any]:
                             f'{values["tag"]} is used by another share of it.', code='share_attachment_exists') from None
 
 
-def note_attachment(conn: Connection, ident: str, **values: Any) -> None:
+def note_attachment(conn: Connection, attachment_id: str, **values: Any) -> None:
     """Set values of an attachment, but not its status."""
-    conn.execute(_attachments.update().where(_attachments.c.id == ident).values(**values))
+    conn.execute(_attachments.update().where(_attachments.c.id == attachment_id).values(**values))
 
 
 def neighbours(conn: Connection, host_name: str) -> list[Row]:

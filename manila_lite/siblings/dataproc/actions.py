@@ -21,14 +21,14 @@ _OWN = frozenset({'name', 'description', 'plugin_name', 'plugin_version', 'is_pu
 _INHERITED = ('shares', 'default_image_id')
 
 
-def open_key(ident: str) -> str:
+def open_key(cluster_id: str) -> str:
     """Return the key of a cluster's operation, of which one is open at a time."""
-    return f'cluster:{ident}'
+    return f'cluster:{cluster_id}'
 
 
-def converge(conn: Any, ctx: RequestContext, ident: str) -> engine.Wake:
+def converge(conn: Any, ctx: RequestContext, cluster_id: str) -> engine.Wake:
     """Begin the operation of a cluster, or ask an open one for another round. Returns the wake-up to send after the commit."""
-    return engine.begin_once(conn, ctx, KIND, 'cluster', ident, topic=TOPIC, host='', open_key=open_key(ident))
+    return engine.begin_once(conn, ctx, KIND, 'cluster', cluster_id, topic=TOPIC, host='', open_key=open_key(cluster_id))
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any], who: Mapping[str, str]) -> str:
@@ -49,20 +49,20 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any], who: Mapping[str, str
     own['shares'] = validation.normal(own.get('shares'))
     _check_size(ctx, groups)
     known = templates.check_shares(ctx, who, own['shares'], groups, exports=True)
-    ident = uuidutils.generate_uuid()
+    cluster_id = uuidutils.generate_uuid()
     with store.named_once('cluster', own['name']), ctx.db.writer() as conn:
         transitions.create(conn, states.CLUSTER, {
-            'id': ident, 'project_id': ctx.project_id, 'details': kept, 'cluster_template_id': template_id,
+            'id': cluster_id, 'project_id': ctx.project_id, 'details': kept, 'cluster_template_id': template_id,
             'progress': [], 'known_shares': known, 'is_public': False, 'is_protected': False, **own})
-        store.add_groups(conn, 'cluster_id', ident, groups)
-        wake = converge(conn, ctx, ident)
+        store.add_groups(conn, 'cluster_id', cluster_id, groups)
+        wake = converge(conn, ctx, cluster_id)
     wake.send(ctx)
-    return ident
+    return cluster_id
 
 
-def _template(conn: Any, ctx: RequestContext, ident: str) -> Any:
+def _template(conn: Any, ctx: RequestContext, template_id: str) -> Any:
     try:
-        return store.get(conn, 'cluster template', ident, ctx.project_id)
+        return store.get(conn, 'cluster template', template_id, ctx.project_id)
     except errors.NotFound as gone:
         raise InvalidReference(f'cluster_template_id: {gone}') from None
 
@@ -81,7 +81,7 @@ def _check_size(ctx: RequestContext, groups: Iterable[Mapping[str, Any]]) -> Non
         raise InvalidData(f'node_groups: {count} nodes; a cluster has at most {most}.')
 
 
-def update(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> None:
+def update(ctx: RequestContext, cluster_id: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> None:
     """Change values of a cluster. If shares are among them, missing shares are mounted on its nodes and all others
     unmounted; an empty list unmounts all.
 
@@ -91,30 +91,30 @@ def update(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], who: Mapp
     if 'shares' in own:
         own['shares'] = validation.normal(own['shares'])
     with ctx.db.reader() as conn:
-        store.get(conn, 'cluster', ident, ctx.project_id, own=True)
-        groups = templates.copied(store.groups(conn, 'cluster_id', (ident,)).get(ident, []))
+        store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
+        groups = templates.copied(store.groups(conn, 'cluster_id', (cluster_id,)).get(cluster_id, []))
     if 'shares' in own:
         own['known_shares'] = templates.check_shares(ctx, who, own['shares'], groups, exports=True)
     wake = None
     with store.named_once('cluster', own.get('name')), ctx.db.writer() as conn:
-        store.get(conn, 'cluster', ident, ctx.project_id, own=True)
+        store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
         if 'shares' in own:
-            transitions.begin(conn, states.CLUSTER, 'update', ident, status_description=None, **own)
-            wake = converge(conn, ctx, ident)
+            transitions.begin(conn, states.CLUSTER, 'update', cluster_id, status_description=None, **own)
+            wake = converge(conn, ctx, cluster_id)
         else:
-            store.update(conn, 'cluster', ident, own)
+            store.update(conn, 'cluster', cluster_id, own)
     if wake is not None:
         wake.send(ctx)
 
 
-def scale(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> None:
+def scale(ctx: RequestContext, cluster_id: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> None:
     """Change the number of nodes, in existing node groups and with new ones.
 
     :raises errors.WrongState: the cluster is not active.
     """
     with ctx.db.reader() as conn:
-        row = store.get(conn, 'cluster', ident, ctx.project_id, own=True)
-        there = store.groups(conn, 'cluster_id', (ident,)).get(ident, [])
+        row = store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
+        there = store.groups(conn, 'cluster_id', (cluster_id,)).get(cluster_id, [])
         new = templates.resolved(conn, ctx, wanted.get('add_node_groups') or ())
     counts = _counts(there, wanted.get('resize_node_groups') or (), new)
     _check_size(ctx, [*({'count': count} for count in counts.values()), *new])
@@ -122,12 +122,12 @@ def scale(ctx: RequestContext, ident: str, wanted: Mapping[str, Any], who: Mappi
     if new:
         known = templates.check_shares(ctx, who, row.shares or (), [*templates.copied(there), *new], exports=True)
     with ctx.db.writer() as conn:
-        store.get(conn, 'cluster', ident, ctx.project_id, own=True)
-        transitions.begin(conn, states.CLUSTER, 'scale', ident, status_description=None, known_shares=known)
+        store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
+        transitions.begin(conn, states.CLUSTER, 'scale', cluster_id, status_description=None, known_shares=known)
         for group_id, count in counts.items():
             store.resize(conn, group_id, count)
-        store.add_groups(conn, 'cluster_id', ident, new)
-        wake = converge(conn, ctx, ident)
+        store.add_groups(conn, 'cluster_id', cluster_id, new)
+        wake = converge(conn, ctx, cluster_id)
     wake.send(ctx)
 
 
@@ -145,12 +145,12 @@ def _counts(there: list[Any], resize: Iterable[Mapping[str, Any]], new: Iterable
     return counts
 
 
-def delete(ctx: RequestContext, ident: str) -> None:
+def delete(ctx: RequestContext, cluster_id: str) -> None:
     """Begin to delete the cluster: its shares are unmounted, its access rules and its nodes released."""
     with ctx.db.writer() as conn:
-        row = store.get(conn, 'cluster', ident, ctx.project_id, own=True)
+        row = store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
         templates.must_not_be_protected('cluster', row)
         if row.status != states.CLUSTER['delete'].during:
-            transitions.begin(conn, states.CLUSTER, 'delete', ident, status_description=None)
-        wake = converge(conn, ctx, ident)
+            transitions.begin(conn, states.CLUSTER, 'delete', cluster_id, status_description=None)
+        wake = converge(conn, ctx, cluster_id)
     wake.send(ctx)

@@ -23,27 +23,29 @@ def check(ctx: RequestContext, who: Mapping[str, str], named: Iterable[Mapping[s
     :raises InvalidReference: a share fails the check, or the cloud has no share service.
     :raises errors.Unavailable: the share service does not answer.
     """
-    idents = sorted({share['id'] for share in named})
-    if not idents:
+    share_ids = sorted({share['id'] for share in named})
+    if not share_ids:
         return {}
-    with concurrent.futures.ThreadPoolExecutor(min(_AT_ONCE, len(idents))) as pool:
-        return dict(zip(idents, pool.map(lambda ident: _ask(ctx, who, ident, protocols, exports), idents), strict=True))
+    with concurrent.futures.ThreadPoolExecutor(min(_AT_ONCE, len(share_ids))) as pool:
+        checked = pool.map(lambda share_id: _check_one(ctx, who, share_id, protocols, exports), share_ids)
+        return dict(zip(share_ids, checked, strict=True))
 
 
-def _ask(ctx: RequestContext, who: Mapping[str, str], ident: str, protocols: Collection[str], exports: bool) -> dict[str, str]:
+def _check_one(ctx: RequestContext, who: Mapping[str, str], share_id: str, protocols: Collection[str],
+               exports: bool) -> dict[str, str]:
     shares = ctx.services.shares
     try:
-        share = shares.share(who, ident)
+        share = shares.share(who, share_id)
         _must_be_theirs(ctx, who, share)
         _fits(share, protocols)
-        found = {'protocol': share.protocol.upper()}
+        facts = {'protocol': share.protocol.upper()}
         if exports:
-            found['export'] = preferred(shares.exports(who, ident)) or ''
-            if not found['export']:
-                raise InvalidReference(f'shares: share {ident} has no export location.')
-        return found
+            facts['export'] = preferred(shares.exports(who, share_id)) or ''
+            if not facts['export']:
+                raise InvalidReference(f'shares: share {share_id} has no export location.')
+        return facts
     except (errors.NotFound, errors.Forbidden):
-        raise InvalidReference(f'shares: share {ident} could not be found.') from None
+        raise InvalidReference(f'shares: share {share_id} could not be found.') from None
     except errors.Unavailable as bad:
         if bad.code == _MISSING:
             raise InvalidReference(f'shares: there is no share service (shared-file-system) in the catalog: {bad}') from None

@@ -81,126 +81,126 @@ def _sorting(req: Request) -> tuple[str, bool]:
     return column, text.startswith('-')
 
 
-def _list(req: Request, noun: str) -> list[Any]:
+def _list(req: Request, resource_type: str) -> list[Any]:
     column, descending = _sorting(req)
     limit = min(req.query.get('limit', req.ctx.conf.osapi_max_limit), req.ctx.conf.osapi_max_limit)
     filters = {name: req.query[name] for name in ('name', 'plugin_name', 'plugin_version') if name in req.query}
     with req.ctx.db.reader() as conn:
-        found = store.everything(conn, noun, req.ctx.project_id, filters, limit=limit, marker=req.query.get('marker'),
+        rows = store.everything(conn, resource_type, req.ctx.project_id, filters, limit=limit, marker=req.query.get('marker'),
                                  sort_by=column, descending=descending)
-        if len(found) > limit:
-            found = found[:limit]
-            req.related['next'] = found[-1].id
-        _load(conn, req, noun, found)
-    return found
+        if len(rows) > limit:
+            rows = rows[:limit]
+            req.related['next'] = rows[-1].id
+        _load(conn, req, resource_type, rows)
+    return rows
 
 
-def _load(conn: Any, req: Request, noun: str, rows: list[Any]) -> None:
+def _load(conn: Any, req: Request, resource_type: str, rows: list[Any]) -> None:
     """Load the node groups, nodes and mounts of all rows."""
-    column = templates.GROUPS_BY.get(noun)
-    idents = [row.id for row in rows]
+    column = templates.GROUPS_BY.get(resource_type)
+    owner_ids = [row.id for row in rows]
     if column is None:
         return
-    req.related['groups'] = store.groups(conn, column, idents) if idents else {}
+    req.related['groups'] = store.groups(conn, column, owner_ids) if owner_ids else {}
     req.related['nodes'] = nodes = {}
-    if noun == 'cluster' and idents:
+    if resource_type == 'cluster' and owner_ids:
         mounts: dict[str, list[Any]] = {}
-        for mount in store.mounts(conn, idents):
+        for mount in store.mounts(conn, owner_ids):
             mounts.setdefault(mount.instance_id, []).append(mount)
-        for node in store.instances(conn, idents):
+        for node in store.instances(conn, owner_ids):
             nodes.setdefault(node.node_group_id, []).append(_node(node, mounts.get(node.id, [])))
 
 
-def _shown(req: Request, noun: str, ident: str) -> Any:
+def _shown(req: Request, resource_type: str, resource_id: str) -> Any:
     with req.ctx.db.reader() as conn:
-        row = store.get(conn, noun, ident, req.ctx.project_id)
-        _load(conn, req, noun, [row])
+        row = store.get(conn, resource_type, resource_id, req.ctx.project_id)
+        _load(conn, req, resource_type, [row])
     return row
 
 
 class _Templates:
     """The calls of one kind of template."""
 
-    noun: str
+    resource_type: str
     #: The old version of the API changes templates by PUT, the new one by PATCH.
     updates_by = ('PUT', 'PATCH')
 
     @classmethod
     def index(cls, req: Request) -> list[Any]:
         """List templates."""
-        return _list(req, cls.noun)
+        return _list(req, cls.resource_type)
 
     @classmethod
     def show(cls, req: Request) -> Any:
         """Show a template."""
-        return _shown(req, cls.noun, req.params['ident'])
+        return _shown(req, cls.resource_type, req.params['resource_id'])
 
     @classmethod
     def create(cls, req: Request) -> Any:
         """Create a template."""
-        return _shown(req, cls.noun, templates.create(req.ctx, cls.noun, req.body, _who(req)))
+        return _shown(req, cls.resource_type, templates.create(req.ctx, cls.resource_type, req.body, _who(req)))
 
     @classmethod
     def update(cls, req: Request) -> Any:
         """Change a template."""
-        templates.update(req.ctx, cls.noun, req.params['ident'], req.body, _who(req))
-        return _shown(req, cls.noun, req.params['ident'])
+        templates.update(req.ctx, cls.resource_type, req.params['resource_id'], req.body, _who(req))
+        return _shown(req, cls.resource_type, req.params['resource_id'])
 
     @classmethod
     def delete(cls, req: Request) -> None:
         """Delete a template."""
-        templates.delete(req.ctx, cls.noun, req.params['ident'])
+        templates.delete(req.ctx, cls.resource_type, req.params['resource_id'])
 
 
 class NodeGroupTemplates(_Templates):
     """The calls of node group templates."""
 
-    noun = 'node group template'
+    resource_type = 'node group template'
 
 
 class ClusterTemplates(_Templates):
     """The calls of cluster templates."""
 
-    noun = 'cluster template'
+    resource_type = 'cluster template'
 
 
 class Clusters:
     """The calls of clusters."""
 
-    noun = 'cluster'
+    resource_type = 'cluster'
     updates_by = ('PATCH',)
 
     @classmethod
     def index(cls, req: Request) -> list[Any]:
         """List clusters."""
-        return _list(req, cls.noun)
+        return _list(req, cls.resource_type)
 
     @classmethod
     def show(cls, req: Request) -> Any:
         """Show a cluster."""
-        return _shown(req, cls.noun, req.params['ident'])
+        return _shown(req, cls.resource_type, req.params['resource_id'])
 
     @classmethod
     def create(cls, req: Request) -> Any:
         """Create a cluster."""
-        return _shown(req, cls.noun, actions.create(req.ctx, req.body, _who(req)))
+        return _shown(req, cls.resource_type, actions.create(req.ctx, req.body, _who(req)))
 
     @classmethod
     def update(cls, req: Request) -> Any:
         """Change name, description or shares of a cluster."""
-        actions.update(req.ctx, req.params['ident'], req.body, _who(req))
-        return _shown(req, cls.noun, req.params['ident'])
+        actions.update(req.ctx, req.params['resource_id'], req.body, _who(req))
+        return _shown(req, cls.resource_type, req.params['resource_id'])
 
     @classmethod
     def scale(cls, req: Request) -> Any:
         """Change the number of nodes of a cluster."""
-        actions.scale(req.ctx, req.params['ident'], req.body, _who(req))
-        return _shown(req, cls.noun, req.params['ident'])
+        actions.scale(req.ctx, req.params['resource_id'], req.body, _who(req))
+        return _shown(req, cls.resource_type, req.params['resource_id'])
 
     @classmethod
     def delete(cls, req: Request) -> None:
         """Delete a cluster."""
-        actions.delete(req.ctx, req.params['ident'])
+        actions.delete(req.ctx, req.params['resource_id'])
 
 
 # Plugins and images -----------------------------------------------------------------------------
@@ -219,8 +219,8 @@ def plugins(req: Request) -> dict[str, Any]:
 
 def plugin(req: Request) -> dict[str, Any]:
     """Show a plugin."""
-    if req.params['ident'] != PLUGIN:
-        raise errors.NotFound.of('plugin', req.params['ident'])
+    if req.params['resource_id'] != PLUGIN:
+        raise errors.NotFound.of('plugin', req.params['resource_id'])
     return {'plugin': _described()}
 
 
@@ -245,10 +245,10 @@ def images(req: Request) -> dict[str, Any]:
 
 def image(req: Request) -> dict[str, Any]:
     """Show an image."""
-    for found in _images(req):
-        if req.params['ident'] in (found['id'], found['name']):
-            return {'image': found}
-    raise errors.NotFound.of('image', req.params['ident'])
+    for one in _images(req):
+        if req.params['resource_id'] in (one['id'], one['name']):
+            return {'image': one}
+    raise errors.NotFound.of('image', req.params['resource_id'])
 
 
 def absent(req: Request) -> None:

@@ -40,10 +40,10 @@ class Pages(Many):
 
     def render(self, rows: Any, req: Any) -> dict[str, Any]:
         """Return the document."""
-        found = super().render(rows, req)
+        document = super().render(rows, req)
         if 'limit' in req.query:
-            found['markers'] = {'prev': None, 'next': req.related.get('next')}
-        return found
+            document['markers'] = {'prev': None, 'next': req.related.get('next')}
+        return document
 
     def schema(self, version: int) -> fields.Schema:
         """Return its schema."""
@@ -152,25 +152,26 @@ _PAGE = (Field('limit', {'type': 'integer', 'minimum': 1, 'maximum': shapes.MAX_
          Field('plugin_version', _TEXT, aliases=('hadoop_version',)))
 
 
-def _calls(noun: str, path: str, view: View, handlers: Any, create: Bare, change: Bare) -> list[Call]:
-    one = f'{path}/{{ident}}'
-    changes = [Call(method, one, handlers.update, rules.of(noun, 'modify'), One(view), ok=202, body=change)
+def _calls(resource_type: str, path: str, view: View, handlers: Any, create: Bare, change: Bare) -> list[Call]:
+    one = f'{path}/{{resource_id}}'
+    changes = [Call(method, one, handlers.update, rules.of(resource_type, 'modify'), One(view), ok=202, body=change)
                for method in handlers.updates_by]
     return [
-        Call('GET', path, handlers.index, rules.of(noun, 'get_all'), Pages(view), query=_PAGE),
-        Call('POST', path, handlers.create, rules.of(noun, 'create'), One(view), ok=202, body=create),
-        Call('GET', one, handlers.show, rules.of(noun, 'get'), One(view),
+        Call('GET', path, handlers.index, rules.of(resource_type, 'get_all'), Pages(view), query=_PAGE),
+        Call('POST', path, handlers.create, rules.of(resource_type, 'create'), One(view), ok=202, body=create),
+        Call('GET', one, handlers.show, rules.of(resource_type, 'get'), One(view),
            query=(Field('show_progress', {'type': 'string'}),)),
-        Call('DELETE', one, handlers.delete, rules.of(noun, 'delete'), ok=204),
+        Call('DELETE', one, handlers.delete, rules.of(resource_type, 'delete'), ok=204),
         *changes,
     ]
 
 
 _PLUGIN = Plain({'type': 'object'})
 _ABSENT = ('jobs', 'job-templates', 'job-executions', 'job-types', 'job-binaries', 'job-binary-internals', 'data-sources')
-_ABSENT_PATHS = [path for name in _ABSENT for path in (f'/{name}', f'/{name}/{{ident}}')]
-_CHANGES_OF_IMAGES = [('POST', '/images/{ident}'), ('DELETE', '/images/{ident}'), ('POST', '/images/{ident}/tag'),
-                      ('POST', '/images/{ident}/untag'), ('PUT', '/images/{ident}/tags'), ('DELETE', '/images/{ident}/tags')]
+_ABSENT_PATHS = [path for name in _ABSENT for path in (f'/{name}', f'/{name}/{{resource_id}}')]
+_CHANGES_OF_IMAGES = [*((method, '/images/{resource_id}') for method in ('POST', 'DELETE')),
+                      *(('POST', f'/images/{{resource_id}}/{verb}') for verb in ('tag', 'untag')),
+                      *((method, '/images/{resource_id}/tags') for method in ('PUT', 'DELETE'))]
 _501 = ((calls.NotOffered, 501),)
 
 OPS = [
@@ -179,12 +180,12 @@ OPS = [
     *_calls(rules.CLUSTER_TEMPLATE, '/cluster-templates', CLUSTER_TEMPLATE, calls.ClusterTemplates,
             _body('cluster_template', *_CLUSTER), _body('cluster_template', *_CLUSTER, new=False)),
     *_calls(rules.CLUSTER, '/clusters', CLUSTER, calls.Clusters, _CREATE, _PATCH),
-    Call('PUT', '/clusters/{ident}', calls.Clusters.scale, rules.SCALE, One(CLUSTER), ok=202, body=_SCALE),
+    Call('PUT', '/clusters/{resource_id}', calls.Clusters.scale, rules.SCALE, One(CLUSTER), ok=202, body=_SCALE),
     Call('GET', '/plugins', calls.plugins, rules.PLUGINS, _PLUGIN),
-    Call('GET', '/plugins/{ident}', calls.plugin, rules.PLUGINS, _PLUGIN),
-    Call('GET', '/plugins/{ident}/{version}', calls.plugin_version, rules.PLUGINS, _PLUGIN),
+    Call('GET', '/plugins/{resource_id}', calls.plugin, rules.PLUGINS, _PLUGIN),
+    Call('GET', '/plugins/{resource_id}/{version}', calls.plugin_version, rules.PLUGINS, _PLUGIN),
     Call('GET', '/images', calls.images, rules.IMAGES, _PLUGIN),
-    Call('GET', '/images/{ident}', calls.image, rules.IMAGES, _PLUGIN),
+    Call('GET', '/images/{resource_id}', calls.image, rules.IMAGES, _PLUGIN),
     *(Call(method, path, calls.absent, rules.OTHERS, states=_501) for method, path in _CHANGES_OF_IMAGES),
     *(Call(method, path, calls.absent, rules.OTHERS, states=_501)
       for path in _ABSENT_PATHS for method in ('GET', 'POST', 'PUT', 'PATCH', 'DELETE')),

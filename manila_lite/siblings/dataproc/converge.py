@@ -31,9 +31,9 @@ def _done(conn: Any, work: Work) -> None:
 
 
 def _faults(conn: Any, row: Any) -> list[str]:
-    found = [f'{node.name}: {node.fault or node.state}' for node in store.instances(conn, (row.id,))
+    faults = [f'{node.name}: {node.fault or node.state}' for node in store.instances(conn, (row.id,))
              if node.state != states.NODE['spawn'].ok]
-    return found + [f'{mount.node}: share {mount.share_id} at {mount.path}: {mount.fault or mount.state}'
+    return faults + [f'{mount.node}: share {mount.share_id} at {mount.path}: {mount.fault or mount.state}'
                     for mount in store.mounts(conn, (row.id,)) if mount.state != states.MOUNT['mount'].ok]
 
 

@@ -67,8 +67,8 @@ class Engine:
         """
         ctx = context.admin(self.services)
         with self.services.db.reader() as conn:
-            found = [row for row in store.in_status(conn, states.CLUSTER.statuses) if self._wants_a_look(conn, row)]
-        for row in found:
+            clusters = [row for row in store.in_status(conn, states.CLUSTER.statuses) if self._wants_a_look(conn, row)]
+        for row in clusters:
             self._look(ctx, row)
         self.tools.grants.reconcile()
         self._sweep()

@@ -32,8 +32,8 @@ def unmount(work: Work) -> None:
         going = _going(conn, work)
         for mount in going:
             transitions.begin(conn, states.MOUNT, 'unmount', mount.id, **({} if mount.state == _UNMOUNTED else {'attempts': 0}))
-    found = sessions.by_node(work, _UNMOUNTED)
-    sessions.each(work, found, lambda one: _unmount(work, *one))
+    nodes = sessions.by_node(work, _UNMOUNTED)
+    sessions.each(work, nodes, lambda one: _unmount(work, *one))
 
 
 def _going(conn: Any, work: Work) -> list[Any]:
@@ -83,9 +83,9 @@ def _put_off(work: Work, cluster: Any, mounts: list[Any], leaving: bool, away: e
 
 def _still(work: Work, mounts: list[Any], state: str) -> list[Any]:
     """Return those of the mounts that still have this state."""
-    idents = {mount.id for mount in mounts}
+    mount_ids = {mount.id for mount in mounts}
     with work.ctx.db.reader() as conn:
-        return [mount for mount in store.mounts(conn, (work.resource_id,)) if mount.id in idents and mount.state == state]
+        return [mount for mount in store.mounts(conn, (work.resource_id,)) if mount.id in mount_ids and mount.state == state]
 
 
 def _unmount_one(work: Work, cluster: Any, remote: Any, mount: Any, leaving: bool) -> None:
@@ -106,17 +106,17 @@ def _forget(work: Work, cluster: Any, mount: Any, note: str) -> None:
 def release(work: Work) -> None:
     """Release access rules that no mount of the cluster needs. Rules that others use stay."""
     with work.ctx.db.reader() as conn:
-        idle = [ident for ident in store.grants_of(conn, _on(work)) if not store.users_of_grant(conn, ident)]
-    sessions.each(work, idle, lambda ident: _release(work, ident))
+        idle = [grant_id for grant_id in store.grants_of(conn, _on(work)) if not store.users_of_grant(conn, grant_id)]
+    sessions.each(work, idle, lambda grant_id: _release(work, grant_id))
 
 
 def _on(work: Work) -> str:
     return f'cluster {work.resource_id}'
 
 
-def _release(work: Work, ident: str) -> float | None:
+def _release(work: Work, grant_id: str) -> float | None:
     try:
-        work.service.grants.release(ident)
+        work.service.grants.release(grant_id)
     except errors.Again as later:
         return later.after
     except errors.Unavailable:
@@ -207,10 +207,10 @@ def _describe(work: Work, mounts: list[Any]) -> None:
 def _export(work: Work, share_id: str, known: str) -> str:
     """Return the export location of the share: the share service's present one, or, if it does not tell us, the known one."""
     try:
-        found = work.service.shares.exports(None, share_id)
+        exports = work.service.shares.exports(None, share_id)
     except (errors.Forbidden, errors.NotFound, errors.Unavailable):
         return known
-    return shares.preferred(found, known) or known
+    return shares.preferred(exports, known) or known
 
 
 def _fail_all(work: Work, mounts: list[Any], why: str) -> None:
@@ -241,10 +241,10 @@ def _grant(work: Work, mount: Any) -> float | None:
 
 def mount(work: Work) -> None:
     """Mount every share on every node that answers. The row of a mount says why it failed."""
-    found = sessions.by_node(work, _MOUNTING)
-    if sessions.staying(work) is not None and found:
-        sessions.show(work, 'begin', len(found))
-        sessions.each(work, found, lambda one: _mount(work, *one))
+    nodes = sessions.by_node(work, _MOUNTING)
+    if sessions.staying(work) is not None and nodes:
+        sessions.show(work, 'begin', len(nodes))
+        sessions.each(work, nodes, lambda one: _mount(work, *one))
 
 
 def _mount(work: Work, node: Any, mounts: list[Any]) -> float | None:

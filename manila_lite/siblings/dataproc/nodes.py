@@ -90,7 +90,7 @@ def spawn(work: Work) -> None:
 def _spawn(work: Work, node: Any) -> float | None:
     late = (timeutils.utcnow().timestamp() - work.data['since']) > work.service.conf.spawn_timeout
     try:
-        found = work.service.infra.ready(node.infra_ref, _wanted(work, node))
+        answering = work.service.infra.ready(node.infra_ref, _wanted(work, node))
     except (errors.Again, errors.Unavailable) as later:
         if late:
             _fail(work, node, f'It did not answer in time. {later}')
@@ -99,8 +99,8 @@ def _spawn(work: Work, node: Any) -> float | None:
     except errors.Final as never:
         _fail(work, node, str(never))
         return None
-    values = {'internal_ip': found.address, 'ssh_port': found.port, 'ssh_user': found.user, 'host_key': found.host_key,
-              'key_file': found.key_file}
+    values = {'internal_ip': answering.address, 'ssh_port': answering.port, 'ssh_user': answering.user,
+              'host_key': answering.host_key, 'key_file': answering.key_file}
     sessions.write(work, lambda conn: transitions.finish(conn, states.NODE, 'spawn', node.id, **values))
     return None
 

@@ -36,10 +36,10 @@ def normal(path: str) -> str:
             raise errors.Invalid(f'path: {path!r} has a part {part!r}.')
         if len(part.encode()) > LONGEST_PART:
             raise errors.Invalid(f'path: a part of it is longer than {LONGEST_PART} bytes.')
-    found = '/' + '/'.join(parts)
-    if not parts or _is_system(found):
-        raise errors.Invalid(f'path: {found!r} belongs to the system of the nodes.')
-    return found
+    normal_path = '/' + '/'.join(parts)
+    if not parts or _is_system(normal_path):
+        raise errors.Invalid(f'path: {normal_path!r} belongs to the system of the nodes.')
+    return normal_path
 
 
 def _is_system(path: str) -> bool:

@@ -8,18 +8,18 @@ from manila_lite.policies.base import MEMBER, READER, rule
 _PREFIX = 'data-processing'
 
 
-def _name(noun: str, verb: str) -> str:
-    return f'{_PREFIX}:{noun}:{verb}'
+def _name(resource_type: str, verb: str) -> str:
+    return f'{_PREFIX}:{resource_type}:{verb}'
 
 
-def _rules(noun: str, path: str) -> list[policy.DocumentedRuleDefault]:
-    what, one = noun.replace('-', ' '), f'{path}/{{id}}'
+def _rules(resource_type: str, path: str) -> list[policy.DocumentedRuleDefault]:
+    what, one = resource_type.replace('-', ' '), f'{path}/{{id}}'
     return [
-        rule(_name(noun, 'create'), MEMBER, f'Create a {what}.', f'POST {path}'),
-        rule(_name(noun, 'get'), READER, f'See a {what}.', f'GET {one}'),
-        rule(_name(noun, 'get_all'), READER, f'List each {what}.', f'GET {path}'),
-        rule(_name(noun, 'modify'), MEMBER, f'Change a {what}.', f'PATCH {one}'),
-        rule(_name(noun, 'delete'), MEMBER, f'Delete a {what}.', f'DELETE {one}'),
+        rule(_name(resource_type, 'create'), MEMBER, f'Create a {what}.', f'POST {path}'),
+        rule(_name(resource_type, 'get'), READER, f'See a {what}.', f'GET {one}'),
+        rule(_name(resource_type, 'get_all'), READER, f'List each {what}.', f'GET {path}'),
+        rule(_name(resource_type, 'modify'), MEMBER, f'Change a {what}.', f'PATCH {one}'),
+        rule(_name(resource_type, 'delete'), MEMBER, f'Delete a {what}.', f'DELETE {one}'),
     ]
 
 
@@ -38,6 +38,6 @@ RULES = [
 ]
 
 
-def of(noun: str, verb: str) -> str:
+def of(resource_type: str, verb: str) -> str:
     """Return the name of a rule."""
-    return _name(noun, verb)
+    return _name(resource_type, verb)

@@ -64,11 +64,11 @@ def each(work: Work, items: Iterable[Any], do: Callable[[Any], float | None]) ->
 
     :raises errors.Again: some returned the seconds until their next try. An error of ``do`` is raised, too.
     """
-    found = list(items)
-    if not found:
+    todo = list(items)
+    if not todo:
         return
-    with concurrent.futures.ThreadPoolExecutor(min(work.service.conf.parallel, len(found))) as pool:
-        waits = [seconds for seconds in pool.map(do, found) if seconds is not None]
+    with concurrent.futures.ThreadPoolExecutor(min(work.service.conf.parallel, len(todo))) as pool:
+        waits = [seconds for seconds in pool.map(do, todo) if seconds is not None]
     if waits:
         raise errors.Again(min(waits))
 
@@ -96,11 +96,11 @@ def by_node(work: Work, *wanted: str) -> list[tuple[Any, list[Any]]]:
     """Return the cluster's nodes with mounts in one of these states, each with these mounts."""
     with work.ctx.db.reader() as conn:
         rows = {row.id: row for row in store.instances(conn, (work.resource_id,))}
-        found: dict[str, list[Any]] = {}
+        mounts_of: dict[str, list[Any]] = {}
         for mount in store.mounts(conn, (work.resource_id,)):
             if mount.state in wanted:
-                found.setdefault(mount.instance_id, []).append(mount)
-    return [(rows[ident], mounts) for ident, mounts in found.items()]
+                mounts_of.setdefault(mount.instance_id, []).append(mount)
+    return [(rows[instance_id], mounts) for instance_id, mounts in mounts_of.items()]
 
 
 __all__ = ['as_node', 'by_node', 'each', 'ended', 'fail_mount', 'nodes_of', 'show', 'staying', 'write']

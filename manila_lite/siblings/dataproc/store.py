@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import errors
 from manila_lite.siblings.dataproc import models
 
-#: Tables with rows that users name, by their noun in messages.
+#: Tables with rows that users name, by their resource type.
 NAMED: dict[str, sa.Table] = {'node group template': models.node_group_templates,
                               'cluster template': models.cluster_templates, 'cluster': models.clusters}
 _groups = models.node_groups
@@ -23,25 +23,25 @@ def _visible(table: sa.Table, project_id: str | None) -> sa.ColumnElement[bool]:
     return sa.or_(table.c.project_id == project_id, table.c.is_public.is_(True))
 
 
-def get(conn: Connection, noun: str, ident: str, project_id: str | None, *, own: bool = False) -> Row:
+def get(conn: Connection, resource_type: str, resource_id: str, project_id: str | None, *, own: bool = False) -> Row:
     """Return a row that the project sees: its own, or, unless ``own``, a public one.
 
     :raises errors.NotFound: the project sees no such row.
     """
-    table = NAMED[noun]
+    table = NAMED[resource_type]
     scope = table.c.project_id == project_id if own else _visible(table, project_id)
-    row = conn.execute(sa.select(table).where(table.c.id == ident, scope)).first()
+    row = conn.execute(sa.select(table).where(table.c.id == resource_id, scope)).first()
     if row is None:
-        raise errors.NotFound.of(noun, ident)
+        raise errors.NotFound.of(resource_type, resource_id)
     return row
 
 
-def everything(conn: Connection, noun: str, project_id: str | None, filters: Mapping[str, Any], *, limit: int,
+def everything(conn: Connection, resource_type: str, project_id: str | None, filters: Mapping[str, Any], *, limit: int,
                marker: str | None = None, sort_by: str = 'created_at', descending: bool = False) -> list[Row]:
     """Return the rows that the project sees after ``marker`` (the id of the last one seen), one more than ``limit`` if
     there are more.
     """
-    table = NAMED[noun]
+    table = NAMED[resource_type]
     query = sa.select(table).where(_visible(table, project_id))
     for name, value in filters.items():
         query = query.where(table.c[name] == value)
@@ -49,7 +49,7 @@ def everything(conn: Connection, noun: str, project_id: str | None, filters: Map
     if marker is not None:
         last = conn.execute(sa.select(column, table.c.id).where(table.c.id == marker, _visible(table, project_id))).first()
         if last is None:
-            raise errors.Invalid(f'marker: there is no {noun} {marker}.')
+            raise errors.Invalid(f'marker: there is no {resource_type} {marker}.')
         place, seen = sa.tuple_(column, table.c.id), sa.tuple_(*map(sa.literal, last))
         query = query.where(place < seen if descending else place > seen)
     order = [one.desc() if descending else one.asc() for one in (column, table.c.id)]
@@ -57,7 +57,7 @@ def everything(conn: Connection, noun: str, project_id: str | None, filters: Map
 
 
 @contextlib.contextmanager
-def named_once(noun: str, name: Any) -> Iterator[None]:
+def named_once(resource_type: str, name: Any) -> Iterator[None]:
     """Translate the error of a duplicate name, around a transaction.
 
     :raises errors.Exists: the project has one of that name already.
@@ -65,36 +65,37 @@ def named_once(noun: str, name: Any) -> Iterator[None]:
     try:
         yield
     except oslo_db_exception.DBDuplicateEntry:
-        raise errors.Exists(f'There is a {noun} called {name} already.') from None
+        raise errors.Exists(f'There is a {resource_type} called {name} already.') from None
 
 
-def insert(conn: Connection, noun: str, values: Mapping[str, Any]) -> str:
+def insert(conn: Connection, resource_type: str, values: Mapping[str, Any]) -> str:
     """Insert a template, and return its id."""
-    ident = uuidutils.generate_uuid()
-    conn.execute(NAMED[noun].insert(), {'id': ident, **values})
-    return ident
+    template_id = uuidutils.generate_uuid()
+    conn.execute(NAMED[resource_type].insert(), {'id': template_id, **values})
+    return template_id
 
 
-def update(conn: Connection, noun: str, ident: str, values: Mapping[str, Any]) -> None:
+def update(conn: Connection, resource_type: str, resource_id: str, values: Mapping[str, Any]) -> None:
     """Set values of a row."""
     if values:
-        conn.execute(NAMED[noun].update().where(NAMED[noun].c.id == ident).values(**values))
+        conn.execute(NAMED[resource_type].update().where(NAMED[resource_type].c.id == resource_id).values(**values))
 
 
-def delete(conn: Connection, noun: str, ident: str) -> None:
+def delete(conn: Connection, resource_type: str, template_id: str) -> None:
     """Delete a row."""
-    conn.execute(NAMED[noun].delete().where(NAMED[noun].c.id == ident))
+    conn.execute(NAMED[resource_type].delete().where(NAMED[resource_type].c.id == template_id))
 
 
-def users_of(conn: Connection, noun: str, ident: str) -> list[str]:
+def users_of(conn: Connection, resource_type: str, template_id: str) -> list[str]:
     """Return the names of the clusters and templates made of a template, which must be deleted first."""
     clusters, cluster_templates = models.clusters, models.cluster_templates
-    if noun == 'cluster template':
-        return list(conn.execute(sa.select(clusters.c.name).where(clusters.c.cluster_template_id == ident)).scalars())
+    if resource_type == 'cluster template':
+        return list(conn.execute(sa.select(clusters.c.name).where(clusters.c.cluster_template_id == template_id)).scalars())
     owner = sa.func.coalesce(clusters.c.name, cluster_templates.c.name)
     joined = (_groups.outerjoin(clusters, clusters.c.id == _groups.c.cluster_id)
               .outerjoin(cluster_templates, cluster_templates.c.id == _groups.c.cluster_template_id))
-    return list(conn.execute(sa.select(owner).select_from(joined).where(_groups.c.node_group_template_id == ident)).scalars())
+    query = sa.select(owner).select_from(joined).where(_groups.c.node_group_template_id == template_id)
+    return list(conn.execute(query).scalars())
 
 
 # Node groups ------------------------------------------------------------------------------------
@@ -112,10 +113,10 @@ def drop_groups(conn: Connection, column: str, owner: str) -> None:
 
 def groups(conn: Connection, column: str, owners: Iterable[str]) -> dict[str, list[Row]]:
     """Return node groups by owner, sorted by name."""
-    found: dict[str, list[Row]] = {}
+    by_owner: dict[str, list[Row]] = {}
     for row in conn.execute(sa.select(_groups).where(_groups.c[column].in_(tuple(owners))).order_by(_groups.c.name)):
-        found.setdefault(getattr(row, column), []).append(row)
-    return found
+        by_owner.setdefault(getattr(row, column), []).append(row)
+    return by_owner
 
 
 def resize(conn: Connection, group_id: str, count: int) -> None:
@@ -144,14 +145,14 @@ def mounts(conn: Connection, clusters: Iterable[str]) -> list[Row]:
                              .where(node.c.cluster_id.in_(tuple(clusters))).order_by(node.c.name, mount.c.path)))
 
 
-def set_instance(conn: Connection, ident: str, **values: Any) -> None:
+def set_instance(conn: Connection, instance_id: str, **values: Any) -> None:
     """Set values of the node's row."""
-    conn.execute(models.instances.update().where(models.instances.c.id == ident).values(**values))
+    conn.execute(models.instances.update().where(models.instances.c.id == instance_id).values(**values))
 
 
-def set_mount(conn: Connection, ident: str, **values: Any) -> None:
+def set_mount(conn: Connection, mount_id: str, **values: Any) -> None:
     """Set values of the mount's row."""
-    conn.execute(models.share_mounts.update().where(models.share_mounts.c.id == ident).values(**values))
+    conn.execute(models.share_mounts.update().where(models.share_mounts.c.id == mount_id).values(**values))
 
 
 def taken(conn: Connection) -> frozenset[str]:
@@ -171,9 +172,9 @@ def in_status(conn: Connection, statuses: Iterable[str]) -> list[Row]:
     return list(conn.execute(sa.select(models.clusters).where(models.clusters.c.status.in_(tuple(statuses)))))
 
 
-def find(conn: Connection, ident: str) -> Row | None:
+def find(conn: Connection, cluster_id: str) -> Row | None:
     """Return a cluster, or None."""
-    return conn.execute(sa.select(models.clusters).where(models.clusters.c.id == ident)).first()
+    return conn.execute(sa.select(models.clusters).where(models.clusters.c.id == cluster_id)).first()
 
 
 def grants_of(conn: Connection, owner: str) -> list[str]:

@@ -12,7 +12,7 @@ from manila_lite.siblings.dataproc.validation import InvalidData, InvalidReferen
 #: The only plugin: its clusters run nothing beside the software of the image.
 PLUGIN, VERSIONS, PROCESSES = 'plain', ('1.0',), ('node',)
 
-#: The column by which node groups belong to their owner, by the owner's noun.
+#: The column by which node groups belong to their owner, by the owner's resource type.
 GROUPS_BY = {'cluster template': 'cluster_template_id', 'cluster': 'cluster_id'}
 
 #: Values that a node group shows by default.
@@ -83,7 +83,7 @@ def _resolved(conn: Any, ctx: RequestContext, group: Mapping[str, Any]) -> dict[
     own, kept = split(group)
     template_id = group.get('node_group_template_id')
     kept.pop('node_group_template_id', None)
-    found = {'name': group['name'], 'count': group['count'], 'node_group_template_id': template_id}
+    row = {'name': group['name'], 'count': group['count'], 'node_group_template_id': template_id}
     base: Any = None
     if template_id is not None:
         try:
@@ -92,11 +92,11 @@ def _resolved(conn: Any, ctx: RequestContext, group: Mapping[str, Any]) -> dict[
             raise InvalidReference(f'node_groups: {gone}') from None
         kept = base.details | kept
     for name in ('flavor_id', 'image_id'):
-        found[name] = own.get(name) if own.get(name) is not None else getattr(base, name, None)
+        row[name] = own.get(name) if own.get(name) is not None else getattr(base, name, None)
     given = own.get('shares')
-    found['shares'] = (validation.normal(given, f'node group {group["name"]}: shares') if given is not None
+    row['shares'] = (validation.normal(given, f'node group {group["name"]}: shares') if given is not None
                        else getattr(base, 'shares', None))
-    return found | {'details': kept}
+    return row | {'details': kept}
 
 
 def copied(rows: Sequence[Any]) -> list[dict[str, Any]]:
@@ -107,72 +107,73 @@ def copied(rows: Sequence[Any]) -> list[dict[str, Any]]:
 
 # Calls ------------------------------------------------------------------------------------------
 
-def create(ctx: RequestContext, noun: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> str:
+def create(ctx: RequestContext, resource_type: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> str:
     """Create a template, and return its id.
 
     :raises errors.Exists: the project has a template of that name.
     """
-    own, kept = _values(noun, wanted)
+    own, kept = _values(resource_type, wanted)
     check_plugin(own)
     own['shares'] = validation.normal(own.get('shares'))
     with ctx.db.reader() as conn:
         groups = resolved(conn, ctx, wanted.get('node_groups') or ())
     check_shares(ctx, who, own['shares'], groups)
-    with store.named_once(noun, own['name']), ctx.db.writer() as conn:
-        ident = store.insert(conn, noun, {'project_id': ctx.project_id, 'details': kept, **own})
-        _set_groups(conn, noun, ident, groups)
-    return ident
+    with store.named_once(resource_type, own['name']), ctx.db.writer() as conn:
+        template_id = store.insert(conn, resource_type, {'project_id': ctx.project_id, 'details': kept, **own})
+        _set_groups(conn, resource_type, template_id, groups)
+    return template_id
 
 
-def _values(noun: str, wanted: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    return split(wanted, _COLUMNS if noun == 'node group template' else _COLUMNS - {'flavor_id', 'image_id'})
+def _values(resource_type: str, wanted: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    return split(wanted, _COLUMNS if resource_type == 'node group template' else _COLUMNS - {'flavor_id', 'image_id'})
 
 
-def _set_groups(conn: Any, noun: str, ident: str, groups: Sequence[Mapping[str, Any]]) -> None:
-    if noun in GROUPS_BY:
-        store.add_groups(conn, GROUPS_BY[noun], ident, groups)
+def _set_groups(conn: Any, resource_type: str, template_id: str, groups: Sequence[Mapping[str, Any]]) -> None:
+    if resource_type in GROUPS_BY:
+        store.add_groups(conn, GROUPS_BY[resource_type], template_id, groups)
 
 
-def update(ctx: RequestContext, noun: str, ident: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> None:
+def update(ctx: RequestContext, resource_type: str, template_id: str, wanted: Mapping[str, Any],
+           who: Mapping[str, str]) -> None:
     """Change the given values of the template."""
-    own, kept = _values(noun, wanted)
+    own, kept = _values(resource_type, wanted)
     check_plugin(own)
     with ctx.db.reader() as conn:
-        row = store.get(conn, noun, ident, ctx.project_id, own=True)
+        row = store.get(conn, resource_type, template_id, ctx.project_id, own=True)
         new = resolved(conn, ctx, wanted.get('node_groups') or ())
-        if noun in GROUPS_BY and wanted.get('node_groups') is None:
-            new = copied(store.groups(conn, GROUPS_BY[noun], (ident,)).get(ident, []))
+        if resource_type in GROUPS_BY and wanted.get('node_groups') is None:
+            new = copied(store.groups(conn, GROUPS_BY[resource_type], (template_id,)).get(template_id, []))
     if 'shares' in own:
         own['shares'] = validation.normal(own['shares'])
     if 'shares' in own or wanted.get('node_groups') is not None:
         check_shares(ctx, who, own.get('shares', row.shares) or (), new)
     if kept:
         own['details'] = row.details | kept
-    with store.named_once(noun, own.get('name')), ctx.db.writer() as conn:
-        store.get(conn, noun, ident, ctx.project_id, own=True)
-        store.update(conn, noun, ident, own)
+    with store.named_once(resource_type, own.get('name')), ctx.db.writer() as conn:
+        store.get(conn, resource_type, template_id, ctx.project_id, own=True)
+        store.update(conn, resource_type, template_id, own)
         if wanted.get('node_groups') is not None:
-            store.drop_groups(conn, GROUPS_BY[noun], ident)
-            _set_groups(conn, noun, ident, new)
+            store.drop_groups(conn, GROUPS_BY[resource_type], template_id)
+            _set_groups(conn, resource_type, template_id, new)
 
 
-def delete(ctx: RequestContext, noun: str, ident: str) -> None:
+def delete(ctx: RequestContext, resource_type: str, template_id: str) -> None:
     """Delete the template.
 
     :raises errors.Conflict: it is protected, or clusters or templates are made of it.
     """
     with ctx.db.writer() as conn:
-        row = store.get(conn, noun, ident, ctx.project_id, own=True)
-        must_not_be_protected(noun, row)
-        used = store.users_of(conn, noun, ident)
+        row = store.get(conn, resource_type, template_id, ctx.project_id, own=True)
+        must_not_be_protected(resource_type, row)
+        used = store.users_of(conn, resource_type, template_id)
         if used:
-            raise errors.Conflict(f'{noun.capitalize()} {ident} is used by {", ".join(sorted(used))}.')
-        if noun in GROUPS_BY:
-            store.drop_groups(conn, GROUPS_BY[noun], ident)
-        store.delete(conn, noun, ident)
+            raise errors.Conflict(f'{resource_type.capitalize()} {template_id} is used by {", ".join(sorted(used))}.')
+        if resource_type in GROUPS_BY:
+            store.drop_groups(conn, GROUPS_BY[resource_type], template_id)
+        store.delete(conn, resource_type, template_id)
 
 
-def must_not_be_protected(noun: str, row: Any) -> None:
+def must_not_be_protected(resource_type: str, row: Any) -> None:
     """Refuse to delete a protected row. :raises errors.Conflict: its owner protected it."""
     if row.is_protected:
-        raise errors.Conflict(f'{noun.capitalize()} {row.id} is protected; change is_protected first.')
+        raise errors.Conflict(f'{resource_type.capitalize()} {row.id} is protected; change is_protected first.')

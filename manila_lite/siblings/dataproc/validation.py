@@ -43,22 +43,22 @@ def normal(shares: Shares | None, where: str = 'shares') -> list[dict[str, str]]
 
     :raises InvalidData: nothing may be mounted at a path, two paths are in conflict, or a share is named twice.
     """
-    found = [_normal(share, f'{where}[{number}]') for number, share in enumerate(shares or ())]
-    check(found, where)
-    return found
+    normalized = [_normal(share, f'{where}[{number}]') for number, share in enumerate(shares or ())]
+    check(normalized, where)
+    return normalized
 
 
 def _normal(share: Mapping[str, Any], where: str) -> dict[str, str]:
     try:
-        ident = str(uuid.UUID(share['id']))
+        share_id = str(uuid.UUID(share['id']))
     except ValueError:
         raise errors.Invalid(f'{where}.id: {share["id"]!r} is not a UUID.') from None
     given = share.get('path')
     try:
-        path = paths.default(ident) if given is None else paths.normal(given)
+        path = paths.default(share_id) if given is None else paths.normal(given)
     except errors.Invalid as bad:
         raise InvalidData(f'{where}.{bad}') from None
-    return {'id': ident, 'path': path, 'access_level': share.get('access_level', 'rw')}
+    return {'id': share_id, 'path': path, 'access_level': share.get('access_level', 'rw')}
 
 
 def check(shares: Shares, where: str) -> None:
@@ -71,9 +71,9 @@ def check(shares: Shares, where: str) -> None:
         if share['id'] in seen:
             raise InvalidData(f'{where}: share {share["id"]} is named twice.')
         seen.add(share['id'])
-    found = paths.clash(share['path'] for share in shares)
-    if found is not None:
-        outer, inner = found
+    clash = paths.clash(share['path'] for share in shares)
+    if clash is not None:
+        outer, inner = clash
         what = f'the path {outer!r} is used twice' if outer == inner else f'the path {inner!r} is inside {outer!r}'
         raise InvalidData(f'{where}: {what}.')
 

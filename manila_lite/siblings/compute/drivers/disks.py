@@ -24,8 +24,8 @@ def make(image: Path, disk: Path, gib: int) -> None:
     draft = disk.with_suffix('.new')
     draft.unlink(missing_ok=True)
     if image.suffix == _QCOW2:
-        told = json.loads(run('qemu-img', 'info', '--output=json', '-f', 'qcow2', str(image)))
-        if 'backing-filename' in told or told.get('format-specific', {}).get('data', {}).get('data-file'):
+        info = json.loads(run('qemu-img', 'info', '--output=json', '-f', 'qcow2', str(image)))
+        if 'backing-filename' in info or info.get('format-specific', {}).get('data', {}).get('data-file'):
             raise errors.Final(f'The image {image.name} is not whole in itself.')
         run('qemu-img', 'convert', '-f', 'qcow2', '-O', 'raw', str(image), str(draft), seconds=_COPY_SECONDS)
     else:

@@ -127,7 +127,7 @@ class FakeDriver(InstanceDriver):
 
     def list_running(self) -> frozenset[str]:
         """See ``InstanceDriver.list_running``."""
-        return frozenset(ident for ident, guest in self.records()['servers'].items() if guest['power'] == Power.RUNNING)
+        return frozenset(server_id for server_id, guest in self.records()['servers'].items() if guest['power'] == Power.RUNNING)
 
     # Shares -----------------------------------------------------------------------------------
 

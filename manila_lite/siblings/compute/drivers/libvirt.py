@@ -178,7 +178,7 @@ class LibvirtDriver(LocalServers):
             return frozenset()
         words = {word.rpartition('=')[2] for process in psutil.process_iter(['cmdline'])
                  for word in process.info['cmdline'] or ()}
-        return frozenset(ident for ident, link in self._links(server, shares).items() if _inside(link) not in words)
+        return frozenset(share_id for share_id, link in self._links(server, shares).items() if _inside(link) not in words)
 
     def list_running(self) -> frozenset[str]:
         """See ``InstanceDriver.list_running``."""

@@ -35,26 +35,26 @@ def document(server: Server, shares: tuple[Share, ...]) -> dict[str, Any]:
 
 def network(server: Server) -> dict[str, Any]:
     """Return ``network_data.json`` of a server: the configuration of its interfaces, each identified by its MAC address."""
-    links, found = [], []
+    links, networks = [], []
     for number, nic in enumerate(server.nics):
         net = ipaddress.ip_network(nic.cidr)
         anywhere = '0.0.0.0' if net.version == 4 else '::'
         links.append({'id': f'nic{number}', 'type': 'phy', 'ethernet_mac_address': nic.mac, 'mtu': nic.mtu, 'vif_id': None})
-        found.append({
+        networks.append({
             'id': f'network{number}', 'type': f'ipv{net.version}', 'link': f'nic{number}', 'network_id': nic.network,
             'ip_address': nic.address, 'netmask': str(net.netmask),
             'routes': [{'network': anywhere, 'netmask': anywhere, 'gateway': nic.gateway}] if nic.gateway else []})
-    return {'links': links, 'networks': found, 'services': []}
+    return {'links': links, 'networks': networks, 'services': []}
 
 
 def files(server: Server, shares: tuple[Share, ...]) -> dict[str, bytes]:
     """Return all files by their path, for instance ``openstack/latest/meta_data.json``."""
-    told = {'meta_data.json': orjson.dumps(document(server, shares))}
+    contents = {'meta_data.json': orjson.dumps(document(server, shares))}
     if server.nics:
-        told['network_data.json'] = orjson.dumps(network(server))
+        contents['network_data.json'] = orjson.dumps(network(server))
     if server.user_data:
-        told['user_data'] = base64.b64decode(server.user_data)
-    return {f'openstack/{version}/{name}': content for version in VERSIONS for name, content in told.items()}
+        contents['user_data'] = base64.b64decode(server.user_data)
+    return {f'openstack/{version}/{name}': content for version in VERSIONS for name, content in contents.items()}
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -66,18 +66,18 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answer with a file or a list."""
         wanted = '/'.join(part for part in self.path.partition('?')[0].split('/') if part)
-        found = self.server.files.get(wanted)
+        content = self.server.files.get(wanted)
         kind = 'application/json' if wanted.endswith('.json') else 'text/plain'
-        if found is None:
-            found, kind = _names(self.server.files, wanted), 'text/plain'
-        if found is None:
+        if content is None:
+            content, kind = _names(self.server.files, wanted), 'text/plain'
+        if content is None:
             self.send_error(404)
             return
         self.send_response(200)
         self.send_header('Content-Type', kind)
-        self.send_header('Content-Length', str(len(found)))
+        self.send_header('Content-Length', str(len(content)))
         self.end_headers()
-        self.wfile.write(found)
+        self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
         """Log nothing: a guest may ask as often as it likes, and must not fill the host's log."""
@@ -106,7 +106,7 @@ class Metadata:
         self._lock = threading.Lock()
         self._listeners: dict[Path, _Listener] = {}
 
-    def serve(self, socket: Path, told: Mapping[str, bytes]) -> None:
+    def serve(self, socket: Path, files: Mapping[str, bytes]) -> None:
         """Serve these files at the socket from now on."""
         with self._lock:
             listener = self._listeners.get(socket)
@@ -115,7 +115,7 @@ class Metadata:
                 socket.unlink(missing_ok=True)
                 listener = self._listeners[socket] = _Listener(str(socket), _Handler)
                 threading.Thread(target=listener.serve_forever, name='metadata', daemon=True).start()
-            listener.files = told
+            listener.files = files
 
     def end(self, socket: Path) -> None:
         """Stop serving at the socket."""

@@ -74,4 +74,4 @@ class HostMounts(InstanceDriver):
 
     def list_mounted(self) -> frozenset[str]:
         """See ``InstanceDriver.list_mounted``."""
-        return frozenset(Path(found.path).name for found in self._mounter.mounts(str(self.base)))
+        return frozenset(Path(mount.path).name for mount in self._mounter.mounts(str(self.base)))

@@ -28,10 +28,10 @@ def program(name: str) -> str:
 
     :raises errors.BadConfig: there is none.
     """
-    found = shutil.which(name, path=ENV['PATH'])
-    if found is None:
+    path = shutil.which(name, path=ENV['PATH'])
+    if path is None:
         raise errors.BadConfig(f'[compute_qemu] {name} is not installed')
-    return found
+    return path
 
 
 def virtiofsd(wanted: str) -> str:
@@ -40,8 +40,8 @@ def virtiofsd(wanted: str) -> str:
     :raises errors.BadConfig: there is none.
     """
     for name in [wanted] if wanted else _VIRTIOFSD:
-        if found := shutil.which(name):
-            return found
+        if path := shutil.which(name):
+            return path
     raise errors.BadConfig(f'[compute_qemu] virtiofsd = {wanted or "(default)"}: not found')
 
 

@@ -73,8 +73,8 @@ class Monitor:
                 raise ConnectionError('it has ended')
             self._buffer += part
         line, _, self._buffer = self._buffer.partition(b'\n')
-        found: dict[str, Any] = json.loads(line)
-        return found
+        message: dict[str, Any] = json.loads(line)
+        return message
 
     # Memory in a file -------------------------------------------------------------------------
 
@@ -110,9 +110,9 @@ class Monitor:
     def _moved(self) -> None:
         """Wait until the memory is transferred. :raises Refused: it could not be."""
         while True:
-            found = self.do('query-migrate')
-            if found.get('status') == 'completed':
+            migration = self.do('query-migrate')
+            if migration.get('status') == 'completed':
                 return
-            if found.get('status') in ('failed', 'cancelled'):
-                raise Refused(found.get('error-desc', 'the memory could not be moved'))
+            if migration.get('status') in ('failed', 'cancelled'):
+                raise Refused(migration.get('error-desc', 'the memory could not be moved'))
             time.sleep(_PAUSE)

@@ -40,18 +40,18 @@ def _is_there(remote: Remote) -> bool:
 
 def _family(remote: Remote) -> str:
     """Return the distribution of the node, or a similar one, as a key of ``INSTALL``."""
-    told = names(remote.run(['cat', '/etc/os-release']).out.decode(errors='replace'))
-    family = next((name for name in told if name in INSTALL), None)
+    families = names(remote.run(['cat', '/etc/os-release']).out.decode(errors='replace'))
+    family = next((name for name in families if name in INSTALL), None)
     if family is None:
         raise errors.Final(f'There is no NFS client, and we do not know how one is installed on '
-                           f'{told[0] if told else "this system"}: its image needs one.')
+                           f'{families[0] if families else "this system"}: its image needs one.')
     return family
 
 
 def names(os_release: str) -> list[str]:
     """Return the name of a system in os-release, followed by the names of similar systems."""
-    found = dict(row.split('=', 1) for row in os_release.splitlines() if '=' in row and not row.startswith('#'))
-    return [name for key in ('ID', 'ID_LIKE') for name in ' '.join(_words(found.get(key, ''))).split()]
+    values = dict(row.split('=', 1) for row in os_release.splitlines() if '=' in row and not row.startswith('#'))
+    return [name for key in ('ID', 'ID_LIKE') for name in ' '.join(_words(values.get(key, ''))).split()]
 
 
 def _words(value: str) -> list[str]:

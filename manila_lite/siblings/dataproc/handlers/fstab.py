@@ -32,7 +32,7 @@ def escaped(word: str) -> str:
 
 def plain(word: str) -> str:
     """Return the value of a field of fstab."""
-    return re.sub(r'\\([0-7]{3})', lambda found: chr(int(found[1], 8)), word)
+    return re.sub(r'\\([0-7]{3})', lambda match: chr(int(match[1], 8)), word)
 
 
 def line(mount: Mount, options: str) -> bytes:
@@ -57,8 +57,8 @@ def _rows(text: bytes) -> list[bytes]:
 
 
 def _is_ours(row: bytes, path: str) -> bool:
-    found = _OURS.fullmatch(row.rstrip(b'\n'))
-    return found is not None and plain(os.fsdecode(found[1])) == path
+    match = _OURS.fullmatch(row.rstrip(b'\n'))
+    return match is not None and plain(os.fsdecode(match[1])) == path
 
 
 def with_line(text: bytes, mount: Mount, options: str) -> bytes:
@@ -82,10 +82,10 @@ def take_out(remote: Remote, path: str) -> None:
 
 def read(remote: Remote) -> bytes:
     """Return the node's fstab."""
-    found = remote.run(['sh', '-c', _READ])
-    if found.status:
-        raise errors.Again(5, f'/etc/fstab cannot be read: {found.err.decode(errors="replace").strip()}')
-    return found.out
+    ended = remote.run(['sh', '-c', _READ])
+    if ended.status:
+        raise errors.Again(5, f'/etc/fstab cannot be read: {ended.err.decode(errors="replace").strip()}')
+    return ended.out
 
 
 def _change(remote: Remote, change: Callable[[bytes], bytes]) -> None:

@@ -131,8 +131,8 @@ def _said() -> Iterator[None]:
 
 def _real(remote: Remote, path: str) -> str:
     """Return the real path on the node, as the mount table has it."""
-    found = remote.run(['readlink', '-f', '--', path])
-    return os.fsdecode(found.out).removesuffix('\n') if found.status == 0 and found.out else path
+    ended = remote.run(['readlink', '-f', '--', path])
+    return os.fsdecode(ended.out).removesuffix('\n') if ended.status == 0 and ended.out else path
 
 
 def _fits(there: Mounted, mount: Mount) -> bool:

@@ -79,11 +79,11 @@ class ComputeInfra(SshInfra):
 
     def _one(self, ref: str) -> dict[str, Any] | None:
         """Return the oldest server of this name, and delete any others."""
-        found = [server for server in self._servers(name=ref) if server['OS-EXT-STS:task_state'] != 'deleting']
-        found.sort(key=lambda server: (server['created'], server['id']))
-        for server in found[1:]:
+        servers = [server for server in self._servers(name=ref) if server['OS-EXT-STS:task_state'] != 'deleting']
+        servers.sort(key=lambda server: (server['created'], server['id']))
+        for server in servers[1:]:
             self._delete(server)
-        return found[0] if found else None
+        return servers[0] if servers else None
 
     def _servers(self, name: str | None = None) -> Iterator[dict[str, Any]]:
         """Yield our servers, those of exactly this name if one is given."""
@@ -158,8 +158,8 @@ class ComputeInfra(SshInfra):
 
         :raises errors.Final: the server has none.
         """
-        found = [one['addr'] for listed in server['addresses'].values() for one in listed
+        addresses = [one['addr'] for listed in server['addresses'].values() for one in listed
                  if one.get('OS-EXT-IPS:type', 'fixed') == 'fixed']
-        if not found:
+        if not addresses:
             raise errors.Final('Its server is on no network.')
-        return str(ipaddress.ip_address(found[0]))
+        return str(ipaddress.ip_address(addresses[0]))
