@@ -19,12 +19,12 @@ def _arguments():
     parser.add_argument('--seed', type=int, help='of the first history; each further one has the next (default: any)')
     parser.add_argument('--histories', type=int, help='how many (default: 200, or as many as there is time for)')
     parser.add_argument('--hours', type=float, help='for how long')
-    found = parser.parse_args()
-    if found.seed is None:
-        found.seed = random.randrange(10 ** 9)
-    if found.histories is None:
-        found.histories = sys.maxsize if found.hours else 200
-    return found
+    arguments = parser.parse_args()
+    if arguments.seed is None:
+        arguments.seed = random.randrange(10 ** 9)
+    if arguments.histories is None:
+        arguments.histories = sys.maxsize if arguments.hours else 200
+    return arguments
 
 
 def _say(began, number, failed, end='\r'):
@@ -46,9 +46,9 @@ def main():
     seed = wanted.seed
     print(f'first seed {seed}')
     kind = _KINDS[wanted.kind]
-    with kind.place_of() as place:
+    with kind.deployment_class() as deployment:
         while number < wanted.histories and (not wanted.hours or time.monotonic() - began < wanted.hours * 3600):
-            history = kind(seed, place)
+            history = kind(seed, deployment)
             why = history.run()
             number += 1
             if wanted.histories == 1:

@@ -11,9 +11,9 @@ from manila_lite import context, engine
 from manila_lite.db.queries import operations as rows
 from manila_lite.tests.simulation import plans
 from manila_lite.tests.simulation.baton import Baton, Stopped
+from manila_lite.tests.simulation.deployment import Deployment
 from manila_lite.tests.simulation.faults import Faults
 from manila_lite.tests.simulation.model import Model
-from manila_lite.tests.simulation.place import Place
 from manila_lite.tests.simulation.world import World
 
 #: Seconds from the last fault of a history to the end of its last operation, at most.
@@ -24,22 +24,22 @@ class History:
     """The events that ``seed`` chooses; ``run`` returns the failure, or None. ``trace`` has each step."""
 
     kind = 'engine'
-    world_of, model_of, place_of = World, Model, Place
+    world_class, model_class, deployment_class = World, Model, Deployment
     steps = 10000               # points, at most
     requests = (2, 5)           # at least and at most
 
-    def __init__(self, seed, place):
+    def __init__(self, seed, deployment):
         self.seed = seed
         rng = self._rng = random.Random(seed)
-        conf = place.services.conf.operations
+        conf = deployment.services.conf.operations
         self.baton = Baton(rng, self.steps, rng.choice((0.3, 0.7, 0.95)))
         self.faults = Faults(rng, conf.lease)
         self.faults.now = lambda: self.baton.now
-        self.model = self.model_of(self.baton, place.table, self.faults, conf)
-        self.world = self.world_of(rng, self.baton, self.faults, self.model, place.services)
+        self.model = self.model_class(self.baton, deployment.table, self.faults, conf)
+        self.world = self.world_class(rng, self.baton, self.faults, self.model, deployment.services)
         self.baton.on_point = self.faults.at_point
-        self._place = place
-        self._db = place.services.db
+        self._deployment = deployment
+        self._db = deployment.services.db
 
     @property
     def trace(self):
@@ -53,9 +53,9 @@ class History:
 
     def run(self):
         """Run the history. Return its failure, or None."""
-        self._place.table.clear()
+        self._deployment.table.clear()
         self.baton.begin(self.world.outside)
-        self._place.use(self)
+        self._deployment.use(self)
         # Shares are ensured in the order of their ids.
         ids = random.Random(self.seed)
         with (fixtures.MonkeyPatch('uuid.uuid4', lambda: uuid.UUID(int=ids.getrandbits(128), version=4)),
@@ -63,7 +63,7 @@ class History:
             self._live()
         failure = self.baton.failure
         self.baton.end()
-        self._place.use(None)
+        self._deployment.use(None)
         return failure
 
     def _live(self):
@@ -74,7 +74,7 @@ class History:
         self.baton.wait(self._all_ended, 60)
         self.faults.off()
         if not self.baton.wait(self._all_ended, _SECONDS):
-            open_ones = [f'{self.model.known(row.id)} ({row.kind}, {row.topic}, step {row.step}, {row.attempts} tries, '
+            open_ones = [f'{self.model.name_of(row.id)} ({row.kind}, {row.topic}, step {row.step}, {row.attempts} tries, '
                          f'owner {row.owner})' for row in self.model.rows.values() if row.state == rows.OPEN]
             self.baton.fail(f'not ended {_SECONDS} s after the last fault: {", ".join(open_ones)}')
             self.baton.point('')
@@ -98,7 +98,7 @@ class History:
     def _begin(self, kind, begin=engine.begin, topic=plans.SHARE, **more):
         project = self._rng.choice('abc')
         ctx = context.RequestContext(project_id=project, user_id='u', services=self.world.services, overwrite=False)
-        number = len(self.model.of)
+        number = len(self.model.facts)
         with self._db.writer() as conn:
             wake = begin(conn, ctx, kind, 'thing', f'thing-{number}', topic=topic,
                          host=self.world.host if topic == plans.SHARE else '', **more)
@@ -111,13 +111,13 @@ class History:
     def _change(self):
         wake = self._begin(plans.CHANGED, serial=self._rng.choice((None, 'x', 'y')))
         if self._rng.random() < 0.05:
-            self._spoil(wake.operation_id)
+            self._make_unreadable(wake.operation_id)
 
-    def _spoil(self, ident):
-        if self.model.rows[ident].owner is None and not self.model.of[ident].claims:
-            self.model.of[ident].spoilt = True
-            self._place.table.spoil(ident)
-            self.model.rows = self._place.table.read()
+    def _make_unreadable(self, operation_id):
+        if self.model.rows[operation_id].owner is None and not self.model.facts[operation_id].claims:
+            self.model.facts[operation_id].unreadable = True
+            self._deployment.table.make_unreadable(operation_id)
+            self.model.rows = self._deployment.table.read()
 
     def _sync(self):
         self.model.asking = True

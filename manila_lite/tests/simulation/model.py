@@ -7,7 +7,7 @@ from manila_lite.tests.simulation import invariants
 
 
 @dataclasses.dataclass
-class Known:
+class Facts:
     """An operation, beside its row. ``number`` is its name, the same in each run of a seed."""
 
     number: int
@@ -18,15 +18,15 @@ class Known:
     made: set = dataclasses.field(default_factory=set)          # its steps that are done at the backend
     given_up: set = dataclasses.field(default_factory=set)      # steps whose undoing failed for good
     ended: list = dataclasses.field(default_factory=list)       # ends that its plan wrote
-    spoilt: bool = False
+    unreadable: bool = False
     met: str = ''                   # last fault of the thread that worked on it
 
 
 @dataclasses.dataclass
-class Hand:
+class Worker:
     """One thread's work on one claim."""
 
-    ident: str
+    operation_id: str
     claim: int
     serial: str
     lane: str
@@ -35,7 +35,7 @@ class Hand:
     last: str = 'ok'                # result of its last step
     sent: str = ''                  # its direction when it asked to pass the work on
     late: int = 0                   # steps that it began after the loss of its claim
-    let_go: bool = False            # its process has given up the claim
+    released: bool = False          # its process has given up the claim
     well: tuple = ()                # the step that succeeded, until that is saved
     cut: bool = False               # it lost its connection
 
@@ -43,26 +43,26 @@ class Hand:
 class Run:
     """A step in progress."""
 
-    def __init__(self, model, hand, at, way):
-        self._model, self._hand, self._at, self._way = model, hand, at, way
+    def __init__(self, model, worker, at, way):
+        self._model, self._worker, self._at, self._way = model, worker, at, way
 
     def over(self):
         """Note that the thread has left the backend."""
-        self._hand.busy = False
+        self._worker.busy = False
 
     def end(self, outcome, nothing=False):
         """Note the result of the step. ``nothing``: it has changed nothing."""
-        self._hand.last = outcome
-        self._hand.well = (self._at, self._way) if outcome == 'ok' else ()
-        known = self._model.of[self._hand.ident]
-        if self._model.is_late(self._hand):
+        self._worker.last = outcome
+        self._worker.well = (self._at, self._way) if outcome == 'ok' else ()
+        facts = self._model.facts[self._worker.operation_id]
+        if self._model.is_late(self._worker):
             return                  # its successor decides the state of the step
         if self._way == 'do':
-            known.made |= set() if nothing else {self._at}
+            facts.made |= set() if nothing else {self._at}
         elif outcome == 'ok':
-            known.made.discard(self._at)
-        elif outcome == 'final' or self._model.is_last_try(self._hand):
-            known.given_up.add(self._at)
+            facts.made.discard(self._at)
+        elif outcome == 'final' or self._model.is_last_try(self._worker):
+            facts.given_up.add(self._at)
 
 
 class Model:
@@ -73,74 +73,74 @@ class Model:
         self.conf = conf
         self.table = table
         self.rows = {}
-        self.of = {}
-        self.executor = {}             # by thread
+        self.facts = {}
+        self.workers = {}           # by thread
         self.pending = {}           # by thread: writes that are not committed yet
         self.processes = {}
         self.commits = 0
         self.asking = False         # a user asks for an operation that may be open
 
-    def known(self, ident):
+    def name_of(self, operation_id):
         """Return the operation's name, the same in each run of the seed."""
-        return f'operation {self.of[ident].number}'
+        return f'operation {self.facts[operation_id].number}'
 
-    def expect(self, truth, ident, what):
+    def expect(self, truth, operation_id, what):
         """Let the history fail unless ``truth``."""
         if not truth:
-            self.baton.fail(f'{self.known(ident)}: {what}')
+            self.baton.fail(f'{self.name_of(operation_id)}: {what}')
 
-    def write(self, task, what, ident):
+    def write(self, task, what, operation_id):
         """Note a write, which counts when it is committed."""
-        self.pending.setdefault(task, []).append((what, ident))
+        self.pending.setdefault(task, []).append((what, operation_id))
 
     def met(self, fault):
         """Note a fault between the running thread and the database."""
-        hand = self.executor.get(self.baton.current)
-        if hand is not None and fault in ('cut', 'locked', 'refused'):
-            hand.cut |= fault != 'refused'
-            self.of[hand.ident].met = fault
+        worker = self.workers.get(self.baton.current)
+        if worker is not None and fault in ('cut', 'locked', 'refused'):
+            worker.cut |= fault != 'refused'
+            self.facts[worker.operation_id].met = fault
 
     def sent(self, task, way):
         """Note that the step asks to pass the operation on."""
-        self.executor[task].sent = way
+        self.workers[task].sent = way
 
-    def is_late(self, hand):
+    def is_late(self, worker):
         """Say whether the thread has lost its claim."""
-        row, known = self.rows[hand.ident], self.of[hand.ident]
-        return row.owner is None or known.claims != hand.claim
+        row, facts = self.rows[worker.operation_id], self.facts[worker.operation_id]
+        return row.owner is None or facts.claims != worker.claim
 
-    def is_last_try(self, hand):
+    def is_last_try(self, worker):
         """Say whether the step is not tried again if it fails."""
-        return self.rows[hand.ident].attempts >= self.conf.max_attempts
+        return self.rows[worker.operation_id].attempts >= self.conf.max_attempts
 
-    def handed_over(self, task, op, most):
+    def worker_started(self, task, op, most):
         """Note that a thread works on a claim, in a lane with at most ``most`` threads."""
-        self.executor = {one: hand for one, hand in self.executor.items() if not one.ended}
-        self.executor[task] = Hand(op.id, self.of[op.id].claims, op.serial, op.lane, most)
+        self.workers = {one: worker for one, worker in self.workers.items() if not one.ended}
+        self.workers[task] = Worker(op.id, self.facts[op.id].claims, op.serial, op.lane, most)
 
-    def begun(self, task, work, room, at, way):
+    def begun(self, task, work, topic, at, way):
         """Note the begin of a step, after its checks."""
-        hand = self.executor[task]
-        invariants.begun(self, hand, room, at, way)
-        invariants.alone(self, task, hand)
-        hand.busy = True
-        if (at, way) == (0, 'do') and not self.is_late(hand):
-            self.of[hand.ident].began = self.commits
-        return Run(self, hand, at, way)
+        worker = self.workers[task]
+        invariants.step_begun(self, worker, topic, at, way)
+        invariants.no_other_thread(self, task, worker)
+        worker.busy = True
+        if (at, way) == (0, 'do') and not self.is_late(worker):
+            self.facts[worker.operation_id].began = self.commits
+        return Run(self, worker, at, way)
 
     def committed(self, task):
         """Read the table after a commit, and check all changes."""
         before, self.rows = self.rows, self.table.read()
         self.commits += 1
-        if task in self.executor:
-            self.executor[task].well = ()
+        if task in self.workers:
+            self.workers[task].well = ()
         written = self.pending.pop(task, [])
-        for ident in self.rows:
-            if ident not in before:
-                self.of[ident] = Known(len(self.of), asked=self.commits)
-        for ident, row in before.items():
-            self.expect(ident in self.rows, ident, 'is lost')
-            if self.rows.get(ident, row) != row:
-                invariants.moved(self, task, row, self.rows[ident], written)
-        for what, ident in written:
-            invariants.written(self, task, before.get(ident), what)
+        for operation_id in self.rows:
+            if operation_id not in before:
+                self.facts[operation_id] = Facts(len(self.facts), asked=self.commits)
+        for operation_id, row in before.items():
+            self.expect(operation_id in self.rows, operation_id, 'is lost')
+            if self.rows.get(operation_id, row) != row:
+                invariants.row_changed(self, task, row, self.rows[operation_id], written)
+        for what, operation_id in written:
+            invariants.written(self, task, before.get(operation_id), what)

@@ -26,11 +26,11 @@ class Backend:
         self._moods = {}        # by operation: nothing fails, anything may, or one step always does
         self._unwritable = {}   # by operation: nothing, its end, or its passing to another queue
 
-    def run(self, work, room, at, way):
+    def run(self, work, topic, at, way):
         """Do or undo a step, or fail, or ask for another attempt."""
-        run = self._model.begun(self._baton.current, work, room, at, way)
+        run = self._model.begun(self._baton.current, work, topic, at, way)
         outcome = self._outcome(work.op.id, at, way)
-        self._baton.point(f'{self._model.known(work.op.id)} {way} {at}: {outcome}')
+        self._baton.point(f'{self._model.name_of(work.op.id)} {way} {at}: {outcome}')
         try:
             getattr(self, f'_{outcome}')(run, work)
         finally:
@@ -54,12 +54,13 @@ class Backend:
     def _refuse(self, what, work):
         chosen = self._unwritable.setdefault(work.op.id, self._rng.choice(_UNWRITABLE))
         if chosen == what:
-            self._baton.note(f'{self._model.known(work.op.id)}: its {what} is refused')
+            self._baton.note(f'{self._model.name_of(work.op.id)}: its {what} is refused')
             self._model.met('refused')
             raise RuntimeError(f'the database refuses the {what}')
 
-    def _outcome(self, ident, at, way):
-        mood = self._moods.setdefault(ident, self._rng.choice(('calm', 'wild', 'wild', f'never {self._rng.randrange(3)}')))
+    def _outcome(self, operation_id, at, way):
+        drawn = self._rng.choice(('reliable', 'wild', 'wild', f'never {self._rng.randrange(3)}'))
+        mood = self._moods.setdefault(operation_id, drawn)
         if mood == f'never {at}' and way == 'do':
             return 'half'
         if mood != 'wild':
@@ -108,17 +109,17 @@ class Backend:
         run.end('ok')
 
 
-def plans(room, world):
+def plans(topic, world):
     """Return the plans of processes of the topic."""
     def step(at, undo=True, pass_on=None, back=False):
         def do(work):
-            world.backend.run(work, room, at, 'do')
+            world.backend.run(work, topic, at, 'do')
             if pass_on is not None:
                 world.backend.pass_on(work, pass_on)
                 world.model.sent(world.baton.current, 'do')
 
         def undone(work):
-            world.backend.run(work, room, at, 'undo')
+            world.backend.run(work, topic, at, 'undo')
             if back and work.data.get('back', 0) < 1:
                 work.data['back'] = work.data.get('back', 0) + 1
                 work.send = (SCHEDULER, '')
@@ -133,7 +134,7 @@ def plans(room, world):
             world.backend.write_end(rows.FAILED, work)
         return engine.Plan(kind, steps, done, failed)
 
-    if room == SCHEDULER:
+    if topic == SCHEDULER:
         return [plan(PLACED, step(0), step(1, undo=False, pass_on=(SHARE, world.host)))]
     return [plan(PLACED, step(0, back=True), step(1)), plan(CHANGED, step(0), step(1, undo=False), step(2)),
             plan(SYNCED, step(0, undo=False))]

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of operations as it is after a commit, read without the wire."""
 
-import dataclasses
 import datetime
 import sqlite3
-
-_COLUMNS = ('id', 'kind', 'topic', 'host', 'serial', 'state', 'step', 'undoing', 'wanted', 'attempts', 'next_run_at', 'owner',
-            'lease_expires_at', 'finished_at', 'data', 'lane', 'turn_of', 'resource_id')
+import typing
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
-    """The row of an operation."""
+class Row(typing.NamedTuple):
+    """The row of an operation; each field is a column."""
 
     id: str
     kind: str
@@ -47,15 +43,15 @@ class Table:
     def read(self):
         """Return the operations by id, the oldest first."""
         return {row[0]: Row(*row) for row in self._conn.execute(
-            f'SELECT {", ".join(_COLUMNS)} FROM operations ORDER BY rowid')}
+            f'SELECT {", ".join(Row._fields)} FROM operations ORDER BY rowid')}
 
     def clear(self):
         """Delete all operations."""
         self._conn.execute('DELETE FROM operations')
 
-    def spoil(self, ident):
+    def make_unreadable(self, operation_id):
         """Make the operation's data unreadable."""
-        self._conn.execute("UPDATE operations SET data = '{' WHERE id = ?", (ident,))
+        self._conn.execute("UPDATE operations SET data = '{' WHERE id = ?", (operation_id,))
 
     def close(self):
         self._conn.close()
@@ -68,4 +64,4 @@ def seconds(text):
 
 def changed(before, after):
     """Return the names of the columns that differ."""
-    return {name for name in _COLUMNS if getattr(before, name) != getattr(after, name)}
+    return {name for name in Row._fields if getattr(before, name) != getattr(after, name)}

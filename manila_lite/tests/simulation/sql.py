@@ -93,7 +93,7 @@ class Wire:
         return fault
 
 
-def put_between(db, wire):
+def connect_through(db, wire):
     """Put the wire between the database and its processes."""
     factory = type('WiredConnection', (Connection,), {'wire': wire})
 

@@ -25,9 +25,9 @@ class Histories:
 
     def check(self):
         """Run the histories, none of which may fail."""
-        place = self.useFixture(self.kind.place_of())
+        deployment = self.useFixture(self.kind.deployment_class())
         for seed in range(FIRST + self.part, FIRST + self.count, self.parts):
-            history = self.kind(seed, place)
+            history = self.kind(seed, deployment)
             why = history.run()
             self.assertIsNone(why, f'{history.kind}, seed {seed}: {why}\nTo see it again: {history.again}')
 
@@ -51,16 +51,16 @@ class SameSeedTest(testtools.TestCase):
     kind = History
 
     def test_a_seed_has_one_history(self):
-        place = self.useFixture(self.kind.place_of())
+        deployment = self.useFixture(self.kind.deployment_class())
         for seed in range(FIRST, FIRST + 5):
-            first, second = self.kind(seed, place), self.kind(seed, place)
+            first, second = self.kind(seed, deployment), self.kind(seed, deployment)
             first.run()
             second.run()
             self.assertEqual(first.trace, second.trace)
 
     def test_seeds_have_different_histories(self):
-        place = self.useFixture(self.kind.place_of())
-        first, second = self.kind(FIRST, place), self.kind(FIRST + 1, place)
+        deployment = self.useFixture(self.kind.deployment_class())
+        first, second = self.kind(FIRST, deployment), self.kind(FIRST + 1, deployment)
         first.run()
         second.run()
         self.assertNotEqual(first.trace, second.trace)

@@ -6,7 +6,7 @@ import itertools
 from manila_lite import context
 from manila_lite.engine import Runner
 from manila_lite.rpc.endpoint import Operations
-from manila_lite.tests.simulation import machine, plans
+from manila_lite.tests.simulation import environment, plans
 
 #: Seconds of a clock's jump, and until a wake-up arrives, at most.
 _JUMP, _NEWS = 20.0, 3.0
@@ -15,7 +15,7 @@ _JUMP, _NEWS = 20.0, 3.0
 class Process:
     """One process: a clock, threads, and perhaps a runner. ``immune``: it has no faults."""
 
-    kind_of_runner = Runner
+    runner_class = Runner
 
     def __init__(self, world, name, topic='', host='', *, immune=False):
         self.name = name
@@ -46,17 +46,18 @@ class Process:
         """End the work of the process."""
         self.runner.stop()
 
-    def runs(self, known, service):
+    def make_runner(self, plans_of_topic, service):
         """Return a runner of the queue."""
-        return self.kind_of_runner(self._world.services, self.topic, self.host, known, service, machine.Own(self))
+        return self.runner_class(self._world.services, self.topic, self.host, plans_of_topic, service,
+                                 environment.SimulatedEnvironment(self))
 
-    def work(self, known, service):
+    def work(self, plans_of_topic, service):
         """Start a runner on the queue, and connect it to the bus."""
-        self.runner = self.runs(known, service)
-        self.listens(self.runner)
+        self.runner = self.make_runner(plans_of_topic, service)
+        self.connect_to_bus(self.runner)
         self.runner.start()
 
-    def listens(self, runner):
+    def connect_to_bus(self, runner):
         """Connect the runner to the bus, or none."""
         self.endpoint = runner and Operations(lambda ids: runner.wake(), runner.wake)
 
@@ -65,18 +66,18 @@ class World:
     """Processes of two queues: schedulers, and share managers of one backend."""
 
     host = 'host@backend'
-    kind_of_process = Process
+    process_class = Process
 
     def __init__(self, rng, baton, faults, model, services):
         self.rng, self.baton, self.faults, self.model = rng, baton, faults, model
         self.services = context.Services(conf=services.conf, db=services.db, bus=self)
-        self.backend = self.pretended(services.db)
+        self.backend = self.make_backend(services.db)
         self.one_machine = rng.random() < 0.5
         self._count = itertools.count(1)
         self.outside = Process(self, 'outside', immune=True)
         faults.befall = {'killed': self._killed, 'frozen': self._frozen, 'jumped': self._jumped, 'stopped': self._stopped}
 
-    def pretended(self, db):
+    def make_backend(self, db):
         """Return the simulated backend."""
         return plans.Backend(self.rng, self.baton, self.faults, self.model, db)
 
@@ -88,7 +89,7 @@ class World:
 
     def add(self, topic, host=''):
         """Start one more process, and return it."""
-        process = self.kind_of_process(self, f'{topic}-{next(self._count)}', topic, host)
+        process = self.process_class(self, f'{topic}-{next(self._count)}', topic, host)
         self.model.processes[process.name] = process
         self.baton.spawn(process, f'{process.name}.start', process.start)
         return process
@@ -97,7 +98,7 @@ class World:
 
     def _killed(self, process):
         self.baton.note(f'killed: {process.name}')
-        self._succeed(process)
+        self._start_successor(process)
         process.dead = True
 
     def _frozen(self, process):
@@ -115,7 +116,7 @@ class World:
         if process.leaving or process.runner is None:
             return
         self.stop(process)
-        self._succeed(process)
+        self._start_successor(process)
 
     def stop(self, process):
         """Let the process end in peace."""
@@ -127,7 +128,7 @@ class World:
             process.dead = True
         self.baton.spawn(process, f'{process.name}.stop', stop)
 
-    def _succeed(self, process):
+    def _start_successor(self, process):
         seconds = self.rng.uniform(0, 10)
 
         def succeed():
@@ -145,7 +146,7 @@ class World:
             else:
                 self._send(topic, host or '', operation_id, lane)
 
-    def _send(self, topic, host, ident, lane):
+    def _send(self, topic, host, operation_id, lane):
         seconds = self.rng.choice((0.0, 0.0, self.rng.uniform(0, _NEWS)))
 
         def deliver():
@@ -153,5 +154,5 @@ class World:
             there = [one for one in self.model.processes.values()
                      if (one.topic, one.host) == (topic, host) and one.endpoint and not one.dead]
             if there:
-                self.rng.choice(there).endpoint.wake({}, [ident], [lane] if lane else [])
+                self.rng.choice(there).endpoint.wake({}, [operation_id], [lane] if lane else [])
         self.baton.spawn(self.outside, 'bus', deliver)

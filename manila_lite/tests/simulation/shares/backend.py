@@ -43,7 +43,7 @@ class Backend:
         """Make the change, or fail, or ask for another attempt, or make the change and fail."""
         self._model.leases.called(what, host.partition('#')[0])
         outcome = self._outcome(what, share, host)
-        self._baton.point(f'{what} of {self._model.named(share.id)} at {host}: {outcome}')
+        self._baton.point(f'{what} of {self._model.share_name(share.id)} at {host}: {outcome}')
         if outcome == 'again':
             raise errors.Again(self._rng.choice((0.0, 0.3, 2.0)), 'not yet')
         if outcome == 'final':
@@ -53,7 +53,7 @@ class Backend:
         if outcome == 'slow':
             self._baton.sleep(self._faults.long())
         change()
-        self._model.backend_changed(f'{what} of {self._model.named(share.id)}')
+        self._model.backend_changed(f'{what} of {self._model.share_name(share.id)}')
         if outcome == 'late':
             self._baton.sleep(self._faults.long())
         self._baton.point(f'{what} at {host} is done')
@@ -81,21 +81,21 @@ class Backend:
     def report(self, host):
         """Return the pools of the backend, each as it is when its turn comes."""
         self._model.leases.asked(host)
-        found = []
+        pools = []
         for pool in self.pools:
             if pool.partition('#')[0] == host:
                 self._baton.point('asked how much is free')
-                found.append(values.Pool(name=pool.partition('#')[2], total_gb=self.pools[pool], free_gb=self.free(pool)))
+                pools.append(values.Pool(name=pool.partition('#')[2], total_gb=self.pools[pool], free_gb=self.free(pool)))
                 if self._rng.random() < 0.1:
                     self._baton.sleep(self._rng.uniform(0, 3))
-        return found
+        return pools
 
 
 class Driver(ShareDriver, Resizes):
     """The driver of a share manager."""
 
-    def __init__(self, pretended, host):        # reads no section of a configuration
-        self._backend = pretended
+    def __init__(self, backend, host):        # reads no section of a configuration
+        self._backend = backend
         self._host = host
 
     def setup(self):

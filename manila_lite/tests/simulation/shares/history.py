@@ -9,8 +9,8 @@ from manila_lite.actions import shares
 from manila_lite.db.queries import quotas
 from manila_lite.tests.simulation import history
 from manila_lite.tests.simulation.shares import invariants
+from manila_lite.tests.simulation.shares.deployment import SharesDeployment
 from manila_lite.tests.simulation.shares.model import Model
-from manila_lite.tests.simulation.shares.place import SharesPlace
 from manila_lite.tests.simulation.shares.world import API, World
 
 _MOST = 5       # GiB of a request, at most
@@ -21,13 +21,13 @@ class SharesHistory(history.History):
     """A history of shares."""
 
     kind = 'shares'
-    world_of, model_of, place_of = World, Model, SharesPlace
+    world_class, model_class, deployment_class = World, Model, SharesDeployment
     steps = 40000
     requests = (5, 11)
 
-    def __init__(self, seed, place):
-        super().__init__(seed, place)
-        self.world.place = place
+    def __init__(self, seed, deployment):
+        super().__init__(seed, deployment)
+        self.world.deployment = deployment
         self._requests = []
         projects = 'abc'[:self._rng.choice((2, 3))]
         self.model.limits = {project: {'shares': self._rng.randint(2, 8), 'gigabytes': self._rng.randint(6, 24)}
@@ -80,7 +80,7 @@ class SharesHistory(history.History):
         except (errors.ManilaLiteError, db_exception.DBError, sqlalchemy.exc.DBAPIError) as error:
             self.model.seen[type(error).__name__] += 1
             why = str(error) if isinstance(error, errors.ManilaLiteError) else ''
-            self.baton.note(self.model.without_ids(f'{what} for {project}: {type(error).__name__} {why}'))
+            self.baton.note(self.model.with_names(f'{what} for {project}: {type(error).__name__} {why}'))
 
     def _own(self, project):
         return [share for share in self.model.shares.values() if share.project == project]

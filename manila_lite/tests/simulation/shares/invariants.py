@@ -17,18 +17,18 @@ def within_quota(model):
             model.must(used[resource] <= limit, f'project {project} has {used[resource]} {resource}, and may have {limit}')
 
 
-def within_room(model, what):
+def within_capacity(model, what):
     """Check that content and promises of a pool are within its capacity."""
     grown = {row.resource_id for row in model.rows.values()
              if (row.kind, row.topic, row.state) == (_GROWS, 'share', operations.OPEN)}
     for pool, total in model.backend.pools.items():
         held = model.backend.held[pool]
-        takes = {ident: size for ident, size in held.items() if ident not in model.forced}
+        takes = {instance_id: size for instance_id, size in held.items() if instance_id not in model.forced}
         for share in model.shares.values():
             if share.host == pool and share.id not in model.forced:
                 takes[share.id] = max(held.get(share.id, 0), _promised(share, grown))
         taken = sum(takes.values())
-        by_whom = ', '.join(f'{size} of {model.named(ident)}' for ident, size in takes.items())
+        by_whom = ', '.join(f'{size} of {model.share_name(instance_id)}' for instance_id, size in takes.items())
         model.must(taken <= total, f'after {what}: pool {pool} has {total} GiB, and is to hold {taken}: {by_whom}')
         said = model.pools.get(pool)
         if said is not None:
@@ -50,9 +50,10 @@ def ended(model):
         if share.share_id not in parked:
             _settled(model, share)
     for pool, held in model.backend.held.items():
-        for ident in held:
-            share = model.shares.get(ident)
-            model.must(share is not None and share.host == pool, f'pool {pool} holds {model.named(ident)}, which is not there')
+        for instance_id in held:
+            share = model.shares.get(instance_id)
+            model.must(share is not None and share.host == pool,
+                       f'pool {pool} holds {model.share_name(instance_id)}, which is not there')
     with model.table.engine.connect() as conn:
         for project in model.limits:
             own = [share for share in model.shares.values() if share.project == project]
@@ -63,7 +64,7 @@ def ended(model):
 
 
 def _settled(model, share):
-    name = model.named(share.id)
+    name = model.share_name(share.id)
     model.seen[share.status] += 1
     model.must(share.status in SETTLED, f'{name} is {share.status} in the end')
     model.must(share.target is None, f'{name} is {share.status} and still goes to {share.target} GiB')

@@ -6,7 +6,7 @@ clocks. So two rely on one at once only if their clocks, at any time, were furth
 report is never stored without the lease: the transaction that stores it looks.
 """
 
-from manila_lite.tests.simulation import machine
+from manila_lite.tests.simulation import environment
 from manila_lite.tests.simulation.rows import seconds
 
 #: Fraction of the lease by which clocks may be apart.
@@ -59,8 +59,9 @@ class Leases:
             if host in before and before[host] != lease:
                 self._changed(task, before[host], lease)
         self.alone()
-        for ident, row in self._model.rows.items():
-            if row.topic == 'share' and row.owner and (ident not in operations or operations[ident].owner != row.owner):
+        for operation_id, row in self._model.rows.items():
+            earlier = operations.get(operation_id)
+            if row.topic == 'share' and row.owner and (earlier is None or earlier.owner != row.owner):
                 self._claims(task, row.host)
         for host, pool in self._model.pools.items():
             if host not in pools or pools[host].generation != pool.generation:
@@ -80,10 +81,10 @@ class Leases:
         holder = self._model.processes[before.owner]
         if lease.owner == before.owner or lease.owner is None:
             self._must(task.process is holder, f'{task.name} changed the lease of {before.owner} at {lease.host}')
-        ends = seconds(before.expires_at) - machine.EPOCH.timestamp() - holder.offset
-        calm = self._model.faults.last < ends - self._model.conf.lease and not self._apart(holder, task.process)
+        ends = seconds(before.expires_at) - environment.EPOCH.timestamp() - holder.offset
+        undisturbed = self._model.faults.last < ends - self._model.conf.lease and not self._apart(holder, task.process)
         lost = lease.owner is not None and ends < self._baton.now
-        self._must(not (calm and lost) or holder.dead, f'{before.owner} had all that it needs to renew the lease of '
+        self._must(not (undisturbed and lost) or holder.dead, f'{before.owner} had all that it needs to renew the lease of '
                                                        f'{lease.host} in time, and did not')
 
     def _passed(self, task, before, lease):
@@ -97,7 +98,7 @@ class Leases:
 
     def left(self, process):
         """Return the seconds until the lease of its backend is over, by the clock of the process."""
-        now = machine.EPOCH.timestamp() + self._baton.now + process.offset
+        now = environment.EPOCH.timestamp() + self._baton.now + process.offset
         return max(0.0, seconds(self.rows[process.host].expires_at) - now)
 
     def _stored(self, task, host):
@@ -117,8 +118,8 @@ class Leases:
     def gave_up(self, process, began):
         """Check that the process, which ended in peace since ``began``, has given its lease up."""
         lease = self.rows.get(process.host)
-        calm = self._model.faults.last < began
-        self._must(not calm or lease is None or lease.owner != process.name, f'{process.name} ended and keeps its lease')
+        undisturbed = self._model.faults.last < began
+        self._must(not undisturbed or lease is None or lease.owner != process.name, f'{process.name} ended and keeps its lease')
 
     # Calls of the driver ------------------------------------------------------------------------------
 

@@ -6,23 +6,23 @@ import types
 from manila_lite.engine import worker
 from manila_lite.manager.plans import ensure, shares
 from manila_lite.manager.runtime.service import ShareManager
-from manila_lite.tests.simulation import machine
+from manila_lite.tests.simulation import environment
 
 _ZONE = 'nova'
 _PLANS = (*shares.PLANS, *ensure.PLANS)
 
 
-class Ears:
+class Listener:
     """The end of the bus in a process: wake-ups come to it between ``start`` and ``stop``."""
 
     def __init__(self, process, runner):
         self._process, self._runner = process, runner
 
     def start(self):
-        self._process.listens(self._runner)
+        self._process.connect_to_bus(self._runner)
 
     def stop(self):
-        self._process.listens(None)
+        self._process.connect_to_bus(None)
 
 
 class Timers:
@@ -33,7 +33,7 @@ class Timers:
         self._pause = pause
         self._timers = timers
         self._called = self._stopped = False
-        self._thread = machine.Own(process).thread(self._run, 'timers')
+        self._thread = environment.SimulatedEnvironment(process).thread(self._run, 'timers')
 
     def _run(self):
         while not self._stopped:
@@ -64,11 +64,11 @@ class Worker(worker.Worker):
         self._process, self._pause = process, pause
         self._bus = self._server()
         self._timers, self._periodic = [self._beat], None
-        self._lock = machine.Own(process).lock()
+        self._lock = environment.SimulatedEnvironment(process).lock()
         self._listening = self._working = self._stopped = False
 
     def _server(self):
-        return Ears(self._process, self.runner)
+        return Listener(self._process, self.runner)
 
     def every(self, seconds, do):
         self._timers.append(do)
@@ -93,7 +93,8 @@ class Manager(ShareManager):
         self.name, self.host = process.host.partition('@')[2], process.host
         self.driver = self.backups = driver
         self.section = types.SimpleNamespace(share_backend_name=None, ensure_interval=0.0, update_shares_status_on_ensure=None)
-        self._take_up(Worker(process, process.runs(_PLANS, self), services, pause), machine.Own(process))
+        own_worker = Worker(process, process.make_runner(_PLANS, self), services, pause)
+        self._take_up(own_worker, environment.SimulatedEnvironment(process))
         self.worker.every(pause, self._report)
         self._leases = process.model.leases
 

@@ -28,20 +28,20 @@ class Model:
         self.leases = Leases(self)
         self.seen = collections.Counter()       # counts of results of requests and of shares
 
-    def named(self, ident):
+    def share_name(self, instance_id):
         """Return the share's name, by the id of its instance, the same in each run of the seed."""
-        return f'share {self.numbers.setdefault(ident, len(self.numbers))}'
+        return f'share {self.numbers.setdefault(instance_id, len(self.numbers))}'
 
-    def without_ids(self, text):
+    def with_names(self, text):
         """Return the text with names in place of ids, the same in each run of the seed."""
         for share, instance in self.instances.items():
-            text = text.replace(share, self.named(instance))
+            text = text.replace(share, self.share_name(instance))
         return text
 
-    def known(self, ident):
+    def name_of(self, operation_id):
         """Return the operation's name, the same in each run of the seed."""
-        row = self.rows[ident]
-        return f'{row.kind} of {self.named(row.serial)}' if row.serial else f'{row.kind} of {row.host}'
+        row = self.rows[operation_id]
+        return f'{row.kind} of {self.share_name(row.serial)}' if row.serial else f'{row.kind} of {row.host}'
 
     def must(self, truth, what):
         """Let the history fail unless ``truth``."""
@@ -52,7 +52,7 @@ class Model:
         """Count a fault between the running thread and the database."""
         self.seen[fault] += 1
 
-    def handed_over(self, task, op, most):
+    def worker_started(self, task, op, most):
         """Note that a thread works on a claim."""
         self.leases.claimed(task)
 
@@ -60,24 +60,24 @@ class Model:
         """Read the tables after a commit, and check all changes."""
         before, self.shares = self.shares, self.table.shares()
         operations, self.rows = self.rows, self.table.read()
-        self.instances |= {share.share_id: ident for ident, share in self.shares.items()}
+        self.instances |= {share.share_id: instance_id for instance_id, share in self.shares.items()}
         pools, self.pools = self.pools, self.table.pools()
-        for ident, share in self.shares.items():
-            if share.status == 'deleting' and ident in before and before[ident].status in ('creating', 'extending'):
-                self.forced.add(ident)
-            if before.get(ident) != share:
-                self.baton.note(f'{self.named(ident)} of {share.project}: {share.size} GiB -> {share.target}, {share.status} '
-                                f'at {share.host}')
-        for ident in [ident for ident in before if ident not in self.shares]:
-            self.baton.note(f'{self.named(ident)} is gone')
+        for instance_id, share in self.shares.items():
+            if share.status == 'deleting' and instance_id in before and before[instance_id].status in ('creating', 'extending'):
+                self.forced.add(instance_id)
+            if before.get(instance_id) != share:
+                self.baton.note(f'{self.share_name(instance_id)} of {share.project}: {share.size} GiB -> {share.target}, '
+                                f'{share.status} at {share.host}')
+        for instance_id in [one for one in before if one not in self.shares]:
+            self.baton.note(f'{self.share_name(instance_id)} is gone')
             self.seen['gone'] += 1
         invariants.within_quota(self)
-        invariants.within_room(self, 'a commit')
+        invariants.within_capacity(self, 'a commit')
         self.leases.committed(task, operations, pools)
         if (before, pools) != (self.shares, self.pools):
             self.on_change()
 
     def backend_changed(self, what):
         """Check the pools after a change at the backend."""
-        invariants.within_room(self, what)
+        invariants.within_capacity(self, what)
         self.on_change()

@@ -5,31 +5,31 @@ import collections
 
 from manila_lite.db.queries import operations
 from manila_lite.engine import Runner
-from manila_lite.tests.simulation import machine
+from manila_lite.tests.simulation import environment
 from manila_lite.tests.simulation.rows import seconds
 
 
-class Watched(Runner):
+class WatchedRunner(Runner):
     """A runner of the product whose searches and claims are checked. ``process`` and ``model`` are to be set."""
 
     process = model = None
 
     def _find(self, free, scarce, running, busy):
-        self.look = Look(self, self.process, self.model, running)
-        found = super()._find(free, scarce, running, busy)
-        self.look.seen()
-        return found
+        self.search = Search(self, self.process, self.model, running)
+        operations = super()._find(free, scarce, running, busy)
+        self.search.seen()
+        return operations
 
     def _take(self, entry):
-        mine = {serial for ident, (_, serial) in self._running.items() if serial and ident != entry.id}
+        mine = {serial for operation_id, (_, serial) in self._running.items() if serial and operation_id != entry.id}
         taken = super()._take(entry)
         if taken and entry.id in self._running:
-            self.look.taken(entry, mine)
-        self.look.was_tried(entry)
+            self.search.taken(entry, mine)
+        self.search.was_tried(entry)
         return taken
 
 
-class Look:
+class Search:
     """Waiting and running work at a runner's search. Changes during the search count for no project."""
 
     def __init__(self, runner, process, model, mine):
@@ -43,7 +43,7 @@ class Look:
         self._after = None
 
     def _now(self):
-        return machine.EPOCH.timestamp() + self._model.baton.now + self._process.offset
+        return environment.EPOCH.timestamp() + self._model.baton.now + self._process.offset
 
     def _here(self, rows):
         return [row for row in rows.values() if row.state == operations.OPEN
@@ -68,10 +68,10 @@ class Look:
         whose = self._model.rows[entry.id].turn_of
         had = min(self._before[entry.lane, whose], self._after[entry.lane, whose])
         for row in self._here(self._rows):
-            place = (row.lane, row.turn_of)
+            key = (row.lane, row.turn_of)
             if row.turn_of == whose or row.lane != entry.lane or not self._waits(row, busy):
                 continue
-            has = max(self._before[place], self._after[place]) + self.tried[place]
+            has = max(self._before[key], self._after[key]) + self.tried[key]
             self._model.must(has >= had, f'project {whose} has {had} running, and its next was begun before that of project '
                              f'{row.turn_of}, which has {has} and waits')
 

@@ -7,11 +7,11 @@ import types
 from manila_lite.scheduler import service as scheduler
 from manila_lite.scheduler.host_states import Hosts
 from manila_lite.scheduler.placement import Placement
-from manila_lite.tests.simulation import machine, world
+from manila_lite.tests.simulation import environment, world
 from manila_lite.tests.simulation.shares import leases
 from manila_lite.tests.simulation.shares.backend import Backend, Driver
 from manila_lite.tests.simulation.shares.managers import Manager
-from manila_lite.tests.simulation.shares.turns import Watched
+from manila_lite.tests.simulation.shares.turns import WatchedRunner
 
 API, SCHEDULER, SHARE = 'api', 'scheduler', 'share'
 #: Pools; each history has one of these rows. They are small, since large ones never fill up.
@@ -28,8 +28,8 @@ class Process(world.Process):
     manager = None
 
     @property
-    def kind_of_runner(self):
-        return type('OwnRunner', (Watched,), {'process': self, 'model': self.model})
+    def runner_class(self):
+        return type('OwnRunner', (WatchedRunner,), {'process': self, 'model': self.model})
 
     def start(self):
         if self.topic == SCHEDULER:
@@ -65,9 +65,9 @@ class Process(world.Process):
 class World(world.World):
     """One or two backends, each with a pool or two, and with one share manager or two."""
 
-    kind_of_process = Process
+    process_class = Process
 
-    def pretended(self, db):
+    def make_backend(self, db):
         backend = self.model.backend = Backend(self.rng, self.baton, self.faults, self.model)
         for host in self.rng.choice(_POOLS):
             backend.add(host, self.rng.randint(5, 14))
@@ -106,10 +106,10 @@ class World(world.World):
 
     def scheduler(self, process):
         """Return the service of a scheduler's plans."""
-        own = machine.Own(process)
+        own = environment.SimulatedEnvironment(process)
         return types.SimpleNamespace(
             hosts=Hosts(self.services.conf.service_down_time, own),
-            placement=Placement(self.place.filters, self.place.weighers, rng=random.Random(self.rng.random())))
+            placement=Placement(self.deployment.filters, self.deployment.weighers, rng=random.Random(self.rng.random())))
 
     def manager(self, process):
         """Return the share manager of the process."""
@@ -159,13 +159,13 @@ class World(world.World):
 
     def failed(self, process):
         """End a process that cannot start, and start another."""
-        self._succeed(process)
+        self._start_successor(process)
         process.dead = True
 
-    def _succeed(self, process):
+    def _start_successor(self, process):
         """Start another share manager some time after the process is no more."""
         if process.topic != SHARE:
-            super()._succeed(process)
+            super()._start_successor(process)
             return
         seconds = self.rng.uniform(0, 10)
 

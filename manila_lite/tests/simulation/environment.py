@@ -76,12 +76,12 @@ class Condition:
         self._lock.release()
 
     def wait_for(self, condition):
-        while not (found := condition()):
+        while not (result := condition()):
             seen = self._notices
             self._lock.release()
             self._baton.wait(lambda seen=seen: self._notices != seen)
             self._lock.acquire()
-        return found
+        return result
 
     def notify_all(self):
         self._notices += 1
@@ -98,7 +98,7 @@ class Thread:
         self._baton.wait(lambda: self._task.ended, timeout)
 
 
-class Hands:
+class WorkerPool:
     """Like an executor of ``concurrent.futures``; more work than threads is a mistake of the caller."""
 
     def __init__(self, process, count, name):
@@ -112,13 +112,13 @@ class Hands:
         self._tasks = [task for task in self._tasks if not task.ended]
         task = baton.spawn(process, f'{process.name}.{self._name}-{process.number()}', lambda: call(op))
         self._tasks.append(task)
-        process.model.handed_over(task, op, self._count)
+        process.model.worker_started(task, op, self._count)
 
     def shutdown(self, wait=True):
         self._process.baton.wait(lambda: all(task.ended for task in self._tasks))
 
 
-class Own(Environment):
+class SimulatedEnvironment(Environment):
     """The machine of one process."""
 
     def __init__(self, process):
@@ -154,7 +154,7 @@ class Own(Environment):
         return Condition(self._baton)
 
     def executor(self, count, name):
-        return Hands(self._process, count, name)
+        return WorkerPool(self._process, count, name)
 
     def thread(self, target, name):
         return Thread(self._baton, self._baton.spawn(self._process, f'{self._process.name}.{name}', target))

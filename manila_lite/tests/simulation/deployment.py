@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The place of histories, one after the other: a database, and the clock of the process."""
+"""The deployment that histories run in, one after the other: a database, and the clock of the process."""
 
 import logging
 import os
@@ -12,7 +12,7 @@ from manila_lite import context
 from manila_lite.cmd import setup
 from manila_lite.db import models
 from manila_lite.db.core import engine
-from manila_lite.tests.simulation import machine, rows, sql
+from manila_lite.tests.simulation import environment, rows, sql
 
 _CONFIG = """
 [DEFAULT]
@@ -31,11 +31,11 @@ retry_delay = 0.5
 {more}"""
 
 
-class Place(fixtures.Fixture):
+class Deployment(fixtures.Fixture):
     """A database with tables, whose statements are points of the history in ``use``."""
 
     more = ''                   # configuration
-    table_of = rows.Table
+    table_class = rows.Table
 
     def _setUp(self):
         self._stay_on_one_processor()
@@ -44,16 +44,16 @@ class Place(fixtures.Fixture):
         with open(config, 'w', encoding='utf-8') as file:
             file.write(_CONFIG.format(state=state, more=self.more))
         conf = setup.configure([f'--config-file={config}'], transport_url='inproc://', conf=cfg.ConfigOpts(), logged=False)
-        self._turn = machine.Lock()
+        self._turn = environment.Lock()
         db = engine.Database(conf, lock=lambda: self._turn)
         self.addCleanup(db.dispose)
         self._make_tables(db)
         self._wire = sql.Wire(self._turn)
-        sql.put_between(db, self._wire)
-        self.table = self.table_of(f'{state}/simulation.sqlite')
+        sql.connect_through(db, self._wire)
+        self.table = self.table_class(f'{state}/simulation.sqlite')
         self.addCleanup(self.table.close)
         self.services = context.Services(conf=conf, db=db)
-        self._clock = machine.Clock()
+        self._clock = environment.Clock()
         timeutils.set_time_override(self._clock)
         self.addCleanup(timeutils.clear_time_override)
         self.addCleanup(logging.disable, logging.root.manager.disable)

@@ -2,15 +2,15 @@
 """A database with all tables, which has only a share type at the begin of a history."""
 
 import contextlib
-import dataclasses
 import sqlite3
+import typing
 
 import sqlalchemy as sa
 
 from manila_lite.db import models
 from manila_lite.db.queries import share_types
 from manila_lite.scheduler import filters, weighers
-from manila_lite.tests.simulation import place, rows
+from manila_lite.tests.simulation import deployment, rows
 
 TYPE = 'simple'
 #: Tables that are kept between histories.
@@ -23,8 +23,7 @@ _POOLS = 'SELECT host, total_gb, free_gb, claimed_gb, provisioned_gb, allocated_
 _LEASES = "SELECT host, lease_owner, lease_expires_at FROM services WHERE binary = 'manila-share'"
 
 
-@dataclasses.dataclass(frozen=True)
-class Share:
+class Share(typing.NamedTuple):
     """A share's row with its instance: its ``id`` is the instance's, as drivers know it."""
 
     id: str
@@ -41,8 +40,7 @@ class Share:
         return max(self.size, self.target or 0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Pool:
+class Pool(typing.NamedTuple):
     """A pool's row."""
 
     host: str
@@ -54,8 +52,7 @@ class Pool:
     generation: int
 
 
-@dataclasses.dataclass(frozen=True)
-class Lease:
+class Lease(typing.NamedTuple):
     """The lease of a backend, in the row of its service."""
 
     host: str
@@ -98,8 +95,8 @@ class Table(rows.Table):
         self.engine.dispose()
 
 
-class SharesPlace(place.Place):
-    """The place of histories of shares."""
+class SharesDeployment(deployment.Deployment):
+    """The deployment that histories of shares run in."""
 
     more = f"""
 reserved_workers = 0
@@ -109,7 +106,7 @@ enabled_share_protocols = NFS
 [scheduler]
 first_report_wait = 5
 """
-    table_of = Table
+    table_class = Table
 
     def _setUp(self):
         super()._setUp()
