@@ -10,6 +10,7 @@ from manila_lite.actions import access_targets, resource_locks, share_bin
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, limits, transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import access_rule_metadata
 from manila_lite.db.queries import access, share_replicas, shares
 from manila_lite.workflow.access import tell_rules
@@ -54,7 +55,7 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
     return row, metadata
 
 
-def _must_be_whole(conn: Any, share: Any, despite_replicas: bool) -> None:
+def _must_be_whole(conn: Connection, share: Any, despite_replicas: bool) -> None:
     if despite_replicas or not share.replication_type:
         return
     for row in share_replicas.others(conn, share.id):
@@ -63,7 +64,7 @@ def _must_be_whole(conn: Any, share: Any, despite_replicas: bool) -> None:
                                  'can be changed all the same.', code='replica_in_error')
 
 
-def _usable(conn: Any, ctx: RequestContext, share_id: str) -> Any:
+def _usable(conn: Connection, ctx: RequestContext, share_id: str) -> Any:
     """Return a share that rules may be added to. Its rules are locked until the transaction ends."""
     access.lock(conn, share_id)
     share = shares.get(conn, resource_locks.anywhere(ctx), share_id, own=True)
@@ -74,7 +75,7 @@ def _usable(conn: Any, ctx: RequestContext, share_id: str) -> Any:
     return share
 
 
-def _sync(conn: Any, ctx: RequestContext, share: Any) -> engine.Wake:
+def _sync(conn: Connection, ctx: RequestContext, share: Any) -> engine.Wake:
     """Begin the operation that sends all queued rules of the share to its backend.
 
     Return the wake-up to send after the commit.
@@ -118,7 +119,7 @@ def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool
     wake.send(ctx)
 
 
-def clear(conn: Any, ctx: RequestContext, share: Any) -> list[engine.Wake]:
+def clear(conn: Connection, ctx: RequestContext, share: Any) -> list[engine.Wake]:
     """Queue all rules of the share for removal. Return the wake-up, if there are rules.
 
     The caller has locked the share (``db.access.lock``).

@@ -6,6 +6,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import export_locations, shares
 from manila_lite.policies import export_locations as policies
 
@@ -43,7 +44,7 @@ def delete_metadata(ctx: RequestContext, share_id: str, ident: str, key: str) ->
         export_locations.delete_metadata(conn, _own(conn, ctx, share_id, ident).id, key)
 
 
-def _own(conn: Any, ctx: RequestContext, share_id: str, ident: str) -> Any:
+def _own(conn: Connection, ctx: RequestContext, share_id: str, ident: str) -> Any:
     share = shares.get(conn, ctx, share_id, own=True)
     return export_locations.get(conn, (share.instance_id,), ident, hidden=bool(ctx.is_admin))
 

@@ -18,6 +18,7 @@ from manila_lite.actions import (
 from manila_lite.actions.snapshots import hold_place_of
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     manage_shares,
     services,
@@ -102,7 +103,7 @@ def _options(wanted: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(value) for key, value in (wanted.get('driver_options') or {}).items() if value is not None}
 
 
-def _living(conn: Any, ctx: RequestContext, host: str) -> tuple[Any, Any]:
+def _living(conn: Connection, ctx: RequestContext, host: str) -> tuple[Any, Any]:
     """Return the service and the pool of ``host@backend#pool``."""
     backend, mark, _ = host.partition('#')
     if not mark:
@@ -116,7 +117,7 @@ def _living(conn: Any, ctx: RequestContext, host: str) -> tuple[Any, Any]:
     return service, pools[0]
 
 
-def _type(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any]) -> share_types.ShareType:
+def _type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) -> share_types.ShareType:
     name = wanted.get('share_type') or ctx.conf.default_share_type
     if not name:
         raise errors.Invalid('share_type: none was given, and no default share type is configured.')
@@ -134,7 +135,7 @@ def _must_fit(kind: share_types.ShareType, service: Any, pool: Any) -> None:
                              code='share_type_unfit')
 
 
-def _server(conn: Any, ctx: RequestContext, kind: share_types.ShareType, service: Any, ident: str | None) -> Any:
+def _server(conn: Connection, ctx: RequestContext, kind: share_types.ShareType, service: Any, ident: str | None) -> Any:
     """Return the share server that will export the share. Its share network is held until the transaction ends."""
     if not share_requests.is_true(kind, _SERVERS):
         if ident:
@@ -170,7 +171,7 @@ def _proto(ctx: RequestContext, protocol: str) -> str:
     return protocol.upper()
 
 
-def _begin_share(conn: Any, ctx: RequestContext, kind: str, ident: str, instance_id: str, host: str,
+def _begin_share(conn: Connection, ctx: RequestContext, kind: str, ident: str, instance_id: str, host: str,
                  data: dict[str, Any] | None = None) -> engine.Wake:
     return engine.begin(conn, ctx, kind, 'share', ident, topic='share', host=host, serial=instance_id,
                             open_key=f'share:{ident}', data=data)
@@ -259,7 +260,7 @@ def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_server
     return row
 
 
-def _begin_snapshot(conn: Any, ctx: RequestContext, kind: str, ident: str, share: Any,
+def _begin_snapshot(conn: Connection, ctx: RequestContext, kind: str, ident: str, share: Any,
                     data: dict[str, Any] | None = None) -> engine.Wake:
     return engine.begin(conn, ctx, kind, 'snapshot', ident, topic='share', host=share.host, serial=share.instance_id,
                             open_key=f'snapshot:{ident}', data=data)

@@ -7,6 +7,7 @@ from typing import Any
 
 from manila_lite import errors, extra_specs
 from manila_lite.context import RequestContext
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import services, share_types
 
 
@@ -44,7 +45,7 @@ def _pattern(key: str, text: str) -> re.Pattern:
         raise errors.Invalid(f'{key}: {text!r} is not a regular expression: {bad}.') from None
 
 
-def _asked_by_type(conn: Any, ctx: RequestContext, name_or_id: str) -> Mapping[str, str]:
+def _asked_by_type(conn: Connection, ctx: RequestContext, name_or_id: str) -> Mapping[str, str]:
     try:
         return extra_specs.capability_specs(share_types.find(conn, ctx, name_or_id).extra_specs)
     except errors.NotFound as gone:

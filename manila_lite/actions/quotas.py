@@ -7,6 +7,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import quotas, share_types
 
 #: Quotas that a share type may have limits of its own for.
@@ -36,7 +37,7 @@ class Scope:
         return {key: value for key, value in values.items() if not self.share_type_id or key in OF_TYPES}
 
 
-def scope(conn: Any, ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None) -> Scope:
+def scope(conn: Connection, ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None) -> Scope:
     """Return the scope of a request; ``share_type`` is a name or an id.
 
     :raises errors.Invalid: both a user and a share type were given.
@@ -49,12 +50,12 @@ def scope(conn: Any, ctx: RequestContext, project_id: str, user_id: str | None, 
     return Scope(project_id, share_type_id=share_types.find(conn, ctx, share_type).id)
 
 
-def get(conn: Any, ctx: RequestContext, whose: Scope) -> dict[str, int]:
+def get(conn: Connection, ctx: RequestContext, whose: Scope) -> dict[str, int]:
     """Return the limits in force, by resource."""
     return whose.only(quotas.limits(conn, ctx.conf, whose.project_id, **whose.part))
 
 
-def detail(conn: Any, ctx: RequestContext, whose: Scope) -> dict[str, dict[str, int]]:
+def detail(conn: Connection, ctx: RequestContext, whose: Scope) -> dict[str, dict[str, int]]:
     """Return limit, in_use and reserved, by resource."""
     used = quotas.usages(conn, whose.project_id, **whose.part)
     none = quotas.Usage()

@@ -7,6 +7,7 @@ from typing import Any
 from manila_lite import errors, states
 from manila_lite.context import RequestContext
 from manila_lite.db.core import limits
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, resource_locks, shares
 from manila_lite.policies import resource_locks as policies
 
@@ -37,7 +38,7 @@ def scope(ctx: RequestContext) -> str | None:
 
 # Refusals ---------------------------------------------------------------------------------------
 
-def refuse_if_locked(conn: Any, ctx: RequestContext, share_id: str, doing: str = 'be deleted') -> None:
+def refuse_if_locked(conn: Connection, ctx: RequestContext, share_id: str, doing: str = 'be deleted') -> None:
     """Refuse to remove a share that is locked against deletion, or whose rules have locks that the caller may not lift.
 
     Call it after the share's status was changed, or its rows were locked otherwise, so that no lock can be added in
@@ -57,7 +58,7 @@ def refuse_if_locked(conn: Any, ctx: RequestContext, share_id: str, doing: str =
                 'yours to lift. Ask who placed it, or an administrator.', code='share_locked')
 
 
-def refuse_overwriting(conn: Any, ctx: RequestContext, share_id: str) -> None:
+def refuse_overwriting(conn: Connection, ctx: RequestContext, share_id: str) -> None:
     """Refuse to overwrite the data of a locked share: Nova, for example, locks shares that it mounts for its users.
 
     Call it like ``refuse_if_locked``.
@@ -70,7 +71,7 @@ def refuse_overwriting(conn: Any, ctx: RequestContext, share_id: str) -> None:
         raise errors.Conflict(str(locked), code='share_locked') from None
 
 
-def give_up(conn: Any, ctx: RequestContext, share_id: str, transfer_id: str) -> None:
+def give_up(conn: Connection, ctx: RequestContext, share_id: str, transfer_id: str) -> None:
     """Mark all locks of a share and its rules for removal when the share is transferred to another project.
 
     Call it like ``refuse_if_locked``.
@@ -84,7 +85,7 @@ def give_up(conn: Any, ctx: RequestContext, share_id: str, transfer_id: str) -> 
     resource_locks.mark(conn, share_id, transfer_id)
 
 
-def must_be_given_up(conn: Any, share_id: str, transfer_id: str) -> None:
+def must_be_given_up(conn: Connection, share_id: str, transfer_id: str) -> None:
     """Refuse a share that got a lock, on itself or on a rule, after it was offered for transfer.
 
     Call it like ``refuse_if_locked``.
@@ -100,7 +101,7 @@ def _named(found: Iterable[Any]) -> str:
     return ', '.join(f'{row.id} (by {row.lock_context})' for row in found)
 
 
-def check_deny(conn: Any, ctx: RequestContext, rule: Any, *, unrestrict: bool) -> None:
+def check_deny(conn: Connection, ctx: RequestContext, rule: Any, *, unrestrict: bool) -> None:
     """Refuse to deny an access rule that is locked against deletion. ``unrestrict``: lift the locks if the caller may.
 
     The locks are deleted with the rule.
@@ -114,7 +115,7 @@ def check_deny(conn: Any, ctx: RequestContext, rule: Any, *, unrestrict: bool) -
     _must_lift(ctx, rule.id, found, 'be denied')
 
 
-def check_change(conn: Any, ctx: RequestContext, rule: Any) -> None:
+def check_change(conn: Connection, ctx: RequestContext, rule: Any) -> None:
     """Refuse to change the level of a rule that is locked against deletion, unless the caller may lift all such locks.
 
     A change of level can amount to a deletion. The locks stay.
@@ -124,7 +125,7 @@ def check_change(conn: Any, ctx: RequestContext, rule: Any) -> None:
     _must_lift(ctx, rule.id, resource_locks.on_rule(conn, rule.id, resource_locks.DELETE), 'be changed')
 
 
-def check_deny_all(conn: Any, ctx: RequestContext, share_id: str) -> None:
+def check_deny_all(conn: Connection, ctx: RequestContext, share_id: str) -> None:
     """Refuse to deny all rules of a share if one has a lock that the caller may not lift.
 
     :raises errors.Forbidden: there is such a lock.
@@ -149,7 +150,7 @@ def _may_touch(ctx: RequestContext, lock: Any, policy: str) -> bool:
     return lock.lock_context in _TOUCHES[context_of(ctx)] and ctx.can(policy, target)
 
 
-def hidden(conn: Any, ctx: RequestContext, share_id: str) -> set[str]:
+def hidden(conn: Connection, ctx: RequestContext, share_id: str) -> set[str]:
     """Return the ids of the share's access rules whose ``access_to`` the caller may not see."""
     asked: dict[tuple[str | None, str], bool] = {}
 
@@ -184,14 +185,14 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> Any:
         return resource_locks.get(conn, ident, project_id=None)
 
 
-def _resource(conn: Any, ctx: RequestContext, kind: str, ident: str) -> tuple[str, str | None]:
+def _resource(conn: Connection, ctx: RequestContext, kind: str, ident: str) -> tuple[str, str | None]:
     if kind == resource_locks.SHARE:
         return shares.get(conn, anywhere(ctx), ident, own=True).id, None
     rule = access.get(conn, anywhere(ctx), ident)
     return rule.share_id, rule.id
 
 
-def place(conn: Any, ctx: RequestContext, share_id: str, access_id: str | None, action: str, reason: str | None,
+def place(conn: Connection, ctx: RequestContext, share_id: str, access_id: str | None, action: str, reason: str | None,
           because_of: str | None = None) -> str:
     """Insert a lock of the caller on a share, or on its access rule ``access_id``. Return the lock's id.
 
@@ -208,7 +209,7 @@ def place(conn: Any, ctx: RequestContext, share_id: str, access_id: str | None, 
                         lock_context=context_of(ctx))
 
 
-def _check(conn: Any, ctx: RequestContext, share_id: str, access_id: str | None, action: str) -> None:
+def _check(conn: Connection, ctx: RequestContext, share_id: str, access_id: str | None, action: str) -> None:
     """Refuse a lock that the resource cannot have. The caller holds the resource until the transaction ends."""
     if access_id is None and action != resource_locks.DELETE:
         raise errors.Invalid('resource_action: a share is locked against "delete" only; an access rule also against "show".')
@@ -225,7 +226,7 @@ def _check(conn: Any, ctx: RequestContext, share_id: str, access_id: str | None,
         raise errors.Conflict(f'Access rule {access_id} is {state}: it is too late to lock it.', code='too_late_to_lock')
 
 
-def lock_rule(conn: Any, ctx: RequestContext, rule: Any, wanted: dict[str, Any]) -> None:
+def lock_rule(conn: Connection, ctx: RequestContext, rule: Any, wanted: dict[str, Any]) -> None:
     """Lock a new access rule as its creator asked: ``lock_deletion``, ``lock_visibility``, ``lock_reason``.
 
     A rule locked against deletion locks its share against deletion, too.
@@ -276,7 +277,7 @@ def delete(ctx: RequestContext, ident: str) -> None:
         resource_locks.delete(conn, [ident])
 
 
-def _touched(conn: Any, ctx: RequestContext, ident: str, policy: str) -> Any:
+def _touched(conn: Connection, ctx: RequestContext, ident: str, policy: str) -> Any:
     lock = resource_locks.get(conn, ident, project_id=scope(ctx))
     if not _may_touch(ctx, lock, policy):
         raise errors.Forbidden(f'Resource lock {ident} was placed by {lock.lock_context} {lock.user_id}, and is not yours to '

@@ -10,6 +10,7 @@ from manila_lite import encryption, errors
 from manila_lite.actions import share_server_updates
 from manila_lite.context import RequestContext
 from manila_lite.db.core import limits
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import quotas, security_services, share_server_queries
 
 #: Fields that may change while share servers use the service: the servers were not told of these.
@@ -32,7 +33,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
         return security_services.get(conn, ctx, ident)
 
 
-def _kept(conn: Any, values: Mapping[str, Any]) -> Mapping[str, Any]:
+def _kept(conn: Connection, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values as they are stored, with the password encrypted."""
     return {**values, 'password': encryption.encrypt(conn, values['password'])} if 'password' in values else values
 
@@ -65,13 +66,13 @@ def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
         return security_services.get(conn, ctx, ident)
 
 
-def _held(conn: Any, ctx: RequestContext, ident: str) -> None:
+def _held(conn: Connection, ctx: RequestContext, ident: str) -> None:
     security_services.get(conn, ctx, ident)
     if not security_services.hold(conn, ident):
         raise errors.NotFound.of('security service', ident)
 
 
-def _must_be_left_alone(conn: Any, row: Any) -> None:
+def _must_be_left_alone(conn: Connection, row: Any) -> None:
     """Refuse a service while share servers are changing to another one: their backend may still need it."""
     if share_server_queries.busy_with(conn, row.project_id, share_server_updates.SECURITY_SERVICE.do):
         raise errors.Forbidden('Share servers of the project are just given another security service; wait for them.',

@@ -10,6 +10,7 @@ from manila_lite import engine, errors, states
 from manila_lite.actions import resource_locks, share_bin, share_group_membership
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import quotas, share_backups, shares
 from manila_lite.workflow import share_backups as backup_workflow
@@ -58,7 +59,7 @@ def _type(ctx: RequestContext, options: Mapping[str, Any]) -> str:
     return str(wanted)
 
 
-def _share(conn: Any, ctx: RequestContext, field: str, ident: str) -> Any:
+def _share(conn: Connection, ctx: RequestContext, field: str, ident: str) -> Any:
     try:
         share = shares.get(conn, ctx, ident, own=True)
     except errors.NotFound as none:
@@ -67,7 +68,7 @@ def _share(conn: Any, ctx: RequestContext, field: str, ident: str) -> Any:
     return share
 
 
-def _hold(conn: Any, share: Any, verb: str) -> None:
+def _hold(conn: Connection, share: Any, verb: str) -> None:
     """Begin the verb on the share, and refuse a share that cannot be backed up or restored."""
     transitions.begin(conn, _SHARE, verb, share.instance_id)
     share_bin.must_still_be_out(conn, share.id)
@@ -77,7 +78,7 @@ def _hold(conn: Any, share: Any, verb: str) -> None:
         raise errors.WrongState(f'Share {share.id} has no host: it was never made at a backend.')
 
 
-def _begin(conn: Any, ctx: RequestContext, kind: str, ident: str, share: Any) -> engine.Wake:
+def _begin(conn: Connection, ctx: RequestContext, kind: str, ident: str, share: Any) -> engine.Wake:
     return engine.begin(conn, ctx, kind, 'share_backup', ident, topic='share', host=share.host, serial=share.instance_id,
                             open_key=f'backup:{ident}', data={'share_id': share.id})
 

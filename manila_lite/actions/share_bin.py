@@ -9,6 +9,7 @@ from oslo_utils import timeutils
 from manila_lite import errors, states
 from manila_lite.actions import resource_locks
 from manila_lite.context import RequestContext
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_backups, share_migration, share_replicas, shares, snapshots
 from manila_lite.rpc import notices
 
@@ -26,7 +27,7 @@ def must_be_out(share: Any) -> None:
         raise _in_bin(share.id)
 
 
-def must_still_be_out(conn: Any, ident: str) -> None:
+def must_still_be_out(conn: Connection, ident: str) -> None:
     """Refuse a share that has come into the recycle bin meanwhile, according to the database.
 
     To be called after the share's status was changed, or its rows were locked otherwise: then it cannot come into the
@@ -38,7 +39,7 @@ def must_still_be_out(conn: Any, ident: str) -> None:
         raise _in_bin(ident)
 
 
-def must_have_no_replicas(conn: Any, share: Any) -> None:
+def must_have_no_replicas(conn: Connection, share: Any) -> None:
     """Refuse a share that has replicas beside the active one.
 
     To be called after the share's status was changed, or while it is held.
@@ -50,7 +51,7 @@ def must_have_no_replicas(conn: Any, share: Any) -> None:
                               code='share_has_replicas')
 
 
-def must_have_no_backups(conn: Any, ident: str) -> None:
+def must_have_no_backups(conn: Connection, ident: str) -> None:
     """Refuse a share that has backups, which would remain without it. To be called as ``must_have_no_replicas``.
 
     :raises errors.Forbidden: there are backups.
@@ -92,7 +93,7 @@ def soft_delete(ctx: RequestContext, ident: str) -> None:
     _tell(ctx, 'share.soft_delete', share)
 
 
-def _must_be_free(conn: Any, ctx: RequestContext, share: Any) -> None:
+def _must_be_free(conn: Connection, ctx: RequestContext, share: Any) -> None:
     must_be_out(share)
     must_have_no_replicas(conn, share)
     if share.share_group_id:

@@ -6,13 +6,15 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.actions import share_requests
 from manila_lite.context import RequestContext
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_group_snapshots, share_groups, share_types
 
 #: Values that a new share takes from its group. A request may only repeat them.
 _FROM_GROUP = ('availability_zone', 'share_network_id')
 
 
-def join(conn: Any, ctx: RequestContext, wanted: dict[str, Any], kind: share_types.ShareType) -> tuple[Any, dict[str, Any]]:
+def join(conn: Connection, ctx: RequestContext, wanted: dict[str, Any],
+         kind: share_types.ShareType) -> tuple[Any, dict[str, Any]]:
     """Return the group that a new share joins, or None, and ``wanted`` with the values taken from the group.
 
     The group's row is held until the transaction ends.
@@ -39,7 +41,7 @@ def join(conn: Any, ctx: RequestContext, wanted: dict[str, Any], kind: share_typ
     return group, {**wanted, **{key: getattr(group, key) for key in _FROM_GROUP}}
 
 
-def _must_fit(conn: Any, group: Any, wanted: dict[str, Any], kind: share_types.ShareType) -> None:
+def _must_fit(conn: Connection, group: Any, wanted: dict[str, Any], kind: share_types.ShareType) -> None:
     if kind.id not in share_groups.share_types_of(conn, (group.id,)).get(group.id, ()):
         raise errors.Invalid(f'share_type: share group {group.id} takes no shares of type {kind.name}.')
     if share_requests.abilities(kind)['replication_type']:
@@ -56,7 +58,7 @@ def is_placed(group: Any) -> bool:
     return bool(group.host and (group.share_server_id or not group.share_network_id))
 
 
-def must_be_still(conn: Any, share: Any) -> None:
+def must_be_still(conn: Connection, share: Any) -> None:
     """Refuse a share whose group has a snapshot in creation or deletion.
 
     To be called after the share's row was changed or held: then no new group snapshot can begin.
@@ -68,7 +70,7 @@ def must_be_still(conn: Any, share: Any) -> None:
                                 'deleted; wait for it.')
 
 
-def must_be_in_no_snapshot(conn: Any, share: Any) -> None:
+def must_be_in_no_snapshot(conn: Connection, share: Any) -> None:
     """Refuse a share that is in a group snapshot.
 
     :raises errors.Forbidden: a group snapshot has a member of the share.
@@ -89,7 +91,7 @@ def must_name(share: Any, group_id: str | None) -> None:
             if share.share_group_id else f'share_group_id: share {share.id} is not in share group {group_id}.')
 
 
-def must_have_no_shares(conn: Any, ident: str) -> None:
+def must_have_no_shares(conn: Connection, ident: str) -> None:
     """Refuse a group that has shares or snapshots. The group's row must have been changed or held before.
 
     :raises errors.Conflict: the group has shares or snapshots.

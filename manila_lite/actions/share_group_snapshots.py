@@ -10,6 +10,7 @@ from manila_lite import engine, errors, states
 from manila_lite.actions import share_group_membership
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import quotas, share_group_snapshots, share_groups, snapshots
 from manila_lite.rpc import notices
@@ -52,7 +53,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     return row
 
 
-def _must_be_calm(conn: Any, share: Any) -> None:
+def _must_be_calm(conn: Connection, share: Any) -> None:
     """Refuse a share that cannot be snapshotted. It is held until the transaction ends."""
     if not share.snapshot_support:
         raise errors.Conflict(f'share_group_id: the share type of share {share.id} does not do snapshots.',
@@ -61,7 +62,7 @@ def _must_be_calm(conn: Any, share: Any) -> None:
         raise errors.WrongState(f'share_group_id: share {share.id} of the group is {share.status}, not available.')
 
 
-def _begin(conn: Any, ctx: RequestContext, verb: str, ident: str, group: Any) -> engine.Wake:
+def _begin(conn: Connection, ctx: RequestContext, verb: str, ident: str, group: Any) -> engine.Wake:
     return engine.begin(conn, ctx, f'share_group_snapshot.{verb}', 'share_group_snapshot', ident, topic='share',
                             host=group.host, serial=group.id, open_key=f'share_group_snapshot:{ident}')
 

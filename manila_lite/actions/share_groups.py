@@ -11,6 +11,7 @@ from manila_lite.actions import share_group_membership, share_requests
 from manila_lite.actions import shares as share_actions
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import (
     quotas,
@@ -70,7 +71,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     return row
 
 
-def _source(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+def _source(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     """Return the group of the group snapshot, whose properties the new group takes over, or None."""
     ident = wanted.get('source_share_group_snapshot_id')
     if not ident:
@@ -87,7 +88,8 @@ def _source(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     return group
 
 
-def _group_type(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], source: Any) -> share_group_types.ShareGroupType:
+def _group_type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
+                source: Any) -> share_group_types.ShareGroupType:
     ident = wanted.get('share_group_type_id')
     if source:
         if ident not in (None, source.share_group_type_id):
@@ -104,8 +106,8 @@ def _group_type(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], sourc
         raise errors.Invalid(f'share_group_type_id: the default share group type {name!r} does not exist.') from None
 
 
-def _share_types(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: share_group_types.ShareGroupType,
-                 source: Any) -> list[share_types.ShareType]:
+def _share_types(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
+                 kind: share_group_types.ShareGroupType, source: Any) -> list[share_types.ShareType]:
     if source:
         names = share_groups.share_types_of(conn, (source.id,)).get(source.id, [])
         return [share_types.get(conn, ctx.elevated(), name) for name in names]
@@ -118,14 +120,14 @@ def _share_types(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind
     return list(found.values())
 
 
-def _share_type(conn: Any, ctx: RequestContext, name: str) -> share_types.ShareType:
+def _share_type(conn: Connection, ctx: RequestContext, name: str) -> share_types.ShareType:
     try:
         return share_types.find(conn, ctx, name)
     except errors.NotFound:
         raise errors.Invalid(f'share_types: there is no share type {name}.') from None
 
 
-def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], chosen: Sequence[share_types.ShareType],
+def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], chosen: Sequence[share_types.ShareType],
              source: Any) -> str | None:
     """Return the share network of the group, held until the transaction ends."""
     served = {share_requests.is_true(kind, 'driver_handles_share_servers') for kind in chosen}
@@ -148,8 +150,8 @@ def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], chosen: 
     return str(ident)
 
 
-def _must_be_offered(conn: Any, chosen: Sequence[share_types.ShareType], network_id: str | None, zone: str | None,
-                     zone_id: str | None) -> None:
+def _must_be_offered(conn: Connection, chosen: Sequence[share_types.ShareType], network_id: str | None,
+                     zone: str | None, zone_id: str | None) -> None:
     """Refuse share types not offered in the zone, and a network without a subnet in the zone.
 
     Without a zone, the network must have any subnet.
@@ -163,7 +165,7 @@ def _must_be_offered(conn: Any, chosen: Sequence[share_types.ShareType], network
                              + (f' in availability zone {zone}.' if zone else '.'))
 
 
-def _shares_of(conn: Any, ctx: RequestContext, snapshot_id: str, group: Any) -> list[engine.Wake]:
+def _shares_of(conn: Connection, ctx: RequestContext, snapshot_id: str, group: Any) -> list[engine.Wake]:
     """Begin a share of the new group for every member of the group snapshot."""
     wakes = []
     for member, share in share_group_snapshots.with_shares(conn, snapshot_id):

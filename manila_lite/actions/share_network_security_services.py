@@ -8,6 +8,7 @@ from manila_lite.actions import share_network_subnets as subnet_actions
 from manila_lite.actions import share_server_updates
 from manila_lite.context import RequestContext
 from manila_lite.db.core import limits
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import security_services, share_networks, share_servers
 
 
@@ -69,7 +70,7 @@ def _change(ctx: RequestContext, network_id: str, service_id: str, current_id: s
     return row
 
 
-def _examined(conn: Any, ctx: RequestContext, network_id: str, service_id: str,
+def _examined(conn: Connection, ctx: RequestContext, network_id: str, service_id: str,
               current_id: str | None) -> share_server_updates.UpdateCheck:
     network = share_networks.get(conn, ctx, network_id)
     service = security_services.get(conn, ctx, service_id)

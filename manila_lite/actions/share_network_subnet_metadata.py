@@ -7,6 +7,7 @@ from typing import Any
 from manila_lite import engine
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_network_subnet_metadata
 from manila_lite.db.queries import share_network_subnets, share_networks, share_server_queries
 
@@ -51,12 +52,12 @@ def delete_metadata(ctx: RequestContext, network_id: str, ident: str, key: str, 
         wake.send(ctx)
 
 
-def _own(conn: Any, ctx: RequestContext, network_id: str, ident: str) -> Any:
+def _own(conn: Connection, ctx: RequestContext, network_id: str, ident: str) -> Any:
     share_networks.get(conn, ctx, network_id)
     return share_network_subnets.get(conn, network_id, ident)
 
 
-def _push(conn: Any, ctx: RequestContext, ident: str, changed: Iterable[str]) -> list[engine.Wake]:
+def _push(conn: Connection, ctx: RequestContext, ident: str, changed: Iterable[str]) -> list[engine.Wake]:
     """Begin an operation for each running server in the subnet that sends the metadata to it.
 
     A server with such an open operation gets no second one.

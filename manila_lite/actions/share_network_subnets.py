@@ -12,6 +12,7 @@ from manila_lite import errors, states
 from manila_lite.actions import share_server_updates
 from manila_lite.context import RequestContext
 from manila_lite.db.core import limits
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import services, share_network_subnets, share_networks, share_server_queries, share_servers
 from manila_lite.network import load
 from manila_lite.network.interface import overlap
@@ -75,8 +76,8 @@ def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, re
     return share_server_updates.asked(ctx, question, reset=reset)
 
 
-def _examined(conn: Any, ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], place: Mapping[str, Any],
-              several: bool) -> share_server_updates.UpdateCheck:
+def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Mapping[str, Any],
+              place: Mapping[str, Any], several: bool) -> share_server_updates.UpdateCheck:
     network = share_networks.get(conn, ctx, network_id)
     if network.status != 'active':
         raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
@@ -99,7 +100,8 @@ def _examined(conn: Any, ctx: RequestContext, network_id: str, wanted: Mapping[s
     return question
 
 
-def insert(conn: Any, network_id: str, zone_id: str | None, place: Mapping[str, Any], metadata: dict[str, str]) -> str:
+def insert(conn: Connection, network_id: str, zone_id: str | None, place: Mapping[str, Any],
+           metadata: dict[str, str]) -> str:
     """Insert a subnet with these fields (see ``described``). Return its id."""
     ident = uuidutils.generate_uuid()
     share_network_subnets.insert(conn, {'id': ident, 'share_network_id': network_id, 'availability_zone_id': zone_id, **place},
@@ -132,7 +134,7 @@ def described(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | 
     return {name: getattr(found, name) for name in _DESCRIBED}
 
 
-def must_be_active(conn: Any, network_id: str) -> None:
+def must_be_active(conn: Connection, network_id: str) -> None:
     """Hold the network until the transaction ends, and refuse one that is not active.
 
     :raises errors.WrongState: the network is not active, or is gone.
@@ -141,7 +143,7 @@ def must_be_active(conn: Any, network_id: str) -> None:
         raise errors.WrongState(f'Share network {network_id} is not active.')
 
 
-def must_be_still(conn: Any, network_id: str) -> None:
+def must_be_still(conn: Connection, network_id: str) -> None:
     """Hold the network until the transaction ends, and refuse one that an operation is changing.
 
     :raises errors.WrongState: the network is being changed, or is gone.
@@ -150,7 +152,7 @@ def must_be_still(conn: Any, network_id: str) -> None:
         raise errors.WrongState(f'Share network {network_id} is changing; wait for it.')
 
 
-def must_have_no_servers(conn: Any, network_id: str, so: str) -> None:
+def must_have_no_servers(conn: Connection, network_id: str, so: str) -> None:
     """Refuse a network that has share servers. ``so``: the consequence, for the message.
 
     :raises errors.Forbidden: there is a share server.
@@ -159,7 +161,7 @@ def must_have_no_servers(conn: Any, network_id: str, so: str) -> None:
         raise errors.Forbidden(f'Share network {network_id} is used by share servers; {so}.', code='servers_in_use')
 
 
-def zone(conn: Any, name: str | None) -> str | None:
+def zone(conn: Connection, name: str | None) -> str | None:
     """Return the id of the zone, or None without a name.
 
     :raises errors.Invalid: there is no such zone.

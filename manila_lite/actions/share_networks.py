@@ -10,6 +10,7 @@ from manila_lite import errors, states
 from manila_lite.actions import share_network_subnets as subnet_actions
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import quotas, share_groups, share_network_subnets, share_networks, share_servers
 from manila_lite.workflow.share_servers import remove_server
 
@@ -56,7 +57,7 @@ def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
         return share_networks.get(conn, ctx, ident)
 
 
-def _default_subnet(conn: Any, ident: str) -> Any:
+def _default_subnet(conn: Connection, ident: str) -> Any:
     found = [subnet for subnet in share_network_subnets.of_network(conn, ident) if subnet.availability_zone_id is None]
     if len(found) != 1:
         raise errors.Invalid(f'neutron_net_id: share network {ident} has {len(found)} subnets without a zone, so none can be '

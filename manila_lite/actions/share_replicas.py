@@ -11,6 +11,7 @@ from manila_lite.actions import share_bin
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_instance_metadata
 from manila_lite.db.queries import (
     access,
@@ -67,7 +68,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
     return row, metadata
 
 
-def _must_be_replicable(conn: Any, share: Any) -> None:
+def _must_be_replicable(conn: Connection, share: Any) -> None:
     share_bin.must_be_out(share)
     if not share.replication_type:
         raise errors.Invalid(f'share_id: the share type of share {share.id} does not replicate.',
@@ -81,7 +82,7 @@ def _must_be_replicable(conn: Any, share: Any) -> None:
     share_bin.must_still_be_out(conn, share.id)
 
 
-def _zone(conn: Any, kind: share_types.ShareType, name: str | None) -> str | None:
+def _zone(conn: Connection, kind: share_types.ShareType, name: str | None) -> str | None:
     if not name:
         return None
     if not extra_specs.is_offered(kind.extra_specs, name):
@@ -92,7 +93,7 @@ def _zone(conn: Any, kind: share_types.ShareType, name: str | None) -> str | Non
         raise errors.Invalid(f'availability_zone: {none}') from None
 
 
-def _network(conn: Any, ctx: RequestContext, share: Any, wanted: str | None, zone_id: str | None) -> str | None:
+def _network(conn: Connection, ctx: RequestContext, share: Any, wanted: str | None, zone_id: str | None) -> str | None:
     """Return the share network of the replica, held until the transaction ends."""
     if not share.share_network_id:
         if wanted:
@@ -162,7 +163,7 @@ def _must_be_placed(row: Any) -> None:
         raise errors.Invalid(f'Replica {row.id} has no host: it was never made at a backend.')
 
 
-def _must_stand_still(conn: Any, share: Any) -> None:
+def _must_stand_still(conn: Connection, share: Any) -> None:
     for snapshot in snapshots.unsettled(conn, share.id):
         if snapshot.status in states.SNAPSHOT.transient:
             raise errors.WrongState(f'Snapshot {snapshot.id} of share {share.id} is {snapshot.status}; wait for it, or reset '
@@ -227,7 +228,7 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
         wake.send(ctx)
 
 
-def _stop_promotion(conn: Any, ctx: RequestContext, row: Any) -> bool:
+def _stop_promotion(conn: Connection, ctx: RequestContext, row: Any) -> bool:
     """Fail an open promotion of the replica and put the share's status back. Return whether there was a promotion."""
     if row.status != _SHARE['promote'].during or not row.is_aside:
         return False

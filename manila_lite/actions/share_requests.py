@@ -8,6 +8,7 @@ from typing import Any
 from manila_lite import errors, extra_specs
 from manila_lite.context import RequestContext
 from manila_lite.db.core import limits
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     affinity,
     services,
@@ -44,7 +45,8 @@ class ShareRequest:
     metadata: dict[str, str]
 
 
-def resolve(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: ShareType, source: Any) -> ShareRequest:
+def resolve(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], kind: ShareType,
+            source: Any) -> ShareRequest:
     """Return the properties of the requested share.
 
     :raises errors.Invalid: a value does not fit the type, or the snapshot.
@@ -65,7 +67,7 @@ def resolve(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: Sha
     return ShareRequest(size, proto, zone, zone_id, network_id, hints, abilities(kind), metadata | marks)
 
 
-def _network(conn: Any, ctx: RequestContext, wanted: Mapping[str, Any], kind: ShareType, source: Any,
+def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], kind: ShareType, source: Any,
              zone_id: str | None) -> str | None:
     """Return the share network of the share, held until the transaction ends."""
     ident = wanted.get('share_network_id')
@@ -159,7 +161,7 @@ def check_metadata_keys(ctx: RequestContext, values: Mapping[str, str]) -> None:
         raise errors.Forbidden(f'metadata: only administrators may set or delete {", ".join(reserved)}.')
 
 
-def _hints(conn: Any, ctx: RequestContext, hints: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def _hints(conn: Connection, ctx: RequestContext, hints: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the hints with the ids of the shares they name, and the metadata that records them."""
     found: dict[str, Any] = {}
     marks: dict[str, str] = {}

@@ -11,7 +11,7 @@ from oslo_log import log
 from manila_lite import engine, errors, states
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import retry
+from manila_lite.db.core.engine import Connection, retry
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import services, share_networks, share_server_queries
 
@@ -68,7 +68,7 @@ class UpdateCheck:
         return f'{self.network_id}/{self.about}@{host}'[:255]
 
 
-def must_be_healthy(conn: Any, ctx: RequestContext, question: UpdateCheck) -> None:
+def must_be_healthy(conn: Connection, ctx: RequestContext, question: UpdateCheck) -> None:
     """Refuse a change if a server, share or backend that it touches is not healthy.
 
     :raises errors.Conflict: one is not healthy; the message names it.
@@ -105,7 +105,7 @@ def ask(ctx: RequestContext, question: UpdateCheck) -> None:
         wake.send(ctx)
 
 
-def _ask_one(conn: Any, ctx: RequestContext, question: UpdateCheck, host: str) -> engine.Wake:
+def _ask_one(conn: Connection, ctx: RequestContext, question: UpdateCheck, host: str) -> engine.Wake:
     return engine.begin(
         conn, ctx, question.change.ask, 'share_network', question.network_id, topic='share', host=host,
         lane=engine.FAST, open_key=question.key(host),
@@ -113,7 +113,7 @@ def _ask_one(conn: Any, ctx: RequestContext, question: UpdateCheck, host: str) -
               'servers': [server.id for server in question.servers if server.host == host]})
 
 
-def _asked(conn: Any, question: UpdateCheck) -> dict[str, Any]:
+def _asked(conn: Connection, question: UpdateCheck) -> dict[str, Any]:
     keys = {question.key(host): host for host in question.hosts}
     return {keys[row.data['key']]: row for row in rows.of(conn, question.network_id, question.change.ask)
             if row.data.get('key') in keys}
@@ -174,7 +174,7 @@ def _heard(ctx: RequestContext, question: UpdateCheck) -> dict[str, bool | None]
     return said
 
 
-def begin(conn: Any, ctx: RequestContext, question: UpdateCheck, data: Mapping[str, Any]) -> list[engine.Wake]:
+def begin(conn: Connection, ctx: RequestContext, question: UpdateCheck, data: Mapping[str, Any]) -> list[engine.Wake]:
     """Begin the change: network and servers go to ``network_change``, with one operation for each server.
 
     Without servers nothing is done.

@@ -10,6 +10,7 @@ from manila_lite import engine, errors, states
 from manila_lite.actions import share_network_subnets, share_server_updates
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import server_migration, services, share_networks, share_server_queries, share_servers
 from manila_lite.workflow.share_servers import remove_server
@@ -71,7 +72,7 @@ def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
     return ident
 
 
-def _living(conn: Any, ctx: RequestContext, host: str) -> Any:
+def _living(conn: Connection, ctx: RequestContext, host: str) -> Any:
     if '#' in host:
         raise errors.Invalid(f'host: {host} names a pool; share servers are of host@backend.')
     service = services.get(conn, host, 'manila-share')
@@ -80,7 +81,7 @@ def _living(conn: Any, ctx: RequestContext, host: str) -> Any:
     return service
 
 
-def _place(conn: Any, network_id: str, subnet_id: str | None, service: Any) -> Any:
+def _place(conn: Connection, network_id: str, subnet_id: str | None, service: Any) -> Any:
     """Return the network's one subnet for servers in the service's zone, and check that it is ``subnet_id``, if given."""
     places = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
     if subnet_id is not None and subnet_id not in {subnet.id for subnet in places}:
@@ -92,7 +93,8 @@ def _place(conn: Any, network_id: str, subnet_id: str | None, service: Any) -> A
     return places[0]
 
 
-def _begin(conn: Any, ctx: RequestContext, kind: str, ident: str, host: str, data: dict[str, Any]) -> engine.Wake:
+def _begin(conn: Connection, ctx: RequestContext, kind: str, ident: str, host: str,
+           data: dict[str, Any]) -> engine.Wake:
     return engine.begin(conn, ctx, kind, 'share_server', ident, topic='share', host=host, serial=f'server:{ident}',
                             open_key=f'server:{ident}', data=data)
 

@@ -18,6 +18,7 @@ from manila_lite.actions import resource_locks, share_bin, share_requests
 from manila_lite.actions import snapshot_access as snapshot_rules
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, quotas, share_transfers, share_types, shares, snapshots
 from manila_lite.rpc import notices
 
@@ -59,7 +60,7 @@ def _hashed(salt: str, key: str) -> str:
     return hmac.new(salt.encode(), key.encode(), 'sha256').hexdigest()
 
 
-def _must_be_free(conn: Any, share: Any) -> None:
+def _must_be_free(conn: Connection, share: Any) -> None:
     """Refuse a share that is tied to its project.
 
     :raises errors.Invalid: the share is tied; the message names the reason.
@@ -88,7 +89,7 @@ def delete(ctx: RequestContext, ident: str) -> None:
     _tell(ctx, 'delete', transfer)
 
 
-def _end(conn: Any, ctx: RequestContext, transfer: Any) -> Any:
+def _end(conn: Connection, ctx: RequestContext, transfer: Any) -> Any:
     """Delete the transfer and make the share available again. Return the share's row."""
     if not share_transfers.delete(conn, transfer.id):
         raise errors.NotFound.of('transfer', transfer.id)
@@ -125,7 +126,7 @@ def accept(ctx: RequestContext, ident: str, key: str, *, clear_rules: bool = Fal
     _tell(ctx, 'accept', transfer)
 
 
-def _must_fit(conn: Any, ctx: RequestContext, share: Any) -> None:
+def _must_fit(conn: Connection, ctx: RequestContext, share: Any) -> None:
     """Refuse a share whose type the project may not use, or whose size or snapshots exceed its quota."""
     try:
         share_types.get(conn, ctx, share.share_type_id)

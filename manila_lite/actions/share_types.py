@@ -8,6 +8,7 @@ from manila_lite import errors
 from manila_lite.actions import type_extra_specs
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import qos_types, share_types
 
@@ -52,7 +53,7 @@ def delete(ctx: RequestContext, ident: str) -> None:
         share_types.delete(conn, ident)
 
 
-def _must_be_there(conn: Any, specs: Mapping[str, str]) -> None:
+def _must_be_there(conn: Connection, specs: Mapping[str, str]) -> None:
     """Refuse extra specs that name a QoS type that does not exist."""
     named = specs.get(qos_types.NAMED_BY)
     if named is not None and qos_types.find(conn, named) is None:

@@ -16,6 +16,7 @@ from manila_lite.actions import (
 )
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_metadata
 from manila_lite.db.queries import affinity, quotas, share_replicas, share_transfers, share_types, shares, snapshots
 from manila_lite.db.queries import operations as rows
@@ -48,7 +49,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
     return row, spec.metadata
 
 
-def begin_making(conn: Any, ctx: RequestContext, wanted: dict[str, Any], kind: share_types.ShareType,
+def begin_making(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], kind: share_types.ShareType,
                  spec: share_requests.ShareRequest,
                  group: Any = None, member: str | None = None) -> tuple[Any, engine.Wake]:
     """Begin a share, in ``creating``. Return its row, and the wake-up to send after the commit.
@@ -80,7 +81,7 @@ def begin_making(conn: Any, ctx: RequestContext, wanted: dict[str, Any], kind: s
     return shares.get(conn, ctx, ident), wake
 
 
-def _source(conn: Any, ctx: RequestContext, wanted: dict[str, Any]) -> Any:
+def _source(conn: Connection, ctx: RequestContext, wanted: dict[str, Any]) -> Any:
     if not wanted.get('snapshot_id'):
         return None
     snapshot = snapshots.get(conn, ctx, wanted['snapshot_id'])
@@ -92,7 +93,7 @@ def _source(conn: Any, ctx: RequestContext, wanted: dict[str, Any]) -> Any:
     return snapshot, share
 
 
-def _type(conn: Any, ctx: RequestContext, wanted: dict[str, Any], source: Any) -> share_types.ShareType:
+def _type(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], source: Any) -> share_types.ShareType:
     name = wanted.get('share_type')
     if source and not name:
         return share_types.get(conn, ctx.elevated(), source[1].share_type_id)
@@ -188,7 +189,7 @@ _LIFE = ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.
          'share.manage', 'share.unmanage')
 
 
-def _supersede(conn: Any, ctx: RequestContext, share: Any) -> None:
+def _supersede(conn: Connection, ctx: RequestContext, share: Any) -> None:
     """End open operations on the share, with its target size, transfers, backups and restored snapshots."""
     rows.drop_of(conn, share.id, _LIFE)
     shares.update(conn, share.id, target_size=None)
@@ -203,7 +204,8 @@ def _must_be_placed(share: Any) -> None:
         raise errors.WrongState(f'Share {share.id} has no host: it was never made at a backend.')
 
 
-def _to_backend(conn: Any, ctx: RequestContext, kind: str, share: Any, data: dict[str, Any] | None = None) -> engine.Wake:
+def _to_backend(conn: Connection, ctx: RequestContext, kind: str, share: Any,
+                data: dict[str, Any] | None = None) -> engine.Wake:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
     return engine.begin(conn, ctx, kind, 'share', share.id, topic='share' if share.host else 'scheduler',
                             host=share.host or '', data=data, serial=share.instance_id, open_key=f'share:{share.id}')
@@ -236,7 +238,7 @@ def extend(ctx: RequestContext, ident: str, new_size: int, *, force: bool = Fals
     wake.send(ctx)
 
 
-def _check_growth(conn: Any, ctx: RequestContext, share: Any, new_size: int) -> None:
+def _check_growth(conn: Connection, ctx: RequestContext, share: Any, new_size: int) -> None:
     more = {'gigabytes': new_size - share.size}
     if share.replication_type:
         more['replica_gigabytes'] = more['gigabytes'] * (1 + share_replicas.count_of(conn, share.id))

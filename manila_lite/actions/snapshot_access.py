@@ -9,6 +9,7 @@ from manila_lite import engine, errors, states
 from manila_lite.actions import access_targets
 from manila_lite.context import RequestContext
 from manila_lite.db.core import limits, transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, shares, snapshot_access, snapshots
 from manila_lite.workflow import snapshot_access as snapshot_access_workflow
 
@@ -45,7 +46,7 @@ def allow(ctx: RequestContext, ident: str, wanted: dict[str, Any], *, ipv6: bool
     return row
 
 
-def _locked(conn: Any, ctx: RequestContext, ident: str) -> tuple[Any, Any]:
+def _locked(conn: Connection, ctx: RequestContext, ident: str) -> tuple[Any, Any]:
     """Return the snapshot and its share. The access rules of both are locked until the transaction ends."""
     access.lock(conn, snapshots.get(conn, ctx, ident).share_id)
     snapshot = snapshots.get(conn, ctx, ident)
@@ -81,7 +82,7 @@ def deny(ctx: RequestContext, ident: str, access_id: str) -> None:
     wake.send(ctx)
 
 
-def clear(conn: Any, ctx: RequestContext, share: Any) -> list[engine.Wake]:
+def clear(conn: Connection, ctx: RequestContext, share: Any) -> list[engine.Wake]:
     """Queue all rules of the share's snapshots for removal. Return the wake-ups.
 
     The caller has locked the share (``db.access.lock``).

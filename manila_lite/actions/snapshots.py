@@ -10,6 +10,7 @@ from manila_lite.actions import share_bin, share_group_membership
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import snapshot_metadata
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import quotas, share_groups, shares, snapshots
@@ -53,7 +54,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
     return row, metadata
 
 
-def _check_share(conn: Any, share: Any, allowed: tuple[str, ...]) -> None:
+def _check_share(conn: Connection, share: Any, allowed: tuple[str, ...]) -> None:
     if not share.host:
         raise errors.WrongState(f'share_id: share {share.id} has no host: it was never made at a backend.')
     if not snapshots.hold_share(conn, share.instance_id, allowed):
@@ -61,7 +62,7 @@ def _check_share(conn: Any, share: Any, allowed: tuple[str, ...]) -> None:
                                 f'{" or ".join(allowed)}.')
 
 
-def _to_backend(conn: Any, ctx: RequestContext, kind: str, ident: str, share: Any) -> engine.Wake:
+def _to_backend(conn: Connection, ctx: RequestContext, kind: str, ident: str, share: Any) -> engine.Wake:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
     return engine.begin(conn, ctx, kind, 'snapshot', ident, topic='share' if share.host else 'scheduler',
                             host=share.host or '', serial=share.instance_id, open_key=f'snapshot:{ident}')
@@ -99,7 +100,7 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
     wake.send(ctx)
 
 
-def hold_place_of(conn: Any, share: Any) -> None:
+def hold_place_of(conn: Connection, share: Any) -> None:
     """Hold the share so that its snapshots stay where they are.
 
     No replica of the share may be promoted, and no snapshot of its group may be under way.
@@ -124,7 +125,7 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
         snapshots.update(conn, ident, is_going=False)
 
 
-def _supersede(conn: Any, ident: str) -> None:
+def _supersede(conn: Connection, ident: str) -> None:
     rows.drop_of(conn, ident, ('snapshot.create', 'snapshot.delete', 'snapshot.deferred_delete', 'snapshot.manage',
                                'snapshot.unmanage'))
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
+from manila_lite.db.core.engine import Connection
 
 
 def of(ctx: RequestContext, kinds: Any, ident: str) -> list[dict[str, str]]:
@@ -41,7 +42,7 @@ def remove(ctx: RequestContext, kinds: Any, ident: str, project_id: str) -> None
         kinds.PROJECTS.remove(conn, ident, project_id)
 
 
-def _must_be_private(conn: Any, ctx: RequestContext, kinds: Any, ident: str) -> None:
+def _must_be_private(conn: Connection, ctx: RequestContext, kinds: Any, ident: str) -> None:
     if kinds.get(conn, ctx, ident).is_public:
         raise errors.Conflict(f'{kinds.PROJECTS.resource_name.capitalize()} {ident} is public: every project has access to it.',
                               code=kinds.PROJECTS.code)

@@ -10,6 +10,7 @@ from manila_lite.api import versions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
 from manila_lite.db import models
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, shares
 
 #: The text shown in place of hidden values, and the filters that would reveal them.
@@ -86,7 +87,7 @@ def _list(req: Request, share_id: str, filters: dict[str, Any]) -> list[Any]:
     return found
 
 
-def _load(conn: Any, req: Request, share_id: str, rows: list[Any]) -> None:
+def _load(conn: Connection, req: Request, share_id: str, rows: list[Any]) -> None:
     """Load the metadata of a share's rules for the view, and the ids of rules that are hidden from the caller."""
     related.load_pairs(conn, req, models.access_rule_metadata, rows)
     req.related['hidden'] = dict.fromkeys(resource_locks.hidden(conn, req.ctx, share_id), True)

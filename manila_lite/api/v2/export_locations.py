@@ -8,6 +8,7 @@ from manila_lite.api import versions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
 from manila_lite.db import models
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import export_locations, share_instances, share_replicas, shares
 
 
@@ -31,7 +32,7 @@ def show(req: Request) -> Any:
         return _one(conn, req, *_instances(conn, req, share))
 
 
-def _instances(conn: Any, req: Request, share: Any) -> list[str]:
+def _instances(conn: Connection, req: Request, share: Any) -> list[str]:
     """Return the instances whose locations are listed. Below 2.47 those of replicas are listed last."""
     others = (share_replicas.others(conn, share.id)
               if share.replication_type and req.version < versions.EXPORTS_OF_REPLICAS else ())
@@ -50,7 +51,7 @@ def show_of_instance(req: Request) -> Any:
         return _one(conn, req, share_instances.get(conn, req.ctx, req.params['share_instance_id']).id)
 
 
-def _list(conn: Any, req: Request, *idents: str) -> list[Any]:
+def _list(conn: Connection, req: Request, *idents: str) -> list[Any]:
     known = shares.exports(conn, idents)
     found = [row for ident in idents for row in known.get(ident, ())
              if req.ctx.is_admin or not row.is_admin_only]
@@ -58,7 +59,7 @@ def _list(conn: Any, req: Request, *idents: str) -> list[Any]:
     return found
 
 
-def _one(conn: Any, req: Request, *idents: str) -> Any:
+def _one(conn: Connection, req: Request, *idents: str) -> Any:
     row = export_locations.get(conn, idents, req.params['export_location_id'], hidden=bool(req.ctx.is_admin))
     related.load_pairs(conn, req, models.export_location_metadata, [row])
     return row

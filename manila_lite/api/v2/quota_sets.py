@@ -6,6 +6,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.actions import quotas as actions
 from manila_lite.api.request import Request
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import quotas
 from manila_lite.policies import quotas as rules
 
@@ -21,7 +22,7 @@ def _project(req: Request, rule: str = rules.GET) -> str:
     return project
 
 
-def _scope(conn: Any, req: Request) -> actions.Scope:
+def _scope(conn: Connection, req: Request) -> actions.Scope:
     return actions.scope(conn, req.ctx, _project(req), req.query.get('user_id'), req.query.get('share_type'))
 
 

@@ -11,13 +11,14 @@ from manila_lite import errors
 from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.core import key_values
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_replicas, shares
 
 #: From 2.9 on, export locations are resources of their own.
 _INLINE_EXPORTS_UNTIL = 8
 
 
-def load_for_shares(conn: Any, req: Request, rows: Sequence[Any]) -> None:
+def load_for_shares(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     """Load metadata, replication and, below 2.9, the export locations of these shares for the view."""
     req.related['metadata'] = key_values.of_many(conn, models.share_metadata, [row.id for row in rows])
     if named := [row.id for row in rows if row.replication_type]:
@@ -26,7 +27,7 @@ def load_for_shares(conn: Any, req: Request, rows: Sequence[Any]) -> None:
         req.related['exports'] = shares.exports(conn, [row.instance_id for row in rows])
 
 
-def load_pairs(conn: Any, req: Request, table: Any, rows: Sequence[Any]) -> None:
+def load_pairs(conn: Connection, req: Request, table: Any, rows: Sequence[Any]) -> None:
     """Load the pairs of these rows for the view."""
     req.related['metadata'] = key_values.of_many(conn, table, [row.id for row in rows])
 

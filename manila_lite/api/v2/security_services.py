@@ -7,6 +7,7 @@ from manila_lite import encryption
 from manila_lite.actions import security_services as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import security_services
 from manila_lite.policies import security_services as rules
 
@@ -43,7 +44,7 @@ def detail(req: Request) -> list[Any]:
     return found
 
 
-def _list(conn: Any, req: Request) -> list[Any]:
+def _list(conn: Connection, req: Request) -> list[Any]:
     filters = dict(req.query)
     project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'security services')
     if filters.get('status') not in (None, STATUS):

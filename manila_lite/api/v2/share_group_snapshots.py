@@ -7,6 +7,7 @@ from typing import Any
 from manila_lite.actions import share_group_snapshots as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_group_snapshots
 from manila_lite.policies import share_group_snapshots as rules
 
@@ -20,7 +21,7 @@ def members_of(row: Any, req: Request) -> list[dict[str, Any]]:
              'share_size': member.size, 'status': row.status} for member in req.related['members'].get(row.id, [])]
 
 
-def _load(conn: Any, req: Request, rows: Sequence[Any]) -> None:
+def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     req.related['members'] = share_group_snapshots.members_of(conn, [row.id for row in rows])
 
 

@@ -8,6 +8,7 @@ from manila_lite import errors
 from manila_lite.actions import share_groups as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_groups
 from manila_lite.policies import share_groups as rules
 
@@ -18,7 +19,7 @@ def share_types_of(row: Any, req: Request) -> list[str]:
     return found
 
 
-def _load(conn: Any, req: Request, rows: Sequence[Any]) -> None:
+def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     req.related['share_types'] = share_groups.share_types_of(conn, [row.id for row in rows])
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from manila_lite.actions import share_replicas as replicas
 from manila_lite.actions import shares as actions
 from manila_lite.api.request import Request
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_instances, shares
 
 #: From 2.9 on, export locations are resources of their own.
@@ -42,7 +43,7 @@ def _list(req: Request, filters: dict[str, Any]) -> list[Any]:
     return found
 
 
-def _load_exports(conn: Any, req: Request, rows: Sequence[Any]) -> None:
+def _load_exports(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     if req.version <= _INLINE_EXPORTS_UNTIL:
         req.related['exports'] = shares.exports(conn, [row.id for row in rows])
 
@@ -78,6 +79,6 @@ def _share_of(req: Request) -> str:
         return _get(conn, req).share_id
 
 
-def _get(conn: Any, req: Request) -> Any:
+def _get(conn: Connection, req: Request) -> Any:
     return share_instances.get(conn, req.ctx, req.params['share_instance_id'])
 

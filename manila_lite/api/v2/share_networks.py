@@ -12,6 +12,7 @@ from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
 from manila_lite.db import models
 from manila_lite.db.core import key_values
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_network_subnets, share_networks
 from manila_lite.policies import share_networks as rules
 
@@ -38,13 +39,13 @@ def subnet_value(name: str) -> Callable[[Any, Request], Any]:
     return read
 
 
-def load(conn: Any, req: Request, rows: list[Any]) -> None:
+def load(conn: Connection, req: Request, rows: list[Any]) -> None:
     """Load the subnets of these networks for the view, and their metadata if the version shows it."""
     req.related['subnets'] = share_network_subnets.of_networks(conn, [row.id for row in rows])
     load_metadata(conn, req, [subnet for found in req.related['subnets'].values() for subnet in found])
 
 
-def load_metadata(conn: Any, req: Request, found: list[Any]) -> None:
+def load_metadata(conn: Connection, req: Request, found: list[Any]) -> None:
     """Load the metadata of these subnets for the view."""
     if req.version >= versions.SUBNET_METADATA:
         req.related['metadata'] = key_values.of_many(conn, models.share_network_subnet_metadata,
@@ -67,7 +68,7 @@ def detail(req: Request) -> list[Any]:
     return found
 
 
-def _list(conn: Any, req: Request) -> list[Any]:
+def _list(conn: Connection, req: Request) -> list[Any]:
     filters = dict(req.query)
     project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'share networks')
     return share_networks.list_networks(conn, filters, req.page, project_id=project_id)

@@ -7,6 +7,7 @@ from manila_lite.actions import share_replicas as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
 from manila_lite.db import models
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import export_locations as places
 from manila_lite.db.queries import share_replicas, shares
 
@@ -41,7 +42,7 @@ def detail(req: Request) -> list[Any]:
     return found
 
 
-def _list(conn: Any, req: Request) -> list[Any]:
+def _list(conn: Connection, req: Request) -> list[Any]:
     # Administrators see replicas of all projects, as with share instances: clients have no filter to ask for them.
     project_id = None if req.ctx.is_admin else req.ctx.project_id or ''
     return share_replicas.list_replicas(conn, req.query, req.page, project_id=project_id)
@@ -55,7 +56,7 @@ def show(req: Request) -> Any:
     return row
 
 
-def _get(conn: Any, req: Request) -> Any:
+def _get(conn: Connection, req: Request) -> Any:
     return share_replicas.get(conn, req.ctx, req.params['share_replica_id'])
 
 

@@ -7,6 +7,7 @@ from manila_lite.actions import snapshots as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
 from manila_lite.db import models
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import snapshots
 from manila_lite.policies import snapshots as rules
 
@@ -41,7 +42,7 @@ def _list(req: Request, *, detail: bool) -> list[Any]:
     return found
 
 
-def _load(conn: Any, req: Request, rows: list[Any]) -> None:
+def _load(conn: Connection, req: Request, rows: list[Any]) -> None:
     related.load_pairs(conn, req, models.snapshot_metadata, rows)
 
 
