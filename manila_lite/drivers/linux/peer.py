@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,14 @@ from oslo_config import cfg
 from manila_lite import errors
 from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers.interface import Backend
-from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.drivers.linux.ids import SAFE_ID
+from manila_lite.drivers.linux.options import OPTIONS
 from manila_lite.drivers.linux.pool import btrfs
+from manila_lite.drivers.linux.pool.base import Pool
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.replication import transfer_folder
+from manila_lite.drivers.linux.servers.share_servers import ShareServers
+from manila_lite.drivers.linux.services import Services
 from manila_lite.host.commands import ENV, CommandFailed
 
 _BACKEND = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
@@ -36,12 +39,12 @@ class Peer:
     request.
     """
 
-    def __init__(self, driver: LinuxDriver):
-        pool, self._servers = driver.parts
+    def __init__(self, pool: Pool, servers: ShareServers):
         if not isinstance(pool, BtrfsPool):
             raise errors.Final('The pool of the source is a plain directory.')
         pool.open()
         self._pool = pool
+        self._servers = servers
 
     def look(self, migration: str, shares: list[str], snapshots: list[str]) -> dict[str, Any]:
         """Return the bytes to copy, the snapshots, oldest first, and the rounds that were taken."""
@@ -132,7 +135,7 @@ def _vetted(ident: str) -> str:
     return ident
 
 
-def serve(peer: Peer, requests: Any, answer: Callable[[dict[str, Any]], None]) -> int:
+def serve(peer: Peer, requests: Iterable[str], answer: Callable[[dict[str, Any]], None]) -> int:
     """Answer every request. Returns the exit status."""
     for line in requests:
         try:
@@ -171,11 +174,12 @@ def make(arguments: argparse.Namespace) -> Peer:
     if name not in conf.enabled_share_backends:
         raise errors.BadConfig(f'{name} is none of enabled_share_backends')
     backend_conf.register_backend(conf, name)
-    conf.register_opts(LinuxDriver.OPTIONS, group=name)
+    conf.register_opts(OPTIONS, group=name)
     section = conf[name]
     if section.driver != 'linux':
         raise errors.BadConfig(f'{name} is no backend of the linux driver')
-    return Peer(LinuxDriver(Backend(name, f'{conf.host}@{name}', section, Path(conf.state_path) / name)))
+    services = Services(Backend(name, f'{conf.host}@{name}', section, Path(conf.state_path) / name))
+    return Peer(services.pool, services.share_servers)
 
 
 def main() -> None:

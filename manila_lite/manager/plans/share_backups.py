@@ -122,7 +122,7 @@ def clean(service: Any) -> None:
     if isinstance(driver, BackupJobsDriver) and driver is not service.backups:
         # Backups are made in another way now (``backup_over_nfs``): the driver's kept copies are not continued.
         for ident in sorted(driver.copies.kept()):
-            _clear_away(ident, driver.copies.let_go)
+            _clear_away(ident, driver.copies.release)
 
 
 def _clear_away(ident: str, clear: Callable[[str], None]) -> None:

@@ -52,14 +52,14 @@ class BackupJobs(abc.ABC):
 
     @abc.abstractmethod
     def readable(self, share: values.Share, backup: values.Backup) -> Path:
-        """Return a path where the share can be read: the same at each call until ``let_go``.
+        """Return a path where the share can be read: the same at each call until ``release``.
 
         :raises errors.Final: there is no such share.
         """
 
     @abc.abstractmethod
     def writable(self, share: values.Share, backup: values.Backup) -> Path:
-        """Return a path to which the restored data can be written: the same at each call until ``let_go``.
+        """Return a path to which the restored data can be written: the same at each call until ``release``.
 
         :raises errors.Final: there is no such share.
         """
@@ -73,7 +73,7 @@ class BackupJobs(abc.ABC):
         :raises errors.Final: the data cannot become the share.
         """
 
-    def let_go(self, backup_id: str) -> None:
+    def release(self, backup_id: str) -> None:
         """Remove everything that ``readable`` and ``writable`` made for this backup, except a mount at ``share_place``."""
 
     def share_place(self, backup_id: str) -> Path:
@@ -81,7 +81,7 @@ class BackupJobs(abc.ABC):
         return self.folder / f'{backup_id}.share'
 
     def kept(self) -> frozenset[str]:
-        """Return the ids of the backups for which ``let_go`` has anything to remove."""
+        """Return the ids of the backups for which ``release`` has anything to remove."""
         return frozenset()
 
     def left(self) -> frozenset[str]:
@@ -121,7 +121,7 @@ class BackupJobs(abc.ABC):
         """
         vet_id(backup_id)
         with self._alone(backup_id):
-            self._let_go(backup_id)
+            self._release(backup_id)
             self._failed.pop(backup_id, None)
 
     def halt(self) -> None:
@@ -148,11 +148,11 @@ class BackupJobs(abc.ABC):
             trees.remove(place)
             self.clear(backup.id)
 
-    def _let_go(self, backup_id: str) -> None:
+    def _release(self, backup_id: str) -> None:
         self._stop(backup_id)
         self.unmount(self.folder / backup_id)
         self.unmount(self.share_place(backup_id))
-        self.let_go(backup_id)
+        self.release(backup_id)
 
     def _stop(self, backup_id: str) -> None:
         if copy := self._running.get(backup_id):
@@ -191,7 +191,7 @@ class BackupJobs(abc.ABC):
             self._running[backup.id] = begin()
         except Exception:
             # The count of failures is kept, so ``clear`` is not called.
-            self._let_go(backup.id)
+            self._release(backup.id)
             raise
         if self._halted:
             self._stop(backup.id)
@@ -254,7 +254,10 @@ class BackupJobs(abc.ABC):
 class BackupJobsDriver(BacksUp):
     """The ability to back up, by ``copies``. The process that runs the backend halts them and clears their leftovers."""
 
-    copies: BackupJobs
+    @property
+    @abc.abstractmethod
+    def copies(self) -> BackupJobs:
+        """The copies to and from backups."""
 
     def create_backup(self, share: values.Share, backup: values.Backup) -> None:
         """Start the copy, from the beginning if an earlier call started one. It goes on in the background."""

@@ -23,7 +23,7 @@ class Pool(abc.ABC):
     def __init__(self, root: Path):
         self.root = root
         #: Unmanaged shares and snapshots.
-        self.left_shares, self.left_snapshots = Unmanaged(root, SHARES), Unmanaged(root, SNAPSHOTS)
+        self.unmanaged_shares, self.unmanaged_snapshots = Unmanaged(root, SHARES), Unmanaged(root, SNAPSHOTS)
 
     @abc.abstractmethod
     def open(self) -> None:

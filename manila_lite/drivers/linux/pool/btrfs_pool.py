@@ -153,7 +153,7 @@ class BtrfsPool(base.Pool):
 
     def _from_snapshot(self, ident: str, snapshot: str, size: int) -> Path:
         source = self.snapshot(snapshot)
-        if not source.exists() or snapshot in self.left_snapshots:
+        if not source.exists() or snapshot in self.unmanaged_snapshots:
             raise errors.Final(f'Snapshot {snapshot} is not in the pool.')
         return self._writable(ident, source, size)
 

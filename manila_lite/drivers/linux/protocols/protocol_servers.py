@@ -6,10 +6,9 @@ To add a protocol, add a row to the table, with its own ``FileServer``.
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from manila_lite import errors
-from manila_lite.drivers.linux.options import wants_directory
+from manila_lite.drivers.linux.options import LinuxOptions, wants_directory
 from manila_lite.drivers.linux.protocols import check
 from manila_lite.drivers.linux.protocols.file_server import FileServer
 from manila_lite.drivers.linux.protocols.ganesha import Ganesha
@@ -22,25 +21,25 @@ _NO_DIRECTORY = ('the pool is a plain directory, of which clients could reach th
 _FOLDERS = {'NFS': '', 'CIFS': 'cifs'}
 
 
-def _ganesha(home: Path, conf: Any, netns: str | None) -> FileServer:
+def _ganesha(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:
     return Ganesha(home, conf.linux_nfs_port, netns=netns, graceless=conf.linux_graceless, grace=conf.linux_grace_period,
                    lacks=_lacking(conf).get('NFS', ''))
 
 
-def _samba(home: Path, conf: Any, netns: str | None) -> FileServer:
+def _samba(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:
     return Samba(home / _FOLDERS['CIFS'], home, conf.linux_cifs_port, netns=netns, users=conf.linux_cifs_users,
                  lacks=_lacking(conf).get('CIFS', ''))
 
 
-_SERVERS: Mapping[str, Callable[[Path, Any, str | None], FileServer]] = {'NFS': _ganesha, 'CIFS': _samba}
+_SERVERS: Mapping[str, Callable[[Path, LinuxOptions, str | None], FileServer]] = {'NFS': _ganesha, 'CIFS': _samba}
 
 
-def protocols(conf: Any) -> frozenset[str]:
+def protocols(conf: LinuxOptions) -> frozenset[str]:
     """Return the protocols that a backend serves."""
     return frozenset(_SERVERS) - frozenset(_lacking(conf))
 
 
-def _lacking(conf: Any) -> Mapping[str, str]:
+def _lacking(conf: LinuxOptions) -> Mapping[str, str]:
     """Return, for each protocol that is not served, the reason."""
     found = {'NFS': _NO_DIRECTORY if wants_directory(conf) else '', 'CIFS': check.lacks_for_cifs(conf)}
     return {proto: why for proto, why in found.items() if why}
@@ -55,7 +54,7 @@ def exported(homes: Iterable[Path]) -> list[str]:
 class ProtocolServers:
     """The outlets of one folder. Safe for threads, if no two change the same share at once."""
 
-    def __init__(self, home: Path, conf: Any, netns: str | None, source: Source):
+    def __init__(self, home: Path, conf: LinuxOptions, netns: str | None, source: Source):
         self._home = home
         self._lacking = _lacking(conf)
         self._protocol_servers = {proto: ProtocolServer(home / _FOLDERS[proto], make(home, conf, netns), source)

@@ -50,7 +50,7 @@ class CopySupervisor:
         self._running: dict[str, _Follower] = {}
         self._failures: dict[str, tuple[int, int]] = {}
 
-    def look(self, migration: str, make: Callable[[], Copy]) -> bool:
+    def poll(self, migration: str, make: Callable[[], Copy]) -> bool:
         """Say whether the copy is close to its source; if not, go on with it. A failed copy starts again after the data
         it has.
 

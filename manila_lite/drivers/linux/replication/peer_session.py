@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from manila_lite import errors
+from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.host.commands import ENV, CommandFailed
 
 _SECONDS = 30.0
@@ -30,7 +31,7 @@ class Unknown(errors.Final):
     """Nobody said how to reach that backend."""
 
 
-def words(host: str, conf: Any) -> list[str]:
+def command(host: str, conf: LinuxOptions) -> list[str]:
     """Return the command that starts a peer of the backend ``host`` (``host@backend``).
 
     :raises Unknown: ``linux_peers`` has no usable entry for the backend.
@@ -49,12 +50,12 @@ def words(host: str, conf: Any) -> list[str]:
             '-p', str(url.port or 22), '-l', url.username or 'root', '--', url.hostname, backend]
 
 
-def _ssh_options(conf: Any) -> list[str]:
+def _ssh_options(conf: LinuxOptions) -> list[str]:
     return [*_SSH, f'UserKnownHostsFile="{conf.linux_peer_known_hosts}"', f'IdentityFile="{conf.linux_peer_identity}"']
 
 
 class PeerSession:
-    """A conversation with one peer: requests and answers, and at the end perhaps a stream. For one thread.
+    """A session with one peer: requests and answers, and at the end perhaps a stream. For one thread.
 
     Only ``kill`` may be called from another thread.
     """
@@ -84,14 +85,14 @@ class PeerSession:
         """Kill the process, so that the other end gets no more requests, and ends."""
         self._process.kill()
 
-    def _say(self, verb: str, about: dict[str, Any]) -> None:
+    def _say(self, verb: str, about: dict[str, object]) -> None:
         try:
             self._out.write(json.dumps({'verb': verb, **about}).encode() + b'\n')
             self._out.flush()
         except OSError:
             raise self._broken() from None
 
-    def ask(self, verb: str, **about: Any) -> dict[str, Any]:
+    def ask(self, verb: str, **about: object) -> dict[str, Any]:
         """Return the peer's answer.
 
         :raises errors.Final: the peer refused the request.
@@ -108,12 +109,12 @@ class PeerSession:
             raise CommandFailed(answer['failed'])
         return answer
 
-    def send(self, **about: Any) -> int:
+    def send(self, **about: object) -> int:
         """Make the peer send subvolumes. Returns the descriptor to read them from; no other request can follow."""
         self._say('send', about)
         return self._in.fileno()
 
-    def ended(self) -> None:
+    def check_ended(self) -> None:
         """Check that the peer has ended well.
 
         :raises CommandFailed: it has not.

@@ -49,7 +49,7 @@ class Copy:
         self._migration = migration
         self._shares = shares
         self._received = transfer_folder.Received(pool.root, migration)
-        self._talk: PeerSession | None = None
+        self._session: PeerSession | None = None
         self._stopped = threading.Event()
         self._total = self._came = self._had = self._most = 0
         #: Number of streams that ended well.
@@ -60,8 +60,8 @@ class Copy:
     def stop(self) -> None:
         """End the running round, and let no other begin."""
         self._stopped.set()
-        if talk := self._talk:
-            talk.kill()
+        if session := self._session:
+            session.kill()
 
     def progress(self) -> values.MigrationProgress:
         """Return the progress of the copy. The sizes come from the pool's counters and are approximate."""
@@ -75,20 +75,20 @@ class Copy:
 
     # Phase one --------------------------------------------------------------------------------
 
-    def talk(self) -> PeerSession:
-        """Return a conversation with the source, which ``stop`` ends.
+    def session(self) -> PeerSession:
+        """Return a session with the source, which ``stop`` ends.
 
         :raises Stopped: the copy was told to stop.
         """
-        self._talk = PeerSession(self._command)
+        self._session = PeerSession(self._command)
         if self._stopped.is_set():
-            self._talk.kill()
+            self._session.kill()
             raise Stopped(self._migration)
-        return self._talk
+        return self._session
 
-    def look(self, talk: PeerSession) -> dict[str, Any]:
+    def inspect_source(self, session: PeerSession) -> dict[str, Any]:
         """Return the shares and snapshots at the source, see ``Peer.look``. Also updates ``total``."""
-        found = talk.ask('look', migration=self._migration, shares=list(self._shares),
+        found = session.ask('look', migration=self._migration, shares=list(self._shares),
                          snapshots=[ident for taken in self._shares.values() for ident in taken])
         weights = self._weights(found)
         whole = self._received.whole()
@@ -125,13 +125,13 @@ class Copy:
         """
         before = 0
         while True:
-            with self.talk() as talk:
-                moved = self.round(talk)
+            with self.session() as session:
+                moved = self.round(session)
             if moved <= _NEAR or (before and moved > before * _HARDLY):
                 return
             before = moved
 
-    def round(self, talk: PeerSession) -> int:
+    def round(self, session: PeerSession) -> int:
         """Copy all shares and snapshots, as they are at one moment after the call. Returns the number of bytes that
         came.
 
@@ -139,31 +139,31 @@ class Copy:
         """
         with self._received.alone() as lock:
             try:
-                return self._round(talk, lock)
+                return self._round(session, lock)
             except TooMuch as much:
                 LOG.warning('Migration %s: %s Files come whole instead of what is new in them.', self._migration, much)
-                talk.close()
-            with self.talk() as again:
+                session.close()
+            with self.session() as again:
                 return self._round(again, lock, whole=True)
 
-    def _round(self, talk: PeerSession, lock: int, *, whole: bool = False) -> int:
+    def _round(self, session: PeerSession, lock: int, *, whole: bool = False) -> int:
         """Run a round.
 
         ``whole``: each share and snapshot is sent in full, not as a difference, so that holes in files are not sent as
         zeros.
         """
         self._received.settle(ended_well=False)
-        found = self.look(talk)
+        found = self.inspect_source(session)
         bases: dict[str, str | None] = dict.fromkeys(self._shares) if whole else self._bases(set(found['taken']))
-        self._tidy(talk, found['taken'], bases)
+        self._tidy(session, found['taken'], bases)
         fresh = self._next_numbers(found['taken'])
-        talk.ask('take', migration=self._migration, shares=fresh)
+        session.ask('take', migration=self._migration, shares=fresh)
         parts = self._parts(found, bases, fresh)
         if whole:
             parts = [(None, name) for _, name in parts]
         self._came, self._most = 0, self._limit(found)
-        source = talk.send(migration=self._migration, parts=parts)
-        stream.receive(talk, source, self._pool.root, self._received.path, lock, self._count)
+        source = session.send(migration=self._migration, parts=parts)
+        stream.receive(session, source, self._pool.root, self._received.path, lock, self._count)
         self._received.settle(ended_well=True)
         self._received.forget([name for name in bases.values() if name])
         self.rounds += 1
@@ -189,10 +189,10 @@ class Copy:
                            key=lambda name: transfer_folder.number_of(share, name))
                 for share in self._shares}
 
-    def _tidy(self, talk: PeerSession, taken: Sequence[str], bases: Mapping[str, str | None]) -> None:
+    def _tidy(self, session: PeerSession, taken: Sequence[str], bases: Mapping[str, str | None]) -> None:
         """Delete the rounds at both sides that no later round builds on."""
         kept = set(bases.values())
-        talk.ask('drop', migration=self._migration, names=[name for name in taken if name not in kept])
+        session.ask('drop', migration=self._migration, names=[name for name in taken if name not in kept])
         rounds = {name for name in self._received.whole() for share in self._shares if transfer_folder.number_of(share, name)}
         self._received.forget(rounds - kept)
 
@@ -247,9 +247,9 @@ class Copy:
         """Create the folder of the copy, so that ``begun`` is true."""
         self._received.make()
 
-    def clear(self, talk: PeerSession) -> None:
+    def clear(self, session: PeerSession) -> None:
         """Delete the copy's data at the source."""
-        talk.ask('clear', migration=self._migration)
+        session.ask('clear', migration=self._migration)
 
     def clear_here(self) -> None:
         """Delete the copy's data here, except for landed shares and snapshots."""

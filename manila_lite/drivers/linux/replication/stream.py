@@ -20,7 +20,7 @@ _SILENCE = 600.0
 _SECONDS = 60.0
 
 
-def receive(talk: PeerSession, source: int, root: Path, folder: Path, lock: int, count: Callable[[int], None]) -> None:
+def receive(session: PeerSession, source: int, root: Path, folder: Path, lock: int, count: Callable[[int], None]) -> None:
     """Receive the peer's subvolumes into the folder, each read-only under its name. ``root`` is the root of the pool.
 
     No content of the stream reaches anything outside of the folder. ``count`` is called with the number of bytes as
@@ -35,7 +35,7 @@ def receive(talk: PeerSession, source: int, root: Path, folder: Path, lock: int,
         try:
             _pump(source, taker.stdin.fileno(), count)
             taker.stdin.close()
-            talk.ended()
+            session.check_ended()
             _ended(taker)
         except (OSError, CommandFailed) as bad:
             said.seek(0)

@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share servers: each is a network namespace with file servers, on the pool of the backend."""
 
-import concurrent.futures
 import shutil
 import threading
-from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from oslo_log import log
 
 from manila_lite import errors, values
 from manila_lite.drivers import networks
-from manila_lite.drivers.interface import AddsSubnets, SpansSubnets
 from manila_lite.drivers.linux.ids import SAFE_ID
-from manila_lite.drivers.linux.protocols import export_locations, fencing
+from manila_lite.drivers.linux.options import LinuxOptions
+from manila_lite.drivers.linux.protocols import fencing
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer, Source
 from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported
 from manila_lite.drivers.linux.servers import notes
@@ -24,14 +21,11 @@ from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)
 
-#: Number of servers that are ensured at the same time.
-_AT_ONCE = 4
 
-
-class Servers:
+class ShareServers:
     """The servers of one backend. A server has a folder from the beginning of its set-up to the end of its teardown."""
 
-    def __init__(self, state: Path, conf: Any, source: Source):
+    def __init__(self, state: Path, conf: LinuxOptions, source: Source):
         self._state = state / 'servers'
         self._conf = conf
         self._source = source
@@ -218,55 +212,3 @@ class Servers:
         for folder in sorted(self._state.glob('*')):
             with self._lock(folder.name):
                 self._halt(folder.name)
-
-
-class LinuxServers(SpansSubnets, AddsSubnets):
-    """The part of the driver for share servers."""
-
-    _servers: Servers
-
-    def held_servers(self) -> Collection[str]:
-        """Return the ids of all managed servers with a folder."""
-        return self._servers.held()
-
-    def setup_server(self, server: values.ShareServer) -> Mapping[str, str]:
-        """Create a namespace with the server's addresses, and start an NFS server in it. The first CIFS share starts a
-        CIFS server.
-        """
-        self._servers.have(server)
-        return _details(server)
-
-    def teardown_server(self, server: values.ShareServer) -> None:
-        """Remove the file servers, the namespace, its interfaces, and bridges that no other server uses."""
-        self._servers.drop(server.id)
-
-    def ensure_servers(self, servers: Sequence[values.ShareServer]) -> Mapping[str, values.ServerResult]:
-        """Bring back the namespace, the addresses and the file servers of each server; several at a time."""
-        with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as several:
-            return dict(zip((server.id for server in servers), several.map(self._ensure_server, servers), strict=True))
-
-    def _ensure_server(self, server: values.ShareServer) -> values.ServerResult:
-        try:
-            return values.ServerResult(_details(server), repaired=self._servers.have(server))
-        except (errors.Final, CommandFailed, OSError) as bad:
-            # One broken server must not keep the others from being ensured.
-            return values.ServerResult(error=str(bad))
-
-    def check_update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
-                                                      targets: Sequence[values.EnsureTarget]) -> None:
-        """Check that the server runs, and that the new subnet overlaps with none of its subnets."""
-        self._servers.protocol_server(server.id)
-        networks.vet_new(server, new)
-
-    def update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
-                                                shares: Sequence[values.Share],
-                                                snapshots: Sequence[values.Snapshot]) -> values.ServerUpdate:
-        """Add an interface to the namespace for each new address; the file servers listen on all addresses already."""
-        self._servers.protocol_server(server.id)
-        joined = server.joined(new)
-        self._servers.have(joined)
-        return values.ServerUpdate(_details(joined), {share.id: tuple(export_locations.on(share, joined)) for share in shares})
-
-
-def _details(server: values.ShareServer) -> dict[str, str]:
-    return {'namespace': f'manila-{server.id}'}
