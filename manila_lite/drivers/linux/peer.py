@@ -49,18 +49,18 @@ class Peer:
     def look(self, migration: str, shares: list[str], snapshots: list[str]) -> dict[str, Any]:
         """Return the bytes to copy, the snapshots, oldest first, and the rounds that were taken."""
         btrfs.sync(self._pool.root)
-        there = [ident for ident in map(_vetted, snapshots) if self._pool.snapshot(ident).exists()]
-        there.sort(key=lambda ident: btrfs.subvolume_id(self._pool.snapshot(ident)))
-        self._vet(set(shares) | set(snapshots), shares, there)
-        places = {ident: self._pool.share(ident) for ident in shares} | {
-            ident: self._pool.snapshot(ident) for ident in there}
-        sizes = {ident: [btrfs.used(self._pool.root, place), btrfs.alone(self._pool.root, place)]
-                 for ident, place in places.items()}
-        return {'snapshots': there, 'sizes': sizes, 'taken': sorted(self._folder(migration).names())}
+        existing = [snapshot_id for snapshot_id in map(_vetted, snapshots) if self._pool.snapshot(snapshot_id).exists()]
+        existing.sort(key=lambda snapshot_id: btrfs.subvolume_id(self._pool.snapshot(snapshot_id)))
+        self._vet(set(shares) | set(snapshots), shares, existing)
+        paths = {share_id: self._pool.share(share_id) for share_id in shares} | {
+            snapshot_id: self._pool.snapshot(snapshot_id) for snapshot_id in existing}
+        sizes = {resource_id: [btrfs.used(self._pool.root, path), btrfs.exclusive(self._pool.root, path)]
+                 for resource_id, path in paths.items()}
+        return {'snapshots': existing, 'sizes': sizes, 'taken': sorted(self._folder(migration).names())}
 
     def _vet(self, wanted: set[str], shares: list[str], snapshots: list[str]) -> None:
-        there = {ident for ident in map(_vetted, shares) if self._pool.share(ident).exists()} | set(snapshots)
-        if lost := sorted(wanted - there):
+        existing = {share_id for share_id in map(_vetted, shares) if self._pool.share(share_id).exists()} | set(snapshots)
+        if lost := sorted(wanted - existing):
             raise errors.Final(f'The source does not have {", ".join(lost)}.')
 
     def _folder(self, migration: str) -> transfer_folder.Folder:
@@ -101,11 +101,11 @@ class Peer:
 
     def halt(self, migration: str, server: str) -> dict[str, Any]:
         """Disconnect and halt the server for good. Returns whether it was halted before."""
-        return {'before': self._servers.send_away(_vetted(server), _vetted(migration))}
+        return {'before': self._servers.fence(_vetted(server), _vetted(migration))}
 
     def resume(self, server: str) -> dict[str, Any]:
         """Let the share manager run the server again: it does so when it starts, or when servers are ensured."""
-        self._servers.call_back(_vetted(server))
+        self._servers.unfence(_vetted(server))
         return {}
 
     def send(self, migration: str, parts: list[tuple[str | None, str]]) -> None:
@@ -126,13 +126,14 @@ class Peer:
         return self._pool.snapshot(_vetted(name))
 
 
+#: The requests. The other end may be of another release, so they keep their names.
 _VERBS = ('look', 'take', 'freeze', 'drop', 'clear', 'halt', 'resume')
 
 
-def _vetted(ident: str) -> str:
-    if not isinstance(ident, str) or not SAFE_ID.fullmatch(ident):
-        raise errors.Final(f'{ident!r} is no id.')
-    return ident
+def _vetted(resource_id: str) -> str:
+    if not isinstance(resource_id, str) or not SAFE_ID.fullmatch(resource_id):
+        raise errors.Final(f'{resource_id!r} is no id.')
+    return resource_id
 
 
 def serve(peer: Peer, requests: Iterable[str], answer: Callable[[dict[str, Any]], None]) -> int:
@@ -205,8 +206,8 @@ def _main() -> int:
     return serve(peer, sys.stdin, _answer)
 
 
-def _answer(told: dict[str, Any]) -> None:
-    sys.stdout.write(f'{json.dumps(told)}\n')
+def _answer(answer: dict[str, Any]) -> None:
+    sys.stdout.write(f'{json.dumps(answer)}\n')
     sys.stdout.flush()
 
 

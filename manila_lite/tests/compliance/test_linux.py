@@ -149,7 +149,7 @@ class LinuxCifsBinding(LinuxBinding):
     def in_force(self, share):
         """Return the clients in smbd's configuration, if smbd runs."""
         server = self.protocol_server(share).server
-        seen = server.exports.look([share.id])[share.id] if server.running else ganesha_exports.Seen()
+        seen = server.exports.inspect([share.id])[share.id] if server.running else ganesha_exports.Seen()
         return {('user', *client) for client in seen.clients}
 
 

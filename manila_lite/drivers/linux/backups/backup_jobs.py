@@ -95,7 +95,7 @@ class BackupJobs(abc.ABC):
         def begin() -> rsync.Copy:
             return rsync.Copy(self.readable(share, backup), self._place(backup, make=True), rsync.SAME,
                               at_most=_at_most(share, backup))
-        return self._look(backup, begin, f'the export for backups of type {backup.type.name}')
+        return self._poll(backup, begin, f'the export for backups of type {backup.type.name}')
 
     def restore(self, share: values.Share, backup: values.Backup) -> int:
         """Start or continue the copy of the backup to the share. Returns the progress in percent."""
@@ -103,9 +103,9 @@ class BackupJobs(abc.ABC):
             how = (rsync.SAME_CONTENT, *((rsync.IN_PLACE,) if self.in_place else ()))
             return rsync.Copy(self._place(backup), self.writable(share, backup), *how, untangle=True,
                               at_most=_at_most(share, backup))
-        percent = self._look(backup, begin, 'the share, as it is mounted for the copy,')
+        percent = self._poll(backup, begin, 'the share, as it is mounted for the copy,')
         if percent == _ALL:
-            with self._alone(backup.id):
+            with self._exclusive(backup.id):
                 self.land(share, backup)
         return percent
 
@@ -120,7 +120,7 @@ class BackupJobs(abc.ABC):
         :raises CommandFailed: the copy does not stop.
         """
         vet_id(backup_id)
-        with self._alone(backup_id):
+        with self._exclusive(backup_id):
             self._release(backup_id)
             self._failed.pop(backup_id, None)
 
@@ -129,12 +129,12 @@ class BackupJobs(abc.ABC):
         continues.
         """
         self._halted = True
-        for ident in list(self._running):
+        for backup_id in list(self._running):
             try:
-                with self._alone(ident):
-                    self._stop(ident)
+                with self._exclusive(backup_id):
+                    self._stop(backup_id)
             except CommandFailed:
-                LOG.exception('The copy of backup %s', ident)
+                LOG.exception('The copy of backup %s', backup_id)
 
     def resume(self) -> None:
         """Let copies begin again."""
@@ -142,7 +142,7 @@ class BackupJobs(abc.ABC):
 
     def delete(self, backup: values.Backup) -> None:
         """Stop any copy, and delete the backup from the export and its leftovers from the backend."""
-        with self._alone(backup.id):
+        with self._exclusive(backup.id):
             self.clear(backup.id)
             place = self._mount(backup) / backup.id
             trees.remove(place)
@@ -160,24 +160,24 @@ class BackupJobs(abc.ABC):
             del self._running[backup_id]
 
     @contextlib.contextmanager
-    def _alone(self, backup_id: str) -> Iterator[None]:
+    def _exclusive(self, backup_id: str) -> Iterator[None]:
         """Keep other threads from starting, stopping or clearing a copy to or from the backup."""
         with self._locks[hash(backup_id) % _LOCKS]:
             yield
 
     # Pieces -----------------------------------------------------------------------------------
 
-    def _look(self, backup: values.Backup, begin: Callable[[], rsync.Copy], keeper: str) -> int:
+    def _poll(self, backup: values.Backup, begin: Callable[[], rsync.Copy], keeper: str) -> int:
         """Return the progress of the copy. Starts it, or starts it again after a failure. ``keeper``: its target, in
         words.
 
         :raises errors.Final: it failed too often, or would fail each time.
         """
         vet_id(backup.id)
-        with self._alone(backup.id):
+        with self._exclusive(backup.id):
             copy = self._running.get(backup.id)
             if copy is not None and copy.is_alive():
-                copy.looked_at = time.monotonic()
+                copy.polled_at = time.monotonic()
                 return copy.percent
             if copy is not None and copy.error is None:
                 return _ALL
@@ -266,7 +266,7 @@ class BackupJobsDriver(BacksUp):
 
     def create_backup_continue(self, share: values.Share, backup: values.Backup) -> values.BackupProgress:
         """Return the progress of the copy, and remove its leftovers when it is complete."""
-        return self._looked_at(backup, self.copies.make(share, backup))
+        return self._progress(backup, self.copies.make(share, backup))
 
     def restore_backup(self, share: values.Share, backup: values.Backup) -> None:
         """Start the copy, from the beginning if an earlier call started one. It goes on in the background."""
@@ -275,9 +275,9 @@ class BackupJobsDriver(BacksUp):
 
     def restore_backup_continue(self, share: values.Share, backup: values.Backup) -> values.BackupProgress:
         """Return the progress of the copy, and remove its leftovers when it is complete."""
-        return self._looked_at(backup, self.copies.restore(share, backup))
+        return self._progress(backup, self.copies.restore(share, backup))
 
-    def _looked_at(self, backup: values.Backup, percent: int) -> values.BackupProgress:
+    def _progress(self, backup: values.Backup, percent: int) -> values.BackupProgress:
         if percent == _ALL:
             self.copies.clear(backup.id)
         return values.BackupProgress(percent)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All file servers of one share server, or of a backend without share servers: an outlet for each protocol.
+"""All file servers of one share server, or of a backend without share servers: a protocol server for each protocol.
 
 To add a protocol, add a row to the table, with its own ``FileServer``.
 """
@@ -41,8 +41,8 @@ def protocols(conf: LinuxOptions) -> frozenset[str]:
 
 def _lacking(conf: LinuxOptions) -> Mapping[str, str]:
     """Return, for each protocol that is not served, the reason."""
-    found = {'NFS': _NO_DIRECTORY if wants_directory(conf) else '', 'CIFS': check.lacks_for_cifs(conf)}
-    return {proto: why for proto, why in found.items() if why}
+    reasons = {'NFS': _NO_DIRECTORY if wants_directory(conf) else '', 'CIFS': check.lacks_for_cifs(conf)}
+    return {proto: why for proto, why in reasons.items() if why}
 
 
 def exported(homes: Iterable[Path]) -> list[str]:
@@ -52,7 +52,7 @@ def exported(homes: Iterable[Path]) -> list[str]:
 
 
 class ProtocolServers:
-    """The outlets of one folder. Safe for threads, if no two change the same share at once."""
+    """The protocol servers of one folder. Safe for threads, if no two change the same share at once."""
 
     def __init__(self, home: Path, conf: LinuxOptions, netns: str | None, source: Source):
         self._home = home
@@ -61,7 +61,7 @@ class ProtocolServers:
                          for proto, make in _SERVERS.items()}
 
     def of(self, proto: str) -> ProtocolServer:
-        """Return the outlet for a protocol.
+        """Return the server for a protocol.
 
         :raises errors.Final: the protocol is not served here; the message says why.
         """
@@ -76,18 +76,18 @@ class ProtocolServers:
 
         :raises CommandFailed: a server does not come up.
         """
-        found = tuple(word for protocol_server in self._protocol_servers.values() for word in protocol_server.amiss)
+        repairs = tuple(repair for protocol_server in self._protocol_servers.values() for repair in protocol_server.defects)
         self._home.mkdir(parents=True, exist_ok=True)
         for protocol_server in self._protocol_servers.values():
             protocol_server.start()
-        return found
+        return repairs
 
     def ensure(self) -> tuple[str, ...]:
         """Make all servers that are needed run as configured. Returns the repairs in words.
 
         :raises CommandFailed: a server does not come up, or was stopped on purpose.
         """
-        return tuple(word for protocol_server in self._protocol_servers.values() for word in protocol_server.ensure())
+        return tuple(repair for protocol_server in self._protocol_servers.values() for repair in protocol_server.ensure())
 
     def awake(self) -> None:
         """Restart servers that died.
@@ -102,12 +102,12 @@ class ProtocolServers:
         for protocol_server in self._protocol_servers.values():
             protocol_server.stop()
 
-    def forget(self, ident: str) -> None:
+    def forget(self, resource_id: str) -> None:
         """Delete the share's exports and mounts; a busy mount goes when its last user ends."""
         for protocol_server in self._protocol_servers.values():
-            protocol_server.forget(ident)
+            protocol_server.forget(resource_id)
 
-    def discard(self, ident: str) -> None:
+    def discard(self, resource_id: str) -> None:
         """Delete the share's exports and mounts, for servers that do not run."""
         for protocol_server in self._protocol_servers.values():
-            protocol_server.discard(ident)
+            protocol_server.discard(resource_id)

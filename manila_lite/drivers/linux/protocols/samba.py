@@ -56,7 +56,7 @@ class Samba(FileServer):
         self._server = Daemon(state / 'smbd.json')
         self._users = samba_users.Users(users, state / 'private')
         self._change = threading.RLock()
-        self._shares = SmbShares(state, self._first, self._tell)
+        self._shares = SmbShares(state, self._first, self._reload)
         self.exports = self._shares
 
     def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
@@ -161,7 +161,7 @@ class Samba(FileServer):
                 if not self.needed and self._server.record.exists():
                     self._stop()
 
-    def _tell(self, called: str, everybody: bool) -> None:
+    def _reload(self, called: str, everybody: bool) -> None:
         """Make all processes of smbd read the configuration, and close the share's sessions: all, or those denied now.
 
         :raises CommandFailed: smbd does not confirm it.

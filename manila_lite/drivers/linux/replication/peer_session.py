@@ -61,8 +61,8 @@ class PeerSession:
     """
 
     def __init__(self, command: Sequence[str]):
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        self._process = subprocess.Popen(command, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said)
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
+        self._process = subprocess.Popen(command, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._out, self._in = self._process.stdin, self._process.stdout
@@ -77,7 +77,7 @@ class PeerSession:
         """End the process that is the other end, or leads to it."""
         self.kill()
         self._process.wait()
-        for end in (self._out, self._in, self._said):
+        for end in (self._out, self._in, self._stderr):
             with contextlib.suppress(OSError):      # unsent output
                 end.close()
 
@@ -85,7 +85,7 @@ class PeerSession:
         """Kill the process, so that the other end gets no more requests, and ends."""
         self._process.kill()
 
-    def _say(self, verb: str, about: dict[str, object]) -> None:
+    def _request(self, verb: str, about: dict[str, object]) -> None:
         try:
             self._out.write(json.dumps({'verb': verb, **about}).encode() + b'\n')
             self._out.flush()
@@ -98,7 +98,7 @@ class PeerSession:
         :raises errors.Final: the peer refused the request.
         :raises CommandFailed: the request failed, or there is no peer.
         """
-        self._say(verb, about)
+        self._request(verb, about)
         try:
             answer: dict[str, Any] = json.loads(self._in.readline())
         except ValueError:
@@ -111,7 +111,7 @@ class PeerSession:
 
     def send(self, **about: object) -> int:
         """Make the peer send subvolumes. Returns the descriptor to read them from; no other request can follow."""
-        self._say('send', about)
+        self._request('send', about)
         return self._in.fileno()
 
     def check_ended(self) -> None:
@@ -131,6 +131,6 @@ class PeerSession:
     def _broken(self) -> CommandFailed:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_SECONDS)
-        self._said.seek(0)
-        heard = self._said.read()[-1000:].decode(errors='replace').strip()
-        return CommandFailed(f'the peer ended with {self._process.returncode}: {heard}')
+        self._stderr.seek(0)
+        text = self._stderr.read()[-1000:].decode(errors='replace').strip()
+        return CommandFailed(f'the peer ended with {self._process.returncode}: {text}')

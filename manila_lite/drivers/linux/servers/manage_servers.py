@@ -42,7 +42,7 @@ class ManagedServers:
         """Write a note into the server's folder; its file servers run on."""
         home = self._servers.folder(server.id)
         if home.exists() and not notes.of(home):
-            self._servers.leave(server.id)
+            self._servers.detach(server.id)
             notes.leave(home, notes.name(home) or server.id, [allocation.ip_address for allocation in server.allocations])
 
     def _manageable(self, identifier: str) -> Path:

@@ -24,7 +24,7 @@ class ServerSetup:
         """Create a namespace with the server's addresses, and start an NFS server in it. The first CIFS share starts a
         CIFS server. Returns details to store.
         """
-        self._servers.have(server)
+        self._servers.ensure(server)
         return _details(server)
 
     def tear_down(self, server: values.ShareServer) -> None:
@@ -38,7 +38,7 @@ class ServerSetup:
 
     def _ensure(self, server: values.ShareServer) -> values.ServerResult:
         try:
-            return values.ServerResult(_details(server), repaired=self._servers.have(server))
+            return values.ServerResult(_details(server), repaired=self._servers.ensure(server))
         except (errors.Final, CommandFailed, OSError) as bad:
             # One broken server must not keep the others from being ensured.
             return values.ServerResult(error=str(bad))
@@ -53,7 +53,7 @@ class ServerSetup:
         """Add an interface to the namespace for each new address; the file servers listen on all addresses already."""
         self._servers.protocol_server(server.id)
         joined = server.joined(new)
-        self._servers.have(joined)
+        self._servers.ensure(joined)
         return values.ServerUpdate(_details(joined), {share.id: tuple(export_locations.on(share, joined)) for share in shares})
 
 

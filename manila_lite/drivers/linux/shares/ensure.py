@@ -72,7 +72,7 @@ class Ensuring:
             protocol_server = self._exports.protocol_server_of(targets[0].share)
             idle = {target.share.id for target in targets if not self._is_mounted(protocol_server, target.share.id)}
             common += protocol_server.ensure()
-            seen = protocol_server.server.exports.look([target.share.id for target in targets])
+            seen = protocol_server.server.exports.inspect([target.share.id for target in targets])
         except errors.Final as bad:
             return {target.share.id: values.EnsureResult(error=str(bad)) for target in targets}
         except (CommandFailed, OSError) as bad:
@@ -107,11 +107,11 @@ class Ensuring:
             path = self._storage.share_path(share.id)
             if path is None:
                 raise CommandFailed('it was deleted meanwhile')
-            refused, mended = protocol_server.mend(share.id, path, [block.text for block in blocks], seen,
-                                                   share.mount_point_name)
+            refused, of_export = protocol_server.repair(share.id, path, [block.text for block in blocks], seen,
+                                                        share.mount_point_name)
         results |= {blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()}
         locations = tuple(self._exports.locations(share))
-        repairs = (*common, *limits, *(repair for repair in mended if repair not in common), *_moved(share, locations))
+        repairs = (*common, *limits, *(repair for repair in of_export if repair not in common), *_moved(share, locations))
         return values.EnsureResult(locations, results, repaired=repairs)
 
     def _limit_size(self, share: values.Share) -> tuple[str, ...]:

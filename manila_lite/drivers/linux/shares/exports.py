@@ -17,8 +17,8 @@ POOL = 'pool'
 class Exports:
     """The exports of one backend's shares.
 
-    ``protocol_servers`` are those of a backend without share servers, and ``addresses`` the addresses of its clients'
-    way to them. With ``share_servers`` each share is exported by its own share server.
+    Without ``share_servers`` all shares are exported by ``protocol_servers``, and ``addresses`` are those that clients
+    reach these by. With ``share_servers`` each share is exported by the share server that it is on.
     """
 
     def __init__(self, protocols: frozenset[str], addresses: Sequence[str], protocol_servers: ProtocolServers,

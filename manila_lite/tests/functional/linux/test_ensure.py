@@ -62,7 +62,7 @@ class Breaker:
         """Give the server other rules than the file has."""
         draft = self.file.with_name('draft')
         draft.write_text(text or self.file.read_text().replace('Access_Type = RW', 'Access_Type = RO'))
-        self.protocol_server.server._manager.tell('UpdateExport', draft,
+        self.protocol_server.server._manager.apply('UpdateExport', draft,
                                                   self.protocol_server.server.exports._numbers[self.share.id])
         draft.unlink()
 

@@ -14,11 +14,11 @@ CONF = types.SimpleNamespace(linux_nfs_port=2049, linux_cifs_port=445, linux_cif
                              linux_grace_period=30, linux_pool_type='btrfs', linux_pool_path='/pool')
 
 
-class StoppedOutletTest(testtools.TestCase):
+class StoppedProtocolServerTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path).resolve() / 'state'
-        self.protocol_server = protocol_servers.ProtocolServers(self.state, CONF, None, lambda ident: None).of('NFS')
+        self.protocol_server = protocol_servers.ProtocolServers(self.state, CONF, None, lambda resource_id: None).of('NFS')
         for place in ('exports.d', 'held', 'drafts'):
             (self.state / place).mkdir(parents=True)
 

@@ -17,10 +17,10 @@ class _ShareServers:
         self.root = root
         self.calls = []
 
-    def have(self, server):
+    def ensure(self, server):
         if server.id == 'broken':
             raise errors.Final('No network.')
-        self.calls.append(('have', server.id))
+        self.calls.append(('ensure', server.id))
         (self.root / server.id).mkdir(exist_ok=True)
         return ('It was started.',)
 
@@ -33,8 +33,8 @@ class _ShareServers:
     def move(self, old, new):
         (self.root / old).rename(self.root / new)
 
-    def leave(self, server_id):
-        self.calls.append(('leave', server_id))
+    def detach(self, server_id):
+        self.calls.append(('detach', server_id))
 
 
 class ServersTest(testtools.TestCase):

@@ -26,7 +26,7 @@ class RecordingServer:
 
     def __init__(self):
         self.calls = []
-        self.server = types.SimpleNamespace(exports=types.SimpleNamespace(look=dict.fromkeys))
+        self.server = types.SimpleNamespace(exports=types.SimpleNamespace(inspect=dict.fromkeys))
 
     def blocks(self, rules):
         blocks = [Block(rule.id, rule.to) for rule in rules if rule.type == 'user']
@@ -37,7 +37,7 @@ class RecordingServer:
         self.calls.append(('serve', resource_id, path.name, list(blocks)))
         return {position: 'Unknown.' for position, block in enumerate(blocks) if block == 'nobody'}
 
-    def mend(self, resource_id, path, blocks, seen, mounted_as=None):
+    def repair(self, resource_id, path, blocks, seen, mounted_as=None):
         return self.serve(resource_id, path, blocks), ['It was mended.']
 
     def mounts(self, resource_id, path):
