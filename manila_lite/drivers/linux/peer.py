@@ -143,20 +143,28 @@ def serve(peer: Peer, requests: Iterable[str], answer: Callable[[dict[str, Any]]
             about = json.loads(line)
             verb = about.pop('verb')
             if verb == 'send':
-                peer.send(**about)
-                return 0
+                return _send(peer, about)
             if verb not in _VERBS:
                 raise errors.Final(f'{verb!r} is no request.')
             answer(getattr(peer, verb)(**about))
         except errors.Final as bad:
             answer({'refused': str(bad)})
         except (CommandFailed, OSError) as bad:
-            if verb == 'send':
-                sys.stderr.write(f'{bad}\n')
-                return 1
             answer({'failed': str(bad)})
         except (ValueError, TypeError, KeyError, AttributeError) as bad:
             answer({'refused': f'That is no request: {bad}'})
+    return 0
+
+
+def _send(peer: Peer, about: dict[str, Any]) -> int:
+    """Send the stream, and return the exit status. The other end reads nothing but the stream, so that an error can only
+    end it.
+    """
+    try:
+        peer.send(**about)
+    except (errors.Final, CommandFailed, OSError, ValueError, TypeError, AttributeError) as bad:
+        sys.stderr.write(f'{bad}\n')
+        return 1
     return 0
 
 

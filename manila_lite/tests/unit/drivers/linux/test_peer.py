@@ -24,6 +24,8 @@ class _Peer:
     def send(self, migration):
         if migration == 'bad':
             raise CommandFailed('it broke')
+        if migration == 'gone':
+            raise errors.Final('It is gone.')
 
     def secret(self):
         return {'secret': 1}
@@ -47,7 +49,8 @@ class ServeTest(testtools.TestCase):
 
     def test_a_stream_is_the_last_answer(self):
         self.assertEqual(0, self.serve({'verb': 'send', 'migration': 'm'}, {'verb': 'look', 'migration': 'm'}))
-        self.assertEqual(1, self.serve({'verb': 'send', 'migration': 'bad'}, {'verb': 'look', 'migration': 'm'}))
+        for about in ({'migration': 'bad'}, {'migration': 'gone'}, {'other': 1}):
+            self.assertEqual(1, self.serve({'verb': 'send', **about}, {'verb': 'look', 'migration': 'm'}))
         self.assertEqual([], self.told)
 
 
