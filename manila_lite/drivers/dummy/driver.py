@@ -152,10 +152,10 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
     def create_group_snapshot(self, snapshots: Sequence[values.Snapshot]) -> Mapping[str, str | None]:
         with self.store.locked():
             sources = {snapshot.id: self.store.share(snapshot.share.id) for snapshot in snapshots}
-            if not all(self.store.snapshots.get(ident) for ident in sources):
-                for ident, source in sources.items():
-                    self.store.snapshots.put(SnapshotRecord(ident, source.id, source.size, source.content, source.used))
-        return {ident: f'/snapshots/{ident}' for ident in sources}
+            if not all(self.store.snapshots.get(snapshot_id) for snapshot_id in sources):
+                for snapshot_id, source in sources.items():
+                    self.store.snapshots.put(SnapshotRecord(snapshot_id, source.id, source.size, source.content, source.used))
+        return {snapshot_id: f'/snapshots/{snapshot_id}' for snapshot_id in sources}
 
     @knobbed
     def delete_snapshot(self, snapshot: values.Snapshot) -> None:
@@ -241,9 +241,9 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
 
         :raises errors.Final: it cannot.
         """
-        room = report.promise(self.conf) - self.store.allocated(pool)
-        if more > max(room, 0):
-            raise errors.Final(f'Pool {pool} has room for {max(room, 0):g} GiB, not for {more}.',
+        free = report.promise(self.conf) - self.store.allocated(pool)
+        if more > max(free, 0):
+            raise errors.Final(f'Pool {pool} has room for {max(free, 0):g} GiB, not for {more}.',
                                detail='FILTER_CAPACITY')
 
     def _ensure(self, target: values.EnsureTarget) -> values.EnsureResult:

@@ -98,16 +98,16 @@ class DummyReplication(interface.Replicates):
             self._hold(replica.id, [snapshot for snapshot in taken if snapshot is not None])
         return True
 
-    def _hold(self, ident: str, taken: Sequence[SnapshotRecord]) -> None:
+    def _hold(self, share_id: str, taken: Sequence[SnapshotRecord]) -> None:
         wanted = {snapshot.id for snapshot in taken}
-        for snapshot in self._snapshots_of(ident):
+        for snapshot in self._snapshots_of(share_id):
             if snapshot.id not in wanted:
                 self.store.snapshots.drop(snapshot.id)
         for snapshot in taken:
-            self.store.snapshots.put(dataclasses.replace(snapshot, share_id=ident, name='', exported=False, rules={}))
+            self.store.snapshots.put(dataclasses.replace(snapshot, share_id=share_id, name='', exported=False, rules={}))
 
-    def _snapshots_of(self, ident: str) -> list[SnapshotRecord]:
-        return [snapshot for snapshot in self.store.snapshots.all() if snapshot.share_id == ident]
+    def _snapshots_of(self, share_id: str) -> list[SnapshotRecord]:
+        return [snapshot for snapshot in self.store.snapshots.all() if snapshot.share_id == share_id]
 
     def _offer(self, replica: values.Replica) -> ShareRecord:
         """Export the replica read-only if clients may mount it, else stop its export. Returns its record."""

@@ -14,12 +14,12 @@ from manila_lite.drivers.dummy.servers import DummyServers
 from manila_lite.drivers.dummy.store import Store
 
 _GIB = 1 << 30
-#: Number of looks that a copy takes, if it has at least as many shares.
+#: Number of calls to continue that a copy takes, if it has at least as many shares.
 _LOOKS = 10
 
 
 class DummyMigration(DummyServers, interface.MigratesServers):
-    """Each look at the copy brings a tenth of the shares; later changes follow at the cut-over."""
+    """Each call to continue the copy brings a tenth of the shares; later changes follow at the cut-over."""
 
     backend: interface.Backend
     conf: Any
@@ -71,12 +71,12 @@ class DummyMigration(DummyServers, interface.MigratesServers):
     def share_server_migration_complete(self, migration: values.ServerMigration) -> values.MigratedServer:
         self._stop_serving(migration)
         details = self._set_up(migration.target)
-        found = {}
+        export_locations = {}
         for share in migration.shares:
             if not self._serves(migration, share):      # a share that is served here may have newer data
                 self._copy(migration, share)
-            found[share.id] = self._serve(migration, share)
-        return values.MigratedServer(details, found, {snapshot.id: f'/snapshots/{snapshot.id}'
+            export_locations[share.id] = self._serve(migration, share)
+        return values.MigratedServer(details, export_locations, {snapshot.id: f'/snapshots/{snapshot.id}'
                                                      for snapshot in migration.snapshots})
 
     @knobbed

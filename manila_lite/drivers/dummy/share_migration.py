@@ -14,7 +14,7 @@ _GIB = 1 << 30
 
 
 class DummyShareMigration(interface.MigratesShares):
-    """Each look at the copy brings one snapshot, and the last one the share. Later changes follow at the cut-over."""
+    """Each call to continue the copy brings one snapshot, and the last one the share. Later changes follow at the cut-over."""
 
     PROTOCOLS: frozenset[str]
     backend: interface.Backend
@@ -116,9 +116,9 @@ class DummyShareMigration(interface.MigratesShares):
         """Copy the present state of the share from the source, without exports and rules. Returns its record."""
         home, target = self._home_of(migration), migration.target
         with home.locked():
-            found = home.share(migration.source.id)
+            source = home.share(migration.source.id)
         record = dataclasses.replace(
-            found, id=target.id, pool=target.pool, path=target.mount_point_name or target.id, exported=False, rules={},
+            source, id=target.id, pool=target.pool, path=target.mount_point_name or target.id, exported=False, rules={},
             server=target.server.id if target.server else None)
         with self.store.locked():
             self.store.shares.put(record)
