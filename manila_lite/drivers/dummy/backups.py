@@ -6,18 +6,15 @@ A backup is a file in the store of the backend that made it; other dummies on th
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
-from manila_lite.drivers.dummy.knobs import Knobs, knobbed
+from manila_lite.drivers.dummy.base import DummyBase
+from manila_lite.drivers.dummy.knobs import knobbed
 from manila_lite.drivers.dummy.store import BackupRecord, Store
 
 _STEP, _ALL = 50, 100
 
 
-class DummyBackups(interface.BacksUp):
+class DummyBackups(DummyBase, interface.BacksUp):
     """The backup part of the driver. The type of a backup makes no difference."""
-
-    backend: interface.Backend
-    store: Store
-    knobs: Knobs
 
     @knobbed
     def create_backup(self, share: values.Share, backup: values.Backup) -> None:

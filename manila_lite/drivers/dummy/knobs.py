@@ -28,7 +28,7 @@ _POLL = 0.05
 
 #: The methods that have knobs: all abstract methods of the contract.
 METHODS = frozenset(name for base in (interface.ShareDriver, *interface.ABILITIES)
-                    for name in base.__abstractmethods__)
+                    for name in base.__abstractmethods__)   # type: ignore[attr-defined]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,16 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface, networks
-from manila_lite.drivers.dummy.knobs import Knobs, knobbed
-from manila_lite.drivers.dummy.servers import addresses_of, details_of
-from manila_lite.drivers.dummy.store import ServerRecord, Store
+from manila_lite.drivers.dummy.knobs import knobbed
+from manila_lite.drivers.dummy.servers import DummyServers, addresses_of, details_of
+from manila_lite.drivers.dummy.store import ServerRecord
 
 
-class DummyManaging(interface.ManagesServers):
+class DummyManaging(DummyServers, interface.ManagesServers):
     """The part of the driver that manages and unmanages share servers."""
-
-    store: Store
-    knobs: Knobs
 
     @knobbed
     def find_server(self, server: values.ShareServer, identifier: str, options: Mapping[str, str]) -> Sequence[str]:

@@ -3,23 +3,20 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
-from manila_lite.drivers.dummy.knobs import Knobs, knobbed
-from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
+from manila_lite.drivers.dummy.base import DummyBase
+from manila_lite.drivers.dummy.knobs import knobbed
+from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord
 
 
-class DummyShareManaging(interface.ManagesSnapshots):
+class DummyShareManaging(DummyBase, interface.ManagesSnapshots):
     """The part of the driver that manages and unmanages shares and snapshots. There are no driver options.
 
     A share is found by the last part of its export path, which it keeps. A snapshot is found by the last part of its
     provider location.
     """
-
-    store: Store
-    knobs: Knobs
 
     @knobbed
     def manage_share(self, share: values.Share, export_path: str, options: Mapping[str, str]) -> values.ManagedShare:
@@ -102,9 +99,6 @@ class DummyShareManaging(interface.ManagesSnapshots):
     def _snapshots_called(self, name: str) -> list[SnapshotRecord]:
         return [record for record in self.store.snapshots.all() if (record.name or record.id) == name]
 
-    # Defined by the driver class.
-    _locations: Any
-    _server_of: Any
 
 
 def _last(path: str) -> str:

@@ -3,26 +3,22 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy import locations
-from manila_lite.drivers.dummy.knobs import Knobs, knobbed
+from manila_lite.drivers.dummy.base import DummyBase
+from manila_lite.drivers.dummy.knobs import knobbed
 from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
 
 _IN_SYNC, _OUT_OF_SYNC = 'in_sync', 'out_of_sync'
 
 
-class DummyReplication(interface.Replicates):
+class DummyReplication(DummyBase, interface.Replicates):
     """The replication part of the driver. A file ``away`` in the state directory of a backend makes it unreachable."""
 
     REPLICATION_TYPES = frozenset({'readable', 'dr'})
 
-    backend: interface.Backend
-    conf: Any
-    store: Store
-    knobs: Knobs
 
     @knobbed
     def create_replica(self, replica: values.Replica) -> values.ReplicaResult:
@@ -127,9 +123,3 @@ class DummyReplication(interface.Replicates):
         places = tuple(locations.on_server(replica.share.server, record) if replica.share.server
                        else locations.of_backend(self.conf, record)) if record.exported else ()
         return values.ReplicaResult(state, places, held)
-
-    # Defined by the driver class.
-    _new: Any
-    _need_room: Any
-    _server_of: Any
-    _enforce: Any

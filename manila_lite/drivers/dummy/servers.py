@@ -6,16 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from manila_lite import errors, values
 from manila_lite.drivers import interface, networks
 from manila_lite.drivers.dummy import locations
-from manila_lite.drivers.dummy.knobs import Knobs, knobbed
-from manila_lite.drivers.dummy.store import ServerRecord, Store
+from manila_lite.drivers.dummy.base import DummyBase
+from manila_lite.drivers.dummy.knobs import knobbed
+from manila_lite.drivers.dummy.store import ServerRecord
 
 
-class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.TakesSubnetMetadata,
+class DummyServers(DummyBase, interface.SpansSubnets, interface.AddsSubnets, interface.TakesSubnetMetadata,
                    interface.UpdatesSecurityServices):
     """The part of the driver for share servers."""
-
-    store: Store
-    knobs: Knobs
 
     def held_servers(self) -> Collection[str]:
         with self.store.locked():

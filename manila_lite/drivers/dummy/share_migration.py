@@ -2,25 +2,19 @@
 """Migration of a single share from another dummy on the same host, or from another pool of the same dummy."""
 
 import dataclasses
-from typing import Any
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy import locations
-from manila_lite.drivers.dummy.knobs import Knobs, knobbed
+from manila_lite.drivers.dummy.base import DummyBase
+from manila_lite.drivers.dummy.knobs import knobbed
 from manila_lite.drivers.dummy.store import ShareRecord, Store
 
 _GIB = 1 << 30
 
 
-class DummyShareMigration(interface.MigratesShares):
-    """Each call to continue the copy brings one snapshot, and the last one the share. Later changes follow at the cut-over."""
-
-    PROTOCOLS: frozenset[str]
-    backend: interface.Backend
-    conf: Any
-    store: Store
-    knobs: Knobs
+class DummyShareMigration(DummyBase, interface.MigratesShares):
+    """Each call to continue brings one snapshot, and the last one the share. Later changes follow at the cut-over."""
 
     @knobbed
     def share_migration_check_compatibility(self, migration: values.ShareMigration) -> values.MigrationSupport:

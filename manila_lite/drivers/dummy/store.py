@@ -105,7 +105,7 @@ class Records(Generic[Record]):
 
     def __init__(self, folder: Path, kind: type[Record]):
         self.folder = folder
-        self.kind = kind
+        self.kind: type[Record] = kind
         self._seen: dict[str, tuple[tuple[int, int], Record]] = {}
         self._scanned: int | None = None
 
