@@ -56,10 +56,10 @@ class Lifecycle:
         :raises CommandFailed: a server of a backend without share servers does not come up.
         """
         if not self._conf.driver_handles_share_servers:
-            self._protocol_servers.awake()
+            self._protocol_servers.restart_if_dead()
         for protocol_servers in self._share_servers.protocol_servers():
             try:
-                protocol_servers.awake()
+                protocol_servers.restart_if_dead()
             except (CommandFailed, OSError) as bad:
                 LOG.error('A share server is not served, and the others are: %s', bad)
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from oslo_log import log
 
 from manila_lite import errors, values
-from manila_lite.drivers.interface import BacksUp
 from manila_lite.drivers.linux.backups import rsync
 from manila_lite.drivers.linux.ids import SAFE_ID, vet_id
 from manila_lite.drivers.linux.pool import trees
@@ -26,7 +25,8 @@ from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)
 
-_ALL = 100
+#: The percentage of a complete copy.
+ALL = 100
 #: Number of failures after which a copy is given up.
 _TRIES = 5
 _LOCKS = 64
@@ -104,7 +104,7 @@ class BackupJobs(abc.ABC):
             return rsync.Copy(self._place(backup), self.writable(share, backup), *how, untangle=True,
                               at_most=_at_most(share, backup))
         percent = self._poll(backup, begin, 'the share, as it is mounted for the copy,')
-        if percent == _ALL:
+        if percent == ALL:
             with self._exclusive(backup.id):
                 self.land(share, backup)
         return percent
@@ -180,7 +180,7 @@ class BackupJobs(abc.ABC):
                 copy.polled_at = time.monotonic()
                 return copy.percent
             if copy is not None and copy.error is None:
-                return _ALL
+                return ALL
             if copy is not None:
                 self._vet(backup, copy.error, keeper)
             self._begin(backup, begin)
@@ -249,42 +249,6 @@ class BackupJobs(abc.ABC):
         elif not place.is_dir():
             raise errors.Final(f'Backup {backup.id} is not where backups of type {backup.type.name} are.')
         return place
-
-
-class BackupJobsDriver(BacksUp):
-    """The ability to back up, by ``copies``. The process that runs the backend halts them and clears their leftovers."""
-
-    @property
-    @abc.abstractmethod
-    def copies(self) -> BackupJobs:
-        """The copies to and from backups."""
-
-    def create_backup(self, share: values.Share, backup: values.Backup) -> None:
-        """Start the copy, from the beginning if an earlier call started one. It goes on in the background."""
-        self.copies.clear(backup.id)
-        self.copies.make(share, backup)
-
-    def create_backup_continue(self, share: values.Share, backup: values.Backup) -> values.BackupProgress:
-        """Return the progress of the copy, and remove its leftovers when it is complete."""
-        return self._progress(backup, self.copies.make(share, backup))
-
-    def restore_backup(self, share: values.Share, backup: values.Backup) -> None:
-        """Start the copy, from the beginning if an earlier call started one. It goes on in the background."""
-        self.copies.clear(backup.id)
-        self.copies.restore(share, backup)
-
-    def restore_backup_continue(self, share: values.Share, backup: values.Backup) -> values.BackupProgress:
-        """Return the progress of the copy, and remove its leftovers when it is complete."""
-        return self._progress(backup, self.copies.restore(share, backup))
-
-    def _progress(self, backup: values.Backup, percent: int) -> values.BackupProgress:
-        if percent == _ALL:
-            self.copies.clear(backup.id)
-        return values.BackupProgress(percent)
-
-    def delete_backup(self, backup: values.Backup) -> None:
-        """Stop any copy, and delete the backup from the export and its leftovers from the backend."""
-        self.copies.delete(backup)
 
 
 def _at_most(share: values.Share, backup: values.Backup) -> int | None:

@@ -13,7 +13,8 @@ from typing import Protocol
 from oslo_log import log
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs, BackupJobsDriver
+from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs
+from manila_lite.drivers.linux.backups.backup_jobs_driver import BackupJobsDriver
 
 LOG = log.getLogger(__name__)
 

@@ -195,7 +195,7 @@ class FileServer(abc.ABC):
             self._wait(self._answers)
             self._vet()
 
-    def awake(self) -> bool:
+    def restart_if_dead(self) -> bool:
         """Restart the server with its exports if it is needed and died. Returns whether it did not run.
 
         :raises CommandFailed: the server does not come up, with the end of its log; or it was stopped on purpose.
@@ -262,15 +262,15 @@ class FileServer(abc.ABC):
 
     def export(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
         """See ``Exports.put``."""
-        self.awake()
+        self.restart_if_dead()
         return self.exports.put(name, path, clients, mounted_as)
 
     def withdraw(self, name: str) -> None:
         """See ``Exports.withdraw``."""
-        self.awake()
+        self.restart_if_dead()
         self.exports.withdraw(name)
 
     def forget(self, name: str) -> None:
         """See ``Exports.forget``."""
-        self.awake()
+        self.restart_if_dead()
         self.exports.forget(name)

@@ -52,7 +52,7 @@ class ProtocolServer:
         :raises CommandFailed: it does not come up, or was stopped on purpose.
         """
         if self.server.fits:
-            return (f'The {self.server.NAME} did not run; it was started anew.',) if self.server.awake() else ()
+            return (f'The {self.server.NAME} did not run; it was started anew.',) if self.server.restart_if_dead() else ()
         self.server.start(self._remount, even_if_stopped=False)
         return (f'The {self.server.NAME} did not run where and as it should; it was started anew.',)
 

@@ -89,13 +89,13 @@ class ProtocolServers:
         """
         return tuple(repair for protocol_server in self._protocol_servers.values() for repair in protocol_server.ensure())
 
-    def awake(self) -> None:
+    def restart_if_dead(self) -> None:
         """Restart servers that died.
 
         :raises CommandFailed: a server does not come up, or was stopped on purpose.
         """
         for protocol_server in self._protocol_servers.values():
-            protocol_server.server.awake()
+            protocol_server.server.restart_if_dead()
 
     def stop(self) -> None:
         """Stop all servers and unmount their shares."""

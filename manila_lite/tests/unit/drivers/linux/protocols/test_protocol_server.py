@@ -34,6 +34,6 @@ class StoppedProtocolServerTest(testtools.TestCase):
 
     def test_it_is_not_started_by_what_only_looks_whether_it_runs(self):
         self.protocol_server.server.stop()
-        refused = self.assertRaises(CommandFailed, self.protocol_server.server.awake)
+        refused = self.assertRaises(CommandFailed, self.protocol_server.server.restart_if_dead)
         self.assertIn('stopped', str(refused))
         self.assertFalse(self.protocol_server.server.running)
