@@ -18,7 +18,7 @@ from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
 from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.ensure import Ensuring
-from manila_lite.drivers.linux.shares.exports import Exports
+from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.group_snapshots import GroupSnapshots
 from manila_lite.drivers.linux.shares.manage_shares import ManagedShares
 from manila_lite.drivers.linux.shares.manage_snapshots import ManagedSnapshots
@@ -44,7 +44,7 @@ class Services:
         self.share_servers = servers = ShareServers(state, conf, storage.exported_path)
         self.server_setup = ServerSetup(servers)
         self.managed_servers = ManagedServers(servers, self.server_setup)
-        self.exports = exports = Exports(protocols(conf), [str(address) for address in conf.linux_export_ips],
+        self.exports = exports = ShareExports(protocols(conf), [str(address) for address in conf.linux_export_ips],
                                          self.protocol_servers, servers if has_servers else None)
         self.qos = qos = ShareQos(self.pool, servers, is_supported=has_servers and conf.max_shares_per_share_server == 1)
 

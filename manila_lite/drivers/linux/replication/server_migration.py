@@ -22,7 +22,7 @@ from manila_lite.drivers.linux.replication.replication import Copy
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
 from manila_lite.drivers.linux.shares.access import ShareAccess
-from manila_lite.drivers.linux.shares.exports import Exports
+from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.snapshots import provider_location
 from manila_lite.drivers.linux.shares.storage import Storage
 
@@ -32,7 +32,7 @@ LOG = log.getLogger(__name__)
 class ServerMigrations:
     """The migrations of share servers to one backend. ``host``: the backend, as ``host@backend``."""
 
-    def __init__(self, host: str, conf: LinuxOptions, *, storage: Storage, exports: Exports, access: ShareAccess,
+    def __init__(self, host: str, conf: LinuxOptions, *, storage: Storage, exports: ShareExports, access: ShareAccess,
                  servers: ShareServers, setup: ServerSetup, copies: CopySupervisor):
         self._host = host
         self._conf = conf

@@ -17,7 +17,7 @@ from manila_lite.drivers.linux.replication import migration_source, peer_session
 from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
 from manila_lite.drivers.linux.replication.replication import Copy
 from manila_lite.drivers.linux.shares.access import ShareAccess
-from manila_lite.drivers.linux.shares.exports import POOL, Exports
+from manila_lite.drivers.linux.shares.exports import POOL, ShareExports
 from manila_lite.drivers.linux.shares.snapshots import provider_location
 from manila_lite.drivers.linux.shares.storage import Storage
 
@@ -39,7 +39,7 @@ class _Renamed(BtrfsPool):
 class ShareMigrations:
     """The migrations of single shares to one backend. ``host``: the backend, as ``host@backend``."""
 
-    def __init__(self, host: str, conf: LinuxOptions, *, storage: Storage, exports: Exports, access: ShareAccess,
+    def __init__(self, host: str, conf: LinuxOptions, *, storage: Storage, exports: ShareExports, access: ShareAccess,
                  copies: CopySupervisor):
         self._host = host
         self._conf = conf

@@ -21,7 +21,7 @@ from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.replication import peer_session, transfer_folder
 from manila_lite.drivers.linux.replication.replication import Copy
 from manila_lite.drivers.linux.shares.access import ShareAccess
-from manila_lite.drivers.linux.shares.exports import Exports
+from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.shares import Shares
 from manila_lite.drivers.linux.shares.snapshots import provider_location
 from manila_lite.drivers.linux.shares.storage import Storage
@@ -38,7 +38,7 @@ _AWAY = (errors.Final, CommandFailed, OSError)
 class ShareReplicas:
     """The replicas on one backend. ``host``: the backend, as ``host@backend``."""
 
-    def __init__(self, host: str, conf: LinuxOptions, *, storage: Storage, exports: Exports, access: ShareAccess,
+    def __init__(self, host: str, conf: LinuxOptions, *, storage: Storage, exports: ShareExports, access: ShareAccess,
                  shares: Shares, sizes: RecentSizes):
         self._host = host
         self._conf = conf

@@ -8,14 +8,14 @@ from manila_lite import values
 from manila_lite.drivers.linux.ids import vet_id
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer
 from manila_lite.drivers.linux.servers.qos import ShareQos
-from manila_lite.drivers.linux.shares.exports import Exports
+from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.storage import Storage, missing
 
 
 class ShareAccess:
     """The access rules of one backend's shares. Safe for threads."""
 
-    def __init__(self, storage: Storage, exports: Exports, qos: ShareQos):
+    def __init__(self, storage: Storage, exports: ShareExports, qos: ShareQos):
         self._storage = storage
         self._exports = exports
         self._qos = qos

@@ -15,7 +15,7 @@ from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.protocols.ganesha_exports import Seen
 from manila_lite.drivers.linux.protocols.protocol_server import NOT_MOUNTED, ProtocolServer
 from manila_lite.drivers.linux.servers.qos import ShareQos
-from manila_lite.drivers.linux.shares.exports import Exports
+from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.storage import Storage
 from manila_lite.host.commands import CommandFailed
 
@@ -25,7 +25,7 @@ LOG = log.getLogger(__name__)
 class Ensuring:
     """The ensuring of one backend's shares. Safe for threads."""
 
-    def __init__(self, storage: Storage, exports: Exports, qos: ShareQos, sizes: RecentSizes):
+    def __init__(self, storage: Storage, exports: ShareExports, qos: ShareQos, sizes: RecentSizes):
         self._storage = storage
         self._exports = exports
         self._qos = qos

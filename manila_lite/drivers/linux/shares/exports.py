@@ -14,7 +14,7 @@ from manila_lite.drivers.linux.servers.share_servers import ShareServers
 POOL = 'pool'
 
 
-class Exports:
+class ShareExports:
     """The exports of one backend's shares.
 
     Without ``share_servers`` all shares are exported by ``protocol_servers``, and ``addresses`` are those that clients

@@ -7,7 +7,7 @@ from manila_lite import values
 from manila_lite.drivers.linux.ids import vet_id
 from manila_lite.drivers.linux.protocols import quiesce
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer
-from manila_lite.drivers.linux.shares.exports import Exports
+from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.snapshots import provider_location
 from manila_lite.drivers.linux.shares.storage import Storage
 
@@ -15,7 +15,7 @@ from manila_lite.drivers.linux.shares.storage import Storage
 class GroupSnapshots:
     """The consistent snapshots of one backend's groups."""
 
-    def __init__(self, storage: Storage, exports: Exports):
+    def __init__(self, storage: Storage, exports: ShareExports):
         self._storage = storage
         self._exports = exports
 

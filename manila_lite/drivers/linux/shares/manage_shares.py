@@ -18,7 +18,7 @@ from manila_lite.drivers.linux.pool.base import GIB
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.servers.qos import ShareQos
-from manila_lite.drivers.linux.shares.exports import Exports
+from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.storage import Storage
 from manila_lite.host import mounts
 
@@ -35,7 +35,7 @@ class ManagedShares:
     ``is_exported`` says of the id of a share whether a file server exports it or remembers it.
     """
 
-    def __init__(self, storage: Storage, exports: Exports, qos: ShareQos, sizes: RecentSizes,
+    def __init__(self, storage: Storage, exports: ShareExports, qos: ShareQos, sizes: RecentSizes,
                  is_exported: Callable[[str], bool]):
         self._storage = storage
         self._pool = storage.pool

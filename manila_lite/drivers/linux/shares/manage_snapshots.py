@@ -7,7 +7,7 @@ from pathlib import Path
 from manila_lite import errors, values
 from manila_lite.drivers.linux.ids import vet_id
 from manila_lite.drivers.linux.pool import btrfs, unmanaged
-from manila_lite.drivers.linux.shares.exports import Exports
+from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.snapshots import provider_location
 from manila_lite.drivers.linux.shares.storage import Storage
 
@@ -15,7 +15,7 @@ from manila_lite.drivers.linux.shares.storage import Storage
 class ManagedSnapshots:
     """The managing and unmanaging of one backend's snapshots. There are no driver options."""
 
-    def __init__(self, storage: Storage, exports: Exports):
+    def __init__(self, storage: Storage, exports: ShareExports):
         self._storage = storage
         self._exports = exports
 

@@ -9,14 +9,14 @@ from manila_lite.drivers.linux.ids import vet_id
 from manila_lite.drivers.linux.pool.base import GIB
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.servers.qos import ShareQos
-from manila_lite.drivers.linux.shares.exports import Exports
+from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.storage import Storage
 
 
 class Shares:
     """The shares of one backend. Safe for threads, if no two change the same share at once."""
 
-    def __init__(self, storage: Storage, exports: Exports, qos: ShareQos, sizes: RecentSizes):
+    def __init__(self, storage: Storage, exports: ShareExports, qos: ShareQos, sizes: RecentSizes):
         self._storage = storage
         self._exports = exports
         self._qos = qos

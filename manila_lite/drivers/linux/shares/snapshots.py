@@ -8,7 +8,7 @@ from manila_lite import errors, values
 from manila_lite.drivers.linux.ids import vet_id
 from manila_lite.drivers.linux.pool.unmanaged import SNAPSHOTS
 from manila_lite.drivers.linux.shares.access import serve
-from manila_lite.drivers.linux.shares.exports import Exports
+from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.storage import Storage
 
 
@@ -20,7 +20,7 @@ def provider_location(snapshot_id: str) -> str:
 class Snapshots:
     """The snapshots of one backend."""
 
-    def __init__(self, storage: Storage, exports: Exports):
+    def __init__(self, storage: Storage, exports: ShareExports):
         self._storage = storage
         self._exports = exports
 

@@ -12,7 +12,7 @@ from manila_lite.drivers.linux.pool.directory import Directory
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.protocols.ganesha_clients import Block
 from manila_lite.drivers.linux.servers.qos import ShareQos
-from manila_lite.drivers.linux.shares.exports import Exports
+from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.storage import Storage
 
 
@@ -67,6 +67,6 @@ class ServiceTest(testtools.TestCase):
         self.pool.open()
         self.storage = Storage(self.pool)
         self.server = RecordingServer()
-        self.exports = Exports(frozenset({'CIFS'}), ['10.0.0.1'], self.server)
+        self.exports = ShareExports(frozenset({'CIFS'}), ['10.0.0.1'], self.server)
         self.qos = ShareQos(self.pool, NoServers(), is_supported=False)
         self.sizes = RecentSizes()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from manila_lite import errors, values
-from manila_lite.drivers.linux.shares.exports import Exports
+from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.tests.unit.drivers.linux.shares import base
 
 
@@ -41,7 +41,7 @@ class WithShareServersTest(base.ServiceTest):
     def setUp(self):
         super().setUp()
         self.share_servers = _ShareServers()
-        self.exports = Exports(frozenset({'CIFS'}), ['10.0.0.1'], self.server, self.share_servers)
+        self.exports = ShareExports(frozenset({'CIFS'}), ['10.0.0.1'], self.server, self.share_servers)
 
     def test_each_share_is_on_its_share_server(self):
         share = base.share(server=_server())
