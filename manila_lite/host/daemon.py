@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon that outlives the share manager: found again by pid and start time, stopped by pid."""
+"""A daemon that outlives the share manager: recognized by pid and start time, stopped by pid."""
 
 import contextlib
 import json
@@ -27,9 +27,9 @@ class Daemon:
 
     def _remembered(self) -> dict[str, Any]:
         with contextlib.suppress(OSError, ValueError):
-            found = json.loads(self.record.read_text())
-            if isinstance(found, dict):
-                return found
+            record = json.loads(self.record.read_text())
+            if isinstance(record, dict):
+                return record
         return {}
 
     @property
@@ -50,8 +50,8 @@ class Daemon:
 
     def find(self, words: Sequence[str]) -> psutil.Process | None:
         """Return the running daemon, also if the process that started it died before it could record it."""
-        if found := self.process():
-            return found
+        if process := self.process():
+            return process
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 if process.cmdline() == list(words):

@@ -44,20 +44,20 @@ def delete(netns: str) -> None:
 
 def links(netns: str) -> list[dict[str, Any]]:
     """Return all interfaces of the namespace as ip(8) describes them."""
-    found: list[dict[str, Any]] = json.loads(ip(netns, '-json', '-details', 'link', 'show'))
-    return found
+    shown: list[dict[str, Any]] = json.loads(ip(netns, '-json', '-details', 'link', 'show'))
+    return shown
 
 
 def addresses(netns: str) -> list[dict[str, Any]]:
     """Return all interfaces of the namespace, each with its addresses as ``addr_info``."""
-    found: list[dict[str, Any]] = json.loads(ip(netns, '-json', '-details', 'address', 'show'))
-    return found
+    shown: list[dict[str, Any]] = json.loads(ip(netns, '-json', '-details', 'address', 'show'))
+    return shown
 
 
 def listed(netns: str, family: int, *words: str) -> list[dict[str, Any]]:
     """Return the rules or routes of a family, 4 or 6."""
-    found: list[dict[str, Any]] = json.loads(ip(netns, '-json', f'-{family}', *words) or '[]')
-    return found
+    shown: list[dict[str, Any]] = json.loads(ip(netns, '-json', f'-{family}', *words) or '[]')
+    return shown
 
 
 def kind(link: dict[str, Any]) -> str:

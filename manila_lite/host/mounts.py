@@ -56,8 +56,8 @@ def unmount(path: Path) -> None:
 
 def loop_of(image: Path) -> str | None:
     """Return the loop device of an image file, or None."""
-    found = run('losetup', '--noheadings', '--output', 'NAME', '--associated', str(image)).split()
-    return found[0] if found else None
+    devices = run('losetup', '--noheadings', '--output', 'NAME', '--associated', str(image)).split()
+    return devices[0] if devices else None
 
 
 def attach(image: Path) -> str:
@@ -67,13 +67,13 @@ def attach(image: Path) -> str:
 
 def detach(image: Path) -> None:
     """Detach the loop device of the image file. A device that stays in use for seconds goes when its last user ends."""
-    told = set()
+    detached = set()
     end = time.monotonic() + _IN_USE_SECONDS
     while (device := loop_of(image)) and time.monotonic() < end:
-        if device in told:
+        if device in detached:
             time.sleep(0.02)
             continue
-        told.add(device)
+        detached.add(device)
         try:
             run('losetup', '--detach', device)
         except CommandFailed:

@@ -33,10 +33,10 @@ class Neutron(NetworkPlugin):
     def describe(self, net_id: str, subnet_id: str, project_id: str | None) -> Subnet:
         """Return a subnet of Neutron that belongs to the project or is shared with it."""
         with self._session.asked() as neutron:
-            net = _found(neutron.get_network, net_id)
+            net = _get(neutron.get_network, net_id)
             if net is None or not self._may_use(neutron, net, project_id):
                 raise errors.Invalid(f'neutron_net_id: network {net_id} is not known.', code='network_not_known')
-            subnet = _found(neutron.get_subnet, subnet_id)
+            subnet = _get(neutron.get_subnet, subnet_id)
             if subnet is None or subnet.network_id != net.id:
                 raise errors.Invalid(f'neutron_subnet_id: network {net_id} has no subnet {subnet_id}.',
                                      code='subnet_not_known')
@@ -75,12 +75,12 @@ class Neutron(NetworkPlugin):
     def allocate(self, subnet: Subnet, count: int, *, taken: Collection[str], owner: str) -> list[Address]:
         """Return addresses of the owner's ports in the subnet: first ports unknown to the caller, then new ones."""
         with self._session.asked() as neutron:
-            found = [address for address in neutron_ports.given(neutron, owner, subnet)
+            existing = [address for address in neutron_ports.given(neutron, owner, subnet)
                      if address.ip_address not in taken][:count]
             made: list[Address] = []
             useless: list[Address] = []
             try:
-                while len(found) + len(made) < count and len(useless) <= _CLASHES:
+                while len(existing) + len(made) < count and len(useless) <= _CLASHES:
                     one = neutron_ports.make(neutron, subnet, owner)
                     (useless if one.ip_address in taken else made).append(one)
             except errors.Final:
@@ -88,10 +88,10 @@ class Neutron(NetworkPlugin):
                 raise
             finally:
                 neutron_ports.delete(neutron, (address.port_id for address in useless))
-        if len(found) + len(made) < count:
+        if len(existing) + len(made) < count:
             # The port of an address in use was deleted in Neutron, which now gives the address away again.
             raise errors.Unavailable(f'Neutron gives addresses of subnet {subnet.neutron_subnet_id} that are in use.')
-        return found + made
+        return existing + made
 
     # Freeing --------------------------------------------------------------------------------------
 
@@ -124,14 +124,14 @@ class Neutron(NetworkPlugin):
                 neutron_ports.disown(neutron, address.port_id)
 
 
-def _found(get: Any, ident: str) -> Any:
+def _get(get: Any, object_id: str) -> Any:
     """Return an object of Neutron by its id, or None. An id that is no UUID is not sent: it would become part of the path."""
     try:
-        known = str(uuid.UUID(ident)) == ident
+        known = str(uuid.UUID(object_id)) == object_id
     except ValueError:
         known = False
     try:
-        return get(ident) if known else None
+        return get(object_id) if known else None
     except openstack.exceptions.NotFoundException as gone:
         neutron_session.must_be_neutrons(gone)
         return None

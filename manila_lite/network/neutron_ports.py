@@ -34,8 +34,8 @@ def of(neutron: Any, owner: str, subnet_id: str | None) -> list[Any]:
 
 def given(neutron: Any, owner: str, subnet: Subnet) -> list[Address]:
     """Return the addresses that were made for an owner in a subnet."""
-    found = (_address(port, subnet) for port in of(neutron, owner, subnet.neutron_subnet_id))
-    return [address for address in found if address]
+    addresses = (_address(port, subnet) for port in of(neutron, owner, subnet.neutron_subnet_id))
+    return [address for address in addresses if address]
 
 
 def owners(neutron: Any) -> set[str]:
@@ -74,12 +74,12 @@ def _make(neutron: Any, subnet: Subnet, owner: str, kind: str, address: dict[str
         if final is None:
             raise
         raise final from refused
-    found = _address(port, subnet)
-    if found is None:
+    address = _address(port, subnet)
+    if address is None:
         delete(neutron, (port.id,))
         raise errors.Final(f'Neutron made a port that has no address in subnet {subnet.neutron_subnet_id}.')
-    LOG.info('Port %s with %s is for share server %s', found.port_id, found.ip_address, owner)
-    return found
+    LOG.info('Port %s with %s is for share server %s', address.port_id, address.ip_address, owner)
+    return address
 
 
 #: Errors of Neutron that do not go away by themselves: message, and the user message's detail.
@@ -141,19 +141,19 @@ def disown(neutron: Any, port_id: str | None) -> None:
 def delete(neutron: Any, port_ids: Iterable[str | None]) -> None:
     """Delete the ports that exist. An error at one port does not stop the others; the first error is raised at the end."""
     problem: Exception | None = None
-    for ident in filter(None, port_ids):
+    for port_id in filter(None, port_ids):
         try:
-            _delete_one(neutron, ident)
+            _delete_one(neutron, port_id)
         except (openstack.exceptions.SDKException, keystone_exceptions.ClientException) as bad:
             problem = problem or bad
     if problem is not None:
         raise problem
 
 
-def _delete_one(neutron: Any, ident: str) -> None:
+def _delete_one(neutron: Any, port_id: str) -> None:
     try:
-        neutron.delete_port(ident, ignore_missing=False)
+        neutron.delete_port(port_id, ignore_missing=False)
     except openstack.exceptions.NotFoundException as gone:
         must_be_neutrons(gone)
     else:
-        LOG.info('Port %s is gone', ident)
+        LOG.info('Port %s is gone', port_id)

@@ -92,11 +92,11 @@ class Standalone(NetworkPlugin):
         place = self._places.get(subnet.neutron_subnet_id)
         if place is None:
             raise errors.Final(f'Subnet {subnet.neutron_subnet_id} is not among the networks any more.')
-        found = [Address(text) for text in itertools.islice(place.free_addresses(frozenset(taken)), count)]
-        if len(found) < count:
-            raise errors.Final(f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has {len(found)} addresses left, '
+        addresses = [Address(text) for text in itertools.islice(place.free_addresses(frozenset(taken)), count)]
+        if len(addresses) < count:
+            raise errors.Final(f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has {len(addresses)} addresses left, '
                                f'and {count} are needed.', detail='SUBNET_FULL')
-        return found
+        return addresses
 
     def free(self, addresses: Iterable[Address]) -> None:
         """Do nothing: an address is free when the caller forgets it."""
@@ -108,19 +108,19 @@ def _places(networks: list[dict[str, Any]]) -> list[_Place]:
     :raises ValueError: an id is given twice, subnets overlap, or a subnet is wrong; with the id.
     """
     _no_doubles('network', [network['id'] for network in networks])
-    found = [_place(network, subnet) for network in networks for subnet in network['subnets']]
-    _no_doubles('subnet', [place.subnet.neutron_subnet_id for place in found])
-    for one, other in itertools.combinations(found, 2):
+    places = [_place(network, subnet) for network in networks for subnet in network['subnets']]
+    _no_doubles('subnet', [place.subnet.neutron_subnet_id for place in places])
+    for one, other in itertools.combinations(places, 2):
         same = one.subnet.neutron_net_id == other.subnet.neutron_net_id
         if same and overlap(one.subnet.cidr, other.subnet.cidr):
             raise ValueError(f'subnets {one.subnet.neutron_subnet_id} and {other.subnet.neutron_subnet_id} overlap')
-    return found
+    return places
 
 
-def _no_doubles(noun: str, idents: list[str]) -> None:
-    for ident in idents:
-        if idents.count(ident) > 1:
-            raise ValueError(f'{noun} {ident}: the id is given twice')
+def _no_doubles(resource_type: str, ids: list[str]) -> None:
+    for resource_id in ids:
+        if ids.count(resource_id) > 1:
+            raise ValueError(f'{resource_type} {resource_id}: the id is given twice')
 
 
 def _place(network: dict[str, Any], subnet: dict[str, Any]) -> _Place:

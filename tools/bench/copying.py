@@ -76,12 +76,12 @@ def _by_driver(conf: Path, target: BtrfsPool, number: int) -> float:
     command = [sys.executable, '-m', 'manila_lite.drivers.linux.peer', '--config-file', str(conf), 'source']
     copy = Copy(target, command, f'm{number}', {str(share): [f'snap{share}'] for share in range(_SHARES)})
     began = time.monotonic()
-    with copy.talk() as talk:
-        copy.round(talk)
+    with copy.session() as session:
+        copy.round(session)
     btrfs.sync(target.root)
     seconds = time.monotonic() - began
-    with copy.talk() as talk:
-        copy.clear(talk)
+    with copy.session() as session:
+        copy.clear(session)
     copy.clear_here()
     return seconds
 

@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups of the dummy: each look at a copy moves half of it.
+"""Backups of the dummy: each call to continue a copy moves half of it.
 
 A backup is a file in the store of the backend that made it; other dummies on the same host read it there.
 """
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
-from manila_lite.drivers.dummy.knobs import Knobs, knobbed
+from manila_lite.drivers.dummy.base import DummyBase
+from manila_lite.drivers.dummy.knobs import knobbed
 from manila_lite.drivers.dummy.store import BackupRecord, Store
 
 _STEP, _ALL = 50, 100
 
 
-class DummyBackups(interface.BacksUp):
+class DummyBackups(DummyBase, interface.BacksUp):
     """The backup part of the driver. The type of a backup makes no difference."""
-
-    backend: interface.Backend
-    store: Store
-    knobs: Knobs
 
     @knobbed
     def create_backup(self, share: values.Share, backup: values.Backup) -> None:
@@ -50,7 +47,7 @@ class DummyBackups(interface.BacksUp):
         return values.BackupProgress(percent)
 
     def _restored(self, share: values.Share, backup: values.Backup, *, begin: bool = False) -> tuple[BackupRecord, int]:
-        """Return the backup, and the percentage of it that is restored to the share after this look."""
+        """Return the backup, and the percentage of it that is restored to the share after this call."""
         home = self.store if backup.host == self.backend.host else self.store.neighbour(backup.host)
         with home.locked():
             record = self._record(home, backup)

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A driver without storage that keeps the whole contract, and breaks it where a test orders a fault."""
 
-import base64
 import dataclasses
-import hashlib
-import ipaddress
 import os
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +9,6 @@ from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy import (
     backups,
-    locations,
     manage_servers,
     manage_shares,
     options,
@@ -21,23 +17,14 @@ from manila_lite.drivers.dummy import (
     server_migration,
     share_migration,
 )
-from manila_lite.drivers.dummy.knobs import Knob, Knobs, knobbed
-from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
-
-_LEVELS = ('rw', 'ro')
+from manila_lite.drivers.dummy.knobs import Knob, knobbed
+from manila_lite.drivers.dummy.store import SnapshotRecord
 
 
-def _key(share_id: str, rule: values.AccessRule) -> str | None:
-    """Return the access key of a Ceph client. It is not stored, so it is derived and always the same."""
-    if rule.type != 'cephx':
-        return None
-    return base64.b64encode(hashlib.sha256(f'{share_id}/{rule.to}'.encode()).digest()[:28]).decode()
-
-
-class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots, interface.Clones, interface.Reverts,
-                  interface.MountsSnapshots, interface.ConsistentSnapshots, server_migration.DummyMigration,
-                  share_migration.DummyShareMigration, manage_servers.DummyManaging, manage_shares.DummyShareManaging,
-                  replication.DummyReplication, backups.DummyBackups):
+class DummyDriver(server_migration.DummyMigration, share_migration.DummyShareMigration, manage_servers.DummyManaging,
+                  manage_shares.DummyShareManaging, replication.DummyReplication, backups.DummyBackups, interface.Resizes,
+                  interface.Snapshots, interface.Clones, interface.Reverts, interface.MountsSnapshots,
+                  interface.ConsistentSnapshots):
     """Shares that are files with a few words in them. See ``knobs.py`` for the faults, ``store.py`` for the state.
 
     The option driver_handles_share_servers decides whether shares are on share servers.
@@ -46,16 +33,6 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
     OPTIONS = options.OPTIONS
     CONSISTENT_ACROSS = 'host'
     PROTOCOLS = frozenset({'NFS', 'CIFS'})
-
-    def __init__(self, backend: interface.Backend):
-        super().__init__(backend)
-        self.conf = backend.conf
-        self.store = Store(backend.state_dir)
-        self.knobs = Knobs(backend.state_dir, self.conf.dummy_knobs)
-        self.HANDLES_SHARE_SERVERS = self.conf.driver_handles_share_servers
-        self.ALLOCATIONS_PER_SUBNET = self.conf.dummy_allocations_per_subnet
-        self.ADMIN_ALLOCATIONS = self.conf.dummy_admin_allocations
-        self.PROTOCOLS = frozenset(proto.upper() for proto in self.conf.dummy_protocols)
 
     @classmethod
     def check(cls, backend: interface.Backend) -> Sequence[values.Problem]:
@@ -152,10 +129,10 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
     def create_group_snapshot(self, snapshots: Sequence[values.Snapshot]) -> Mapping[str, str | None]:
         with self.store.locked():
             sources = {snapshot.id: self.store.share(snapshot.share.id) for snapshot in snapshots}
-            if not all(self.store.snapshots.get(ident) for ident in sources):
-                for ident, source in sources.items():
-                    self.store.snapshots.put(SnapshotRecord(ident, source.id, source.size, source.content, source.used))
-        return {ident: f'/snapshots/{ident}' for ident in sources}
+            if not all(self.store.snapshots.get(snapshot_id) for snapshot_id in sources):
+                for snapshot_id, source in sources.items():
+                    self.store.snapshots.put(SnapshotRecord(snapshot_id, source.id, source.size, source.content, source.used))
+        return {snapshot_id: f'/snapshots/{snapshot_id}' for snapshot_id in sources}
 
     @knobbed
     def delete_snapshot(self, snapshot: values.Snapshot) -> None:
@@ -222,30 +199,6 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
                 self.store.shares.put(record)
         return self._locations(share, record)
 
-    def _new(self, share: values.Share) -> ShareRecord:
-        """Return a record for a new share.
-
-        :raises errors.Final: the backend does not serve the protocol, has no such pool or server, or is full.
-        """
-        if share.pool not in self.conf.dummy_pools:
-            raise errors.Final(f'This backend has no pool {share.pool}.')
-        if share.proto.upper() not in self.PROTOCOLS:
-            raise errors.Final(f'This backend does not serve {share.proto}.')
-        self._need_room(share.pool, share.size)
-        return ShareRecord(share.id, share.pool, share.size, share.proto.upper(), share.mount_point_name or share.id,
-                           server=self._server_of(share), qos=dict(share.qos),
-                           key=share.encryption_key_ref)
-
-    def _need_room(self, pool: str, more: int) -> None:
-        """Check that the pool can promise ``more`` GiB.
-
-        :raises errors.Final: it cannot.
-        """
-        room = report.promise(self.conf) - self.store.allocated(pool)
-        if more > max(room, 0):
-            raise errors.Final(f'Pool {pool} has room for {max(room, 0):g} GiB, not for {more}.',
-                               detail='FILTER_CAPACITY')
-
     def _ensure(self, target: values.EnsureTarget) -> values.EnsureResult:
         record = self.store.held(target.share.id)
         if record is None:
@@ -258,43 +211,3 @@ class DummyDriver(interface.ShareDriver, interface.Resizes, interface.Snapshots,
         results = self._enforce(record, target.rules, before)
         repaired = () if before.exported else ('It was not exported.',)
         return values.EnsureResult(tuple(self._locations(target.share, record)), results, repaired=repaired)
-
-    def _enforce(self, record: ShareRecord, rules: Sequence[values.AccessRule],
-                 before: ShareRecord | None = None) -> dict[str, values.RuleResult]:
-        """Put the rules in force. The record is written only if it differs from ``before``."""
-        results = {rule.id: values.RuleResult(self._objection(rule), _key(record.id, rule)) for rule in rules}
-        record.exported = True
-        record.rules = {rule.id: [rule.type, rule.to, rule.level] for rule in rules if not results[rule.id].error}
-        if record != before:
-            self.store.shares.put(record)
-        return results
-
-    def _objection(self, rule: values.AccessRule) -> str | None:
-        """Return the reason why a rule cannot be in force, or None."""
-        if rule.type not in self.conf.dummy_access_types:
-            known = ', '.join(self.conf.dummy_access_types) or 'none'
-            return f'This backend knows rules of these types only, not {rule.type}: {known}.'
-        if rule.level not in _LEVELS:
-            return f'There is no access level {rule.level}.'
-        if rule.type == 'ip':
-            try:
-                ipaddress.ip_network(rule.to, strict=False)
-            except ValueError:
-                return f'{rule.to} is no address.'
-        return None
-
-    def _locations(self, share: values.Share, record: ShareRecord) -> list[values.ExportLocation]:
-        if share.server and self.HANDLES_SHARE_SERVERS:
-            return locations.on_server(share.server, record)
-        return locations.of_backend(self.conf, record)
-
-    def _server_of(self, share: values.Share) -> str | None:
-        """Return the id of the running share server of the share, or None on a backend without share servers.
-
-        :raises errors.Final: the share has no server, or it does not run.
-        """
-        if not self.HANDLES_SHARE_SERVERS:
-            return None
-        if share.server is None:
-            raise errors.Final(f'Share {share.id} has no share server.')
-        return self.store.server(share.server.id).id

@@ -28,7 +28,7 @@ _POLL = 0.05
 
 #: The methods that have knobs: all abstract methods of the contract.
 METHODS = frozenset(name for base in (interface.ShareDriver, *interface.ABILITIES)
-                    for name in base.__abstractmethods__)
+                    for name in base.__abstractmethods__)   # type: ignore[attr-defined]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,15 +48,15 @@ class Knob:
 
         :raises ValueError: the text is no valid knob.
         """
-        found = _TEXT.fullmatch(text.strip())
-        if found is None or found['action'] not in ACTIONS:
+        match = _TEXT.fullmatch(text.strip())
+        if match is None or match['action'] not in ACTIONS:
             raise ValueError(f'{text!r} is no knob: write method:action[_after][=seconds][@once|@times=N] with an '
                              f'action of {", ".join(sorted(ACTIONS))}')
-        if found['method'] not in {'*', *METHODS}:
+        if match['method'] not in {'*', *METHODS}:
             raise ValueError(f'{text!r} is no knob: the methods are {", ".join(sorted(METHODS))}')
-        times = 1 if found['once'] else int(found['times']) if found['times'] else None
-        return cls(text.strip(), found['method'], found['action'], found['after'] == '_after',
-                   float(found['seconds'] or 0), times)
+        times = 1 if match['once'] else int(match['times']) if match['times'] else None
+        return cls(text.strip(), match['method'], match['action'], match['after'] == '_after',
+                   float(match['seconds'] or 0), times)
 
 
 class Knobs:
@@ -178,7 +178,7 @@ def knobbed(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        self.store.note_call(name, _idents(args))
+        self.store.note_call(name, _ids(args))
         self.knobs.meet(name, after=False)
         try:
             answer = method(self, *args, **kwargs)
@@ -189,7 +189,7 @@ def knobbed(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _idents(args: tuple[Any, ...]) -> list[str]:
+def _ids(args: tuple[Any, ...]) -> list[str]:
     """Return the ids that a call is about: the id of its first argument, or of each of its targets."""
     if not args:
         return []

@@ -6,30 +6,27 @@ from collections.abc import Mapping, Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface, networks
-from manila_lite.drivers.dummy.knobs import Knobs, knobbed
-from manila_lite.drivers.dummy.servers import addresses_of, details_of
-from manila_lite.drivers.dummy.store import ServerRecord, Store
+from manila_lite.drivers.dummy.knobs import knobbed
+from manila_lite.drivers.dummy.servers import DummyServers, addresses_of, details_of
+from manila_lite.drivers.dummy.store import ServerRecord
 
 
-class DummyManaging(interface.ManagesServers):
+class DummyManaging(DummyServers, interface.ManagesServers):
     """The part of the driver that manages and unmanages share servers."""
-
-    store: Store
-    knobs: Knobs
 
     @knobbed
     def find_server(self, server: values.ShareServer, identifier: str, options: Mapping[str, str]) -> Sequence[str]:
         with self.store.locked():
-            found = self._takeable(server, identifier)
-        return [address for addresses in found.addresses.values() for address in addresses]
+            record = self._manageable(server, identifier)
+        return [address for addresses in record.addresses.values() for address in addresses]
 
     @knobbed
     def manage_server(self, server: values.ShareServer, identifier: str, options: Mapping[str, str]) -> Mapping[str, str]:
         networks.vet(server)
         with self.store.locked():
-            found = self._takeable(server, identifier)
+            record = self._manageable(server, identifier)
             self.store.servers.put(dataclasses.replace(
-                found, id=server.id, name=identifier, ours=True, addresses=addresses_of(server)))
+                record, id=server.id, name=identifier, ours=True, addresses=addresses_of(server)))
             for other in self._named(identifier):
                 if other.id != server.id:       # the old record; also in the repetition of a call that died
                     self.store.servers.drop(other.id)
@@ -49,10 +46,10 @@ class DummyManaging(interface.ManagesServers):
     def _named(self, identifier: str) -> list[ServerRecord]:
         return [record for record in self.store.servers.all() if (record.name or record.id) == identifier]
 
-    def _takeable(self, server: values.ShareServer, identifier: str) -> ServerRecord:
-        found = self._named(identifier)
-        if not found:
+    def _manageable(self, server: values.ShareServer, identifier: str) -> ServerRecord:
+        records = self._named(identifier)
+        if not records:
             raise errors.Final(f'This backend has no share server {identifier}.')
-        if any(record.ours and record.id != server.id for record in found):
+        if any(record.ours and record.id != server.id for record in records):
             raise errors.Final(f'Share server {identifier} of this backend is managed already.')
-        return found[0]
+        return records[0]

@@ -3,23 +3,20 @@
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
-from manila_lite.drivers.dummy.knobs import Knobs, knobbed
-from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
+from manila_lite.drivers.dummy.base import DummyBase
+from manila_lite.drivers.dummy.knobs import knobbed
+from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord
 
 
-class DummyShareManaging(interface.ManagesSnapshots):
+class DummyShareManaging(DummyBase, interface.ManagesSnapshots):
     """The part of the driver that manages and unmanages shares and snapshots. There are no driver options.
 
     A share is found by the last part of its export path, which it keeps. A snapshot is found by the last part of its
     provider location.
     """
-
-    store: Store
-    knobs: Knobs
 
     @knobbed
     def manage_share(self, share: values.Share, export_path: str, options: Mapping[str, str]) -> values.ManagedShare:
@@ -31,12 +28,12 @@ class DummyShareManaging(interface.ManagesSnapshots):
         return values.ManagedShare(record.size, tuple(self._locations(share, record)))
 
     def _take_over(self, share: values.Share, export_path: str) -> ShareRecord:
-        found = self._called(_last(export_path))
-        if not found:
+        records = self._called(_last(export_path))
+        if not records:
             raise errors.Final(f'This backend has no share at {export_path}.')
-        if any(record.ours for record in found):
+        if any(record.ours for record in records):
             raise errors.Final(f'The share at {export_path} of this backend is managed already.')
-        past = found[0]
+        past = records[0]
         if (past.pool, past.proto) != (share.pool, share.proto.upper()):
             raise errors.Final(f'The share at {export_path} is a {past.proto} share in pool {past.pool}.')
         record = dataclasses.replace(past, id=share.id, ours=True, exported=True, rules={}, server=self._server_of(share),
@@ -75,15 +72,15 @@ class DummyShareManaging(interface.ManagesSnapshots):
 
     def _take_over_snapshot(self, snapshot: values.Snapshot) -> SnapshotRecord:
         share, place = self.store.share(snapshot.share.id), snapshot.provider_location or ''
-        found = self._snapshots_called(_last(place))
-        if not found:
+        records = self._snapshots_called(_last(place))
+        if not records:
             raise errors.Final(f'This backend has no snapshot at {place}.')
-        if any(record.ours for record in found):
+        if any(record.ours for record in records):
             raise errors.Final(f'The snapshot at {place} of this backend is managed already.')
         # A share that was unmanaged and managed again has another id than its snapshots have stored.
-        if found[0].share_id != share.id and found[0].path != share.was:
+        if records[0].share_id != share.id and records[0].path != share.was:
             raise errors.Final(f'The snapshot at {place} is of another share.')
-        record = dataclasses.replace(found[0], id=snapshot.id, share_id=share.id, name=_last(place), ours=True)
+        record = dataclasses.replace(records[0], id=snapshot.id, share_id=share.id, name=_last(place), ours=True)
         self.store.snapshots.put(record)
         return record
 
@@ -102,9 +99,6 @@ class DummyShareManaging(interface.ManagesSnapshots):
     def _snapshots_called(self, name: str) -> list[SnapshotRecord]:
         return [record for record in self.store.snapshots.all() if (record.name or record.id) == name]
 
-    # Defined by the driver class.
-    _locations: Any
-    _server_of: Any
 
 
 def _last(path: str) -> str:

@@ -3,26 +3,22 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy import locations
-from manila_lite.drivers.dummy.knobs import Knobs, knobbed
+from manila_lite.drivers.dummy.base import DummyBase
+from manila_lite.drivers.dummy.knobs import knobbed
 from manila_lite.drivers.dummy.store import ShareRecord, SnapshotRecord, Store
 
 _IN_SYNC, _OUT_OF_SYNC = 'in_sync', 'out_of_sync'
 
 
-class DummyReplication(interface.Replicates):
+class DummyReplication(DummyBase, interface.Replicates):
     """The replication part of the driver. A file ``away`` in the state directory of a backend makes it unreachable."""
 
     REPLICATION_TYPES = frozenset({'readable', 'dr'})
 
-    backend: interface.Backend
-    conf: Any
-    store: Store
-    knobs: Knobs
 
     @knobbed
     def create_replica(self, replica: values.Replica) -> values.ReplicaResult:
@@ -98,16 +94,16 @@ class DummyReplication(interface.Replicates):
             self._hold(replica.id, [snapshot for snapshot in taken if snapshot is not None])
         return True
 
-    def _hold(self, ident: str, taken: Sequence[SnapshotRecord]) -> None:
+    def _hold(self, share_id: str, taken: Sequence[SnapshotRecord]) -> None:
         wanted = {snapshot.id for snapshot in taken}
-        for snapshot in self._snapshots_of(ident):
+        for snapshot in self._snapshots_of(share_id):
             if snapshot.id not in wanted:
                 self.store.snapshots.drop(snapshot.id)
         for snapshot in taken:
-            self.store.snapshots.put(dataclasses.replace(snapshot, share_id=ident, name='', exported=False, rules={}))
+            self.store.snapshots.put(dataclasses.replace(snapshot, share_id=share_id, name='', exported=False, rules={}))
 
-    def _snapshots_of(self, ident: str) -> list[SnapshotRecord]:
-        return [snapshot for snapshot in self.store.snapshots.all() if snapshot.share_id == ident]
+    def _snapshots_of(self, share_id: str) -> list[SnapshotRecord]:
+        return [snapshot for snapshot in self.store.snapshots.all() if snapshot.share_id == share_id]
 
     def _offer(self, replica: values.Replica) -> ShareRecord:
         """Export the replica read-only if clients may mount it, else stop its export. Returns its record."""
@@ -127,9 +123,3 @@ class DummyReplication(interface.Replicates):
         places = tuple(locations.on_server(replica.share.server, record) if replica.share.server
                        else locations.of_backend(self.conf, record)) if record.exported else ()
         return values.ReplicaResult(state, places, held)
-
-    # Defined by the driver class.
-    _new: Any
-    _need_room: Any
-    _server_of: Any
-    _enforce: Any

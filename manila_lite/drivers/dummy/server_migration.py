@@ -4,27 +4,21 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy import locations
-from manila_lite.drivers.dummy.knobs import Knobs, knobbed
+from manila_lite.drivers.dummy.knobs import knobbed
 from manila_lite.drivers.dummy.servers import DummyServers
 from manila_lite.drivers.dummy.store import Store
 
 _GIB = 1 << 30
-#: Number of looks that a copy takes, if it has at least as many shares.
-_LOOKS = 10
+#: Number of calls to continue that a copy takes, if it has at least as many shares.
+_CALLS = 10
 
 
 class DummyMigration(DummyServers, interface.MigratesServers):
-    """Each look at the copy brings a tenth of the shares; later changes follow at the cut-over."""
-
-    backend: interface.Backend
-    conf: Any
-    store: Store
-    knobs: Knobs
+    """Each call to continue the copy brings a tenth of the shares; later changes follow at the cut-over."""
 
     @knobbed
     def share_server_migration_check_compatibility(self, migration: values.ServerMigration) -> values.MigrationSupport:
@@ -56,7 +50,7 @@ class DummyMigration(DummyServers, interface.MigratesServers):
 
     @knobbed
     def share_server_migration_continue(self, migration: values.ServerMigration) -> bool:
-        for share in self._missing(migration)[:math.ceil(len(migration.shares) / _LOOKS)]:
+        for share in self._missing(migration)[:math.ceil(len(migration.shares) / _CALLS)]:
             self._copy(migration, share)
         return not self._missing(migration)
 
@@ -71,12 +65,12 @@ class DummyMigration(DummyServers, interface.MigratesServers):
     def share_server_migration_complete(self, migration: values.ServerMigration) -> values.MigratedServer:
         self._stop_serving(migration)
         details = self._set_up(migration.target)
-        found = {}
+        export_locations = {}
         for share in migration.shares:
             if not self._serves(migration, share):      # a share that is served here may have newer data
                 self._copy(migration, share)
-            found[share.id] = self._serve(migration, share)
-        return values.MigratedServer(details, found, {snapshot.id: f'/snapshots/{snapshot.id}'
+            export_locations[share.id] = self._serve(migration, share)
+        return values.MigratedServer(details, export_locations, {snapshot.id: f'/snapshots/{snapshot.id}'
                                                      for snapshot in migration.snapshots})
 
     @knobbed

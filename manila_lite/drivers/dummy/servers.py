@@ -6,16 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from manila_lite import errors, values
 from manila_lite.drivers import interface, networks
 from manila_lite.drivers.dummy import locations
-from manila_lite.drivers.dummy.knobs import Knobs, knobbed
-from manila_lite.drivers.dummy.store import ServerRecord, Store
+from manila_lite.drivers.dummy.base import DummyBase
+from manila_lite.drivers.dummy.knobs import knobbed
+from manila_lite.drivers.dummy.store import ServerRecord
 
 
-class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.TakesSubnetMetadata,
+class DummyServers(DummyBase, interface.SpansSubnets, interface.AddsSubnets, interface.TakesSubnetMetadata,
                    interface.UpdatesSecurityServices):
     """The part of the driver for share servers."""
-
-    store: Store
-    knobs: Knobs
 
     def held_servers(self) -> Collection[str]:
         with self.store.locked():
@@ -51,8 +49,8 @@ class DummyServers(interface.SpansSubnets, interface.AddsSubnets, interface.Take
         details = self._set_up(joined)
         records = {share.id: self.store.shares.get(share.id) for share in shares}
         return values.ServerUpdate(
-            details, {ident: tuple(locations.on_server(joined, record)) for ident, record in records.items() if record},
-            lost={ident: 'The data of the share is missing.' for ident, record in records.items() if record is None})
+            details, {share_id: tuple(locations.on_server(joined, record)) for share_id, record in records.items() if record},
+            lost={share_id: 'The data of the share is missing.' for share_id, record in records.items() if record is None})
 
     @knobbed
     def update_share_network_subnet_from_metadata(self, server: values.ShareServer, network: values.ServerNetwork,
@@ -119,9 +117,9 @@ def details_of(server: values.ShareServer) -> dict[str, str]:
 
 def addresses_of(server: values.ShareServer) -> dict[str, list[str]]:
     """Return the server's addresses by subnet, those in the network of administrators under ''."""
-    found: dict[str, list[str]] = {}
+    addresses: dict[str, list[str]] = {}
     for network in server.networks:
-        found[network.subnet_id] = [allocation.ip_address for allocation in network.allocations]
+        addresses[network.subnet_id] = [allocation.ip_address for allocation in network.allocations]
     if server.admin_allocations:
-        found[''] = [allocation.ip_address for allocation in server.admin_allocations]
-    return found
+        addresses[''] = [allocation.ip_address for allocation in server.admin_allocations]
+    return addresses

@@ -2,25 +2,19 @@
 """Migration of a single share from another dummy on the same host, or from another pool of the same dummy."""
 
 import dataclasses
-from typing import Any
 
 from manila_lite import errors, values
 from manila_lite.drivers import interface
 from manila_lite.drivers.dummy import locations
-from manila_lite.drivers.dummy.knobs import Knobs, knobbed
+from manila_lite.drivers.dummy.base import DummyBase
+from manila_lite.drivers.dummy.knobs import knobbed
 from manila_lite.drivers.dummy.store import ShareRecord, Store
 
 _GIB = 1 << 30
 
 
-class DummyShareMigration(interface.MigratesShares):
-    """Each look at the copy brings one snapshot, and the last one the share. Later changes follow at the cut-over."""
-
-    PROTOCOLS: frozenset[str]
-    backend: interface.Backend
-    conf: Any
-    store: Store
-    knobs: Knobs
+class DummyShareMigration(DummyBase, interface.MigratesShares):
+    """Each call to continue brings one snapshot, and the last one the share. Later changes follow at the cut-over."""
 
     @knobbed
     def share_migration_check_compatibility(self, migration: values.ShareMigration) -> values.MigrationSupport:
@@ -116,9 +110,9 @@ class DummyShareMigration(interface.MigratesShares):
         """Copy the present state of the share from the source, without exports and rules. Returns its record."""
         home, target = self._home_of(migration), migration.target
         with home.locked():
-            found = home.share(migration.source.id)
+            source = home.share(migration.source.id)
         record = dataclasses.replace(
-            found, id=target.id, pool=target.pool, path=target.mount_point_name or target.id, exported=False, rules={},
+            source, id=target.id, pool=target.pool, path=target.mount_point_name or target.id, exported=False, rules={},
             server=target.server.id if target.server else None)
         with self.store.locked():
             self.store.shares.put(record)

@@ -105,37 +105,37 @@ class Records(Generic[Record]):
 
     def __init__(self, folder: Path, kind: type[Record]):
         self.folder = folder
-        self.kind = kind
+        self.kind: type[Record] = kind
         self._seen: dict[str, tuple[tuple[int, int], Record]] = {}
         self._scanned: int | None = None
 
-    def get(self, ident: str) -> Record | None:
+    def get(self, record_id: str) -> Record | None:
         """Return the record, or None."""
         try:
-            return self._read(self._file(ident))
+            return self._read(self._file(record_id))
         except FileNotFoundError:
             return None
 
     def put(self, record: Record) -> None:
         """Write the record to disk."""
         target = self._file(record.id)
-        alone = self._is_known()
+        unchanged = self._is_known()
         with tempfile.NamedTemporaryFile('w', dir=self.folder, prefix='.', delete=False) as draft:
             json.dump(dataclasses.asdict(record), draft)
         os.replace(draft.name, target)
         self._seen[record.id] = (_mark(target.stat()), dataclasses.replace(record))
-        self._scanned = self._changed() if alone else None
+        self._scanned = self._changed() if unchanged else None
 
-    def drop(self, ident: str) -> None:
+    def drop(self, record_id: str) -> None:
         """Delete the record, if there is one."""
-        target = self._file(ident)
-        alone = self._is_known()
+        target = self._file(record_id)
+        unchanged = self._is_known()
         target.unlink(missing_ok=True)
-        self._seen.pop(ident, None)
-        self._scanned = self._changed() if alone else None
+        self._seen.pop(record_id, None)
+        self._scanned = self._changed() if unchanged else None
 
     def known(self) -> list[Record]:
-        """Return every record. The files are looked at only if another process changed the folder."""
+        """Return every record. The files are read only if another process changed the folder."""
         return [record for _mark, record in self._seen.values()] if self._is_known() else self.all()
 
     def all(self) -> list[Record]:
@@ -166,14 +166,14 @@ class Records(Generic[Record]):
         record: Record = self.kind(**json.loads(file.read_text()))
         return record
 
-    def _file(self, ident: str) -> Path:
+    def _file(self, record_id: str) -> Path:
         """Return the file of a record.
 
         :raises errors.Final: the id is not safe as a file name.
         """
-        if not _SAFE.fullmatch(ident):
-            raise errors.Final(f'{ident!r} is no id of a share, snapshot or share server')
-        return self.folder / ident
+        if not _SAFE.fullmatch(record_id):
+            raise errors.Final(f'{record_id!r} is no id of a share, snapshot or share server')
+        return self.folder / record_id
 
 
 def _mark(stat: os.stat_result) -> tuple[int, int]:
@@ -209,50 +209,50 @@ class Store:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def held(self, ident: str) -> ShareRecord | None:
+    def held(self, share_id: str) -> ShareRecord | None:
         """Return a managed share, or None."""
-        found = self.shares.get(ident)
-        return found if found and found.ours else None
+        record = self.shares.get(share_id)
+        return record if record and record.ours else None
 
-    def share(self, ident: str) -> ShareRecord:
+    def share(self, share_id: str) -> ShareRecord:
         """Return a managed share.
 
         :raises errors.Final: it is missing.
         """
-        found = self.held(ident)
-        if found is None:
-            raise errors.Final(f'Share {ident} is not on this backend.')
-        return found
+        record = self.held(share_id)
+        if record is None:
+            raise errors.Final(f'Share {share_id} is not on this backend.')
+        return record
 
-    def snapshot(self, ident: str) -> SnapshotRecord:
+    def snapshot(self, snapshot_id: str) -> SnapshotRecord:
         """Return a managed snapshot.
 
         :raises errors.Final: it is missing.
         """
-        found = self.snapshots.get(ident)
-        if found is None or not found.ours:
-            raise errors.Final(f'Snapshot {ident} is not on this backend.')
-        return found
+        record = self.snapshots.get(snapshot_id)
+        if record is None or not record.ours:
+            raise errors.Final(f'Snapshot {snapshot_id} is not on this backend.')
+        return record
 
-    def server(self, ident: str) -> ServerRecord:
+    def server(self, server_id: str) -> ServerRecord:
         """Return a managed share server that runs.
 
         :raises errors.Final: it is missing, or does not run.
         """
-        found = self.servers.get(ident)
-        if found is None or not (found.running and found.ours):
-            raise errors.Final(f'Share server {ident} does not run on this backend.')
-        return found
+        record = self.servers.get(server_id)
+        if record is None or not (record.running and record.ours):
+            raise errors.Final(f'Share server {server_id} does not run on this backend.')
+        return record
 
     def allocated(self, pool: str) -> int:
         """Return the sum of the sizes of the pool's shares, in GiB."""
         return sum(record.size for record in self.shares.known() if record.pool == pool)
 
-    def note_call(self, method: str, idents: Sequence[str]) -> None:
+    def note_call(self, method: str, ids: Sequence[str]) -> None:
         """Append the call to the file ``calls``."""
         self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / 'calls').open('a') as calls:
-            calls.write(f'{method} {",".join(idents) or "-"}\n')
+            calls.write(f'{method} {",".join(ids) or "-"}\n')
 
     def calls(self, method: str | None = None) -> list[tuple[str, str]]:
         """Return the calls so far as (method, ids): all, or those of one method."""
@@ -261,4 +261,4 @@ class Store:
         except FileNotFoundError:
             return []
         pairs = (line.partition(' ') for line in lines)
-        return [(name, idents) for name, _space, idents in pairs if method in (None, name)]
+        return [(name, ids) for name, _space, ids in pairs if method in (None, name)]

@@ -71,10 +71,10 @@ def abilities_of(driver: object) -> frozenset[values.Ability]:
 
 def capabilities_of(driver: object) -> dict[str, bool]:
     """Return the capabilities that a pool of the driver reports for its abilities."""
-    found = abilities_of(driver)
+    abilities = abilities_of(driver)
     # The manager applies a share's rules to its snapshots, so every driver that mounts snapshots has this.
-    return {name: ability in found for ability, name in CAPABILITIES.items()} | {
-        'snapshot_inherit_share_access_support': values.Ability.MOUNT_SNAPSHOT in found}
+    return {name: ability in abilities for ability, name in CAPABILITIES.items()} | {
+        'snapshot_inherit_share_access_support': values.Ability.MOUNT_SNAPSHOT in abilities}
 
 
 def replication_of(driver: object, domain: str | None) -> dict[str, object]:

@@ -8,10 +8,10 @@ from manila_lite import errors
 SAFE_ID = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
 
 
-def vet_id(ident: str) -> None:
+def vet_id(resource_id: str) -> None:
     """Check that the id is one of a share or snapshot, and safe as a file name.
 
     :raises errors.Final: it is not.
     """
-    if not SAFE_ID.fullmatch(ident):
-        raise errors.Final(f'{ident!r} is no id of a share or snapshot.')
+    if not SAFE_ID.fullmatch(resource_id):
+        raise errors.Final(f'{resource_id!r} is no id of a share or snapshot.')

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of the linux driver, in the section of its backend."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from oslo_config import cfg, types
 
@@ -55,6 +56,30 @@ OPTIONS = (
 )
 
 
-def wants_directory(conf: Any) -> bool:
+class LinuxOptions(Protocol):
+    """The values of the options in the section of a linux backend: those above, and two that every backend has."""
+
+    linux_pool_path: str
+    linux_pool_size_gb: int
+    linux_pool_type: str
+    linux_export_ips: Sequence[object]
+    linux_nfs_port: int
+    linux_cifs_users: str | None
+    linux_cifs_port: int
+    linux_netns: str | None
+    linux_fabric_netns: str
+    linux_peers: Mapping[str, str]
+    linux_replication_domain: str | None
+    linux_peer_identity: str
+    linux_peer_known_hosts: str
+    linux_graceless: bool
+    linux_grace_period: int
+    reserved_share_percentage: int
+    max_over_subscription_ratio: float
+    driver_handles_share_servers: bool
+    max_shares_per_share_server: int
+
+
+def wants_directory(conf: LinuxOptions) -> bool:
     """Say whether the pool is to be a plain directory."""
     return conf.linux_pool_type == 'directory' or (conf.linux_pool_type == 'auto' and Path(conf.linux_pool_path).is_dir())

@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,14 @@ from oslo_config import cfg
 from manila_lite import errors
 from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers.interface import Backend
-from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.drivers.linux.ids import SAFE_ID
+from manila_lite.drivers.linux.options import OPTIONS
 from manila_lite.drivers.linux.pool import btrfs
+from manila_lite.drivers.linux.pool.base import Pool
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.replication import transfer_folder
+from manila_lite.drivers.linux.servers.share_servers import ShareServers
+from manila_lite.drivers.linux.services import Services
 from manila_lite.host.commands import ENV, CommandFailed
 
 _BACKEND = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,127}')
@@ -36,28 +39,28 @@ class Peer:
     request.
     """
 
-    def __init__(self, driver: LinuxDriver):
-        pool, self._servers = driver.parts
+    def __init__(self, pool: Pool, servers: ShareServers):
         if not isinstance(pool, BtrfsPool):
             raise errors.Final('The pool of the source is a plain directory.')
         pool.open()
         self._pool = pool
+        self._servers = servers
 
     def look(self, migration: str, shares: list[str], snapshots: list[str]) -> dict[str, Any]:
         """Return the bytes to copy, the snapshots, oldest first, and the rounds that were taken."""
         btrfs.sync(self._pool.root)
-        there = [ident for ident in map(_vetted, snapshots) if self._pool.snapshot(ident).exists()]
-        there.sort(key=lambda ident: btrfs.subvolume_id(self._pool.snapshot(ident)))
-        self._vet(set(shares) | set(snapshots), shares, there)
-        places = {ident: self._pool.share(ident) for ident in shares} | {
-            ident: self._pool.snapshot(ident) for ident in there}
-        sizes = {ident: [btrfs.used(self._pool.root, place), btrfs.alone(self._pool.root, place)]
-                 for ident, place in places.items()}
-        return {'snapshots': there, 'sizes': sizes, 'taken': sorted(self._folder(migration).names())}
+        existing = [snapshot_id for snapshot_id in map(_vetted, snapshots) if self._pool.snapshot(snapshot_id).exists()]
+        existing.sort(key=lambda snapshot_id: btrfs.subvolume_id(self._pool.snapshot(snapshot_id)))
+        self._vet(set(shares) | set(snapshots), shares, existing)
+        paths = {share_id: self._pool.share(share_id) for share_id in shares} | {
+            snapshot_id: self._pool.snapshot(snapshot_id) for snapshot_id in existing}
+        sizes = {resource_id: [btrfs.used(self._pool.root, path), btrfs.exclusive(self._pool.root, path)]
+                 for resource_id, path in paths.items()}
+        return {'snapshots': existing, 'sizes': sizes, 'taken': sorted(self._folder(migration).names())}
 
     def _vet(self, wanted: set[str], shares: list[str], snapshots: list[str]) -> None:
-        there = {ident for ident in map(_vetted, shares) if self._pool.share(ident).exists()} | set(snapshots)
-        if lost := sorted(wanted - there):
+        existing = {share_id for share_id in map(_vetted, shares) if self._pool.share(share_id).exists()} | set(snapshots)
+        if lost := sorted(wanted - existing):
             raise errors.Final(f'The source does not have {", ".join(lost)}.')
 
     def _folder(self, migration: str) -> transfer_folder.Folder:
@@ -98,11 +101,11 @@ class Peer:
 
     def halt(self, migration: str, server: str) -> dict[str, Any]:
         """Disconnect and halt the server for good. Returns whether it was halted before."""
-        return {'before': self._servers.send_away(_vetted(server), _vetted(migration))}
+        return {'before': self._servers.fence(_vetted(server), _vetted(migration))}
 
     def resume(self, server: str) -> dict[str, Any]:
         """Let the share manager run the server again: it does so when it starts, or when servers are ensured."""
-        self._servers.call_back(_vetted(server))
+        self._servers.unfence(_vetted(server))
         return {}
 
     def send(self, migration: str, parts: list[tuple[str | None, str]]) -> None:
@@ -123,36 +126,45 @@ class Peer:
         return self._pool.snapshot(_vetted(name))
 
 
+#: The requests. The other end may be of another release, so they keep their names.
 _VERBS = ('look', 'take', 'freeze', 'drop', 'clear', 'halt', 'resume')
 
 
-def _vetted(ident: str) -> str:
-    if not isinstance(ident, str) or not SAFE_ID.fullmatch(ident):
-        raise errors.Final(f'{ident!r} is no id.')
-    return ident
+def _vetted(resource_id: str) -> str:
+    if not isinstance(resource_id, str) or not SAFE_ID.fullmatch(resource_id):
+        raise errors.Final(f'{resource_id!r} is no id.')
+    return resource_id
 
 
-def serve(peer: Peer, requests: Any, answer: Callable[[dict[str, Any]], None]) -> int:
+def serve(peer: Peer, requests: Iterable[str], answer: Callable[[dict[str, Any]], None]) -> int:
     """Answer every request. Returns the exit status."""
     for line in requests:
         try:
             about = json.loads(line)
             verb = about.pop('verb')
             if verb == 'send':
-                peer.send(**about)
-                return 0
+                return _send(peer, about)
             if verb not in _VERBS:
                 raise errors.Final(f'{verb!r} is no request.')
             answer(getattr(peer, verb)(**about))
         except errors.Final as bad:
             answer({'refused': str(bad)})
         except (CommandFailed, OSError) as bad:
-            if verb == 'send':
-                sys.stderr.write(f'{bad}\n')
-                return 1
             answer({'failed': str(bad)})
         except (ValueError, TypeError, KeyError, AttributeError) as bad:
             answer({'refused': f'That is no request: {bad}'})
+    return 0
+
+
+def _send(peer: Peer, about: dict[str, Any]) -> int:
+    """Send the stream, and return the exit status. The other end reads nothing but the stream, so that an error can only
+    end it.
+    """
+    try:
+        peer.send(**about)
+    except (errors.Final, CommandFailed, OSError, ValueError, TypeError, AttributeError) as bad:
+        sys.stderr.write(f'{bad}\n')
+        return 1
     return 0
 
 
@@ -171,11 +183,12 @@ def make(arguments: argparse.Namespace) -> Peer:
     if name not in conf.enabled_share_backends:
         raise errors.BadConfig(f'{name} is none of enabled_share_backends')
     backend_conf.register_backend(conf, name)
-    conf.register_opts(LinuxDriver.OPTIONS, group=name)
+    conf.register_opts(OPTIONS, group=name)
     section = conf[name]
     if section.driver != 'linux':
         raise errors.BadConfig(f'{name} is no backend of the linux driver')
-    return Peer(LinuxDriver(Backend(name, f'{conf.host}@{name}', section, Path(conf.state_path) / name)))
+    services = Services(Backend(name, f'{conf.host}@{name}', section, Path(conf.state_path) / name))
+    return Peer(services.pool, services.share_servers)
 
 
 def main() -> None:
@@ -201,8 +214,8 @@ def _main() -> int:
     return serve(peer, sys.stdin, _answer)
 
 
-def _answer(told: dict[str, Any]) -> None:
-    sys.stdout.write(f'{json.dumps(told)}\n')
+def _answer(answer: dict[str, Any]) -> None:
+    sys.stdout.write(f'{json.dumps(answer)}\n')
     sys.stdout.flush()
 
 

@@ -18,7 +18,8 @@ from manila_lite.db.queries import access, share_backups, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries.messages import Action
 from manila_lite.drivers.interface import BacksUp, abilities_of
-from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs, BackupJobsDriver
+from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs
+from manila_lite.drivers.linux.backups.backup_jobs_driver import BackupJobsDriver
 from manila_lite.drivers.linux.backups.nfs_backups import NfsBackups
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans.task import as_share
@@ -122,7 +123,7 @@ def clean(service: Any) -> None:
     if isinstance(driver, BackupJobsDriver) and driver is not service.backups:
         # Backups are made in another way now (``backup_over_nfs``): the driver's kept copies are not continued.
         for ident in sorted(driver.copies.kept()):
-            _clear_away(ident, driver.copies.let_go)
+            _clear_away(ident, driver.copies.release)
 
 
 def _clear_away(ident: str, clear: Callable[[str], None]) -> None:

@@ -19,6 +19,7 @@ from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.protocols import check, ganesha_exports
 from manila_lite.drivers.linux.replication import peer_session
+from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.host.commands import CommandFailed
 from manila_lite.tests.compliance import (
     backups,
@@ -77,7 +78,7 @@ class LinuxBinding(base.Binding):
         return driver
 
     def _file(self, share) -> Path:
-        return self.driver._pool.share(share.id) / 'data'
+        return self.driver.services.pool.share(share.id) / 'data'
 
     def write(self, share, text):
         self._file(share).write_text(text)
@@ -96,7 +97,7 @@ class LinuxBinding(base.Binding):
 
     def protocol_server(self, share):
         """Return the NFS server that the share is on."""
-        return self.driver._protocol_servers.of('NFS')
+        return self.driver.services.protocol_servers.of('NFS')
 
     def in_force(self, share):
         """Return the clients that Ganesha admits now, by its own account and not by a file."""
@@ -143,12 +144,12 @@ class LinuxCifsBinding(LinuxBinding):
         return super().a_share(*args, **{'proto': 'CIFS'} | changes)
 
     def protocol_server(self, share):
-        return self.driver._protocol_servers.of('CIFS')
+        return self.driver.services.protocol_servers.of('CIFS')
 
     def in_force(self, share):
         """Return the clients in smbd's configuration, if smbd runs."""
         server = self.protocol_server(share).server
-        seen = server.exports.look([share.id])[share.id] if server.running else ganesha_exports.Seen()
+        seen = server.exports.inspect([share.id])[share.id] if server.running else ganesha_exports.Seen()
         return {('user', *client) for client in seen.clients}
 
 
@@ -207,12 +208,12 @@ class LinuxServersBinding(servers.OnServers, LinuxBinding):
         return server
 
     def protocol_server(self, share):
-        return self.driver._servers.protocol_server(share.server.id, share.proto)
+        return self.driver.services.share_servers.protocol_server(share.server.id, share.proto)
 
     def addresses(self, server):
         """Return the addresses in the kernel, if an NFS server runs there."""
         try:
-            protocol_server = self.driver._servers.protocol_server(server.id)
+            protocol_server = self.driver.services.share_servers.protocol_server(server.id)
         except errors.Final:
             return set()
         return self.left_there(server) if protocol_server.server.running else set()
@@ -295,7 +296,7 @@ class LinuxCifsMigrationTest(server_promises.EveryMigrationCall, LinuxMigrationB
 
     def test_a_target_without_cifs_is_no_target(self):
         migration = self.a_migration()
-        self.driver.PROTOCOLS = frozenset({'NFS'})
+        self.driver.services.exports.protocols = frozenset({'NFS'})
         self.assertIn('not serve CIFS', self.driver.share_server_migration_check_compatibility(migration).reason)
         self.assertRaises(errors.Final, self.driver.share_server_migration_start, migration)
 
@@ -317,11 +318,11 @@ class LinuxMigrationPromisesTest(server_promises.MigrationPromises, LinuxMigrati
         migration = self.a_migration(keeps_addresses=True)
         self.driver.share_server_migration_start(migration)
         self.near(migration)
-        with fixtures.MonkeyPatch(f'{LinuxDriver.__module__}.LinuxDriver.update_access', _fail):
+        with fixtures.MonkeyPatch(f'{ShareAccess.__module__}.ShareAccess.update', _fail):
             self.assertRaises(CommandFailed, self.driver.share_server_migration_complete, migration)
         self.assertRaises(errors.Final, self.driver.share_server_migration_cancel, migration)
-        with peer_session.PeerSession(peer_session.words(migrations.ORIGIN_HOST, self.driver.backend.conf)) as talk:
-            talk.ask('resume', server=migration.source.id)
+        with peer_session.PeerSession(peer_session.command(migrations.ORIGIN_HOST, self.driver.backend.conf)) as session:
+            session.ask('resume', server=migration.source.id)
         self.assertIsNone(self.origin.ensure_servers([migration.source])[migration.source.id].error)
         self.assert_serves_there(migration)
         with self.at_origin():
@@ -355,7 +356,7 @@ class LinuxReplicationBinding(LinuxOrigin, replication.Follows, LinuxBinding):
         return super().origin_options() | {'linux_nfs_port': '12049'}
 
     def is_fenced(self, share):
-        return btrfs.is_read_only(self.driver.parts[0].share(share.id))
+        return btrfs.is_read_only(self.driver.services.pool.share(share.id))
 
 
 class LinuxReplicationTest(replication.EveryReplicationCall, LinuxReplicationBinding):
@@ -369,8 +370,8 @@ class LinuxReplicationPromisesTest(LinuxReplicationBinding):
     def test_one_that_was_to_be_replaced_is_ensured(self):
         replica = self.a_replica()
         self.driver.create_replica(replica)
-        with peer_session.PeerSession(peer_session.words(migrations.ORIGIN_HOST, self.driver.backend.conf)) as talk:
-            talk.ask('freeze', share=replica.active.id)
+        with peer_session.PeerSession(peer_session.command(migrations.ORIGIN_HOST, self.driver.backend.conf)) as session:
+            session.ask('freeze', share=replica.active.id)
         with self.at_origin():
             self.assertTrue(self.is_fenced(replica.active))
             self.assertIn('replica', ' '.join(self.ensured(replica.active).repaired))

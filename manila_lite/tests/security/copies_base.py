@@ -31,7 +31,7 @@ class Backups(base.LinuxTest):
 
     def at(self, share):
         """Return the present folder of a share's files."""
-        return self.driver.parts[0].share(share.id)
+        return self.driver.services.pool.share(share.id)
 
     def backup(self, ratio=64.0):
         backup = values.Backup(uuidutils.generate_uuid(), 1, values.BackupType('kept', str(self.export), 'none', 'bind', ratio),

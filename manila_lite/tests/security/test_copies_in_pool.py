@@ -24,7 +24,7 @@ class Snapshots(base.ShareTest):
         folder = Path(tempfile.mkdtemp(prefix='ml-outside-'))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         self.outside = tenant.Outside(folder / 'outside')
-        self.place = self.driver.parts[0].share(self.made.id)
+        self.place = self.driver.services.pool.share(self.made.id)
 
     def test_cloned_and_reverted(self):
         tenant.plant(self.place, self.outside.place)
@@ -40,7 +40,7 @@ class Snapshots(base.ShareTest):
                 self.driver.create_share_from_snapshot(clone, taken)
                 self.driver.revert_to_snapshot(taken)
                 for share in (clone, self.made):
-                    self.assertEqual(before, tenant.tree(self.driver.parts[0].share(share.id)))
+                    self.assertEqual(before, tenant.tree(self.driver.services.pool.share(share.id)))
         self.assertTrue(self.outside.is_untouched())
 
     def test_ten_thousand_directories_are_deleted_with_their_share(self):
@@ -103,7 +103,7 @@ class TakenOver(cifs_base.Directory):
 
     def test_nothing_in_a_share_is_taken_over(self):
         mine = self.share()
-        place = self.driver.parts[0].share(mine.id)
+        place = self.driver.services.pool.share(mine.id)
         (place / 'sub' / 'name').mkdir(parents=True)
         share = values.Share(uuidutils.generate_uuid(), 's', 'p', 0, 'CIFS', 'pool')
         for way in (('sub',), ('sub', 'name')):

@@ -4,7 +4,7 @@
 import os
 from pathlib import Path
 
-from manila_lite.drivers.linux.backups import backup_jobs, nfs_backups, rsync
+from manila_lite.drivers.linux.backups import backup_jobs_driver, nfs_backups, rsync
 from manila_lite.tests.functional.linux import cifs_base
 from manila_lite.tests.security import copies_base, tenant
 
@@ -17,8 +17,10 @@ class Plain(cifs_base.Directory, copies_base.Backups):
     test_a_file_that_says_it_holds_terabytes = test_ten_thousand_directories_in_each_other = None
 
 
-class _Mounts(backup_jobs.BackupJobsDriver):
+class _Mounts(backup_jobs_driver.BackupJobsDriver):
     """Copies as over NFS, with a bind mount of the directory: the kernel here has no NFS client."""
+
+    copies = None
 
     def __init__(self, state, at):
         class Bound(nfs_backups.NfsCopies):

@@ -52,8 +52,8 @@ class Streams(testtools.TestCase):
 
     def round(self):
         """Return the number of bytes that were copied."""
-        with self.copy.talk() as talk:
-            return self.copy.round(talk)
+        with self.copy.session() as session:
+            return self.copy.round(session)
 
     def landed(self):
         self.copy.land({'s': 1})

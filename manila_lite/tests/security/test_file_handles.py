@@ -69,14 +69,14 @@ class _Forging:
 
     def place(self, share):
         """Return the path of the share in the pool."""
-        return self.driver._pool.share(share.id)
+        return self.driver.services.pool.share(share.id)
 
     def snapshot(self):
         """Return the path of a snapshot of my share; it holds files deleted since, and cannot be mounted."""
         snapshot = values.Snapshot(f'snap-{self.mine.id}', self.mine, 1)
         self.driver.create_snapshot(snapshot)
         self.addCleanup(self.driver.delete_snapshot, snapshot)
-        return self.driver._pool.snapshot(snapshot.id)
+        return self.driver.services.pool.snapshot(snapshot.id)
 
     def shut(self, handle, about, also=()):
         """Check that every act with the handle is refused."""
@@ -90,7 +90,7 @@ class _Forging:
 
     def test_true_handles_of_others(self):
         """Real handles of others are refused: the best that an attacker could guess."""
-        top, theirs = self.driver._pool.root, self.place(self.other)
+        top, theirs = self.driver.services.pool.root, self.place(self.other)
         for path in (top, top / 'shares', top / 'snapshots', theirs, theirs / 'secret', theirs / 'folder',
                      theirs / 'folder' / 'secret', self.snapshot(), self.snapshot() / 'secret'):
             kind, found = kernel_handle(path)
@@ -170,7 +170,7 @@ class _Forging:
         self.shut(self.handle, 'of a deleted share')
 
     def test_df_shows_the_share(self):
-        btrfs.sync(self.driver._pool.root)
+        btrfs.sync(self.driver.services.pool.root)
         available, free, total = self.client.space(self.handle)
         self.assertEqual(1 << 30, total)
         self.assertEqual(available, free)
@@ -232,7 +232,7 @@ class Unguarded(base.LinuxTest):
     """Exports without a guard are not served."""
 
     def test_a_server_that_passes_by_the_guard(self):
-        share, server = self.share(), self.driver._protocol_servers.of('NFS').server
+        share, server = self.share(), self.driver.services.protocol_servers.of('NFS').server
         self.addCleanup(server.start, lambda: None)
         self.addCleanup(server.stop)
         library = server._guard.folder / handle_guard.LIBRARY
@@ -253,13 +253,13 @@ class Unguarded(base.LinuxTest):
         """A second line of defence, if a plain directory is exported by mistake: inode 2 is the root of the host."""
         share = self.share()
         plain = Path(self.state, 'plain', share.id)
-        for place, kind in ((plain, 'of the host'), (self.driver._pool.root / 'plain', 'of the pool')):
+        for place, kind in ((plain, 'of the host'), (self.driver.services.pool.root / 'plain', 'of the pool')):
             place.mkdir(parents=True)
             (place / 'f').write_text('x')
-            block = self.driver._protocol_servers.of('NFS').blocks([values.AccessRule('r', 'ip', self.fabric.v4('one'),
+            block = self.driver.services.protocol_servers.of('NFS').blocks([values.AccessRule('r', 'ip', self.fabric.v4('one'),
                                                                                       'rw')])[0][0].text
-            self.driver._protocol_servers.of('NFS').serve('plain', place, [block])
-            self.addCleanup(self.driver._protocol_servers.of('NFS').forget, 'plain')
+            self.driver.services.protocol_servers.of('NFS').serve('plain', place, [block])
+            self.addCleanup(self.driver.services.protocol_servers.of('NFS').forget, 'plain')
             client = nfs4.Client(self.fabric.v4('nas'), netns=self.fabric.name('one'))
             self.addCleanup(client.close)
             handle = client.walk('shares', 'plain')
@@ -269,7 +269,7 @@ class Unguarded(base.LinuxTest):
                 for what, call in tries(client, made):
                     if what not in ('look', 'climb'):   # the server looks at the root of an export by itself
                         self.assertIn(self.assertRaises(nfs4.Refused, call).name, _SHUT, f'{kind}, {about}: {what}')
-            self.driver._protocol_servers.of('NFS').forget('plain')
+            self.driver.services.protocol_servers.of('NFS').forget('plain')
 
 
 @cifs_base.needs_samba
@@ -288,8 +288,8 @@ class Directories(cifs_base.Directory):
 
     def test_a_share_of_before_is_named_with_the_reason(self):
         share = values.Share('before', 's', 'p', 1, 'NFS', 'pool')
-        (self.driver._pool.share('before')).mkdir()
+        (self.driver.services.pool.share('before')).mkdir()
         result = self.driver.ensure_shares([values.EnsureTarget(share, ())])['before']
         self.assertIn('manila-linux-convert', result.error)
         self.driver.delete_share(share)
-        self.assertFalse(self.driver._pool.share('before').exists())
+        self.assertFalse(self.driver.services.pool.share('before').exists())

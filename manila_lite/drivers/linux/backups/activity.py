@@ -5,7 +5,7 @@ import time
 
 import psutil
 
-#: Least number of seconds between two looks.
+#: Least number of seconds between two readings of the counters.
 _EVERY = 5.0
 
 
@@ -19,18 +19,18 @@ class Activity:
         self._pid = pid
         self._patience = patience
         self._seen: object = None
-        self._moved = self._looked = time.monotonic()
+        self._moved = self._read_at = time.monotonic()
 
     def is_still(self) -> bool:
         """Say whether the program did nothing for so long."""
         now = time.monotonic()
-        if now >= self._looked + min(_EVERY, self._patience):
-            self._looked, seen = now, self._look()
+        if now >= self._read_at + min(_EVERY, self._patience):
+            self._read_at, seen = now, self._counters()
             if seen is None or seen != self._seen:
                 self._seen, self._moved = seen, now
         return now >= self._moved + self._patience
 
-    def _look(self) -> object:
+    def _counters(self) -> object:
         """Return counters that change with any activity; None while a process waits for the kernel's input or output."""
         try:
             top = psutil.Process(self._pid)

@@ -16,7 +16,6 @@ from pathlib import Path
 from oslo_log import log
 
 from manila_lite import errors, values
-from manila_lite.drivers.interface import BacksUp
 from manila_lite.drivers.linux.backups import rsync
 from manila_lite.drivers.linux.ids import SAFE_ID, vet_id
 from manila_lite.drivers.linux.pool import trees
@@ -26,7 +25,8 @@ from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)
 
-_ALL = 100
+#: The percentage of a complete copy.
+ALL = 100
 #: Number of failures after which a copy is given up.
 _TRIES = 5
 _LOCKS = 64
@@ -52,14 +52,14 @@ class BackupJobs(abc.ABC):
 
     @abc.abstractmethod
     def readable(self, share: values.Share, backup: values.Backup) -> Path:
-        """Return a path where the share can be read: the same at each call until ``let_go``.
+        """Return a path where the share can be read: the same at each call until ``release``.
 
         :raises errors.Final: there is no such share.
         """
 
     @abc.abstractmethod
     def writable(self, share: values.Share, backup: values.Backup) -> Path:
-        """Return a path to which the restored data can be written: the same at each call until ``let_go``.
+        """Return a path to which the restored data can be written: the same at each call until ``release``.
 
         :raises errors.Final: there is no such share.
         """
@@ -73,7 +73,7 @@ class BackupJobs(abc.ABC):
         :raises errors.Final: the data cannot become the share.
         """
 
-    def let_go(self, backup_id: str) -> None:
+    def release(self, backup_id: str) -> None:
         """Remove everything that ``readable`` and ``writable`` made for this backup, except a mount at ``share_place``."""
 
     def share_place(self, backup_id: str) -> Path:
@@ -81,7 +81,7 @@ class BackupJobs(abc.ABC):
         return self.folder / f'{backup_id}.share'
 
     def kept(self) -> frozenset[str]:
-        """Return the ids of the backups for which ``let_go`` has anything to remove."""
+        """Return the ids of the backups for which ``release`` has anything to remove."""
         return frozenset()
 
     def left(self) -> frozenset[str]:
@@ -95,7 +95,7 @@ class BackupJobs(abc.ABC):
         def begin() -> rsync.Copy:
             return rsync.Copy(self.readable(share, backup), self._place(backup, make=True), rsync.SAME,
                               at_most=_at_most(share, backup))
-        return self._look(backup, begin, f'the export for backups of type {backup.type.name}')
+        return self._poll(backup, begin, f'the export for backups of type {backup.type.name}')
 
     def restore(self, share: values.Share, backup: values.Backup) -> int:
         """Start or continue the copy of the backup to the share. Returns the progress in percent."""
@@ -103,9 +103,9 @@ class BackupJobs(abc.ABC):
             how = (rsync.SAME_CONTENT, *((rsync.IN_PLACE,) if self.in_place else ()))
             return rsync.Copy(self._place(backup), self.writable(share, backup), *how, untangle=True,
                               at_most=_at_most(share, backup))
-        percent = self._look(backup, begin, 'the share, as it is mounted for the copy,')
-        if percent == _ALL:
-            with self._alone(backup.id):
+        percent = self._poll(backup, begin, 'the share, as it is mounted for the copy,')
+        if percent == ALL:
+            with self._exclusive(backup.id):
                 self.land(share, backup)
         return percent
 
@@ -120,8 +120,8 @@ class BackupJobs(abc.ABC):
         :raises CommandFailed: the copy does not stop.
         """
         vet_id(backup_id)
-        with self._alone(backup_id):
-            self._let_go(backup_id)
+        with self._exclusive(backup_id):
+            self._release(backup_id)
             self._failed.pop(backup_id, None)
 
     def halt(self) -> None:
@@ -129,12 +129,12 @@ class BackupJobs(abc.ABC):
         continues.
         """
         self._halted = True
-        for ident in list(self._running):
+        for backup_id in list(self._running):
             try:
-                with self._alone(ident):
-                    self._stop(ident)
+                with self._exclusive(backup_id):
+                    self._stop(backup_id)
             except CommandFailed:
-                LOG.exception('The copy of backup %s', ident)
+                LOG.exception('The copy of backup %s', backup_id)
 
     def resume(self) -> None:
         """Let copies begin again."""
@@ -142,17 +142,17 @@ class BackupJobs(abc.ABC):
 
     def delete(self, backup: values.Backup) -> None:
         """Stop any copy, and delete the backup from the export and its leftovers from the backend."""
-        with self._alone(backup.id):
+        with self._exclusive(backup.id):
             self.clear(backup.id)
             place = self._mount(backup) / backup.id
             trees.remove(place)
             self.clear(backup.id)
 
-    def _let_go(self, backup_id: str) -> None:
+    def _release(self, backup_id: str) -> None:
         self._stop(backup_id)
         self.unmount(self.folder / backup_id)
         self.unmount(self.share_place(backup_id))
-        self.let_go(backup_id)
+        self.release(backup_id)
 
     def _stop(self, backup_id: str) -> None:
         if copy := self._running.get(backup_id):
@@ -160,27 +160,27 @@ class BackupJobs(abc.ABC):
             del self._running[backup_id]
 
     @contextlib.contextmanager
-    def _alone(self, backup_id: str) -> Iterator[None]:
+    def _exclusive(self, backup_id: str) -> Iterator[None]:
         """Keep other threads from starting, stopping or clearing a copy to or from the backup."""
         with self._locks[hash(backup_id) % _LOCKS]:
             yield
 
     # Pieces -----------------------------------------------------------------------------------
 
-    def _look(self, backup: values.Backup, begin: Callable[[], rsync.Copy], keeper: str) -> int:
+    def _poll(self, backup: values.Backup, begin: Callable[[], rsync.Copy], keeper: str) -> int:
         """Return the progress of the copy. Starts it, or starts it again after a failure. ``keeper``: its target, in
         words.
 
         :raises errors.Final: it failed too often, or would fail each time.
         """
         vet_id(backup.id)
-        with self._alone(backup.id):
+        with self._exclusive(backup.id):
             copy = self._running.get(backup.id)
             if copy is not None and copy.is_alive():
-                copy.looked_at = time.monotonic()
+                copy.polled_at = time.monotonic()
                 return copy.percent
             if copy is not None and copy.error is None:
-                return _ALL
+                return ALL
             if copy is not None:
                 self._vet(backup, copy.error, keeper)
             self._begin(backup, begin)
@@ -191,7 +191,7 @@ class BackupJobs(abc.ABC):
             self._running[backup.id] = begin()
         except Exception:
             # The count of failures is kept, so ``clear`` is not called.
-            self._let_go(backup.id)
+            self._release(backup.id)
             raise
         if self._halted:
             self._stop(backup.id)
@@ -249,39 +249,6 @@ class BackupJobs(abc.ABC):
         elif not place.is_dir():
             raise errors.Final(f'Backup {backup.id} is not where backups of type {backup.type.name} are.')
         return place
-
-
-class BackupJobsDriver(BacksUp):
-    """The ability to back up, by ``copies``. The process that runs the backend halts them and clears their leftovers."""
-
-    copies: BackupJobs
-
-    def create_backup(self, share: values.Share, backup: values.Backup) -> None:
-        """Start the copy, from the beginning if an earlier call started one. It goes on in the background."""
-        self.copies.clear(backup.id)
-        self.copies.make(share, backup)
-
-    def create_backup_continue(self, share: values.Share, backup: values.Backup) -> values.BackupProgress:
-        """Return the progress of the copy, and remove its leftovers when it is complete."""
-        return self._looked_at(backup, self.copies.make(share, backup))
-
-    def restore_backup(self, share: values.Share, backup: values.Backup) -> None:
-        """Start the copy, from the beginning if an earlier call started one. It goes on in the background."""
-        self.copies.clear(backup.id)
-        self.copies.restore(share, backup)
-
-    def restore_backup_continue(self, share: values.Share, backup: values.Backup) -> values.BackupProgress:
-        """Return the progress of the copy, and remove its leftovers when it is complete."""
-        return self._looked_at(backup, self.copies.restore(share, backup))
-
-    def _looked_at(self, backup: values.Backup, percent: int) -> values.BackupProgress:
-        if percent == _ALL:
-            self.copies.clear(backup.id)
-        return values.BackupProgress(percent)
-
-    def delete_backup(self, backup: values.Backup) -> None:
-        """Stop any copy, and delete the backup from the export and its leftovers from the backend."""
-        self.copies.delete(backup)
 
 
 def _at_most(share: values.Share, backup: values.Backup) -> int | None:

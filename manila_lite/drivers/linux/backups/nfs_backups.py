@@ -8,12 +8,13 @@ import errno
 import os
 import socket
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from oslo_log import log
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs, BackupJobsDriver
+from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs
+from manila_lite.drivers.linux.backups.backup_jobs_driver import BackupJobsDriver
 
 LOG = log.getLogger(__name__)
 
@@ -60,7 +61,7 @@ class NfsCopies(BackupJobs):
         self._options = options
 
     def readable(self, share: values.Share, backup: values.Backup) -> Path:
-        """See ``Copies``. Data that clients write during the copy may be in it."""
+        """See ``BackupJobs``. Data that clients write during the copy may be in it."""
         place = self._mounted(share, backup, 'ro')
         if not _shows_attributes(place):
             LOG.warning('Backup %s: the server of share %s shows no extended attributes, so the backup will have none',
@@ -68,7 +69,7 @@ class NfsCopies(BackupJobs):
         return place
 
     def writable(self, share: values.Share, backup: values.Backup) -> Path:
-        """See ``Copies``."""
+        """See ``BackupJobs``."""
         return self._mounted(share, backup, 'rw')
 
     def _mounted(self, share: values.Share, backup: values.Backup, level: str) -> Path:
@@ -77,12 +78,24 @@ class NfsCopies(BackupJobs):
         return place
 
 
+class NfsBackupOptions(Protocol):
+    """The values of the options for such backups, in the section of any backend."""
+
+    backup_share_mount_options: str
+    backup_client_ip: str | None
+
+
 class NfsBackups(BackupJobsDriver):
     """Backups for a backend whose driver cannot back up. ``section``: the backend's options."""
 
-    def __init__(self, state: Path, section: Any):
-        self.copies = NfsCopies(state, section.backup_share_mount_options)
+    def __init__(self, state: Path, section: NfsBackupOptions):
+        self._copies = NfsCopies(state, section.backup_share_mount_options)
         self._client = section.backup_client_ip
+
+    @property
+    def copies(self) -> NfsCopies:
+        """The copies to and from backups, by mounts on this host."""
+        return self._copies
 
     def client_of(self, share: values.Share) -> str:
         """Return the IP address from which this host mounts the share; the backend's server has to grant it access.

@@ -16,7 +16,7 @@ from manila_lite.drivers.linux.pool import trees
 from manila_lite.host import sandbox
 from manila_lite.host.commands import ENV, CommandFailed
 
-#: Seconds that a stopped copy gets to end; that a copy runs on without being looked at; and that a copy may do nothing:
+#: Seconds that a stopped copy gets to end; that a copy runs on without being polled; and that a copy may do nothing:
 #: it may have opened a pipe without a writer.
 _PATIENCE, _FORGOTTEN, _STILL = 60.0, 900.0, 600.0
 _BREATH = 1.0
@@ -78,7 +78,7 @@ class Copy(threading.Thread):
         self._stopped = False
         self._lock = threading.Lock()
         self.percent = 0
-        self.looked_at = time.monotonic()
+        self.polled_at = time.monotonic()
         self.error: Exception | None = None
         self.start()
 
@@ -122,7 +122,7 @@ class Copy(threading.Thread):
                 heard.update(kind for kind, pattern in _WHAT if pattern.search(said + piece))
                 said = (said + piece)[-_SAID:]
                 self._progress(said)
-            if time.monotonic() > self.looked_at + _FORGOTTEN:
+            if time.monotonic() > self.polled_at + _FORGOTTEN:
                 raise CommandFailed(f'rsync: nobody looked at the copy for {_FORGOTTEN:.0f} s')
             if pulse.is_still():
                 raise CommandFailed(f'rsync: nothing moved for {_STILL:.0f} s')
@@ -164,10 +164,10 @@ def _progress(said: bytes, before: int = 0) -> tuple[int, int]:
     """Return the bytes and the percentage that rsync printed last; the percentage stays below 100 until the copy has
     ended.
     """
-    found = _PROGRESS.findall(said)
-    if not found:
+    matches = _PROGRESS.findall(said)
+    if not matches:
         return 0, before
-    done, percent = found[-1]
+    done, percent = matches[-1]
     return int(done.replace(b',', b'')), max(before, min(int(percent), _ALL - 1))
 
 

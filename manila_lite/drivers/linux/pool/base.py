@@ -23,7 +23,7 @@ class Pool(abc.ABC):
     def __init__(self, root: Path):
         self.root = root
         #: Unmanaged shares and snapshots.
-        self.left_shares, self.left_snapshots = Unmanaged(root, SHARES), Unmanaged(root, SNAPSHOTS)
+        self.unmanaged_shares, self.unmanaged_snapshots = Unmanaged(root, SHARES), Unmanaged(root, SNAPSHOTS)
 
     @abc.abstractmethod
     def open(self) -> None:
@@ -43,28 +43,28 @@ class Pool(abc.ABC):
     def close(self, *, remove_data: bool = False) -> None:
         """Unmount the pool; with ``remove_data``, delete its data too."""
 
-    def share(self, ident: str) -> Path:
+    def share(self, share_id: str) -> Path:
         """Return the path of a share."""
-        return self.root / 'shares' / ident
+        return self.root / 'shares' / share_id
 
-    def _gone(self, ident: str) -> Path:
+    def _gone(self, share_id: str) -> Path:
         """Return the path of a share between ``discard`` and ``purge``."""
-        return self.root / 'shares' / f'.{ident}.gone'
+        return self.root / 'shares' / f'.{share_id}.gone'
 
     def capacity(self) -> tuple[float, float]:
         """Return total and free GiB."""
-        found = os.statvfs(self.root)
-        return found.f_blocks * found.f_frsize / GIB, found.f_bavail * found.f_frsize / GIB
+        stats = os.statvfs(self.root)
+        return stats.f_blocks * stats.f_frsize / GIB, stats.f_bavail * stats.f_frsize / GIB
 
-    def recover(self, ident: str) -> None:
+    def recover(self, share_id: str) -> None:
         """Finish or undo a change that died before the share was complete, or between two names of it."""
 
     @abc.abstractmethod
-    def create(self, ident: str, size: int) -> None:
+    def create(self, share_id: str, size: int) -> None:
         """Create an empty share of ``size`` GiB."""
 
-    def ensure_limit(self, ident: str, size: int, stands: int | None = None) -> tuple[str, ...]:
-        """Enforce ``size`` GiB, or keep a limit of ``stands`` GiB, where sizes are enforced. Returns the repairs in
+    def ensure_limit(self, share_id: str, size: int, accepted: int | None = None) -> tuple[str, ...]:
+        """Enforce ``size`` GiB, or keep a limit of ``accepted`` GiB, where sizes are enforced. Returns the repairs in
         words.
         """
         return ()
@@ -73,13 +73,13 @@ class Pool(abc.ABC):
     def measure(self, place: Path) -> tuple[int | None, int | None]:
         """Return the limit and the usage of a directory of the pool in bytes; None where it is not known."""
 
-    def discard(self, ident: str) -> None:
+    def discard(self, share_id: str) -> None:
         """Make the share vanish. Takes no time; ``purge`` frees its space."""
-        self.recover(ident)
-        if self.share(ident).exists():
-            self.purge(ident)
-            self.share(ident).rename(self._gone(ident))
+        self.recover(share_id)
+        if self.share(share_id).exists():
+            self.purge(share_id)
+            self.share(share_id).rename(self._gone(share_id))
 
     @abc.abstractmethod
-    def purge(self, ident: str) -> None:
+    def purge(self, share_id: str) -> None:
         """Free the space of a discarded share."""

@@ -71,9 +71,9 @@ def sync(path: Path) -> None:
 
 def subvolume_id(path: Path) -> int:
     """Return the id under which the kernel counts the subvolume's usage."""
-    found = ctypes.c_uint64()
-    _library.call('btrfs_util_subvolume_id', path, ctypes.byref(found))
-    return found.value
+    result = ctypes.c_uint64()
+    _library.call('btrfs_util_subvolume_id', path, ctypes.byref(result))
+    return result.value
 
 
 def is_subvolume(path: Path) -> bool:
@@ -127,16 +127,16 @@ def used(pool: Path, path: Path) -> int:
     return _counter(pool, path, 'referenced')
 
 
-def alone(pool: Path, path: Path) -> int:
+def exclusive(pool: Path, path: Path) -> int:
     """Return how many bytes this subvolume shares with no other, as of the last ``sync``."""
     return _counter(pool, path, 'exclusive')
 
 
 def is_read_only(path: Path) -> bool:
     """Say whether the subvolume is read-only."""
-    found = ctypes.c_bool()
-    _library.call('btrfs_util_get_subvolume_read_only', path, ctypes.byref(found))
-    return found.value
+    result = ctypes.c_bool()
+    _library.call('btrfs_util_get_subvolume_read_only', path, ctypes.byref(result))
+    return result.value
 
 
 def set_read_only(path: Path, yes: bool) -> None:

@@ -51,13 +51,13 @@ class BtrfsPool(base.Pool):
         if not mounts.is_mounted(self.root):
             if not self._source.exists():
                 raise CommandFailed(f'{self._source} is not there')
-            found = 'The pool was not mounted; it is again.'
+            repair = 'The pool was not mounted; it is again.'
         elif not btrfs.has_quota(self.root):
-            found = 'The pool did not count what shares hold; it does again.'
+            repair = 'The pool did not count what shares hold; it does again.'
         else:
             return ()
         self.open()
-        return (found,)
+        return (repair,)
 
     def _mount(self, device: str) -> None:
         mounts.mount(device, self.root, '-t', 'btrfs', '-o', 'noatime')
@@ -120,115 +120,115 @@ class BtrfsPool(base.Pool):
 
     # Shares -----------------------------------------------------------------------------------
 
-    def _draft(self, ident: str) -> Path:
-        return self.root / 'shares' / f'.{ident}.new'
+    def _draft(self, share_id: str) -> Path:
+        return self.root / 'shares' / f'.{share_id}.new'
 
-    def _old(self, ident: str) -> Path:
-        return self.root / 'shares' / f'.{ident}.old'
+    def _old(self, share_id: str) -> Path:
+        return self.root / 'shares' / f'.{share_id}.old'
 
-    def recover(self, ident: str) -> None:
+    def recover(self, share_id: str) -> None:
         """Finish or undo a swap that died half way, and delete its leftovers."""
-        share, draft, old = self.share(ident), self._draft(ident), self._old(ident)
+        share, draft, old = self.share(share_id), self._draft(share_id), self._old(share_id)
         if not share.exists() and old.exists():
             (draft if draft.exists() else old).rename(share)
         btrfs.delete(draft)
         btrfs.delete(old)
 
-    def create(self, ident: str, size: int) -> None:
+    def create(self, share_id: str, size: int) -> None:
         """Create an empty subvolume with a limit of ``size`` GiB."""
-        self.recover(ident)
-        if self.share(ident).exists():
+        self.recover(share_id)
+        if self.share(share_id).exists():
             return
-        draft = self._draft(ident)
+        draft = self._draft(share_id)
         btrfs.create(draft)
         draft.chmod(0o777)
         btrfs.limit(self.root, draft, size * base.GIB)
-        draft.rename(self.share(ident))
+        draft.rename(self.share(share_id))
 
-    def clone(self, ident: str, snapshot: str, size: int) -> None:
+    def clone(self, share_id: str, snapshot_id: str, size: int) -> None:
         """Create a share from the snapshot, with a limit of ``size`` GiB."""
-        self.recover(ident)
-        if not self.share(ident).exists():
-            self._from_snapshot(ident, snapshot, size).rename(self.share(ident))
+        self.recover(share_id)
+        if not self.share(share_id).exists():
+            self._from_snapshot(share_id, snapshot_id, size).rename(self.share(share_id))
 
-    def _from_snapshot(self, ident: str, snapshot: str, size: int) -> Path:
-        source = self.snapshot(snapshot)
-        if not source.exists() or snapshot in self.left_snapshots:
-            raise errors.Final(f'Snapshot {snapshot} is not in the pool.')
-        return self._writable(ident, source, size)
+    def _from_snapshot(self, share_id: str, snapshot_id: str, size: int) -> Path:
+        source = self.snapshot(snapshot_id)
+        if not source.exists() or snapshot_id in self.unmanaged_snapshots:
+            raise errors.Final(f'Snapshot {snapshot_id} is not in the pool.')
+        return self._writable(share_id, source, size)
 
-    def _writable(self, ident: str, source: Path, size: int) -> Path:
-        draft = self._draft(ident)
+    def _writable(self, share_id: str, source: Path, size: int) -> Path:
+        draft = self._draft(share_id)
         btrfs.snapshot(source, draft)
         btrfs.limit(self.root, draft, size * base.GIB)
         return draft
 
-    def keep(self, ident: str, source: Path, size: int) -> None:
+    def keep(self, share_id: str, source: Path, size: int) -> None:
         """Create a share from the subvolume ``source``, with a limit of ``size`` GiB."""
-        self.recover(ident)
-        if not self.share(ident).exists():
-            self._writable(ident, source, size).rename(self.share(ident))
+        self.recover(share_id)
+        if not self.share(share_id).exists():
+            self._writable(share_id, source, size).rename(self.share(share_id))
 
-    def prepare_revert(self, ident: str, snapshot: str, size: int) -> None:
+    def prepare_revert(self, share_id: str, snapshot_id: str, size: int) -> None:
         """Prepare a copy of the snapshot beside the share, with a limit of ``size`` GiB, for ``swap``.
 
         :raises errors.Final: the snapshot is not in the pool.
         """
-        self.recover(ident)
-        self._from_snapshot(ident, snapshot, size)
+        self.recover(share_id)
+        self._from_snapshot(share_id, snapshot_id, size)
 
-    def prepare(self, ident: str, source: Path, size: int) -> None:
+    def prepare(self, share_id: str, source: Path, size: int) -> None:
         """Prepare a copy of the subvolume ``source`` beside the share, with a limit of ``size`` GiB, for ``swap``."""
-        self.recover(ident)
-        self._writable(ident, source, size)
+        self.recover(share_id)
+        self._writable(share_id, source, size)
 
-    def swap(self, ident: str) -> None:
+    def swap(self, share_id: str) -> None:
         """Replace the share by the prepared copy. The share must not be mounted."""
-        self.share(ident).rename(self._old(ident))
-        self._draft(ident).rename(self.share(ident))
+        self.share(share_id).rename(self._old(share_id))
+        self._draft(share_id).rename(self.share(share_id))
 
-    def swap_in(self, ident: str, place: Path, size: int) -> None:
+    def swap_in(self, share_id: str, place: Path, size: int) -> None:
         """Replace the share by the subvolume at ``place``, with a limit of ``size`` GiB. The share must not be mounted."""
-        self.recover(ident)
+        self.recover(share_id)
         btrfs.limit(self.root, place, size * base.GIB)
-        self.share(ident).rename(self._old(ident))
-        place.rename(self.share(ident))
+        self.share(share_id).rename(self._old(share_id))
+        place.rename(self.share(share_id))
 
-    def purge(self, ident: str) -> None:
+    def purge(self, share_id: str) -> None:
         """Delete the subvolume that a swap replaced, and the one that was discarded."""
-        btrfs.delete(self._old(ident))
-        btrfs.delete(self._gone(ident))
+        btrfs.delete(self._old(share_id))
+        btrfs.delete(self._gone(share_id))
 
-    def resize(self, ident: str, size: int) -> None:
+    def resize(self, share_id: str, size: int) -> None:
         """Set the share's limit to ``size`` GiB."""
-        btrfs.limit(self.root, self.share(ident), size * base.GIB)
+        btrfs.limit(self.root, self.share(share_id), size * base.GIB)
 
-    def ensure_limit(self, ident: str, size: int, stands: int | None = None) -> tuple[str, ...]:
+    def ensure_limit(self, share_id: str, size: int, accepted: int | None = None) -> tuple[str, ...]:
         """Enforce ``size`` GiB, and make the share writable. Returns the repairs in words.
 
-        If the share holds more, writes fail until space is free. A limit of ``stands`` GiB is accepted too.
+        If the share holds more, writes fail until space is free. A limit of ``accepted`` GiB is accepted too.
         """
-        thawed = self._thaw(ident)
-        found = btrfs.limit_of(self.root, self.share(ident))
-        if found is not None and found in (size * base.GIB, (stands or size) * base.GIB):
+        thawed = self._thaw(share_id)
+        limit = btrfs.limit_of(self.root, self.share(share_id))
+        if limit is not None and limit in (size * base.GIB, (accepted or size) * base.GIB):
             return thawed
-        self.resize(ident, size)
-        was = 'no limit' if found is None else f'{found / base.GIB:g} GiB'
+        self.resize(share_id, size)
+        was = 'no limit' if limit is None else f'{limit / base.GIB:g} GiB'
         return (*thawed, f'The size that is enforced was {was}; it is {size} GiB.')
 
-    def freeze(self, ident: str) -> None:
+    def freeze(self, share_id: str) -> None:
         """Make the share read-only for all clients."""
-        btrfs.set_read_only(self.share(ident), True)
+        btrfs.set_read_only(self.share(share_id), True)
 
-    def _thaw(self, ident: str) -> tuple[str, ...]:
-        if not btrfs.is_read_only(self.share(ident)):
+    def _thaw(self, share_id: str) -> tuple[str, ...]:
+        if not btrfs.is_read_only(self.share(share_id)):
             return ()
-        btrfs.set_read_only(self.share(ident), False)
+        btrfs.set_read_only(self.share(share_id), False)
         return ('A replica was to take its place, so it could only be read; it can be written to again.',)
 
-    def used(self, ident: str) -> int:
+    def used(self, share_id: str) -> int:
         """Return how many bytes the share holds now."""
-        return self._used(self.share(ident))
+        return self._used(self.share(share_id))
 
     def measure(self, place: Path) -> tuple[int | None, int | None]:
         """Return the subvolume's limit in bytes, or None, and how many bytes it holds now."""
@@ -242,39 +242,39 @@ class BtrfsPool(base.Pool):
 
     # Snapshots --------------------------------------------------------------------------------
 
-    def snapshot(self, ident: str) -> Path:
+    def snapshot(self, snapshot_id: str) -> Path:
         """Return the path of a snapshot."""
-        return self.root / 'snapshots' / ident
+        return self.root / 'snapshots' / snapshot_id
 
-    def take_snapshot(self, ident: str, share: str) -> None:
+    def take_snapshot(self, snapshot_id: str, share_id: str) -> None:
         """Take a read-only snapshot of the share."""
-        if not self.snapshot(ident).exists():
-            btrfs.snapshot(self.share(share), self.snapshot(ident), read_only=True)
+        if not self.snapshot(snapshot_id).exists():
+            btrfs.snapshot(self.share(share_id), self.snapshot(snapshot_id), read_only=True)
 
-    def _snapshot_draft(self, ident: str) -> Path:
-        return self.root / 'snapshots' / f'.{ident}.new'
+    def _snapshot_draft(self, snapshot_id: str) -> Path:
+        return self.root / 'snapshots' / f'.{snapshot_id}.new'
 
-    def prepare_snapshots(self, idents: Iterable[str]) -> None:
+    def prepare_snapshots(self, snapshot_ids: Iterable[str]) -> None:
         """Delete leftovers of these snapshots, and sync the pool so that little has to be written when they are taken."""
-        for ident in idents:
-            self.delete_snapshot(ident)
+        for snapshot_id in snapshot_ids:
+            self.delete_snapshot(snapshot_id)
         btrfs.sync(self.root)
 
-    def draft_snapshot(self, ident: str, share: str) -> None:
+    def draft_snapshot(self, snapshot_id: str, share_id: str) -> None:
         """Take a read-only snapshot under a draft name."""
-        btrfs.snapshot(self.share(share), self._snapshot_draft(ident), read_only=True)
+        btrfs.snapshot(self.share(share_id), self._snapshot_draft(snapshot_id), read_only=True)
 
-    def keep_drafts(self, idents: Iterable[str]) -> None:
+    def keep_drafts(self, snapshot_ids: Iterable[str]) -> None:
         """Give the drafts the names of the snapshots."""
-        for ident in idents:
-            self._snapshot_draft(ident).rename(self.snapshot(ident))
+        for snapshot_id in snapshot_ids:
+            self._snapshot_draft(snapshot_id).rename(self.snapshot(snapshot_id))
 
-    def keep_snapshot(self, ident: str, source: Path) -> None:
+    def keep_snapshot(self, snapshot_id: str, source: Path) -> None:
         """Make a read-only copy of the subvolume the snapshot."""
-        if not self.snapshot(ident).exists():
-            btrfs.snapshot(source, self.snapshot(ident), read_only=True)
+        if not self.snapshot(snapshot_id).exists():
+            btrfs.snapshot(source, self.snapshot(snapshot_id), read_only=True)
 
-    def delete_snapshot(self, ident: str) -> None:
+    def delete_snapshot(self, snapshot_id: str) -> None:
         """Delete the snapshot and its draft."""
-        btrfs.delete(self._snapshot_draft(ident))
-        btrfs.delete(self.snapshot(ident))
+        btrfs.delete(self._snapshot_draft(snapshot_id))
+        btrfs.delete(self.snapshot(snapshot_id))

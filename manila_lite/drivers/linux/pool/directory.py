@@ -2,7 +2,7 @@
 """A plain directory as a pool, without limits and without snapshots.
 
 It is served over CIFS only. An NFS client names files by handles, and the handles of a plain directory reach its whole
-file system, perhaps that of the host. See guard.py.
+file system, perhaps that of the host. See ``protocols/handle_guard.py``.
 """
 
 import contextlib
@@ -39,15 +39,15 @@ class Directory(base.Pool):
                 trees.remove(self.root / 'shares')
             shutil.rmtree(self.root / 'left', ignore_errors=True)
 
-    def create(self, ident: str, size: int) -> None:
+    def create(self, share_id: str, size: int) -> None:
         """Create an empty directory."""
-        self.share(ident).mkdir(exist_ok=True)
-        self.share(ident).chmod(0o777)
+        self.share(share_id).mkdir(exist_ok=True)
+        self.share(share_id).chmod(0o777)
 
     def measure(self, place: Path) -> tuple[int | None, int | None]:
         """Return no limit and no usage: neither is known for a directory."""
         return None, None
 
-    def purge(self, ident: str) -> None:
+    def purge(self, share_id: str) -> None:
         """Delete the discarded directory with its files."""
-        trees.remove(self._gone(ident))
+        trees.remove(self._gone(share_id))

@@ -16,37 +16,37 @@ SHARES, SNAPSHOTS = 'shares', 'snapshots'
 
 
 class Unmanaged:
-    """The marks of one kind of resource in the pool at ``root``."""
+    """The marks of one type of resource, ``shares`` or ``snapshots``, in the pool at ``root``."""
 
-    def __init__(self, root: Path, noun: str):
-        self._folder = root / 'left' / noun
+    def __init__(self, root: Path, resource_type: str):
+        self._folder = root / 'left' / resource_type
 
-    def __contains__(self, ident: str) -> bool:
-        return (self._folder / ident).exists()
+    def __contains__(self, resource_id: str) -> bool:
+        return (self._folder / resource_id).exists()
 
-    def add(self, ident: str, note: str = '') -> None:
+    def add(self, resource_id: str, note: str = '') -> None:
         """Mark the resource as unmanaged, durably."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        draft = self._folder / f'.{ident}'
+        draft = self._folder / f'.{resource_id}'
         with draft.open('w') as file:
             file.write(note)
             file.flush()
             os.fsync(file.fileno())
-        draft.rename(self._folder / ident)
+        draft.rename(self._folder / resource_id)
         folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
 
-    def drop(self, ident: str) -> None:
+    def drop(self, resource_id: str) -> None:
         """Delete the mark."""
-        (self._folder / ident).unlink(missing_ok=True)
+        (self._folder / resource_id).unlink(missing_ok=True)
 
-    def note(self, ident: str) -> str:
+    def note(self, resource_id: str) -> str:
         """Return the text of the mark, or ''."""
         try:
-            return (self._folder / ident).read_text()
+            return (self._folder / resource_id).read_text()
         except FileNotFoundError:
             return ''
 
@@ -86,11 +86,11 @@ def walk(root: Path, parts: tuple[str, ...]) -> Path:
     for number, part in enumerate(parts, 1):
         place /= part
         try:
-            found = place.lstat()
+            status = place.lstat()
         except (FileNotFoundError, NotADirectoryError):
             raise errors.Final(f'There is no {place}.') from None
-        if not stat.S_ISDIR(found.st_mode):
+        if not stat.S_ISDIR(status.st_mode):
             raise errors.Final(f'{place} is no directory.')
-        if number < len(parts) and found.st_dev != home:
+        if number < len(parts) and status.st_dev != home:
             raise errors.Final(f'{place} is a share or another file system; what is in it cannot be taken over by itself.')
     return place

@@ -6,10 +6,10 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from manila_lite import values
 from manila_lite.drivers.interface import Backend
+from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.protocols import handle_guard, samba_users
 from manila_lite.host.commands import ENV, CommandFailed, run
@@ -23,7 +23,7 @@ _SERVER_PROGRAMS = {'ip': 'iproute2', 'tc': 'iproute2', 'nsenter': 'util-linux',
 _CIFS_PROGRAMS = {'smbcontrol': 'samba', 'smbd': 'samba'}
 
 
-def lacks_for_cifs(conf: Any) -> str:
+def lacks_for_cifs(conf: LinuxOptions) -> str:
     """Return the reason why CIFS cannot be served, or ''."""
     if not conf.linux_cifs_users:
         return 'linux_cifs_users names no file with users'

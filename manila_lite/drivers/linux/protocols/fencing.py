@@ -17,7 +17,7 @@ _NOTE, _LOCK = 'halted.json', 'life.lock'
 
 
 @contextlib.contextmanager
-def alone(home: Path) -> Iterator[None]:
+def exclusive(home: Path) -> Iterator[None]:
     """Keep other threads and processes from halting or starting this server. The kernel drops the lock when the process
     dies.
     """
@@ -36,7 +36,7 @@ def by(home: Path) -> str:
 
 def note(home: Path, migration: str) -> None:
     """Write the note that the server moved away, so that it survives a loss of power. To be called while holding
-    ``alone``.
+    ``exclusive``.
     """
     draft = home / f'{_NOTE}.new'
     with draft.open('w') as file:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The life cycle of a file server of one protocol: it is found again, restarted if it died, and changed while it
-serves.
+"""The life cycle of a file server of one protocol: it is recognized after a restart of the share manager, restarted if
+it died, and changed while it serves.
 
 Its daemons outlive the share manager. They are restarted only if they died, or at ``start`` if their options changed.
 Under systemd that needs ``KillMode=process`` in the share manager's unit.
@@ -32,7 +32,7 @@ _LONGEST_START = 300.0
 
 
 class Served(Protocol):
-    """The exports of a file server: see ``exports.Exports`` for each method."""
+    """The exports of a file server: see ``ganesha_exports.Exports`` for each method."""
 
     def load(self) -> None:
         """Load the exports of an earlier run."""
@@ -46,10 +46,10 @@ class Served(Protocol):
     def clients_of(self, name: str) -> list[str]:
         """Return the clients of the export, or those that it had when it was last served."""
 
-    def look(self, names: Sequence[str]) -> dict[str, Seen]:
-        """Return the present state of each of these exports, in one look."""
+    def inspect(self, names: Sequence[str]) -> dict[str, Seen]:
+        """Return the present state of each of these exports, all asked for at once."""
 
-    def amiss(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
+    def defects(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
         """Return in words the differences between an export as it was seen and as ``put`` would make it."""
 
     def put(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
@@ -195,7 +195,7 @@ class FileServer(abc.ABC):
             self._wait(self._answers)
             self._vet()
 
-    def awake(self) -> bool:
+    def restart_if_dead(self) -> bool:
         """Restart the server with its exports if it is needed and died. Returns whether it did not run.
 
         :raises CommandFailed: the server does not come up, with the end of its log; or it was stopped on purpose.
@@ -222,7 +222,7 @@ class FileServer(abc.ABC):
             self._stop()
 
     def _launch(self) -> None:
-        with fencing.alone(self._home):
+        with fencing.exclusive(self._home):
             if fencing.by(self._home):
                 raise CommandFailed(f'the {self.NAME} has moved away')
             self._spawn()
@@ -262,15 +262,15 @@ class FileServer(abc.ABC):
 
     def export(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
         """See ``Exports.put``."""
-        self.awake()
+        self.restart_if_dead()
         return self.exports.put(name, path, clients, mounted_as)
 
     def withdraw(self, name: str) -> None:
         """See ``Exports.withdraw``."""
-        self.awake()
+        self.restart_if_dead()
         self.exports.withdraw(name)
 
     def forget(self, name: str) -> None:
         """See ``Exports.forget``."""
-        self.awake()
+        self.restart_if_dead()
         self.exports.forget(name)

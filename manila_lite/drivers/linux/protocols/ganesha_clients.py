@@ -47,7 +47,7 @@ def blocks(rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, v
             results[rule.id] = values.RuleResult()
             chosen.append((-_reach(network), rule.level, network.version, str(network), rule.id, network))
     # If two rules name the same clients, "ro" comes first and wins.
-    return [Block(ident, _text(network, level)) for _, level, _, _, ident, network in sorted(chosen)], results
+    return [Block(rule_id, _text(network, level)) for _, level, _, _, rule_id, network in sorted(chosen)], results
 
 
 def read(text: str) -> list[tuple[str, str]]:

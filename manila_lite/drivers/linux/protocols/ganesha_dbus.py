@@ -35,7 +35,7 @@ class ExportManager:
             raise CommandFailed(f'{member}: {reply.error_name}: {_text(reply)}')
         return reply.body[position] if len(reply.body) > position else ()
 
-    def tell(self, member: str, file: Path, number: int) -> str:
+    def apply(self, member: str, file: Path, number: int) -> str:
         """Add or update the export that the file describes. Returns the errors in the file, '' for none.
 
         :raises CommandFailed: the call failed for another reason than the file.

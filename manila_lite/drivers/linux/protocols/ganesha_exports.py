@@ -46,16 +46,16 @@ class Seen:
 
 def differences(seen: Seen, path: Path, clients: Sequence[tuple[str, str]], text: str, server: str) -> list[str]:
     """Return in words the differences from the wanted state: path, clients, and the file that ``server`` starts with."""
-    found = []
+    repairs = []
     if seen.path != str(path):
-        found.append('The share was not exported; it is again.')
+        repairs.append('The share was not exported; it is again.')
     elif list(seen.clients) != list(clients):
-        found.append('Other access rules were in force than there should be; those that should be are.')
+        repairs.append('Other access rules were in force than there should be; those that should be are.')
     if seen.text is None:
-        found.append(f'The file with the export for {server} that starts was missing; it is written anew.')
+        repairs.append(f'The file with the export for {server} that starts was missing; it is written anew.')
     elif seen.text != text:
-        found.append(f'The file with the export for {server} that starts was another; it is written anew.')
-    return found
+        repairs.append(f'The file with the export for {server} that starts was another; it is written anew.')
+    return repairs
 
 
 class Exports:
@@ -77,8 +77,8 @@ class Exports:
         self._places()
         numbers: dict[str, int] = {}
         for file in sorted([*self._served.iterdir(), *self._held.iterdir()]):
-            found = _WHOLE.fullmatch(file.read_text(errors='replace'))
-            number = int(found[1]) if found else 0
+            match = _WHOLE.fullmatch(file.read_text(errors='replace'))
+            number = int(match[1]) if match else 0
             if file.suffix != '.conf' or not 0 < number <= _NUMBERS or number in numbers.values():
                 file.unlink()
             else:
@@ -104,23 +104,23 @@ class Exports:
 
     def clients_of(self, name: str) -> list[str]:
         """Return the clients of the export, or those that it had when it was last served."""
-        found = self._known(name)
-        return found[2].splitlines(keepends=True) if found else []
+        match = self._known(name)
+        return match[2].splitlines(keepends=True) if match else []
 
     def _known(self, name: str) -> re.Match[str] | None:
         for place in (self._served, self._held):
             file = place / f'{name}.conf'
-            if file.exists() and (found := _WHOLE.fullmatch(file.read_text())):
-                return found
+            if file.exists() and (match := _WHOLE.fullmatch(file.read_text())):
+                return match
         return None
 
     def _pseudo(self, name: str, wanted: str | None) -> str:
         """Return the name by which clients mount the export: the wanted one, else the present one, else its own name."""
         known = None if wanted else self._known(name)
-        found = _PSEUDO.search(known[0]) if known else None
-        return wanted or (found[1] if found else name)
+        match = _PSEUDO.search(known[0]) if known else None
+        return wanted or (match[1] if match else name)
 
-    def look(self, names: Sequence[str]) -> dict[str, Seen]:
+    def inspect(self, names: Sequence[str]) -> dict[str, Seen]:
         """Return the present state of each of these exports, all from one connection to the server.
 
         :raises CommandFailed: the server does not answer.
@@ -129,9 +129,9 @@ class Exports:
             numbers = {name: self._numbers[name] for name in names if name in self._numbers}
         displayed = self._manager.displayed(list(numbers.values()))
         nothing: tuple[None, tuple[()]] = (None, ())
-        found = {name: displayed.get(numbers.get(name, 0), nothing) for name in names}
+        seen = {name: displayed.get(numbers.get(name, 0), nothing) for name in names}
         return {name: Seen(path, tuple(map(blocks.displayed, entries)), self._text(name))
-                for name, (path, entries) in found.items()}
+                for name, (path, entries) in seen.items()}
 
     def _text(self, name: str) -> str | None:
         try:
@@ -139,7 +139,7 @@ class Exports:
         except FileNotFoundError:
             return None
 
-    def amiss(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
+    def defects(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
         """Return in words the differences between an export as it was seen and as ``put`` would make it."""
         text = ''.join(clients)
         wanted = _TEXT.format(number=self._number(name), pseudo=self._pseudo(name, mounted_as), path=path, clients=text)
@@ -165,7 +165,7 @@ class Exports:
             text = ''.join(clients[position] for position in kept)
             draft.write_text(_TEXT.format(number=number, pseudo=pseudo, path=path, clients=text))
             member = 'UpdateExport' if self._manager.displayed([number]) else 'AddExport'
-            said = self._manager.tell(member, draft, number)
+            said = self._manager.apply(member, draft, number)
             if not said:
                 break
             blamed = {kept[int(line) - _FIRST]: why for line, why in reversed(_COMPLAINT.findall(said))

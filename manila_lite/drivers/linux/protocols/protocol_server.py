@@ -13,7 +13,7 @@ from manila_lite.drivers.linux.protocols.ganesha_clients import Block
 from manila_lite.drivers.linux.protocols.ganesha_exports import Seen
 from manila_lite.host import mounts
 
-#: Returns the path of a share in the pool, or None if it is missing.
+#: Returns the path of a share or snapshot in the pool, or None if it is missing.
 Source = Callable[[str], Path | None]
 NOT_MOUNTED = 'The share was not mounted; it is again.'
 
@@ -33,15 +33,15 @@ class ProtocolServer:
         """
         self._state.mkdir(parents=True, exist_ok=True)
         self.server.start(self._remount)
-        for ident in self.server.exports.served():
-            mounts.make_safe(self.mount_point(ident))       # a running server may have mounts of an earlier release
+        for resource_id in self.server.exports.served():
+            mounts.make_safe(self.mount_point(resource_id))       # a running server may have mounts of an earlier release
 
     def servers(self) -> list[psutil.Process]:
         """Return the processes that clients talk to."""
         return [process for process in (self.server.process,) if process]
 
     @property
-    def amiss(self) -> tuple[str, ...]:
+    def defects(self) -> tuple[str, ...]:
         """Return in words that the server does not run as configured, or nothing."""
         well = self.server.fits and not self.server.missed
         return () if well else (f'The {self.server.NAME} did not run; it was started anew.',)
@@ -52,7 +52,7 @@ class ProtocolServer:
         :raises CommandFailed: it does not come up, or was stopped on purpose.
         """
         if self.server.fits:
-            return (f'The {self.server.NAME} did not run; it was started anew.',) if self.server.awake() else ()
+            return (f'The {self.server.NAME} did not run; it was started anew.',) if self.server.restart_if_dead() else ()
         self.server.start(self._remount, even_if_stopped=False)
         return (f'The {self.server.NAME} did not run where and as it should; it was started anew.',)
 
@@ -60,14 +60,14 @@ class ProtocolServer:
         """Mount all shares that were exported before. One that cannot be mounted is not exported: it would be an empty
         directory.
         """
-        for ident in self.server.exports.served():
-            if source := self._source(ident):
-                self._mount(ident, source)
+        for resource_id in self.server.exports.served():
+            if source := self._source(resource_id):
+                self._mount(resource_id, source)
             else:
-                self.server.exports.hold(ident)
+                self.server.exports.hold(resource_id)
 
-    def _mount(self, ident: str, source: Path) -> None:
-        place = self.mount_point(ident)
+    def _mount(self, resource_id: str, source: Path) -> None:
+        place = self.mount_point(resource_id)
         if not _is_same(place, source):
             mounts.unmount(place)
             mounts.bind(source, place)
@@ -79,63 +79,63 @@ class ProtocolServer:
         for place in sorted((self._state / 'exports').glob('*')):
             mounts.unmount(place)
 
-    def mount_point(self, ident: str) -> Path:
+    def mount_point(self, resource_id: str) -> Path:
         """Return the mount point of a share."""
-        return self._state / 'exports' / ident
+        return self._state / 'exports' / resource_id
 
     def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
         """Return the rules that can be expressed, as clients of an export, and a result for every rule."""
         return self.server.blocks(rules)
 
-    def serve(self, ident: str, source: Path, blocks: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
+    def serve(self, resource_id: str, source: Path, blocks: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
         """Mount the share, and export it to exactly these clients; see ``Exports.put``."""
-        self._mount(ident, source)
-        return self.server.export(ident, self.mount_point(ident), blocks, mounted_as)
+        self._mount(resource_id, source)
+        return self.server.export(resource_id, self.mount_point(resource_id), blocks, mounted_as)
 
-    def mounts(self, ident: str, source: Path) -> bool:
+    def mounts(self, resource_id: str, source: Path) -> bool:
         """Say whether this share, and nothing else, is at its mount point."""
-        return _is_same(self.mount_point(ident), source)
+        return _is_same(self.mount_point(resource_id), source)
 
-    def mend(self, ident: str, source: Path, blocks: Sequence[str], seen: Seen,
+    def repair(self, resource_id: str, source: Path, blocks: Sequence[str], seen: Seen,
              mounted_as: str | None = None) -> tuple[Mapping[int, str], list[str]]:
         """Mount the share, and export it to exactly these clients, where ``seen`` shows a difference.
 
         Returns the result of ``Exports.put``, and the repairs in words.
         """
-        place, exports = self.mount_point(ident), self.server.exports
+        place, exports = self.mount_point(resource_id), self.server.exports
         mounted = _is_same(place, source)
-        if mounted and not exports.amiss(ident, place, blocks, seen, mounted_as):
+        if mounted and not exports.defects(resource_id, place, blocks, seen, mounted_as):
             return {}, []
-        seen = exports.look([ident])[ident]     # another call may have changed the export since
+        seen = exports.inspect([resource_id])[resource_id]     # another call may have changed the export since
         if not mounted:
             # A server that exports the empty directory below must release it first.
-            self.withdraw(ident)
-        refused = self.serve(ident, source, blocks, mounted_as)
+            self.withdraw(resource_id)
+        refused = self.serve(resource_id, source, blocks, mounted_as)
         kept = [block for position, block in enumerate(blocks) if position not in refused]
         lost = [] if mounted else [NOT_MOUNTED]
-        return refused, [*lost, *exports.amiss(ident, place, kept, seen, mounted_as)]
+        return refused, [*lost, *exports.defects(resource_id, place, kept, seen, mounted_as)]
 
-    def serve_again(self, ident: str, source: Path) -> None:
+    def serve_again(self, resource_id: str, source: Path) -> None:
         """Mount the share, and export it to the clients that it had."""
-        self.serve(ident, source, self.server.exports.clients_of(ident))
+        self.serve(resource_id, source, self.server.exports.clients_of(resource_id))
 
-    def withdraw(self, ident: str) -> None:
+    def withdraw(self, resource_id: str) -> None:
         """Remove the share's export and its mount; its clients are remembered."""
-        self.server.withdraw(ident)
-        mounts.unmount(self.mount_point(ident))
+        self.server.withdraw(resource_id)
+        mounts.unmount(self.mount_point(resource_id))
 
-    def forget(self, ident: str) -> None:
+    def forget(self, resource_id: str) -> None:
         """Delete the share's export and mount; a busy mount goes when its last user ends."""
-        self.server.forget(ident)
-        self._unmount(ident)
+        self.server.forget(resource_id)
+        self._unmount(resource_id)
 
-    def discard(self, ident: str) -> None:
+    def discard(self, resource_id: str) -> None:
         """Delete the share's export and mount, for a server that does not run."""
-        self.server.exports.discard(ident)
-        self._unmount(ident)
+        self.server.exports.discard(resource_id)
+        self._unmount(resource_id)
 
-    def _unmount(self, ident: str) -> None:
-        place = self.mount_point(ident)
+    def _unmount(self, resource_id: str) -> None:
+        place = self.mount_point(resource_id)
         mounts.unmount(place)
         if place.exists():
             place.rmdir()

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All file servers of one share server, or of a backend without share servers: an outlet for each protocol.
+"""All file servers of one share server, or of a backend without share servers: a protocol server for each protocol.
 
 To add a protocol, add a row to the table, with its own ``FileServer``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from manila_lite import errors
-from manila_lite.drivers.linux.options import wants_directory
+from manila_lite.drivers.linux.options import LinuxOptions, wants_directory
 from manila_lite.drivers.linux.protocols import check
 from manila_lite.drivers.linux.protocols.file_server import FileServer
 from manila_lite.drivers.linux.protocols.ganesha import Ganesha
@@ -22,28 +21,28 @@ _NO_DIRECTORY = ('the pool is a plain directory, of which clients could reach th
 _FOLDERS = {'NFS': '', 'CIFS': 'cifs'}
 
 
-def _ganesha(home: Path, conf: Any, netns: str | None) -> FileServer:
+def _ganesha(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:
     return Ganesha(home, conf.linux_nfs_port, netns=netns, graceless=conf.linux_graceless, grace=conf.linux_grace_period,
                    lacks=_lacking(conf).get('NFS', ''))
 
 
-def _samba(home: Path, conf: Any, netns: str | None) -> FileServer:
+def _samba(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:
     return Samba(home / _FOLDERS['CIFS'], home, conf.linux_cifs_port, netns=netns, users=conf.linux_cifs_users,
                  lacks=_lacking(conf).get('CIFS', ''))
 
 
-_SERVERS: Mapping[str, Callable[[Path, Any, str | None], FileServer]] = {'NFS': _ganesha, 'CIFS': _samba}
+_SERVERS: Mapping[str, Callable[[Path, LinuxOptions, str | None], FileServer]] = {'NFS': _ganesha, 'CIFS': _samba}
 
 
-def protocols(conf: Any) -> frozenset[str]:
+def protocols(conf: LinuxOptions) -> frozenset[str]:
     """Return the protocols that a backend serves."""
     return frozenset(_SERVERS) - frozenset(_lacking(conf))
 
 
-def _lacking(conf: Any) -> Mapping[str, str]:
+def _lacking(conf: LinuxOptions) -> Mapping[str, str]:
     """Return, for each protocol that is not served, the reason."""
-    found = {'NFS': _NO_DIRECTORY if wants_directory(conf) else '', 'CIFS': check.lacks_for_cifs(conf)}
-    return {proto: why for proto, why in found.items() if why}
+    reasons = {'NFS': _NO_DIRECTORY if wants_directory(conf) else '', 'CIFS': check.lacks_for_cifs(conf)}
+    return {proto: why for proto, why in reasons.items() if why}
 
 
 def exported(homes: Iterable[Path]) -> list[str]:
@@ -53,16 +52,16 @@ def exported(homes: Iterable[Path]) -> list[str]:
 
 
 class ProtocolServers:
-    """The outlets of one folder. Safe for threads, if no two change the same share at once."""
+    """The protocol servers of one folder. Safe for threads, if no two change the same share at once."""
 
-    def __init__(self, home: Path, conf: Any, netns: str | None, source: Source):
+    def __init__(self, home: Path, conf: LinuxOptions, netns: str | None, source: Source):
         self._home = home
         self._lacking = _lacking(conf)
         self._protocol_servers = {proto: ProtocolServer(home / _FOLDERS[proto], make(home, conf, netns), source)
                          for proto, make in _SERVERS.items()}
 
     def of(self, proto: str) -> ProtocolServer:
-        """Return the outlet for a protocol.
+        """Return the server for a protocol.
 
         :raises errors.Final: the protocol is not served here; the message says why.
         """
@@ -77,38 +76,38 @@ class ProtocolServers:
 
         :raises CommandFailed: a server does not come up.
         """
-        found = tuple(word for protocol_server in self._protocol_servers.values() for word in protocol_server.amiss)
+        repairs = tuple(repair for protocol_server in self._protocol_servers.values() for repair in protocol_server.defects)
         self._home.mkdir(parents=True, exist_ok=True)
         for protocol_server in self._protocol_servers.values():
             protocol_server.start()
-        return found
+        return repairs
 
     def ensure(self) -> tuple[str, ...]:
         """Make all servers that are needed run as configured. Returns the repairs in words.
 
         :raises CommandFailed: a server does not come up, or was stopped on purpose.
         """
-        return tuple(word for protocol_server in self._protocol_servers.values() for word in protocol_server.ensure())
+        return tuple(repair for protocol_server in self._protocol_servers.values() for repair in protocol_server.ensure())
 
-    def awake(self) -> None:
+    def restart_if_dead(self) -> None:
         """Restart servers that died.
 
         :raises CommandFailed: a server does not come up, or was stopped on purpose.
         """
         for protocol_server in self._protocol_servers.values():
-            protocol_server.server.awake()
+            protocol_server.server.restart_if_dead()
 
     def stop(self) -> None:
         """Stop all servers and unmount their shares."""
         for protocol_server in self._protocol_servers.values():
             protocol_server.stop()
 
-    def forget(self, ident: str) -> None:
+    def forget(self, resource_id: str) -> None:
         """Delete the share's exports and mounts; a busy mount goes when its last user ends."""
         for protocol_server in self._protocol_servers.values():
-            protocol_server.forget(ident)
+            protocol_server.forget(resource_id)
 
-    def discard(self, ident: str) -> None:
+    def discard(self, resource_id: str) -> None:
         """Delete the share's exports and mounts, for servers that do not run."""
         for protocol_server in self._protocol_servers.values():
-            protocol_server.discard(ident)
+            protocol_server.discard(resource_id)

@@ -31,11 +31,11 @@ def _fields(stat: Path) -> list[str]:
 
 
 def _children(parents: Iterable[int]) -> set[int]:
-    wanted, found = set(map(str, parents)), set()
+    wanted, children = set(map(str, parents)), set()
     for entry in _PROC.iterdir():
         if entry.name.isdecimal() and (fields := _fields(entry / 'stat')) and fields[0] not in 'ZX' and fields[1] in wanted:
-            found.add(int(entry.name))
-    return found
+            children.add(int(entry.name))
+    return children
 
 
 def is_still(pid: int) -> bool:
@@ -65,9 +65,9 @@ class Servers:
 
     def _more(self) -> set[int]:
         """Return children that are not stopped yet. A stopped process makes no others."""
-        found = _children(self._handles) - set(self._handles)
-        self._handles |= {pid: os.pidfd_open(pid) for pid in found}
-        return found
+        children = _children(self._handles) - set(self._handles)
+        self._handles |= {pid: os.pidfd_open(pid) for pid in children}
+        return children
 
     @property
     def are_still(self) -> bool:

@@ -56,7 +56,7 @@ class Samba(FileServer):
         self._server = Daemon(state / 'smbd.json')
         self._users = samba_users.Users(users, state / 'private')
         self._change = threading.RLock()
-        self._shares = SmbShares(state, self._first, self._tell)
+        self._shares = SmbShares(state, self._first, self._reload)
         self.exports = self._shares
 
     def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
@@ -88,11 +88,11 @@ class Samba(FileServer):
         """Say whether the server does not run, or was started with the present options in the present namespace."""
         return self._server.mark == self._mark or not (self.running or self.needed)
 
-    def awake(self) -> bool:
-        """Bring the user list up to date, then see ``FileServer.awake``."""
+    def restart_if_dead(self) -> bool:
+        """Bring the user list up to date, then see ``FileServer.restart_if_dead``."""
         if self.needed:
             self._users.copy()
-        return super().awake()
+        return super().restart_if_dead()
 
     def _find(self) -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -150,7 +150,7 @@ class Samba(FileServer):
             raise errors.Final(f'CIFS is not served here: {self._lacks}.')
         with self._change:
             refused = super().export(name, path, clients, mounted_as)
-            self.awake()
+            self.restart_if_dead()
         return refused
 
     def forget(self, name: str) -> None:
@@ -161,7 +161,7 @@ class Samba(FileServer):
                 if not self.needed and self._server.record.exists():
                     self._stop()
 
-    def _tell(self, called: str, everybody: bool) -> None:
+    def _reload(self, called: str, everybody: bool) -> None:
         """Make all processes of smbd read the configuration, and close the share's sessions: all, or those denied now.
 
         :raises CommandFailed: smbd does not confirm it.

@@ -40,7 +40,7 @@ _GLOBAL = """# Written by manila_lite, which writes it anew when anything change
 #: An empty ``valid users`` would grant access to all users. root is never a user here, so it stands for none.
 _NOBODY = 'root'
 _MARK = '# share '
-_SECTION = _MARK + """{ident}
+_SECTION = _MARK + """{resource_id}
 [{name}]
   path = {path}
   read only = no
@@ -61,18 +61,18 @@ def main(state: Path, run: Path, port: int) -> str:
     return _GLOBAL.format(state=state, run=run, port=port)
 
 
-def whole(first: str, sections: Iterable[str]) -> str:
-    """Return the whole file."""
+def configuration(first: str, sections: Iterable[str]) -> str:
+    """Return all of the file, which begins with ``first``."""
     return ''.join((first, *sections))
 
 
-def section(ident: str, name: str, path: Path, clients: Sequence[str]) -> str:
+def section(resource_id: str, name: str, path: Path, clients: Sequence[str]) -> str:
     """Return the section of a share, under the name that clients know. ``clients`` are levels and users, as ``rw
     alice``.
     """
     levels = dict(client.split(' ', 1)[::-1] for client in clients)
     readers = [user for user, level in levels.items() if level == 'ro']
-    return _SECTION.format(ident=ident, name=name, path=path, available='yes' if levels else 'no',
+    return _SECTION.format(resource_id=resource_id, name=name, path=path, available='yes' if levels else 'no',
                            users=' '.join(levels) or _NOBODY, readers=' '.join(readers) or _NOBODY)
 
 
@@ -91,8 +91,8 @@ def sections(text: str) -> dict[str, str]:
 
 def name_of(text: str) -> str:
     """Return the name by which clients know the share of a section; '' if the text is no section."""
-    found = re.search(r'^\[([^]\n]+)\]$', text, re.MULTILINE)
-    return found[1] if found else ''
+    match = re.search(r'^\[([^]\n]+)\]$', text, re.MULTILINE)
+    return match[1] if match else ''
 
 
 def path_of(text: str) -> str:
@@ -109,5 +109,5 @@ def clients_of(text: str) -> list[str]:
 
 
 def _value(text: str, key: str) -> str:
-    found = re.search(_VALUE.format(key), text, re.MULTILINE)
-    return found[1] if found else ''
+    match = re.search(_VALUE.format(key), text, re.MULTILINE)
+    return match[1] if match else ''

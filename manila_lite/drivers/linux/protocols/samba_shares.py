@@ -16,16 +16,16 @@ from manila_lite.drivers.linux.protocols.ganesha_exports import Seen, difference
 from manila_lite.drivers.linux.protocols.samba_users import replace
 
 #: Makes a running smbd read its configuration, and close sessions of the share of this name: all, or those denied now.
-Tell = Callable[[str, bool], None]
+Reload = Callable[[str, bool], None]
 
 
 class SmbShares:
     """The shares of one CIFS server. Safe for threads."""
 
-    def __init__(self, state: Path, first: str, tell: Tell):
+    def __init__(self, state: Path, first: str, reload: Reload):
         self._state = state
         self._first = first
-        self._tell = tell
+        self._reload = reload
         self._served = state / 'exports.d'
         self._held = state / 'held'
         self._conf = state / 'smb.conf'
@@ -38,13 +38,13 @@ class SmbShares:
         """Delete files that a power failure left incomplete."""
         for place in (self._served, self._held):
             for file in place.glob('*'):
-                if file.suffix != '.conf' or self._whole(file) is None:
+                if file.suffix != '.conf' or self._section(file) is None:
                     file.unlink()
 
     def adopt(self) -> None:
         """Do nothing: smbd has no shares without files."""
 
-    def _whole(self, file: Path) -> str | None:
+    def _section(self, file: Path) -> str | None:
         """Return the section in a file; None if there is no file, or no valid section in it."""
         try:
             text = file.read_text(errors='replace')
@@ -57,13 +57,13 @@ class SmbShares:
         return sorted(file.stem for file in self._served.glob('*.conf'))
 
     def _known(self, name: str) -> str:
-        return self._whole(self._served / f'{name}.conf') or self._whole(self._held / f'{name}.conf') or ''
+        return self._section(self._served / f'{name}.conf') or self._section(self._held / f'{name}.conf') or ''
 
     def clients_of(self, name: str) -> list[str]:
         """Return the clients of the share, or those that it had when it was last served."""
         return samba_config.clients_of(self._known(name))
 
-    def look(self, names: Sequence[str]) -> dict[str, Seen]:
+    def inspect(self, names: Sequence[str]) -> dict[str, Seen]:
         """Return the present state of each of these shares. A share is served if smbd has read the present
         configuration.
         """
@@ -86,7 +86,7 @@ class SmbShares:
         text = self._text(self._conf)
         return text is not None and self._text(self._read) == _print(text)
 
-    def amiss(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
+    def defects(self, name: str, path: Path, clients: Sequence[str], seen: Seen, mounted_as: str | None = None) -> list[str]:
         """Return in words the differences between a share as it was seen and as ``put`` would make it."""
         wanted = samba_config.section(name, self._name(name, mounted_as), path, clients)
         return differences(seen, path, _pairs(clients), wanted, 'a CIFS server')
@@ -155,14 +155,14 @@ class SmbShares:
         if self.write() and self._is_read():
             return
         self._read.unlink(missing_ok=True)
-        self._tell(called, everybody)
+        self._reload(called, everybody)
         self.note()
 
     def write(self) -> bool:
         """Write the present configuration. Returns whether it was unchanged."""
         with self._lock:
             files = [self._served / f'{name}.conf' for name in self.served()]
-            text = samba_config.whole(self._first, filter(None, map(self._whole, files)))
+            text = samba_config.configuration(self._first, filter(None, map(self._section, files)))
             if self._text(self._conf) == text:
                 return True
             replace(self._conf, text)

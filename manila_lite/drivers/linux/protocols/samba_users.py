@@ -73,13 +73,13 @@ def uids(names: Iterable[str]) -> dict[str, int]:
 
     An open session knows its user only by this number: if another user got the number, the session would become theirs.
     """
-    found: dict[int, str] = {}
+    taken: dict[int, str] = {}
     for name in names:
         uid = int.from_bytes(hashlib.sha256(name.casefold().encode()).digest()[:8], 'big') % _UIDS
-        while uid in found:
+        while uid in taken:
             uid = (uid + 1) % _UIDS
-        found[uid] = name
-    return {name: _FIRST_UID + uid for uid, name in found.items()}
+        taken[uid] = name
+    return {name: _FIRST_UID + uid for uid, name in taken.items()}
 
 
 def give_accounts(folder: Path, names: Iterable[str]) -> None:
@@ -138,7 +138,7 @@ class Users:
         replace(self._folder / 'smbpasswd', ''.join(f'{user.name}:{numbers[user.name]}:{user.rest}\n' for user in users))
 
     def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
-        """Return the rules that can be expressed, in the form that ``smbconf.section`` takes, and a result for every
+        """Return the rules that can be expressed, in the form that ``samba_config.section`` takes, and a result for every
         rule.
         """
         return blocks(rules, {user.name.casefold(): user.name for user in self._read()})
@@ -147,10 +147,10 @@ class Users:
 def stamp(source: Path | None) -> str:
     """Return a text that changes with the list."""
     try:
-        found = source.stat() if source else None
+        status = source.stat() if source else None
     except OSError:
-        found = None
-    return f'{found.st_ino} {found.st_size} {found.st_mtime_ns}' if found else ''
+        status = None
+    return f'{status.st_ino} {status.st_size} {status.st_mtime_ns}' if status else ''
 
 
 def blocks(rules: Iterable[values.AccessRule], known: Mapping[str, str]

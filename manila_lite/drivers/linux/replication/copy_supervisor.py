@@ -17,7 +17,7 @@ _TRIES = 5
 _PATIENCE = 60.0
 
 
-class _Follower(threading.Thread):
+class _Attempt(threading.Thread):
     """One attempt of a copy to get close to its source."""
 
     def __init__(self, copy: Copy):
@@ -47,25 +47,25 @@ class CopySupervisor:
     """The copies of one backend, by migration. Safe for threads, if no two ask about the same migration."""
 
     def __init__(self) -> None:
-        self._running: dict[str, _Follower] = {}
+        self._running: dict[str, _Attempt] = {}
         self._failures: dict[str, tuple[int, int]] = {}
 
-    def look(self, migration: str, make: Callable[[], Copy]) -> bool:
+    def poll(self, migration: str, make: Callable[[], Copy]) -> bool:
         """Say whether the copy is close to its source; if not, go on with it. A failed copy starts again after the data
         it has.
 
         :raises errors.Final: the copy is impossible, or fails again and again at the same place.
         """
-        follower = self._running.get(migration)
-        if follower is None:
-            self._running[migration] = _Follower(make())
+        attempt = self._running.get(migration)
+        if attempt is None:
+            self._running[migration] = _Attempt(make())
             return False
-        if follower.is_alive():
+        if attempt.is_alive():
             return False
-        if follower.error is None:
+        if attempt.error is None:
             return True
-        self._vet(migration, follower.copy, follower.error)
-        self._running[migration] = _Follower(make())
+        self._vet(migration, attempt.copy, attempt.error)
+        self._running[migration] = _Attempt(make())
         return False
 
     def _vet(self, migration: str, copy: Copy, bad: Exception) -> None:
@@ -84,17 +84,17 @@ class CopySupervisor:
             raise errors.Final(f'The copy broke {times} times at the same place: {bad}')
 
     def progress(self, migration: str) -> values.MigrationProgress:
-        """Return the progress of the copy; zero if this process has not looked at the copy yet."""
-        follower = self._running.get(migration)
-        return follower.copy.progress() if follower else values.MigrationProgress(0)
+        """Return the progress of the copy; zero if this process has not polled the copy yet."""
+        attempt = self._running.get(migration)
+        return attempt.copy.progress() if attempt else values.MigrationProgress(0)
 
     def end(self, migration: str) -> None:
         """Stop the copy.
 
         :raises CommandFailed: it does not end.
         """
-        if follower := self._running.get(migration):
-            follower.end()
+        if attempt := self._running.get(migration):
+            attempt.end()
         self._running.pop(migration, None)
         self._failures.pop(migration, None)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from manila_lite import errors
+from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.host.commands import ENV, CommandFailed
 
 _SECONDS = 30.0
@@ -30,7 +31,7 @@ class Unknown(errors.Final):
     """Nobody said how to reach that backend."""
 
 
-def words(host: str, conf: Any) -> list[str]:
+def command(host: str, conf: LinuxOptions) -> list[str]:
     """Return the command that starts a peer of the backend ``host`` (``host@backend``).
 
     :raises Unknown: ``linux_peers`` has no usable entry for the backend.
@@ -49,19 +50,19 @@ def words(host: str, conf: Any) -> list[str]:
             '-p', str(url.port or 22), '-l', url.username or 'root', '--', url.hostname, backend]
 
 
-def _ssh_options(conf: Any) -> list[str]:
+def _ssh_options(conf: LinuxOptions) -> list[str]:
     return [*_SSH, f'UserKnownHostsFile="{conf.linux_peer_known_hosts}"', f'IdentityFile="{conf.linux_peer_identity}"']
 
 
 class PeerSession:
-    """A conversation with one peer: requests and answers, and at the end perhaps a stream. For one thread.
+    """A session with one peer: requests and answers, and at the end perhaps a stream. For one thread.
 
     Only ``kill`` may be called from another thread.
     """
 
     def __init__(self, command: Sequence[str]):
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        self._process = subprocess.Popen(command, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said)
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
+        self._process = subprocess.Popen(command, env=ENV, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._out, self._in = self._process.stdin, self._process.stdout
@@ -76,7 +77,7 @@ class PeerSession:
         """End the process that is the other end, or leads to it."""
         self.kill()
         self._process.wait()
-        for end in (self._out, self._in, self._said):
+        for end in (self._out, self._in, self._stderr):
             with contextlib.suppress(OSError):      # unsent output
                 end.close()
 
@@ -84,20 +85,20 @@ class PeerSession:
         """Kill the process, so that the other end gets no more requests, and ends."""
         self._process.kill()
 
-    def _say(self, verb: str, about: dict[str, Any]) -> None:
+    def _request(self, verb: str, about: dict[str, object]) -> None:
         try:
             self._out.write(json.dumps({'verb': verb, **about}).encode() + b'\n')
             self._out.flush()
         except OSError:
             raise self._broken() from None
 
-    def ask(self, verb: str, **about: Any) -> dict[str, Any]:
+    def ask(self, verb: str, **about: object) -> dict[str, Any]:
         """Return the peer's answer.
 
         :raises errors.Final: the peer refused the request.
         :raises CommandFailed: the request failed, or there is no peer.
         """
-        self._say(verb, about)
+        self._request(verb, about)
         try:
             answer: dict[str, Any] = json.loads(self._in.readline())
         except ValueError:
@@ -108,12 +109,12 @@ class PeerSession:
             raise CommandFailed(answer['failed'])
         return answer
 
-    def send(self, **about: Any) -> int:
+    def send(self, **about: object) -> int:
         """Make the peer send subvolumes. Returns the descriptor to read them from; no other request can follow."""
-        self._say('send', about)
+        self._request('send', about)
         return self._in.fileno()
 
-    def ended(self) -> None:
+    def check_ended(self) -> None:
         """Check that the peer has ended well.
 
         :raises CommandFailed: it has not.
@@ -130,6 +131,6 @@ class PeerSession:
     def _broken(self) -> CommandFailed:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_SECONDS)
-        self._said.seek(0)
-        heard = self._said.read()[-1000:].decode(errors='replace').strip()
-        return CommandFailed(f'the peer ended with {self._process.returncode}: {heard}')
+        self._stderr.seek(0)
+        text = self._stderr.read()[-1000:].decode(errors='replace').strip()
+        return CommandFailed(f'the peer ended with {self._process.returncode}: {text}')

@@ -49,7 +49,7 @@ class Copy:
         self._migration = migration
         self._shares = shares
         self._received = transfer_folder.Received(pool.root, migration)
-        self._talk: PeerSession | None = None
+        self._session: PeerSession | None = None
         self._stopped = threading.Event()
         self._total = self._came = self._had = self._most = 0
         #: Number of streams that ended well.
@@ -60,8 +60,8 @@ class Copy:
     def stop(self) -> None:
         """End the running round, and let no other begin."""
         self._stopped.set()
-        if talk := self._talk:
-            talk.kill()
+        if session := self._session:
+            session.kill()
 
     def progress(self) -> values.MigrationProgress:
         """Return the progress of the copy. The sizes come from the pool's counters and are approximate."""
@@ -75,47 +75,48 @@ class Copy:
 
     # Phase one --------------------------------------------------------------------------------
 
-    def talk(self) -> PeerSession:
-        """Return a conversation with the source, which ``stop`` ends.
+    def session(self) -> PeerSession:
+        """Return a session with the source, which ``stop`` ends.
 
         :raises Stopped: the copy was told to stop.
         """
-        self._talk = PeerSession(self._command)
+        self._session = PeerSession(self._command)
         if self._stopped.is_set():
-            self._talk.kill()
+            self._session.kill()
             raise Stopped(self._migration)
-        return self._talk
+        return self._session
 
-    def look(self, talk: PeerSession) -> dict[str, Any]:
+    def inspect_source(self, session: PeerSession) -> dict[str, Any]:
         """Return the shares and snapshots at the source, see ``Peer.look``. Also updates ``total``."""
-        found = talk.ask('look', migration=self._migration, shares=list(self._shares),
-                         snapshots=[ident for taken in self._shares.values() for ident in taken])
-        weights = self._weights(found)
+        answer = session.ask('look', migration=self._migration, shares=list(self._shares),
+                             snapshots=[snapshot_id for taken in self._shares.values() for snapshot_id in taken])
+        weights = self._weights(answer)
         whole = self._received.whole()
         self._total = sum(weights.values())
         self._had = sum(weight for name, weight in weights.items()
                         if name in whole or any(transfer_folder.number_of(name, other) for other in whole))
-        return found
+        return answer
 
     @property
     def total(self) -> int:
         """Number of bytes to copy, by the last count at the source."""
         return self._total
 
-    def _weights(self, found: dict[str, Any]) -> dict[str, int]:
+    def _weights(self, answer: dict[str, Any]) -> dict[str, int]:
         """Return roughly how many bytes each share and snapshot adds to those before it."""
         weights = {}
-        for share, chain in self._chains(found).items():
+        for share, chain in self._chains(answer).items():
             before = 0
-            for ident in (*chain, share):
-                used, alone = found['sizes'][ident]
-                weights[ident] = max(used - before, alone) if before else used
+            for resource_id in (*chain, share):
+                used, exclusive = answer['sizes'][resource_id]
+                weights[resource_id] = max(used - before, exclusive) if before else used
                 before = used
         return weights
 
-    def _chains(self, found: dict[str, Any]) -> dict[str, list[str]]:
+    def _chains(self, answer: dict[str, Any]) -> dict[str, list[str]]:
         """Return the snapshots of each share, the oldest first."""
-        return {share: [ident for ident in found['snapshots'] if ident in taken] for share, taken in self._shares.items()}
+        return {share: [snapshot_id for snapshot_id in answer['snapshots'] if snapshot_id in taken]
+                for share, taken in self._shares.items()}
 
     def approach(self) -> None:
         """Run rounds until the copy is as close to the source as it can get while clients write.
@@ -125,53 +126,53 @@ class Copy:
         """
         before = 0
         while True:
-            with self.talk() as talk:
-                moved = self.round(talk)
+            with self.session() as session:
+                moved = self.round(session)
             if moved <= _NEAR or (before and moved > before * _HARDLY):
                 return
             before = moved
 
-    def round(self, talk: PeerSession) -> int:
+    def round(self, session: PeerSession) -> int:
         """Copy all shares and snapshots, as they are at one moment after the call. Returns the number of bytes that
         came.
 
         :raises TooMuch: the stream would fill the pool.
         """
-        with self._received.alone() as lock:
+        with self._received.exclusive() as lock:
             try:
-                return self._round(talk, lock)
+                return self._round(session, lock)
             except TooMuch as much:
                 LOG.warning('Migration %s: %s Files come whole instead of what is new in them.', self._migration, much)
-                talk.close()
-            with self.talk() as again:
+                session.close()
+            with self.session() as again:
                 return self._round(again, lock, whole=True)
 
-    def _round(self, talk: PeerSession, lock: int, *, whole: bool = False) -> int:
+    def _round(self, session: PeerSession, lock: int, *, whole: bool = False) -> int:
         """Run a round.
 
         ``whole``: each share and snapshot is sent in full, not as a difference, so that holes in files are not sent as
         zeros.
         """
         self._received.settle(ended_well=False)
-        found = self.look(talk)
-        bases: dict[str, str | None] = dict.fromkeys(self._shares) if whole else self._bases(set(found['taken']))
-        self._tidy(talk, found['taken'], bases)
-        fresh = self._next_numbers(found['taken'])
-        talk.ask('take', migration=self._migration, shares=fresh)
-        parts = self._parts(found, bases, fresh)
+        answer = self.inspect_source(session)
+        bases: dict[str, str | None] = dict.fromkeys(self._shares) if whole else self._bases(set(answer['taken']))
+        self._tidy(session, answer['taken'], bases)
+        fresh = self._next_numbers(answer['taken'])
+        session.ask('take', migration=self._migration, shares=fresh)
+        parts = self._parts(answer, bases, fresh)
         if whole:
             parts = [(None, name) for _, name in parts]
-        self._came, self._most = 0, self._limit(found)
-        source = talk.send(migration=self._migration, parts=parts)
-        stream.receive(talk, source, self._pool.root, self._received.path, lock, self._count)
+        self._came, self._most = 0, self._limit(answer)
+        source = session.send(migration=self._migration, parts=parts)
+        stream.receive(session, source, self._pool.root, self._received.path, lock, self._count)
         self._received.settle(ended_well=True)
         self._received.forget([name for name in bases.values() if name])
         self.rounds += 1
         return self._came
 
-    def _limit(self, found: dict[str, Any]) -> int:
+    def _limit(self, answer: dict[str, Any]) -> int:
         """Return the largest number of bytes that one stream may bring."""
-        all_of_it: int = sum(used for used, _ in found['sizes'].values())
+        all_of_it: int = sum(used for used, _ in answer['sizes'].values())
         return min(_MANY * all_of_it + _MORE, int(self._pool.capacity()[1] * GIB * _ROOM))
 
     def _count(self, moved: int) -> None:
@@ -189,26 +190,26 @@ class Copy:
                            key=lambda name: transfer_folder.number_of(share, name))
                 for share in self._shares}
 
-    def _tidy(self, talk: PeerSession, taken: Sequence[str], bases: Mapping[str, str | None]) -> None:
+    def _tidy(self, session: PeerSession, taken: Sequence[str], bases: Mapping[str, str | None]) -> None:
         """Delete the rounds at both sides that no later round builds on."""
         kept = set(bases.values())
-        talk.ask('drop', migration=self._migration, names=[name for name in taken if name not in kept])
+        session.ask('drop', migration=self._migration, names=[name for name in taken if name not in kept])
         rounds = {name for name in self._received.whole() for share in self._shares if transfer_folder.number_of(share, name)}
         self._received.forget(rounds - kept)
 
     def _next_numbers(self, taken: Sequence[str]) -> dict[str, int]:
         return {share: 1 + max((transfer_folder.number_of(share, name) for name in taken), default=0) for share in self._shares}
 
-    def _parts(self, found: dict[str, Any], bases: Mapping[str, str | None],
+    def _parts(self, answer: dict[str, Any], bases: Mapping[str, str | None],
                fresh: Mapping[str, int]) -> list[tuple[str | None, str]]:
         whole = self._received.whole()
         parts: list[tuple[str | None, str]] = []
-        for share, chain in self._chains(found).items():
+        for share, chain in self._chains(answer).items():
             before = None
-            for ident in chain:
-                if ident not in whole:
-                    parts.append((before, ident))
-                before = ident
+            for snapshot_id in chain:
+                if snapshot_id not in whole:
+                    parts.append((before, snapshot_id))
+                before = snapshot_id
             parts.append((bases[share] or before, transfer_folder.taken(share, fresh[share])))
         return parts
 
@@ -224,8 +225,8 @@ class Copy:
         for share, taken in self._shares.items():
             if self.landed(share):
                 continue
-            for ident in taken:
-                self._pool.keep_snapshot(ident, self._received.at(ident))
+            for snapshot_id in taken:
+                self._pool.keep_snapshot(snapshot_id, self._received.at(snapshot_id))
             latest = max((name for name in whole if transfer_folder.number_of(share, name)),
                          key=lambda name: transfer_folder.number_of(share, name))
             self._pool.keep(share, self._received.at(latest), sizes[share])
@@ -233,8 +234,8 @@ class Copy:
     def take_back(self) -> None:
         """Delete the landed shares and snapshots: the source has newer data."""
         for share, taken in self._shares.items():
-            for ident in taken:
-                self._pool.delete_snapshot(ident)
+            for snapshot_id in taken:
+                self._pool.delete_snapshot(snapshot_id)
             self._pool.discard(share)
             self._pool.purge(share)
 
@@ -247,13 +248,13 @@ class Copy:
         """Create the folder of the copy, so that ``begun`` is true."""
         self._received.make()
 
-    def clear(self, talk: PeerSession) -> None:
+    def clear(self, session: PeerSession) -> None:
         """Delete the copy's data at the source."""
-        talk.ask('clear', migration=self._migration)
+        session.ask('clear', migration=self._migration)
 
     def clear_here(self) -> None:
         """Delete the copy's data here, except for landed shares and snapshots."""
         if self.begun:
-            with self._received.alone():
+            with self._received.exclusive():
                 pass    # wait until a receiving process has ended
             self._received.clear()

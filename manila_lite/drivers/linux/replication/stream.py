@@ -20,7 +20,7 @@ _SILENCE = 600.0
 _SECONDS = 60.0
 
 
-def receive(talk: PeerSession, source: int, root: Path, folder: Path, lock: int, count: Callable[[int], None]) -> None:
+def receive(session: PeerSession, source: int, root: Path, folder: Path, lock: int, count: Callable[[int], None]) -> None:
     """Receive the peer's subvolumes into the folder, each read-only under its name. ``root`` is the root of the pool.
 
     No content of the stream reaches anything outside of the folder. ``count`` is called with the number of bytes as
@@ -28,19 +28,19 @@ def receive(talk: PeerSession, source: int, root: Path, folder: Path, lock: int,
 
     :raises CommandFailed: one side failed; all subvolumes here but the last one are complete.
     """
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as stderr:
         taker = subprocess.Popen(('btrfs', '--quiet', 'receive', '--chroot', '-m', str(root), str(folder)), env=ENV,
-                                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said, pass_fds=(lock,))
+                                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=stderr, pass_fds=(lock,))
         assert taker.stdin is not None
         try:
             _pump(source, taker.stdin.fileno(), count)
             taker.stdin.close()
-            talk.ended()
-            _ended(taker)
+            session.check_ended()
+            _check_ended(taker)
         except (OSError, CommandFailed) as bad:
-            said.seek(0)
-            heard = said.read().decode(errors='replace').strip()
-            raise CommandFailed(f'the stream broke: {bad} {heard}') from bad
+            stderr.seek(0)
+            text = stderr.read().decode(errors='replace').strip()
+            raise CommandFailed(f'the stream broke: {bad} {text}') from bad
         finally:
             taker.kill()
             taker.wait()
@@ -61,7 +61,7 @@ def _pump(source: int, sink: int, count: Callable[[int], None]) -> None:
         count(moved)
 
 
-def _ended(taker: subprocess.Popen[bytes]) -> None:
+def _check_ended(taker: subprocess.Popen[bytes]) -> None:
     try:
         status = taker.wait(_SECONDS)
     except subprocess.TimeoutExpired:

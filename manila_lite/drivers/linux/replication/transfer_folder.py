@@ -17,7 +17,7 @@ from manila_lite.host.commands import CommandFailed
 
 _WHOLE, _LOCK = '=', 'lock'
 _TAKEN = re.compile(r'\+(?P<share>.+)\.(?P<number>\d+)')
-#: Seconds that a stream whose other end died gets to end, and the pause between two looks.
+#: Seconds that a stream whose other end died gets to end, and the pause between two tries.
 _PATIENCE, _PAUSE = 30.0, 0.05
 
 
@@ -28,8 +28,8 @@ def taken(share: str, number: int) -> str:
 
 def number_of(share: str, name: str) -> int:
     """Return the number of the round in a name; 0 if the name is not of a round of this share."""
-    found = _TAKEN.fullmatch(name)
-    return int(found['number']) if found and found['share'] == share else 0
+    match = _TAKEN.fullmatch(name)
+    return int(match['number']) if match and match['share'] == share else 0
 
 
 class Folder:
@@ -55,7 +55,7 @@ class Folder:
             btrfs.delete(self.path / name)
 
     def clear(self) -> None:
-        """Delete the folder with everything in it. A stream that still reads from it was told to end before.
+        """Delete the folder with everything in it. A stream that still reads from it was ended before.
 
         :raises OSError: it did not end.
         """
@@ -83,7 +83,7 @@ class Received(Folder):
         return self.path / f'{_WHOLE}{name}'
 
     def settle(self, *, ended_well: bool) -> None:
-        """Rename the complete subvolumes, and delete the incomplete ones. To be called while holding ``alone``.
+        """Rename the complete subvolumes, and delete the incomplete ones. To be called while holding ``exclusive``.
 
         Subvolumes come in sequence, so all but the last are complete, and the last one is if its stream ended well.
         """
@@ -100,7 +100,7 @@ class Received(Folder):
         self.drop(f'{_WHOLE}{name}' for name in names)
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[int]:
+    def exclusive(self) -> Iterator[int]:
         """Keep all others from receiving. Yields the lock's descriptor for receiving processes to inherit, as they may
         live longer.
 

@@ -48,7 +48,7 @@ class Fabric:
         ip(self.netns, 'link', 'set', port, 'alias', owner, 'addrgenmode', 'none', 'master', bridge, 'up')
 
     def ready(self, bridge: str) -> None:
-        """Create the bridge if necessary. To be called while holding ``alone``."""
+        """Create the bridge if necessary. To be called while holding ``exclusive``."""
         add(self.netns)
         there = links(self.netns)
         if not any('UP' in link['flags'] for link in there):
@@ -83,7 +83,7 @@ class Fabric:
 
     def unplug(self, owner: str) -> None:
         """Remove all ports of the owner, and bridges or a namespace that were made for it alone."""
-        with self.alone():
+        with self.exclusive():
             for port in self.ports_of(owner):
                 self.remove(port)
             self.sweep()
@@ -104,7 +104,7 @@ class Fabric:
             delete(self.netns)
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """Keep other threads and processes from changing the fabric. The kernel drops the lock when the process dies."""
         with _LOCK.open('a') as lock:
             os.fchmod(lock.fileno(), 0o600)     # any process that can open the file can hold the lock

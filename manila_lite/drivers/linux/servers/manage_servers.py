@@ -9,41 +9,43 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from manila_lite import errors, values
-from manila_lite.drivers.interface import ManagesServers
 from manila_lite.drivers.linux.servers import notes
-from manila_lite.drivers.linux.servers.share_servers import Servers
+from manila_lite.drivers.linux.servers.server_setup import ServerSetup
+from manila_lite.drivers.linux.servers.share_servers import ShareServers
 
 
-class LinuxManageServers(ManagesServers):
-    """The part of the driver that manages and unmanages share servers. There are no driver options."""
+class ManagedServers:
+    """The managing and unmanaging of one backend's share servers. There are no driver options."""
 
-    _servers: Servers
+    def __init__(self, servers: ShareServers, setup: ServerSetup):
+        self._servers = servers
+        self._setup = setup
 
-    def find_server(self, server: values.ShareServer, identifier: str, options: Mapping[str, str]) -> Sequence[str]:
+    def addresses(self, server: values.ShareServer, identifier: str) -> Sequence[str]:
         """Return the addresses from the server's note."""
         if notes.name(self._servers.folder(server.id)) == identifier:
             return [allocation.ip_address for allocation in server.allocations]
-        return list(notes.of(self._takeable(identifier))['addresses'])
+        return list(notes.of(self._manageable(identifier))['addresses'])
 
-    def manage_server(self, server: values.ShareServer, identifier: str, options: Mapping[str, str]) -> Mapping[str, str]:
+    def manage(self, server: values.ShareServer, identifier: str) -> Mapping[str, str]:
         """Move the server's folder to its new id, and make its namespace and NFS server anew; those of the old id are
-        removed.
+        removed. Returns details to store.
         """
         home = self._servers.folder(server.id)
         if notes.name(home) != identifier:
-            self._servers.move(self._takeable(identifier).name, server.id)
+            self._servers.move(self._manageable(identifier).name, server.id)
             notes.rename(home, identifier)
         notes.drop(home)
-        return self.setup_server(server)
+        return self._setup.set_up(server)
 
-    def unmanage_server(self, server: values.ShareServer) -> None:
+    def unmanage(self, server: values.ShareServer) -> None:
         """Write a note into the server's folder; its file servers run on."""
         home = self._servers.folder(server.id)
         if home.exists() and not notes.of(home):
-            self._servers.leave(server.id)
+            self._servers.detach(server.id)
             notes.leave(home, notes.name(home) or server.id, [allocation.ip_address for allocation in server.allocations])
 
-    def _takeable(self, identifier: str) -> Path:
+    def _manageable(self, identifier: str) -> Path:
         """Return the folder of an unmanaged server.
 
         :raises errors.Final: no server has that identifier, or it is managed.

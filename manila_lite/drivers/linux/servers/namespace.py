@@ -44,9 +44,9 @@ class Namespace:
         """Say whether the namespace exists."""
         return is_there(self.name)
 
-    def have(self, allocations: Iterable[values.Allocation]) -> list[str]:
+    def ensure(self, allocations: Iterable[values.Allocation]) -> list[str]:
         """Create the namespace with exactly these addresses, or repair it. Returns the repairs in words."""
-        found = [] if self.is_there else ['The network namespace of the share server was gone; it was made anew.']
+        repairs = [] if self.is_there else ['The network namespace of the share server was gone; it was made anew.']
         add(self.name)
         there = {link['ifname']: link for link in addresses(self.name)}
         if there['lo'].get('ifalias') != _COMPLETE or 'UP' not in there['lo']['flags']:
@@ -55,16 +55,16 @@ class Namespace:
         wanted = {_interface(allocation): allocation for allocation in allocations}
         for name in [name for name, link in there.items() if kind(link) == 'veth' and name not in wanted]:
             self._drop(name)
-            found.append('An interface that the share server shall not have was removed.')
+            repairs.append('An interface that the share server shall not have was removed.')
         plugged = self._fabric.ports_of(self.owner)
         routed = self._routed(allocation for allocation in wanted.values() if allocation.gateway)
         for name, allocation in wanted.items():
-            if why := self._amiss(name, allocation, there.get(name, {}), plugged.get(name, ''), routed):
-                found.append(f'The address {allocation.ip_address} could not be reached: {why}. It can be again.')
+            if why := self._defect(name, allocation, there.get(name, {}), plugged.get(name, ''), routed):
+                repairs.append(f'The address {allocation.ip_address} could not be reached: {why}. It can be again.')
                 self._renew(name, allocation, name in there, name in plugged)
-        with self._fabric.alone():
+        with self._fabric.exclusive():
             self._fabric.sweep()
-        return found
+        return repairs
 
     def shape(self, limit: int | None) -> bool:
         """Limit each interface to so many bytes per second, each way; None removes the limit. Returns whether anything
@@ -90,14 +90,14 @@ class Namespace:
 
     def _routed(self, allocations: Iterable[values.Allocation]) -> set[str]:
         """Return the routing tables that have a default route and a rule that leads to them."""
-        found: set[str] = set()
+        tables: set[str] = set()
         for family in {allocation.ip_version for allocation in allocations}:
             asked = {str(rule.get('table')) for rule in listed(self.name, family, 'rule', 'show')}
-            found |= {str(route.get('table')) for route in listed(self.name, family, 'route', 'show', 'table', 'all')
+            tables |= {str(route.get('table')) for route in listed(self.name, family, 'route', 'show', 'table', 'all')
                       if route.get('dst') == 'default'} & asked
-        return found
+        return tables
 
-    def _amiss(self, name: str, allocation: values.Allocation, link: dict[str, Any], plugged: str, routed: set[str]) -> str:
+    def _defect(self, name: str, allocation: values.Allocation, link: dict[str, Any], plugged: str, routed: set[str]) -> str:
         """Return the reason why the server cannot be reached at the address, or ''."""
         bridge = fabric.bridge_of(allocation)
         held = {ipaddress.ip_address(entry['local']) for entry in link.get('addr_info', ()) if 'local' in entry}
@@ -130,7 +130,7 @@ class Namespace:
 
     def _plug(self, name: str, allocation: values.Allocation, bridge: str) -> None:
         mtu = ('mtu', str(allocation.mtu)) if allocation.mtu else ()
-        with self._fabric.alone():
+        with self._fabric.exclusive():
             self._fabric.ready(bridge)
             ip(self.name, 'link', 'add', name, 'address', _mac(allocation), *mtu, 'type', 'veth', 'peer', 'name', name, *mtu,
                'netns', self._fabric.netns)

@@ -13,10 +13,10 @@ _NOTE, _NAME = 'not-ours.json', 'name'
 def of(home: Path) -> dict[str, Any]:
     """Return the identifier and the addresses of an unmanaged server; empty for a managed one."""
     try:
-        found: dict[str, Any] = json.loads((home / _NOTE).read_text())
+        note: dict[str, Any] = json.loads((home / _NOTE).read_text())
     except FileNotFoundError:
         return {}
-    return found
+    return note
 
 
 def leave(home: Path, identifier: str, addresses: Sequence[str]) -> None:

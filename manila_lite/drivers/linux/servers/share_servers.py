@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share servers: each is a network namespace with file servers, on the pool of the backend."""
 
-import concurrent.futures
 import shutil
 import threading
-from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from oslo_log import log
 
 from manila_lite import errors, values
 from manila_lite.drivers import networks
-from manila_lite.drivers.interface import AddsSubnets, SpansSubnets
 from manila_lite.drivers.linux.ids import SAFE_ID
-from manila_lite.drivers.linux.protocols import export_locations, fencing
+from manila_lite.drivers.linux.options import LinuxOptions
+from manila_lite.drivers.linux.protocols import fencing
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer, Source
 from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported
 from manila_lite.drivers.linux.servers import notes
@@ -24,14 +21,11 @@ from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)
 
-#: Number of servers that are ensured at the same time.
-_AT_ONCE = 4
 
-
-class Servers:
+class ShareServers:
     """The servers of one backend. A server has a folder from the beginning of its set-up to the end of its teardown."""
 
-    def __init__(self, state: Path, conf: Any, source: Source):
+    def __init__(self, state: Path, conf: LinuxOptions, source: Source):
         self._state = state / 'servers'
         self._conf = conf
         self._source = source
@@ -42,22 +36,22 @@ class Servers:
 
     # Present state ----------------------------------------------------------------------------
 
-    def protocol_server(self, ident: str, proto: str = 'NFS') -> ProtocolServer:
-        """Return the outlet for a protocol on a running share server.
+    def protocol_server(self, server_id: str, proto: str = 'NFS') -> ProtocolServer:
+        """Return the server for a protocol on a running share server.
 
         :raises errors.Final: the server does not run, or does not serve the protocol.
         """
-        self._must_be_here(ident)
+        self._must_be_here(server_id)
         try:
-            protocol_servers = self._running[ident]
+            protocol_servers = self._running[server_id]
         except KeyError:
-            raise errors.Final(f'Share server {ident} does not run on this backend.') from None
+            raise errors.Final(f'Share server {server_id} does not run on this backend.') from None
         return protocol_servers.of(proto)
 
     def protocol_servers(self) -> list[ProtocolServers]:
-        """Return the outlets of all running share servers."""
-        return [protocol_server for ident,
-                protocol_server in list(self._running.items()) if not fencing.by(self._state / ident)]
+        """Return the protocol servers of all running share servers."""
+        return [protocol_servers for server_id, protocol_servers in list(self._running.items())
+                if not fencing.by(self._state / server_id)]
 
     def held(self) -> list[str]:
         """Return the ids of all managed servers that were set up, even partly, and not torn down."""
@@ -67,44 +61,44 @@ class Servers:
         """Return the folders of all servers, managed or not."""
         return sorted(self._state.glob('*'))
 
-    def folder(self, ident: str) -> Path:
+    def folder(self, server_id: str) -> Path:
         """Return the folder of the server. It exists while the server is set up.
 
         :raises errors.Final: the id is not valid.
         """
-        if not SAFE_ID.fullmatch(ident):
-            raise errors.Final(f'{ident!r} is no id of a share server.')
-        return self._state / ident
+        if not SAFE_ID.fullmatch(server_id):
+            raise errors.Final(f'{server_id!r} is no id of a share server.')
+        return self._state / server_id
 
-    def _lock(self, ident: str) -> threading.Lock:
-        name = self.folder(ident).name
+    def _lock(self, server_id: str) -> threading.Lock:
+        name = self.folder(server_id).name
         with self._guard:
             return self._locks.setdefault(name, threading.Lock())
 
-    def _namespace(self, ident: str) -> Namespace:
-        return Namespace(ident, self._fabric)
+    def _namespace(self, server_id: str) -> Namespace:
+        return Namespace(server_id, self._fabric)
 
-    def exported(self, ident: str) -> list[str]:
+    def exported(self, server_id: str) -> list[str]:
         """Return the ids of the shares and snapshots that the server exports, or exported before it was stopped."""
-        return exported([self.folder(ident)])
+        return exported([self.folder(server_id)])
 
-    def shape(self, ident: str, limit: int | None) -> bool:
+    def shape(self, server_id: str, limit: int | None) -> bool:
         """Limit the server's traffic to so many bytes per second; see ``Namespace.shape``."""
-        with self._lock(ident):
-            return self._namespace(ident).shape(limit)
+        with self._lock(server_id):
+            return self._namespace(server_id).shape(limit)
 
-    def forget(self, ident: str, share: str) -> None:
-        """Remove the share's export from the server, also if the server does not run now."""
-        if (protocol_servers := self._running.get(ident)) and not fencing.by(self.folder(ident)):
-            protocol_servers.forget(share)
+    def forget(self, server_id: str, resource_id: str) -> None:
+        """Remove the export of a share or snapshot from the server, also if the server does not run now."""
+        if (protocol_servers := self._running.get(server_id)) and not fencing.by(self.folder(server_id)):
+            protocol_servers.forget(resource_id)
             return
-        with self._lock(ident):
-            self._new_protocol_servers(ident).discard(share)
+        with self._lock(server_id):
+            self._new_protocol_servers(server_id).discard(resource_id)
 
     # Changes ----------------------------------------------------------------------------------
 
     def adopt(self) -> None:
-        """Start file servers for the share servers that still have their networks; the others wait for ``have``."""
+        """Start file servers for the share servers that still have their networks; the others wait for ``ensure``."""
         for folder in self.folders():
             with self._lock(folder.name):
                 if self._namespace(folder.name).is_there and not notes.of(folder) and not fencing.by(folder):
@@ -113,7 +107,7 @@ class Servers:
                     except (CommandFailed, OSError) as bad:
                         LOG.error('Share server %s does not run; it waits to be ensured: %s', folder.name, bad)
 
-    def have(self, server: values.ShareServer) -> tuple[str, ...]:
+    def ensure(self, server: values.ShareServer) -> tuple[str, ...]:
         """Make the server run with exactly its addresses. Returns the repairs in words.
 
         :raises errors.Final: its networks are invalid.
@@ -122,80 +116,80 @@ class Servers:
             self._must_be_here(server.id)
             networks.vet(server)
             (self._state / server.id).mkdir(parents=True, exist_ok=True)
-            return (*self._namespace(server.id).have(server.allocations), *self._start(server.id))
+            return (*self._namespace(server.id).ensure(server.allocations), *self._start(server.id))
 
-    def _start(self, ident: str) -> tuple[str, ...]:
-        protocol_servers = self._running.get(ident)
+    def _start(self, server_id: str) -> tuple[str, ...]:
+        protocol_servers = self._running.get(server_id)
         if protocol_servers:
             return protocol_servers.ensure()     # a second start would disturb calls for its shares
-        protocol_servers = self._new_protocol_servers(ident)
-        found = protocol_servers.start()
-        self._running[ident] = protocol_servers
-        return found
+        protocol_servers = self._new_protocol_servers(server_id)
+        repairs = protocol_servers.start()
+        self._running[server_id] = protocol_servers
+        return repairs
 
-    def _must_be_here(self, ident: str) -> None:
-        if migration := fencing.by(self.folder(ident)):
-            raise errors.Final(f'Share server {ident} went away with migration {migration}.')
+    def _must_be_here(self, server_id: str) -> None:
+        if migration := fencing.by(self.folder(server_id)):
+            raise errors.Final(f'Share server {server_id} went away with migration {migration}.')
 
     # Moves ------------------------------------------------------------------------------------
 
-    def prepare(self, ident: str) -> None:
+    def prepare(self, server_id: str) -> None:
         """Start the server. A new one has no address yet, so that no client can reach it."""
-        with self._lock(ident):
-            (self._state / ident).mkdir(parents=True, exist_ok=True)
-            if not self._namespace(ident).is_there:
-                self._namespace(ident).have(())
-            self._start(ident)
+        with self._lock(server_id):
+            (self._state / server_id).mkdir(parents=True, exist_ok=True)
+            if not self._namespace(server_id).is_there:
+                self._namespace(server_id).ensure(())
+            self._start(server_id)
 
-    def send_away(self, ident: str, migration: str) -> bool:
-        """Disconnect and halt the server; only ``call_back`` lets it run again. Returns whether it was halted before.
+    def fence(self, server_id: str, migration: str) -> bool:
+        """Disconnect and halt the server; only ``unfence`` lets it run again. Returns whether it was halted before.
 
         No acknowledged write is lost: all of them are in the pool once the server has ended.
 
         :raises errors.Final: the server is not here, or went away with another migration.
         """
-        home = self.folder(ident)
-        with self._lock(ident):
+        home = self.folder(server_id)
+        with self._lock(server_id):
             if not home.is_dir() or notes.of(home):
-                raise errors.Final(f'Share server {ident} is not on this backend.')
-            with fencing.alone(home):
+                raise errors.Final(f'Share server {server_id} is not on this backend.')
+            with fencing.exclusive(home):
                 before = fencing.by(home)
                 if before not in ('', migration):
-                    raise errors.Final(f'Share server {ident} went away with migration {before}.')
+                    raise errors.Final(f'Share server {server_id} went away with migration {before}.')
                 fencing.note(home, migration)
-            self._halt(ident)
+            self._halt(server_id)
         return bool(before)
 
-    def call_back(self, ident: str) -> None:
+    def unfence(self, server_id: str) -> None:
         """Let the server run here again."""
-        fencing.drop(self.folder(ident))
+        fencing.drop(self.folder(server_id))
 
-    def _new_protocol_servers(self, ident: str) -> ProtocolServers:
-        return ProtocolServers(self._state / ident, self._conf, self._namespace(ident).name, self._source)
+    def _new_protocol_servers(self, server_id: str) -> ProtocolServers:
+        return ProtocolServers(self._state / server_id, self._conf, self._namespace(server_id).name, self._source)
 
-    def drop(self, ident: str) -> None:
+    def drop(self, server_id: str) -> None:
         """Remove the server completely.
 
         :raises errors.Final: the server still exports shares.
         """
-        with self._lock(ident):
-            folder = self._state / ident
+        with self._lock(server_id):
+            folder = self._state / server_id
             self._must_export_nothing(folder)
-            self._halt(ident)
+            self._halt(server_id)
             shutil.rmtree(folder, ignore_errors=True)
 
     def _must_export_nothing(self, folder: Path) -> None:
         if left := exported([folder]):
             raise errors.Final(f'Share server {folder.name} still exports {", ".join(left)}.')
 
-    def leave(self, ident: str) -> None:
-        """Forget the server's outlets, while its file servers run on.
+    def detach(self, server_id: str) -> None:
+        """Forget the server's protocol servers, while its file servers run on.
 
         :raises errors.Final: the server still exports shares.
         """
-        with self._lock(ident):
-            self._must_export_nothing(self._state / ident)
-            self._running.pop(ident, None)
+        with self._lock(server_id):
+            self._must_export_nothing(self._state / server_id)
+            self._running.pop(server_id, None)
 
     def move(self, old: str, new: str) -> None:
         """Stop the server, and give its folder to another id."""
@@ -205,12 +199,12 @@ class Servers:
             self._halt(old)
             (self._state / old).rename(self._state / new)
 
-    def _halt(self, ident: str) -> None:
-        folder = self._state / ident
-        namespace = self._namespace(ident)
-        protocol_servers = self._running.pop(ident, None)
+    def _halt(self, server_id: str) -> None:
+        folder = self._state / server_id
+        namespace = self._namespace(server_id)
+        protocol_servers = self._running.pop(server_id, None)
         if folder.exists():
-            (protocol_servers or self._new_protocol_servers(ident)).stop()
+            (protocol_servers or self._new_protocol_servers(server_id)).stop()
         namespace.delete()
 
     def halt(self) -> None:
@@ -218,55 +212,3 @@ class Servers:
         for folder in sorted(self._state.glob('*')):
             with self._lock(folder.name):
                 self._halt(folder.name)
-
-
-class LinuxServers(SpansSubnets, AddsSubnets):
-    """The part of the driver for share servers."""
-
-    _servers: Servers
-
-    def held_servers(self) -> Collection[str]:
-        """Return the ids of all managed servers with a folder."""
-        return self._servers.held()
-
-    def setup_server(self, server: values.ShareServer) -> Mapping[str, str]:
-        """Create a namespace with the server's addresses, and start an NFS server in it. The first CIFS share starts a
-        CIFS server.
-        """
-        self._servers.have(server)
-        return _details(server)
-
-    def teardown_server(self, server: values.ShareServer) -> None:
-        """Remove the file servers, the namespace, its interfaces, and bridges that no other server uses."""
-        self._servers.drop(server.id)
-
-    def ensure_servers(self, servers: Sequence[values.ShareServer]) -> Mapping[str, values.ServerResult]:
-        """Bring back the namespace, the addresses and the file servers of each server; several at a time."""
-        with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as several:
-            return dict(zip((server.id for server in servers), several.map(self._ensure_server, servers), strict=True))
-
-    def _ensure_server(self, server: values.ShareServer) -> values.ServerResult:
-        try:
-            return values.ServerResult(_details(server), repaired=self._servers.have(server))
-        except (errors.Final, CommandFailed, OSError) as bad:
-            # One broken server must not keep the others from being ensured.
-            return values.ServerResult(error=str(bad))
-
-    def check_update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
-                                                      targets: Sequence[values.EnsureTarget]) -> None:
-        """Check that the server runs, and that the new subnet overlaps with none of its subnets."""
-        self._servers.protocol_server(server.id)
-        networks.vet_new(server, new)
-
-    def update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
-                                                shares: Sequence[values.Share],
-                                                snapshots: Sequence[values.Snapshot]) -> values.ServerUpdate:
-        """Add an interface to the namespace for each new address; the file servers listen on all addresses already."""
-        self._servers.protocol_server(server.id)
-        joined = server.joined(new)
-        self._servers.have(joined)
-        return values.ServerUpdate(_details(joined), {share.id: tuple(export_locations.on(share, joined)) for share in shares})
-
-
-def _details(server: values.ShareServer) -> dict[str, str]:
-    return {'namespace': f'manila-{server.id}'}

@@ -25,14 +25,14 @@ def limit(share: values.Share) -> int | None:
     """
     if unknown := sorted(set(share.qos) - {LIMIT, PER_GIB}):
         raise errors.Final(f'This backend keeps no QoS spec {unknown[0]}, but {LIMIT} and {PER_GIB}.')
-    found = []
+    limits = []
     for name, times in ((LIMIT, 1), (PER_GIB, share.size)):
         if name in share.qos:
             text = share.qos[name]
             if not (text.isascii() and text.isdigit() and int(text) * times >= _LEAST):
                 raise errors.Final(f'The QoS spec {name}={text} is to be a number of bytes per second, at least {_LEAST}.')
-            found.append(int(text) * times)
-    return min(found, default=None)
+            limits.append(int(text) * times)
+    return min(limits, default=None)
 
 
 def shape(ends: Iterable[tuple[str, str]], wanted: int | None) -> bool:
@@ -52,9 +52,9 @@ def shape(ends: Iterable[tuple[str, str]], wanted: int | None) -> bool:
 
 
 def _now(netns: str, name: str) -> int | None:
-    for found in json.loads(run('tc', '-n', netns, '-json', 'qdisc', 'show', 'dev', name, 'root') or '[]'):
-        if found.get('kind') == 'tbf':
-            return int(found['options']['rate'])
+    for qdisc in json.loads(run('tc', '-n', netns, '-json', 'qdisc', 'show', 'dev', name, 'root') or '[]'):
+        if qdisc.get('kind') == 'tbf':
+            return int(qdisc['options']['rate'])
     return None
 
 

@@ -62,7 +62,7 @@ class Converted(base.LinuxTest):
     def test_all_is_there_and_served(self):
         self.assertEqual(0, self.said.returncode, self.said.stderr)
         self.assertIn(f'linux_pool_path = {self.state / self.POOL}', self.said.stdout)
-        before, after = self.old / 'shares' / _IDENT, self.driver._pool.share(_IDENT)
+        before, after = self.old / 'shares' / _IDENT, self.driver.services.pool.share(_IDENT)
         self.assertTrue(btrfs.is_subvolume(after))
         self.assertEqual('', subprocess.run(
             ['rsync', '-aHAXn', '--checksum', '--delete', '--itemize-changes', f'{before}/', f'{after}/'],
@@ -70,13 +70,13 @@ class Converted(base.LinuxTest):
         self.assertEqual((1001, 1002, 0o42775), (after.stat().st_uid, after.stat().st_gid, after.stat().st_mode))
         self.assertEqual((after / 'secret').stat().st_ino, (after / 'second name').stat().st_ino)
         self.assertEqual(0, (after / 'sparse').stat().st_blocks)
-        self.assertEqual([_IDENT], [place.name for place in (self.driver._pool.root / 'shares').iterdir()])
-        self.assertIn('not-ours', self.driver._pool.left_shares)
+        self.assertEqual([_IDENT], [place.name for place in (self.driver.services.pool.root / 'shares').iterdir()])
+        self.assertIn('not-ours', self.driver.services.pool.unmanaged_shares)
         share = values.Share(_IDENT, 's', 'p', 5, 'NFS', 'pool')
         rule = values.AccessRule('r', 'ip', self.fabric.v4('one'), 'rw')
         self.assertIsNone(self.driver.ensure_shares([values.EnsureTarget(share, (rule,))])[_IDENT].error)
         self.assertEqual('precious', self.works('one', share, 'read', 'secret'))
-        self.assertEqual(5 << 30, btrfs.limit_of(self.driver._pool.root, after))
+        self.assertEqual(5 << 30, btrfs.limit_of(self.driver.services.pool.root, after))
 
     def test_what_is_refused(self):
         made = self.state / self.POOL

@@ -27,7 +27,7 @@ class Breaker:
 
     def __init__(self, driver, protocol_server, share):
         self.driver, self.protocol_server, self.share = driver, protocol_server, share
-        self.pool = driver._pool
+        self.pool = driver.services.pool
         self.place = protocol_server.mount_point(share.id)
         self.file = protocol_server._state / 'exports.d' / f'{share.id}.conf'
 
@@ -62,7 +62,7 @@ class Breaker:
         """Give the server other rules than the file has."""
         draft = self.file.with_name('draft')
         draft.write_text(text or self.file.read_text().replace('Access_Type = RW', 'Access_Type = RO'))
-        self.protocol_server.server._manager.tell('UpdateExport', draft,
+        self.protocol_server.server._manager.apply('UpdateExport', draft,
                                                   self.protocol_server.server.exports._numbers[self.share.id])
         draft.unlink()
 
@@ -96,17 +96,17 @@ class Plain(Ensure, base.ShareTest):
 
     def setUp(self):
         super().setUp()
-        locations = tuple(self.driver._locations(self.made))
+        locations = tuple(self.driver.services.exports.locations(self.made))
         self.target = values.EnsureTarget(dataclasses.replace(self.made, export_locations=locations),
                                          (values.AccessRule('r', 'ip', *self.rule),))
         self.works('one', self.made, 'write', 'f', 'hello')
-        self.breaker = Breaker(self.driver, self.driver._protocol_servers.of('NFS'), self.made)
+        self.breaker = Breaker(self.driver, self.driver.services.protocol_servers.of('NFS'), self.made)
 
     def test_what_is_well_is_left_alone(self):
         client = self.session('one', self.made)
         client.call('write', 'g', 'open')
         others = [values.EnsureTarget(self.share()) for _ in range(3)]
-        server = self.driver._protocol_servers.of('NFS').server
+        server = self.driver.services.protocol_servers.of('NFS').server
         before, process = table(self.state / 'state'), server.process
         results = self.driver.ensure_shares([self.target, *others])
         self.assertEqual([((), None)] * 4, [(result.repaired, result.error) for result in results.values()])
@@ -139,13 +139,13 @@ class Plain(Ensure, base.ShareTest):
     def test_an_nfs_server_that_starts_without_the_pool_serves_no_empty_directory(self):
         self.breaker.unmount_all()
         self.assertRaises(CommandFailed, self.driver.report)
-        self.assertTrue(self.driver._protocol_servers.of('NFS').server.running)
+        self.assertTrue(self.driver.services.protocol_servers.of('NFS').server.running)
         self.refused('NOENT', 'one', self.made, 'list')
         self.ensure('The pool was not mounted', 'The share was not mounted', 'was not exported', 'was missing')
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
     def test_nothing_is_made_anew(self):
-        pool = self.driver._pool
+        pool = self.driver.services.pool
         home, away = pool.share(self.made.id), pool.root / 'away'
         home.rename(away)
         self.assertIn('not in the pool', self.driver.ensure_shares([self.target])[self.made.id].error)
@@ -180,15 +180,15 @@ class Plain(Ensure, base.ShareTest):
         self.driver.setup()
 
     def test_a_server_that_was_stopped_on_purpose_stays_so(self):
-        self.driver._protocol_servers.of('NFS').server.stop()
+        self.driver.services.protocol_servers.of('NFS').server.stop()
         self.addCleanup(self.driver.setup)
         self.assertRaises(CommandFailed, self.driver.ensure_shares, [self.target])
-        self.assertFalse(self.driver._protocol_servers.of('NFS').server.running)
+        self.assertFalse(self.driver.services.protocol_servers.of('NFS').server.running)
 
     def test_a_size_that_was_just_changed_stands(self):
         self.driver.extend_share(self.made, 3)
         self.ensure()
-        self.assertEqual(3 * GIB, btrfs.limit_of(self.driver._pool.root, self.driver._pool.share(self.made.id)))
+        self.assertEqual(3 * GIB, btrfs.limit_of(self.driver.services.pool.root, self.driver.services.pool.share(self.made.id)))
 
 
 class OnServer(Ensure, server_base.ServerTest):
@@ -205,7 +205,7 @@ class OnServer(Ensure, server_base.ServerTest):
         self.made = made
         self.name = f'manila-{self.server.id}'
         self.ports = {entry.ip_address: namespace._interface(entry) for entry in self.server.allocations}
-        self.protocol_server = self.driver._servers.protocol_server(self.server.id)
+        self.protocol_server = self.driver.services.share_servers.protocol_server(self.server.id)
         self.breaker = Breaker(self.driver, self.protocol_server, made)
 
     def ensure_server(self, *words):

@@ -86,7 +86,7 @@ class GroupTest(base.LinuxTest):
         return found
 
     def names(self, snapshot):
-        return {path.name for path in self.driver._pool.snapshot(snapshot.id).iterdir()}
+        return {path.name for path in self.driver.services.pool.snapshot(snapshot.id).iterdir()}
 
     def assert_one_moment(self, records):
         """Check that no group snapshot has a record without all records before it."""
@@ -115,7 +115,7 @@ class GroupSnapshots(GroupTest):
         return self.records([self.put_on(share) for share in self.shares])
 
     def server(self):
-        process, = self.driver._protocol_servers.of('NFS').servers()
+        process, = self.driver.services.protocol_servers.of('NFS').servers()
         return process
 
     def assert_goes_on(self):
@@ -146,12 +146,12 @@ class GroupSnapshots(GroupTest):
     def test_taken_anew_if_only_some_are_there(self):
         found = self.snapshots()
         self.driver.create_snapshot(found[0])
-        self.driver._pool.draft_snapshot(found[1].id, self.shares[1].id)
+        self.driver.services.pool.draft_snapshot(found[1].id, self.shares[1].id)
         for share in self.shares:
             self.assertTrue(self.nfs('one', share, 'put', 'later', 'x')[0])
         self.driver.create_group_snapshot(found)
         self.assertEqual([{'later'}, {'later'}], [self.names(snapshot) for snapshot in found])
-        self.assertFalse(self.driver._pool._snapshot_draft(found[1].id).exists())
+        self.assertFalse(self.driver.services.pool._snapshot_draft(found[1].id).exists())
 
     def test_groups_leave_each_other_alone(self):
         """Check that group snapshots of shares on one server, taken at once, do not resume the server too early."""
@@ -197,7 +197,7 @@ class GroupSnapshots(GroupTest):
 
     def test_the_next_one_waits_for_the_guard_of_one_that_died(self):
         """Check that the guard of a dead process resumes its own servers first, and no server that was stopped later."""
-        place = self.driver._pool.root
+        place = self.driver.services.pool.root
         with self.asker() as asked:
             guard, = psutil.Process(asked.pid).children()
             mine = os.open(place, os.O_RDONLY)
@@ -216,7 +216,7 @@ class GroupSnapshots(GroupTest):
     @contextlib.contextmanager
     def asker(self):
         """Start a process that stops the server. Yield the process."""
-        words = [sys.executable, '-m', standstill.__name__, str(self.server().pid), str(self.driver._pool.root)]
+        words = [sys.executable, '-m', standstill.__name__, str(self.server().pid), str(self.driver.services.pool.root)]
         with subprocess.Popen(words, stdout=subprocess.PIPE) as asked:
             self.addCleanup(asked.kill)
             self.assertEqual(b'still\n', asked.stdout.readline())

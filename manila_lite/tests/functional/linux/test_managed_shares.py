@@ -15,7 +15,7 @@ from manila_lite.tests.functional.linux import base, cifs_base
 class _Managed(base.LinuxTest):
     @property
     def pool(self):
-        return self.driver._pool
+        return self.driver.services.pool
 
     def new(self):
         """Return a new share to manage."""
@@ -144,7 +144,7 @@ class ManagedDirectories(cifs_base.Directory):
     """A plain directory is managed as a share, and served over CIFS."""
 
     def test_a_directory_has_the_size_that_is_said(self):
-        pool = self.driver._pool
+        pool = self.driver.services.pool
         place = Path(pool.root) / 'old'
         place.mkdir()
         (place / 'f').write_text('precious')

@@ -27,16 +27,16 @@ class Recovery(base.ShareTest):
 
     def test_a_new_manager_adopts_what_runs(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        server = self.driver._protocol_servers.of('NFS').server._server.process()
+        server = self.driver.services.protocol_servers.of('NFS').server._server.process()
         type(self).driver = self.make()
         self.driver.setup()
         self.ensure()
-        self.assertEqual(server, self.driver._protocol_servers.of('NFS').server._server.process())
+        self.assertEqual(server, self.driver.services.protocol_servers.of('NFS').server._server.process())
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
     def test_a_killed_server_comes_back_with_its_rules(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        base.kill(self.driver._protocol_servers.of('NFS').server._server)
+        base.kill(self.driver.services.protocol_servers.of('NFS').server._server)
         type(self).driver = self.make()
         self.driver.setup()
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
@@ -44,19 +44,19 @@ class Recovery(base.ShareTest):
 
     def test_a_server_that_does_not_answer_any_more_is_started_anew(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        deaf = self.driver._protocol_servers.of('NFS').server._server.process()
+        deaf = self.driver.services.protocol_servers.of('NFS').server._server.process()
         deaf.suspend()
         type(self).driver = self.make()
         self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.protocols.file_server._LONGEST_START', 0))
         with fixtures.MonkeyPatch('manila_lite.drivers.linux.protocols.ganesha_dbus._SECONDS', 2):
             self.driver.setup()
-        self.assertNotEqual(deaf, self.driver._protocol_servers.of('NFS').server._server.process())
+        self.assertNotEqual(deaf, self.driver.services.protocol_servers.of('NFS').server._server.process())
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
     def test_a_reboot(self):
         self.works('one', self.made, 'write', 'f', 'hello')
         self.driver.teardown()
-        self.assertFalse(mounts.is_mounted(self.driver._pool.root))
+        self.assertFalse(mounts.is_mounted(self.driver.services.pool.root))
         self.assertIsNone(mounts.loop_of(self.state / 'pool.img'))
         type(self).driver = self.make()
         self.driver.setup()
@@ -102,9 +102,9 @@ class Recovery(base.ShareTest):
     def test_a_revert_that_died_between_its_renames(self):
         self.works('one', self.made, 'write', 'f', 'before')
         snapshot = self.snapshot(self.made)
-        pool = self.driver._pool
+        pool = self.driver.services.pool
         self.driver.teardown()
-        self.driver._pool.open()
+        self.driver.services.pool.open()
         pool.share(self.made.id).rename(pool._old(self.made.id))
         type(self).driver = self.make()
         self.driver.setup()
@@ -133,8 +133,8 @@ class Recovery(base.ShareTest):
 
     def test_a_server_that_dies_at_work_is_noticed(self):
         self.works('one', self.made, 'write', 'f', 'hello')
-        for daemon in (self.driver._protocol_servers.of('NFS').server._server,
-                       self.driver._protocol_servers.of('NFS').server._bus):
+        for daemon in (self.driver.services.protocol_servers.of('NFS').server._server,
+                       self.driver.services.protocol_servers.of('NFS').server._bus):
             base.kill(daemon)
             self.driver.report()
             self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
@@ -144,12 +144,13 @@ class Recovery(base.ShareTest):
         self.refused('NOENT', 'two', self.made, 'list')
 
     def test_a_manager_that_died_before_it_wrote_down_the_pid(self):
-        daemons = self.driver._protocol_servers.of('NFS').server._server, self.driver._protocol_servers.of('NFS').server._bus
+        nfs = self.driver.services.protocol_servers.of('NFS').server
+        daemons = nfs._server, nfs._bus
         before = [daemon.process() for daemon in daemons]
         for daemon in daemons:
             daemon.record.unlink()
         self.restart()
-        self.assertTrue(self.driver._protocol_servers.of('NFS').server.running)
+        self.assertTrue(self.driver.services.protocol_servers.of('NFS').server.running)
         self.assertEqual([], [process for process in before if process.is_running() and process.status() != 'zombie'])
         self.works('one', self.made, 'write', 'f', 'hello')
 
@@ -157,7 +158,7 @@ class Recovery(base.ShareTest):
         stranger = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])
         self.addCleanup(stranger.wait)
         self.addCleanup(stranger.kill)
-        daemon = self.driver._protocol_servers.of('NFS').server._server
+        daemon = self.driver.services.protocol_servers.of('NFS').server._server
         base.kill(daemon)
         daemon.record.write_text(re.sub(r'"pid": \d+', f'"pid": {stranger.pid}', daemon.record.read_text()))
         self.restart()
@@ -178,14 +179,14 @@ class Recovery(base.ShareTest):
         manager.send_signal(signal.SIGKILL)
         manager.communicate()
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
-        server = type(self).driver._protocol_servers.of('NFS').server._server.process()
+        server = type(self).driver.services.protocol_servers.of('NFS').server._server.process()
         self.restart()
-        self.assertEqual(server, self.driver._protocol_servers.of('NFS').server._server.process())
+        self.assertEqual(server, self.driver.services.protocol_servers.of('NFS').server._server.process())
 
     def test_changed_options_of_the_server_take_effect(self):
-        before = self.driver._protocol_servers.of('NFS').server._server.process()
+        before = self.driver.services.protocol_servers.of('NFS').server._server.process()
         self.restart('linux_nfs_port = 12049\n')
-        self.assertNotEqual(before, self.driver._protocol_servers.of('NFS').server._server.process())
+        self.assertNotEqual(before, self.driver.services.protocol_servers.of('NFS').server._server.process())
         self.refused('', 'one', self.made, 'list')
         self.restart()
         self.works('one', self.made, 'list')
@@ -193,14 +194,14 @@ class Recovery(base.ShareTest):
     def test_numbers_of_exports_stay(self):
         others = [self.share() for _ in range(3)]
         self.driver.delete_share(others[0])
-        before = dict(self.driver._protocol_servers.of('NFS').server.exports._numbers)
-        base.kill(self.driver._protocol_servers.of('NFS').server._server)
+        before = dict(self.driver.services.protocol_servers.of('NFS').server.exports._numbers)
+        base.kill(self.driver.services.protocol_servers.of('NFS').server._server)
         self.restart()
-        self.assertEqual(before, self.driver._protocol_servers.of('NFS').server.exports._numbers)
+        self.assertEqual(before, self.driver.services.protocol_servers.of('NFS').server.exports._numbers)
         (self.state / 'state' / 'exports.d' / f'{self.made.id}.conf').unlink()
         self.restart()
         self.grant(self.made, self.rule)
-        self.assertEqual(before, self.driver._protocol_servers.of('NFS').server.exports._numbers)
+        self.assertEqual(before, self.driver.services.protocol_servers.of('NFS').server.exports._numbers)
 
     def test_a_torn_export_file_does_not_keep_the_others_from_clients(self):
         torn = self.share()
@@ -216,15 +217,15 @@ class Recovery(base.ShareTest):
     def test_a_server_that_starts_amid_a_revert_serves_no_empty_directory(self):
         self.works('one', self.made, 'write', 'f', 'before')
         snapshot = self.snapshot(self.made)
-        swap = self.driver._pool.swap
+        swap = self.driver.services.pool.swap
 
         def die(ident):
-            base.kill(self.driver._protocol_servers.of('NFS').server._server)
+            base.kill(self.driver.services.protocol_servers.of('NFS').server._server)
             self.driver.report()
             self.refused('NOENT', 'one', self.made, 'list')
             swap(ident)
 
-        self.patch(self.driver._pool, 'swap', die)
+        self.patch(self.driver.services.pool, 'swap', die)
         self.driver.revert_to_snapshot(snapshot)
         self.assertEqual('before', self.works('one', self.made, 'read', 'f'))
         self.refused('NOENT', 'two', self.made, 'list')
@@ -232,10 +233,10 @@ class Recovery(base.ShareTest):
     def test_rules_between_a_revert_that_died_and_its_second_try(self):
         self.works('one', self.made, 'write', 'f', 'before')
         snapshot = self.snapshot(self.made)
-        pool = self.driver._pool
+        pool = self.driver.services.pool
         pool.prepare_revert(self.made.id, snapshot.id, 1)
-        self.driver._protocol_servers.of('NFS').server.withdraw(self.made.id)
-        mounts.unmount(self.driver._protocol_servers.of('NFS').mount_point(self.made.id))
+        self.driver.services.protocol_servers.of('NFS').server.withdraw(self.made.id)
+        mounts.unmount(self.driver.services.protocol_servers.of('NFS').mount_point(self.made.id))
         pool.share(self.made.id).rename(pool._old(self.made.id))
         self.assertEqual([None], self.grant(self.made, (self.fabric.v4('two'), 'ro')))
         self.driver.revert_to_snapshot(snapshot)

@@ -56,7 +56,7 @@ class Families(server_base.ServerTest):
     def test_a_server_that_died_serves_again(self):
         share = self.share()
         self.grant(share, (server_base.address('four', 101), 'rw'))
-        base.kill(self.driver._servers.protocol_server(self.server.id).server._server)
+        base.kill(self.driver.services.share_servers.protocol_server(self.server.id).server._server)
         self.driver.report()
         self.works('one4', FOUR, share, 'write', 'f', 'hello')
 

@@ -78,7 +78,7 @@ class Traces(testtools.TestCase):
     def test_teardown_while_somebody_uses_a_file(self):
         driver = self.make()
         share = self.used(driver)
-        with (driver._protocol_servers.of('NFS').mount_point(share.id) / 'busy').open('w'):
+        with (driver.services.protocol_servers.of('NFS').mount_point(share.id) / 'busy').open('w'):
             driver.teardown(remove_data=True)
             self.assertFalse([line for line in self.traces() if 'loop' not in line])
         self.assertEqual([], self.traces())
@@ -96,7 +96,7 @@ class Traces(testtools.TestCase):
         self.used(driver)
         driver.teardown(remove_data=True)
         driver.setup()
-        self.assertFalse(driver._pool.share('a-share').exists())
+        self.assertFalse(driver.services.pool.share('a-share').exists())
 
     def test_a_file_that_is_no_pool_is_left_alone(self):
         precious = self.root / 'pool.img'

@@ -16,13 +16,13 @@ from manila_lite.drivers.dummy import knobs, options, report, store
 WAIT = 10
 
 
-def a_share(ident: str = 's1', **changes) -> values.Share:
-    return values.Share(**{'id': ident, 'share_id': f'share-of-{ident}', 'project_id': 'p', 'size': 1, 'proto': 'NFS',
+def a_share(share_id: str = 's1', **changes) -> values.Share:
+    return values.Share(**{'id': share_id, 'share_id': f'share-of-{share_id}', 'project_id': 'p', 'size': 1, 'proto': 'NFS',
                           'pool': 'pool1'} | changes)
 
 
-def a_rule(ident: str, kind: str = 'ip', to: str = '10.0.0.0/8', level: str = 'rw') -> values.AccessRule:
-    return values.AccessRule(ident, kind, to, level)
+def a_rule(rule_id: str, kind: str = 'ip', to: str = '10.0.0.0/8', level: str = 'rw') -> values.AccessRule:
+    return values.AccessRule(rule_id, kind, to, level)
 
 
 class DummyCase(testtools.TestCase):
@@ -206,11 +206,11 @@ class PoolsTest(DummyCase):
         driver = self.make(dummy_pool_size_gb=5)
         refused = []
 
-        def create(ident: str) -> None:
+        def create(share_id: str) -> None:
             try:
-                driver.create_share(a_share(ident))
+                driver.create_share(a_share(share_id))
             except errors.Final:
-                refused.append(ident)
+                refused.append(share_id)
 
         threads = [threading.Thread(target=create, args=(f's{number}',)) for number in range(20)]
         for thread in threads:
@@ -278,16 +278,17 @@ class SharesTest(DummyCase):
 
     def test_ids_that_are_no_file_names(self):
         records = self.make().store.shares
-        for ident in ('', '.', '..', '../x', 'a/b', '.hidden'):
-            self.assertRaises(errors.Final, records.get, ident)
-            self.assertRaises(errors.Final, records.drop, ident)
+        for record_id in ('', '.', '..', '../x', 'a/b', '.hidden'):
+            self.assertRaises(errors.Final, records.get, record_id)
+            self.assertRaises(errors.Final, records.drop, record_id)
 
 
-def a_server(ident: str = 'server', *addresses: str) -> values.ShareServer:
+def a_server(server_id: str = 'server', *addresses: str) -> values.ShareServer:
     given = [values.Allocation(f'a{address}', address, f'{address}/{64 if ":" in address else 24}', 6 if ':' in address else 4)
              for address in addresses or ('10.1.0.5', 'fd01::5')]
-    return values.ShareServer(ident, tuple(values.ServerNetwork(f'n{found.ip_address}', found.cidr, found.ip_version, (found,))
-                                          for found in given))
+    return values.ShareServer(server_id, tuple(
+        values.ServerNetwork(f'n{allocation.ip_address}', allocation.cidr, allocation.ip_version, (allocation,))
+        for allocation in given))
 
 
 class ServersTest(DummyCase):

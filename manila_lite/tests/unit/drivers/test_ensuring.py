@@ -9,8 +9,8 @@ from manila_lite import errors, values
 from manila_lite.drivers import interface
 
 
-def target(ident):
-    return values.EnsureTarget(values.Share(ident, ident, 'p', 1, 'NFS', 'pool'))
+def target(share_id):
+    return values.EnsureTarget(values.Share(share_id, share_id, 'p', 1, 'NFS', 'pool'))
 
 
 class Slow(interface.EnsuresOneByOne):
@@ -39,11 +39,11 @@ class OneByOne(testtools.TestCase):
 
     def test_each_has_its_own_result(self):
         driver = Slow()
-        idents = ['a', 'broken', 'b', 'away', 'c', 'd', 'e', 'f']
-        found = driver.ensure_shares([target(ident) for ident in idents])
-        self.assertEqual(set(idents) - {'away'}, set(found))
-        self.assertEqual('It has no data.', found['broken'].error)
-        self.assertEqual(('f',), found['f'].repaired)
+        share_ids = ['a', 'broken', 'b', 'away', 'c', 'd', 'e', 'f']
+        results = driver.ensure_shares([target(share_id) for share_id in share_ids])
+        self.assertEqual(set(share_ids) - {'away'}, set(results))
+        self.assertEqual('It has no data.', results['broken'].error)
+        self.assertEqual(('f',), results['f'].repaired)
         self.assertEqual(Slow.ENSURED_AT_ONCE, driver.most)
 
     def test_no_shares_are_no_work(self):

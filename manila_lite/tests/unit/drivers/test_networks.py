@@ -12,8 +12,8 @@ FOUR = values.Allocation('a4', '10.0.0.5', '10.0.0.0/24', 4, gateway='10.0.0.1',
 SIX = values.Allocation('a6', 'fd00::5', 'fd00::/64', 6, gateway='fe80::1')
 
 
-def subnet(ident: str, allocation: values.Allocation, *more: values.Allocation) -> values.ServerNetwork:
-    return values.ServerNetwork(ident, allocation.cidr, allocation.ip_version, (allocation, *more))
+def subnet(subnet_id: str, allocation: values.Allocation, *more: values.Allocation) -> values.ServerNetwork:
+    return values.ServerNetwork(subnet_id, allocation.cidr, allocation.ip_version, (allocation, *more))
 
 
 class VetTest(testtools.TestCase):
@@ -36,8 +36,8 @@ class VetTest(testtools.TestCase):
         self.assertIn('1279', str(self.assertRaises(errors.Final, networks.vet, server)))
 
     def test_no_address(self):
-        for found in ((), (values.ServerNetwork('n', '10.0.0.0/24', 4),)):
-            self.assertRaises(errors.Final, networks.vet, values.ShareServer('s', found))
+        for subnets in ((), (values.ServerNetwork('n', '10.0.0.0/24', 4),)):
+            self.assertRaises(errors.Final, networks.vet, values.ShareServer('s', subnets))
 
     def test_subnets_that_overlap_are_refused(self):
         server = values.ShareServer('s', (subnet('n4', FOUR), subnet('n6', SIX)))

@@ -32,17 +32,17 @@ class PluginTest(testtools.TestCase):
 class Describe(PluginTest):
 
     def test_an_ipv4_subnet_is_as_the_file_says(self):
-        found = self.plugin().describe('blue', 'blue-v4', 'p')
+        subnet = self.plugin().describe('blue', 'blue-v4', 'p')
         self.assertEqual(('blue', 'blue-v4', '10.10.0.0/24', 4, '10.10.0.1', 1450, 'vlan', 100, None),
-                         tuple(vars(found).values()))
+                         tuple(vars(subnet).values()))
 
     def test_an_ipv6_subnet_is_as_the_file_says(self):
-        found = self.plugin().describe('blue', 'blue-v6', 'p')
-        self.assertEqual(('fd10::/64', 6, 'fd10::1'), (found.cidr, found.ip_version, found.gateway))
+        subnet = self.plugin().describe('blue', 'blue-v6', 'p')
+        self.assertEqual(('fd10::/64', 6, 'fd10::1'), (subnet.cidr, subnet.ip_version, subnet.gateway))
 
     def test_what_is_not_said_is_not_known(self):
-        found = self.plugin().describe('red', 'red-v4', 'p')
-        self.assertEqual((None, None, None, None), (found.gateway, found.mtu, found.network_type, found.segmentation_id))
+        subnet = self.plugin().describe('red', 'red-v4', 'p')
+        self.assertEqual((None, None, None, None), (subnet.gateway, subnet.mtu, subnet.network_type, subnet.segmentation_id))
 
     def test_the_message_names_the_id(self):
         plugin = self.plugin()
@@ -60,8 +60,8 @@ class Describe(PluginTest):
         for name, vlan, mtu in (('n', 1, 68), ('n' * 36, 2**24 - 1, 65535)):
             plugin = self.plugin(f'networks: [{{id: {name}, segmentation_id: {vlan}, mtu: {mtu}, subnets: ['
                                  f'{{id: {name}, cidr: "::/64", gateway: "::", ranges: [["::", "::"]]}}]}}]')
-            found = plugin.describe(name, name, 'p')
-            self.assertEqual(('::', vlan, mtu), (found.gateway, found.segmentation_id, found.mtu))
+            subnet = plugin.describe(name, name, 'p')
+            self.assertEqual(('::', vlan, mtu), (subnet.gateway, subnet.segmentation_id, subnet.mtu))
 
     def test_without_a_file_there_are_no_networks(self):
         self.conf.clear_override('file', 'standalone_network')
@@ -76,8 +76,8 @@ class Allocate(PluginTest):
 
     def allocate(self, subnet, count, taken=(), net='blue', text=networks.FILE):
         plugin = self.plugin(text)
-        found = plugin.allocate(plugin.describe(net, subnet, 'p'), count, taken=taken, owner='server')
-        return [address.ip_address for address in found]
+        addresses = plugin.allocate(plugin.describe(net, subnet, 'p'), count, taken=taken, owner='server')
+        return [address.ip_address for address in addresses]
 
     def test_neither_network_nor_gateway(self):
         self.assertEqual(['10.10.0.2', '10.10.0.3'], self.allocate('blue-v4', 2))

@@ -9,5 +9,5 @@ class Ids(testtools.TestCase):
 
     def test_ids_that_are_no_file_names_are_refused(self):
         ids.vet_id('a-1')
-        for ident in ('', '..', 'a/b', '.a', 'a\nb'):
-            self.assertRaises(errors.Final, ids.vet_id, ident)
+        for resource_id in ('', '..', 'a/b', '.a', 'a\nb'):
+            self.assertRaises(errors.Final, ids.vet_id, resource_id)

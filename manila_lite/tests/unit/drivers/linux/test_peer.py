@@ -24,6 +24,8 @@ class _Peer:
     def send(self, migration):
         if migration == 'bad':
             raise CommandFailed('it broke')
+        if migration == 'gone':
+            raise errors.Final('It is gone.')
 
     def secret(self):
         return {'secret': 1}
@@ -31,24 +33,25 @@ class _Peer:
 
 class ServeTest(testtools.TestCase):
     def serve(self, *requests):
-        self.told = []
+        self.answers = []
         lines = [request if isinstance(request, str) else json.dumps(request) for request in requests]
-        return peer.serve(_Peer(), lines, self.told.append)
+        return peer.serve(_Peer(), lines, self.answers.append)
 
     def test_requests_are_answered(self):
         self.assertEqual(0, self.serve({'verb': 'look', 'migration': 'm'}, {'verb': 'look', 'migration': 'gone'},
                                        {'verb': 'look', 'migration': 'busy'}))
-        self.assertEqual([{'seen': 'm'}, {'refused': 'It is gone.'}, {'failed': 'busy'}], self.told)
+        self.assertEqual([{'seen': 'm'}, {'refused': 'It is gone.'}, {'failed': 'busy'}], self.answers)
 
     def test_what_is_no_request_is_refused(self):
         bad = ('', 'no', '[]', '{}', {'verb': 'secret'}, {'verb': 'look'}, {'verb': 'look', 'other': 1}, {'verb': ['look']})
         self.assertEqual(0, self.serve(*bad))
-        self.assertEqual([['refused']] * len(bad), [list(answer) for answer in self.told])
+        self.assertEqual([['refused']] * len(bad), [list(answer) for answer in self.answers])
 
     def test_a_stream_is_the_last_answer(self):
         self.assertEqual(0, self.serve({'verb': 'send', 'migration': 'm'}, {'verb': 'look', 'migration': 'm'}))
-        self.assertEqual(1, self.serve({'verb': 'send', 'migration': 'bad'}, {'verb': 'look', 'migration': 'm'}))
-        self.assertEqual([], self.told)
+        for about in ({'migration': 'bad'}, {'migration': 'gone'}, {'other': 1}):
+            self.assertEqual(1, self.serve({'verb': 'send', **about}, {'verb': 'look', 'migration': 'm'}))
+        self.assertEqual([], self.answers)
 
 
 class MakeTest(testtools.TestCase):

@@ -21,14 +21,14 @@ def subnet(*addresses: str) -> values.ServerNetwork:
 
 class LocationsTest(testtools.TestCase):
     def test_of_options(self):
-        found = export_locations.at(SHARE, ['fd00::1', '10.0.0.1'])
+        locations = export_locations.at(SHARE, ['fd00::1', '10.0.0.1'])
         self.assertEqual([('10.0.0.1:/shares/s', True, '4'), ('[fd00::1]:/shares/s', False, '6')],
-                         [(location.path, location.preferred, location.metadata['ip_version']) for location in found])
+                         [(location.path, location.preferred, location.metadata['ip_version']) for location in locations])
 
     def test_of_cifs(self):
-        found = export_locations.at(dataclasses.replace(SHARE, proto='CIFS'), ['fd00::1', '10.0.0.1'])
+        locations = export_locations.at(dataclasses.replace(SHARE, proto='CIFS'), ['fd00::1', '10.0.0.1'])
         self.assertEqual([(r'\\10.0.0.1\s', True), (r'\\fd00::1\s', False)],
-                         [(location.path, location.preferred) for location in found])
+                         [(location.path, location.preferred) for location in locations])
 
     def test_by_the_name_that_the_user_gave(self):
         named = dataclasses.replace(SHARE, mount_point_name='team_music')

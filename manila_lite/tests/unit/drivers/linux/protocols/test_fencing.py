@@ -32,7 +32,7 @@ class HaltingTest(testtools.TestCase):
 
     def test_alone_also_between_openings_of_the_lock(self):
         entered = threading.Event()
-        with fencing.alone(self.home):
+        with fencing.exclusive(self.home):
             other = threading.Thread(target=self._enter, args=(entered,))
             other.start()
             self.assertFalse(entered.wait(0.1))
@@ -40,5 +40,5 @@ class HaltingTest(testtools.TestCase):
         self.assertTrue(entered.is_set())
 
     def _enter(self, entered):
-        with fencing.alone(self.home):
+        with fencing.exclusive(self.home):
             entered.set()

@@ -58,10 +58,10 @@ class Life(testtools.TestCase):
         self.server.start(self.mount)
         first = self.server.process
         self.server.start(self.mount)
-        self.assertEqual((False, first, 1), (self.server.awake(), self.server.process, self.mounted))
+        self.assertEqual((False, first, 1), (self.server.restart_if_dead(), self.server.process, self.mounted))
         first.kill()
         first.wait(60)
-        self.assertEqual((True, 2), (self.server.awake(), self.mounted))
+        self.assertEqual((True, 2), (self.server.restart_if_dead(), self.mounted))
         self.assertNotEqual(first, self.server.process)
 
     def test_started_anew_when_its_options_changed(self):
@@ -74,14 +74,14 @@ class Life(testtools.TestCase):
     def test_one_that_is_not_needed_does_not_run(self):
         self.server.needed = False
         self.server.start(self.mount)
-        self.assertEqual((False, False, False), (self.server.running, self.server.missed, self.server.awake()))
+        self.assertEqual((False, False, False), (self.server.running, self.server.missed, self.server.restart_if_dead()))
         self.server.needed = True
-        self.assertEqual((True, True), (self.server.awake(), self.server.running))
+        self.assertEqual((True, True), (self.server.restart_if_dead(), self.server.running))
 
     def test_one_that_was_stopped_stays_so(self):
         self.server.start(self.mount)
         self.server.stop()
-        self.assertRaises(CommandFailed, self.server.awake)
+        self.assertRaises(CommandFailed, self.server.restart_if_dead)
         self.assertRaises(CommandFailed, self.server.start, self.mount, even_if_stopped=False)
         self.assertFalse(self.server.running)
         self.server.start(self.mount)

@@ -31,7 +31,7 @@ class Unreachable(testtools.TestCase):
 
     def test_nobody_behind_the_socket(self):
         self.listen().close()
-        self.assertRaises(CommandFailed, self.manager.tell, 'AddExport', Path('file'), 1)
+        self.assertRaises(CommandFailed, self.manager.apply, 'AddExport', Path('file'), 1)
 
     def test_no_answer(self):
         self.listen()

@@ -14,11 +14,11 @@ CONF = types.SimpleNamespace(linux_nfs_port=2049, linux_cifs_port=445, linux_cif
                              linux_grace_period=30, linux_pool_type='btrfs', linux_pool_path='/pool')
 
 
-class StoppedOutletTest(testtools.TestCase):
+class StoppedProtocolServerTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path).resolve() / 'state'
-        self.protocol_server = protocol_servers.ProtocolServers(self.state, CONF, None, lambda ident: None).of('NFS')
+        self.protocol_server = protocol_servers.ProtocolServers(self.state, CONF, None, lambda resource_id: None).of('NFS')
         for place in ('exports.d', 'held', 'drafts'):
             (self.state / place).mkdir(parents=True)
 
@@ -34,6 +34,6 @@ class StoppedOutletTest(testtools.TestCase):
 
     def test_it_is_not_started_by_what_only_looks_whether_it_runs(self):
         self.protocol_server.server.stop()
-        refused = self.assertRaises(CommandFailed, self.protocol_server.server.awake)
+        refused = self.assertRaises(CommandFailed, self.protocol_server.server.restart_if_dead)
         self.assertIn('stopped', str(refused))
         self.assertFalse(self.protocol_server.server.running)

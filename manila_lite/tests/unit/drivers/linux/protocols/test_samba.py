@@ -32,7 +32,7 @@ class Server(testtools.TestCase):
         cifs = server(state)
         self.assertEqual((False, False, True), (cifs.running, cifs.missed, cifs.fits))
         cifs.start(lambda: None)
-        self.assertEqual((False, False), (cifs.running, cifs.awake()))
+        self.assertEqual((False, False), (cifs.running, cifs.restart_if_dead()))
         cifs.forget('a-share')
         cifs.stop()
         cifs.stop()

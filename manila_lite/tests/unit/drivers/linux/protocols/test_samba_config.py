@@ -31,8 +31,8 @@ class Sections(testtools.TestCase):
 
     def test_a_file_falls_into_its_sections_again(self):
         first = samba_config.main(Path('/s'), Path('/r'), 445)
-        sections = {ident: samba_config.section(ident, ident.upper(), PLACE, ['rw alice']) for ident in ('one', 'two')}
-        self.assertEqual(sections, samba_config.sections(samba_config.whole(first, sections.values())))
+        sections = {name: samba_config.section(name, name.upper(), PLACE, ['rw alice']) for name in ('one', 'two')}
+        self.assertEqual(sections, samba_config.sections(samba_config.configuration(first, sections.values())))
         self.assertEqual({}, samba_config.sections(first))
 
     def test_the_main_part_depends_on_each_option(self):

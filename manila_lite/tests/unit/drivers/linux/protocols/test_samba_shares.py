@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of an smbd: when it is told of them, and which settings are known to be in force."""
+"""Files of an smbd: when it reads them, and which settings are known to be in force."""
 
 from pathlib import Path
 
@@ -17,22 +17,22 @@ class Shares(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
-        self.told = []
-        self.shares = self.make(lambda *words: self.told.append(words))
+        self.reloads = []
+        self.shares = self.make(lambda *words: self.reloads.append(words))
 
     def make(self, tell):
         return samba_shares.SmbShares(self.state, '[global]\n', tell)
 
-    def amiss(self, *clients, name='one', path=PLACE):
-        return self.shares.amiss(name, path, clients, self.shares.look([name])[name])
+    def defects(self, *clients, name='one', path=PLACE):
+        return self.shares.defects(name, path, clients, self.shares.inspect([name])[name])
 
     def test_what_was_put_is_in_force_and_smbd_was_told_once(self):
         for _ in range(2):
             self.shares.put('one', PLACE, ['rw alice'])
-        self.assertEqual([('one', False)], self.told)
-        self.assertEqual([], self.amiss('rw alice'))
-        self.assertIn('Other access rules', ' '.join(self.amiss('ro alice')))
-        self.assertIn('not exported', ' '.join(self.amiss('rw alice', path=Path('/mnt/two'))))
+        self.assertEqual([('one', False)], self.reloads)
+        self.assertEqual([], self.defects('rw alice'))
+        self.assertIn('Other access rules', ' '.join(self.defects('ro alice')))
+        self.assertIn('not exported', ' '.join(self.defects('rw alice', path=Path('/mnt/two'))))
         self.assertEqual(['one'], self.shares.served())
 
     def test_what_smbd_was_not_told_is_not_in_force(self):
@@ -40,26 +40,26 @@ class Shares(testtools.TestCase):
             raise CommandFailed('it does not hear')
         self.shares.put('one', PLACE, ['rw alice'])
         self.assertRaises(CommandFailed, self.make(deaf).put, 'one', PLACE, [])
-        self.assertIn('not exported', ' '.join(self.amiss()))
+        self.assertIn('not exported', ' '.join(self.defects()))
         self.shares.put('one', PLACE, [])
-        self.assertEqual([], self.amiss())
-        self.assertEqual(2, len(self.told))
+        self.assertEqual([], self.defects())
+        self.assertEqual(2, len(self.reloads))
 
     def test_a_file_that_somebody_changed(self):
         self.shares.put('one', PLACE, ['ro alice'])
         conf, file = self.state / 'smb.conf', self.state / 'exports.d' / 'one.conf'
         conf.write_text(conf.read_text().replace('read list = alice', 'read list ='))
-        self.assertIn('not exported', ' '.join(self.amiss('ro alice')))
+        self.assertIn('not exported', ' '.join(self.defects('ro alice')))
         self.shares.put('one', PLACE, ['ro alice'])
         file.write_text(file.read_text().replace('alice', 'eve'))
-        self.assertIn('was another', ' '.join(self.amiss('ro alice')))
+        self.assertIn('was another', ' '.join(self.defects('ro alice')))
         file.unlink()
-        self.assertIn('was missing', ' '.join(self.amiss('ro alice')))
+        self.assertIn('was missing', ' '.join(self.defects('ro alice')))
 
     def test_withdrawn_remembered_and_forgotten(self):
         self.shares.put('one', PLACE, ['rw alice', 'ro bob'], 'Team')
         self.shares.withdraw('one')
-        self.assertEqual(('Team', True), self.told[-1])
+        self.assertEqual(('Team', True), self.reloads[-1])
         self.assertEqual([], self.shares.served())
         self.assertEqual(['rw alice', 'ro bob'], self.shares.clients_of('one'))
         self.shares.put('one', PLACE, self.shares.clients_of('one'))

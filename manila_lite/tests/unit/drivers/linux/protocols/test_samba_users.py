@@ -55,7 +55,7 @@ class Lists(testtools.TestCase):
         self.assertEqual(before, (root / 'private' / 'smbpasswd').read_text())
         _, results = users.blocks(rules(('user', 'alice', 'rw'), ('user', 'bob', 'rw')))
         self.assertEqual([None, 'this backend has no user bob; ask its operator for one'],
-                         [results[ident].error for ident in ('0', '1')])
+                         [results[rule_id].error for rule_id in ('0', '1')])
 
     def test_a_user_keeps_its_number_whoever_else_there_is(self):
         names = [f'user{number}' for number in range(500)]
@@ -67,8 +67,8 @@ class Lists(testtools.TestCase):
 
     def test_no_list_has_no_users(self):
         users = samba_users.Users(None, Path('/nowhere'))
-        found, results = users.blocks(rules(('user', 'alice', 'rw')))
-        self.assertEqual([], found)
+        expressed, results = users.blocks(rules(('user', 'alice', 'rw')))
+        self.assertEqual([], expressed)
         self.assertIn('no user alice', results['0'].error)
 
 
@@ -76,8 +76,9 @@ class Rules(testtools.TestCase):
     KNOWN = {'alice': 'Alice', 'bob': 'bob'}
 
     def blocks(self, *rows):
-        found, results = samba_users.blocks(rules(*rows), self.KNOWN)
-        return [(block.rule_id, block.text) for block in found], {ident: result.error for ident, result in results.items()}
+        expressed, results = samba_users.blocks(rules(*rows), self.KNOWN)
+        return [(block.rule_id, block.text) for block in expressed], {
+            rule_id: result.error for rule_id, result in results.items()}
 
     def test_users_are_known_whatever_the_case(self):
         self.assertEqual(([('0', 'rw Alice'), ('1', 'ro bob')], {'0': None, '1': None}),
@@ -88,7 +89,7 @@ class Rules(testtools.TestCase):
                          self.blocks(('user', 'Alice', 'rw'), ('user', 'alice', 'ro')))
 
     def test_others_are_refused_with_a_reason(self):
-        found, errors = self.blocks(('ip', '10.0.0.1', 'rw'), ('user', 'alice', 'admin'), ('user', 'eve', 'rw'))
-        self.assertEqual([], found)
-        for ident, word in (('0', 'type user only, not ip'), ('1', 'not admin'), ('2', 'no user eve')):
-            self.assertIn(word, errors[ident])
+        expressed, errors = self.blocks(('ip', '10.0.0.1', 'rw'), ('user', 'alice', 'admin'), ('user', 'eve', 'rw'))
+        self.assertEqual([], expressed)
+        for rule_id, word in (('0', 'type user only, not ip'), ('1', 'not admin'), ('2', 'no user eve')):
+            self.assertIn(word, errors[rule_id])

@@ -32,53 +32,53 @@ class _Copy:
         return values.MigrationProgress(7)
 
 
-class FollowersTest(testtools.TestCase):
+class SupervisorTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
-        self.followers = CopySupervisor()
-        self.addCleanup(self.followers.end_all)
+        self.supervisor = CopySupervisor()
+        self.addCleanup(self.supervisor.end_all)
         self.made = []
 
-    def look(self, *copy):
-        """Return the result of a look, once a running copy has ended."""
+    def poll(self, *copy):
+        """Return the result of a poll, once a running copy has ended."""
         def make():
             self.made.append(_Copy(*copy))
             return self.made[-1]
         for thread in threading.enumerate():
             if thread.name == 'copy':
                 thread.join(30)
-        return self.followers.look('m', make)
+        return self.supervisor.poll('m', make)
 
-    def let_go(self):
+    def release(self):
         self.made[-1].go.set()
 
     def test_one_copy_until_it_is_near(self):
-        self.assertFalse(self.look())
-        self.assertFalse(self.followers.look('m', self.fail))
-        self.assertEqual(7, self.followers.progress('m').percent)
-        self.let_go()
-        self.assertTrue(self.look())
-        self.assertTrue(self.look())
+        self.assertFalse(self.poll())
+        self.assertFalse(self.supervisor.poll('m', self.fail))
+        self.assertEqual(7, self.supervisor.progress('m').percent)
+        self.release()
+        self.assertTrue(self.poll())
+        self.assertTrue(self.poll())
         self.assertEqual(1, len(self.made))
 
     def test_one_that_breaks_is_begun_again_while_it_gets_further(self):
         for number in range(8):
-            self.assertFalse(self.look(CommandFailed('broken'), number + 1))
-            self.let_go()
+            self.assertFalse(self.poll(CommandFailed('broken'), number + 1))
+            self.release()
         for _ in range(4):
-            self.assertFalse(self.look(CommandFailed('broken'), 8))
-            self.let_go()
-        self.assertRaisesRegex(errors.Final, '5 times', self.look)
+            self.assertFalse(self.poll(CommandFailed('broken'), 8))
+            self.release()
+        self.assertRaisesRegex(errors.Final, '5 times', self.poll)
 
     def test_one_that_cannot_be(self):
-        self.assertFalse(self.look(errors.Final('never')))
-        self.let_go()
-        self.assertRaisesRegex(errors.Final, 'never', self.look)
+        self.assertFalse(self.poll(errors.Final('never')))
+        self.release()
+        self.assertRaisesRegex(errors.Final, 'never', self.poll)
 
     def test_one_that_was_ended_begins_anew(self):
-        self.assertFalse(self.look())
-        self.followers.end('m')
-        self.followers.end('other')
-        self.assertEqual(0, self.followers.progress('m').percent)
-        self.assertFalse(self.look())
+        self.assertFalse(self.poll())
+        self.supervisor.end('m')
+        self.supervisor.end('other')
+        self.assertEqual(0, self.supervisor.progress('m').percent)
+        self.assertFalse(self.poll())
         self.assertEqual(2, len(self.made))

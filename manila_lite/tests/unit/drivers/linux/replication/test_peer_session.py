@@ -19,47 +19,47 @@ for line in sys.stdin:
 """
 
 
-class WordsTest(testtools.TestCase):
-    def words(self, place):
-        return peer_session.words('there@alpha', types.SimpleNamespace(
+class CommandTest(testtools.TestCase):
+    def command(self, place):
+        return peer_session.command('there@alpha', types.SimpleNamespace(
             linux_peers={'there@alpha': place} if place else {}, linux_peer_identity='/k', linux_peer_known_hosts='/h'))
 
     def test_on_this_machine(self):
         folder = self.useFixture(fixtures.TempDir()).path
         self.assertEqual([sys.executable, '-m', 'manila_lite.drivers.linux.peer', '--config-dir', folder, 'alpha'],
-                         self.words(folder))
+                         self.command(folder))
         file = Path(folder, 'conf')
-        self.assertEqual(['--config-file', str(file), 'alpha'], self.words(str(file))[-3:])
+        self.assertEqual(['--config-file', str(file), 'alpha'], self.command(str(file))[-3:])
 
     def test_on_another_machine(self):
-        words = self.words('ssh://bob@192.0.2.1:2200')
-        self.assertEqual(['-p', '2200', '-l', 'bob', '--', '192.0.2.1', 'alpha'], words[-7:])
+        command = self.command('ssh://bob@192.0.2.1:2200')
+        self.assertEqual(['-p', '2200', '-l', 'bob', '--', '192.0.2.1', 'alpha'], command[-7:])
         for option in ('StrictHostKeyChecking=yes', 'BatchMode=yes', 'UserKnownHostsFile="/h"', 'IdentityFile="/k"'):
-            self.assertIn(option, words)
-        self.assertEqual(['22', '-l', 'root', '--', '2001:db8::1', 'alpha'], self.words('ssh://[2001:db8::1]')[-6:])
+            self.assertIn(option, command)
+        self.assertEqual(['22', '-l', 'root', '--', '2001:db8::1', 'alpha'], self.command('ssh://[2001:db8::1]')[-6:])
 
     def test_nobody_knows_how(self):
         for place in ('', 'http://x', 'ssh://', 'relative'):
-            self.assertRaises(peer_session.Unknown, self.words, place)
+            self.assertRaises(peer_session.Unknown, self.command, place)
 
 
-class TalkTest(testtools.TestCase):
-    def talk(self):
+class SessionTest(testtools.TestCase):
+    def session(self):
         return peer_session.PeerSession([sys.executable, '-c', _PEER])
 
     def test_answers_are_read_and_errors_raised(self):
-        with self.talk() as talk:
-            self.assertEqual({'a': 1}, talk.ask('x', answer="{'a': 1}"))
-            self.assertRaisesRegex(errors.Final, 'never', talk.ask, 'x', answer="{'refused': 'never'}")
-            self.assertRaisesRegex(CommandFailed, 'now', talk.ask, 'x', answer="{'failed': 'now'}")
-            talk.ended()
+        with self.session() as session:
+            self.assertEqual({'a': 1}, session.ask('x', answer="{'a': 1}"))
+            self.assertRaisesRegex(errors.Final, 'never', session.ask, 'x', answer="{'refused': 'never'}")
+            self.assertRaisesRegex(CommandFailed, 'now', session.ask, 'x', answer="{'failed': 'now'}")
+            session.check_ended()
 
     def test_one_that_ends(self):
-        with self.talk() as talk:
-            self.assertRaisesRegex(CommandFailed, 'ended with 1: no more', talk.ask, 'end')
-        with self.talk() as talk:
-            talk.send(end='')
-            self.assertRaisesRegex(CommandFailed, 'ended with 1', talk.ended)
-        with self.talk() as talk:
-            talk.kill()
-            self.assertRaises(CommandFailed, talk.ask, 'x')
+        with self.session() as session:
+            self.assertRaisesRegex(CommandFailed, 'ended with 1: no more', session.ask, 'end')
+        with self.session() as session:
+            session.send(end='')
+            self.assertRaisesRegex(CommandFailed, 'ended with 1', session.check_ended)
+        with self.session() as session:
+            session.kill()
+            self.assertRaises(CommandFailed, session.ask, 'x')

@@ -22,7 +22,7 @@ class BridgeTest(testtools.TestCase):
         self.assertEqual('vlan0', self.bridge(network_type='vlan', segmentation_id=0))
 
     def test_by_network(self):
-        one, other = (self.bridge(network_type='flat', neutron_net_id=ident) for ident in ('one', 'other'))
+        one, other = (self.bridge(network_type='flat', neutron_net_id=network_id) for network_id in ('one', 'other'))
         self.assertNotEqual(one, other)
         self.assertEqual(one, self.bridge(network_type='local', neutron_net_id='one', segmentation_id=5))
         self.assertEqual(one, self.bridge(network_type='vlan', neutron_net_id='one'))

@@ -26,10 +26,10 @@ class NamesTest(testtools.TestCase):
         self.assertLess(max(tables), 1 << 32)
 
     def test_hardware_addresses_are_the_given_or_stay_the_same(self):
-        found = {namespace._mac(allocation) for allocation in self.allocations}
-        self.assertEqual(200, len(found))
-        self.assertEqual(found, {namespace._mac(allocation) for allocation in self.allocations})
-        for address in found:
+        addresses = {namespace._mac(allocation) for allocation in self.allocations}
+        self.assertEqual(200, len(addresses))
+        self.assertEqual(addresses, {namespace._mac(allocation) for allocation in self.allocations})
+        for address in addresses:
             self.assertTrue(netutils.is_valid_mac(address), address)
             self.assertEqual(2, int(address[:2], 16) & 3, 'neither for many nor from a vendor')
         given = values.Allocation('a', '10.0.0.5', '10.0.0.0/24', 4, mac_address='fa:16:3e:00:00:01')

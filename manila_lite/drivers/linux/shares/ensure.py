@@ -6,16 +6,17 @@ A file server is asked once for the exports and clients of all its shares. Each 
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 from oslo_log import log
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.pool.base import Pool
+from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.protocols.ganesha_exports import Seen
 from manila_lite.drivers.linux.protocols.protocol_server import NOT_MOUNTED, ProtocolServer
+from manila_lite.drivers.linux.servers.qos import ShareQos
+from manila_lite.drivers.linux.shares.exports import ShareExports
+from manila_lite.drivers.linux.shares.storage import Storage
 from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)
@@ -24,30 +25,14 @@ LOG = log.getLogger(__name__)
 class Ensuring:
     """The ensuring of one backend's shares. Safe for threads."""
 
-    def __init__(self, pool: Pool, *, need: Callable[[values.Share], None],
-                 protocol_server_of: Callable[[values.Share], ProtocolServer],
-                 source: Callable[[str], Path | None], alone: Callable[[str], AbstractContextManager[None]],
-                 locations: Callable[[values.Share], list[values.ExportLocation]],
-                 limit: Callable[[values.Share], tuple[str, ...]]):
-        self._pool = pool
-        self._need = need
-        self._protocol_server_of = protocol_server_of
-        self._source = source
-        self._alone = alone
-        self._locations = locations
-        self._limit_traffic = limit
-        self._sizes: dict[str, int] = {}
-        self._life = threading.Lock()
+    def __init__(self, storage: Storage, exports: ShareExports, qos: ShareQos, sizes: RecentSizes):
+        self._storage = storage
+        self._exports = exports
+        self._qos = qos
+        self._sizes = sizes
+        self._pool_lock = threading.Lock()
 
-    def sized(self, ident: str, size: int) -> None:
-        """Remember a size that was just set: a request to ensure the share may still carry the old one."""
-        self._sizes[ident] = size
-
-    def forget(self, ident: str) -> None:
-        """Forget the size of a deleted share."""
-        self._sizes.pop(ident, None)
-
-    def shares(self, targets: Sequence[values.EnsureTarget]) -> dict[str, values.EnsureResult]:
+    def ensure(self, targets: Sequence[values.EnsureTarget]) -> dict[str, values.EnsureResult]:
         """Bring back the mount, limit, export and rules of each share; a share whose data is missing gets an error.
 
         There is no result for a share with any other failure, which may not happen again.
@@ -55,7 +40,7 @@ class Ensuring:
         :raises CommandFailed: there is no result at all; with the first failure.
         """
         common = self._mount()
-        results = {target.share.id: found for target in targets if (found := self._lost(target.share))}
+        results = {target.share.id: result for target in targets if (result := self._missing(target.share))}
         if results and self._mount():
             raise CommandFailed('the pool was unmounted meanwhile')     # so no share may be missing
         troubles: list[Exception] = []
@@ -67,27 +52,27 @@ class Ensuring:
 
     def _mount(self) -> tuple[str, ...]:
         try:
-            with self._life:
-                return self._pool.ensure()
+            with self._pool_lock:
+                return self._storage.pool.ensure()
         except (CommandFailed, OSError) as bad:
             raise CommandFailed(f'The pool cannot be used: {bad}') from bad
 
-    def _lost(self, share: values.Share) -> values.EnsureResult | None:
+    def _missing(self, share: values.Share) -> values.EnsureResult | None:
         """Return an error result if the share is not in the pool."""
         try:
-            self._need(share)
+            self._storage.require(share)
         except errors.Final as bad:
             return values.EnsureResult(error=str(bad))
         return None
 
     def _group(self, targets: Sequence[values.EnsureTarget], common: tuple[str, ...],
                troubles: list[Exception]) -> dict[str, values.EnsureResult]:
-        """Ensure shares on the same file server."""
+        """Ensure shares on the same protocol server."""
         try:
-            protocol_server = self._protocol_server_of(targets[0].share)
+            protocol_server = self._exports.protocol_server_of(targets[0].share)
             idle = {target.share.id for target in targets if not self._is_mounted(protocol_server, target.share.id)}
             common += protocol_server.ensure()
-            seen = protocol_server.server.exports.look([target.share.id for target in targets])
+            seen = protocol_server.server.exports.inspect([target.share.id for target in targets])
         except errors.Final as bad:
             return {target.share.id: values.EnsureResult(error=str(bad)) for target in targets}
         except (CommandFailed, OSError) as bad:
@@ -106,41 +91,43 @@ class Ensuring:
                 troubles.append(bad)
         return results
 
-    def _is_mounted(self, protocol_server: ProtocolServer, ident: str) -> bool:
-        """Say whether the share is mounted, before ``outlet.ensure`` may restart the server and mount its exports."""
-        source = self._source(ident)
-        return source is None or protocol_server.mounts(ident, source)
+    def _is_mounted(self, protocol_server: ProtocolServer, share_id: str) -> bool:
+        """Say whether the share is mounted, before ``ProtocolServer.ensure`` may restart the server and mount its
+        exports.
+        """
+        path = self._storage.share_path(share_id)
+        return path is None or protocol_server.mounts(share_id, path)
 
     def _one(self, target: values.EnsureTarget, protocol_server: ProtocolServer, seen: Seen,
              common: tuple[str, ...]) -> values.EnsureResult:
         share = target.share
         blocks, results = protocol_server.blocks(target.rules)
-        found = (*self._limit(share), *self._limit_traffic(share))
-        with self._alone(share.id):
-            source = self._source(share.id)
-            if source is None:
+        limits = (*self._limit_size(share), *self._qos.limit_again(share))
+        with self._storage.exclusive(share.id):
+            path = self._storage.share_path(share.id)
+            if path is None:
                 raise CommandFailed('it was deleted meanwhile')
-            refused, mended = protocol_server.mend(share.id, source, [block.text for block in blocks], seen,
-                                                   share.mount_point_name)
+            refused, of_export = protocol_server.repair(share.id, path, [block.text for block in blocks], seen,
+                                                        share.mount_point_name)
         results |= {blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()}
-        places = tuple(self._locations(share))
-        words = (*common, *found, *(word for word in mended if word not in common), *_moved(share, places))
-        return values.EnsureResult(places, results, repaired=words)
+        locations = tuple(self._exports.locations(share))
+        repairs = (*common, *limits, *(repair for repair in of_export if repair not in common), *_moved(share, locations))
+        return values.EnsureResult(locations, results, repaired=repairs)
 
-    def _limit(self, share: values.Share) -> tuple[str, ...]:
+    def _limit_size(self, share: values.Share) -> tuple[str, ...]:
         """Enforce the share's size. A size that was just set here, and may not be stored yet, is kept."""
-        return self._pool.ensure_limit(share.id, share.size, self._sizes.get(share.id))
+        return self._storage.pool.ensure_limit(share.id, share.size, self._sizes.get(share.id))
 
 
 def _by_protocol_server(targets: Iterable[values.EnsureTarget]) -> Iterable[list[values.EnsureTarget]]:
     groups: dict[tuple[str, str], list[values.EnsureTarget]] = {}
     for target in targets:
-        place = target.share.server.id if target.share.server else ''
-        groups.setdefault((place, target.share.proto), []).append(target)
+        server_id = target.share.server.id if target.share.server else ''
+        groups.setdefault((server_id, target.share.proto), []).append(target)
     return groups.values()
 
 
-def _moved(share: values.Share, places: Sequence[values.ExportLocation]) -> list[str]:
+def _moved(share: values.Share, locations: Sequence[values.ExportLocation]) -> list[str]:
     """Return in words that the share's paths have changed; nothing if the caller gave no known paths."""
-    known, now = ([place.path for place in found] for found in (share.export_locations, places))
+    known, now = [one.path for one in share.export_locations], [one.path for one in locations]
     return [f'It was known as {", ".join(known)}; it is {", ".join(now)}.'] if known and sorted(known) != sorted(now) else []

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The services of a backend, each made from those that it uses. A driver has one set of them."""
+
+from manila_lite.drivers.interface import Backend
+from manila_lite.drivers.linux.backups.share_backups import ShareBackups
+from manila_lite.drivers.linux.lifecycle import Lifecycle
+from manila_lite.drivers.linux.options import LinuxOptions
+from manila_lite.drivers.linux.pool.make_pool import make_pool
+from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
+from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported, protocols
+from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
+from manila_lite.drivers.linux.replication.server_migration import ServerMigrations
+from manila_lite.drivers.linux.replication.share_migration import ShareMigrations
+from manila_lite.drivers.linux.replication.share_replicas import ShareReplicas
+from manila_lite.drivers.linux.servers.manage_servers import ManagedServers
+from manila_lite.drivers.linux.servers.qos import ShareQos
+from manila_lite.drivers.linux.servers.server_setup import ServerSetup
+from manila_lite.drivers.linux.servers.share_servers import ShareServers
+from manila_lite.drivers.linux.shares.access import ShareAccess
+from manila_lite.drivers.linux.shares.ensure import Ensuring
+from manila_lite.drivers.linux.shares.exports import ShareExports
+from manila_lite.drivers.linux.shares.group_snapshots import GroupSnapshots
+from manila_lite.drivers.linux.shares.manage_shares import ManagedShares
+from manila_lite.drivers.linux.shares.manage_snapshots import ManagedSnapshots
+from manila_lite.drivers.linux.shares.shares import Shares
+from manila_lite.drivers.linux.shares.snapshots import Snapshots
+from manila_lite.drivers.linux.shares.storage import Storage
+
+
+class Services:
+    """All services of one backend."""
+
+    def __init__(self, backend: Backend):
+        conf: LinuxOptions = backend.conf
+        host, has_servers = backend.host, conf.driver_handles_share_servers
+        # The kernel lists mounts by their real paths. By other paths, NFS-Ganesha and ``mounts`` would not find them.
+        state = backend.state_dir.resolve()
+
+        self.pool = make_pool(state, conf)
+        self.storage = storage = Storage(self.pool)
+        sizes, self.copies = RecentSizes(), CopySupervisor()
+
+        self.protocol_servers = ProtocolServers(state, conf, conf.linux_netns, storage.exported_path)
+        self.share_servers = servers = ShareServers(state, conf, storage.exported_path)
+        self.server_setup = ServerSetup(servers)
+        self.managed_servers = ManagedServers(servers, self.server_setup)
+        self.exports = exports = ShareExports(protocols(conf), [str(address) for address in conf.linux_export_ips],
+                                         self.protocol_servers, servers if has_servers else None)
+        self.qos = qos = ShareQos(self.pool, servers, is_supported=has_servers and conf.max_shares_per_share_server == 1)
+
+        self.shares = Shares(storage, exports, qos, sizes)
+        self.access = ShareAccess(storage, exports, qos)
+        self.ensuring = Ensuring(storage, exports, qos, sizes)
+        self.snapshots = Snapshots(storage, exports)
+        self.group_snapshots = GroupSnapshots(storage, exports)
+        self.managed_shares = ManagedShares(storage, exports, qos, sizes,
+                                            lambda share_id: share_id in exported([state, *servers.folders()]))
+        self.managed_snapshots = ManagedSnapshots(storage, exports)
+
+        self.backups = ShareBackups(state, storage, self.shares)
+        self.replicas = ShareReplicas(host, conf, storage=storage, exports=exports, access=self.access, shares=self.shares,
+                                      sizes=sizes)
+        self.share_migrations = ShareMigrations(host, conf, storage=storage, exports=exports, access=self.access,
+                                                copies=self.copies)
+        self.server_migrations = ServerMigrations(host, conf, storage=storage, exports=exports, access=self.access,
+                                                  servers=servers, setup=self.server_setup, copies=self.copies)
+        self.lifecycle = Lifecycle(host, conf, state, pool=self.pool, protocol_servers=self.protocol_servers,
+                                   share_servers=servers)

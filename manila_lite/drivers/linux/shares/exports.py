@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file servers and export locations of shares, with and without share servers."""
+
+from collections.abc import Sequence
+
+from manila_lite import errors, values
+from manila_lite.drivers.linux.ids import vet_id
+from manila_lite.drivers.linux.protocols import export_locations
+from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer
+from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers
+from manila_lite.drivers.linux.servers.share_servers import ShareServers
+
+#: Name of the one pool of a backend.
+POOL = 'pool'
+
+
+class ShareExports:
+    """The exports of one backend's shares.
+
+    Without ``share_servers`` all shares are exported by ``protocol_servers``, and ``addresses`` are those that clients
+    reach these by. With ``share_servers`` each share is exported by the share server that it is on.
+    """
+
+    def __init__(self, protocols: frozenset[str], addresses: Sequence[str], protocol_servers: ProtocolServers,
+                 share_servers: ShareServers | None = None):
+        self.protocols = protocols
+        self._addresses = addresses
+        self._protocol_servers = protocol_servers
+        self._share_servers = share_servers
+
+    def vet(self, share: values.Share) -> None:
+        """Check that the share can be on this backend.
+
+        :raises errors.Final: it cannot.
+        """
+        vet_id(share.id)
+        if share.pool != POOL:
+            raise errors.Final(f'There is no pool {share.pool!r} here, only {POOL!r}.')
+        if share.proto not in self.protocols:
+            raise errors.Final(f'This backend does not serve {share.proto}.')
+
+    def protocol_server_of(self, share: values.Share) -> ProtocolServer:
+        """Return the protocol server that serves the share.
+
+        :raises errors.Final: its share server does not run, or this backend does not serve its protocol.
+        """
+        if self._share_servers is None:
+            return self._protocol_servers.of(share.proto)
+        if share.server is None:
+            raise errors.Final(f'Share {share.id} has no share server.')
+        return self._share_servers.protocol_server(share.server.id, share.proto)
+
+    def locations(self, share: values.Share) -> list[values.ExportLocation]:
+        """Return the export locations of the share."""
+        if self._share_servers is not None and share.server:
+            return export_locations.on(share, share.server)
+        return export_locations.at(share, self._addresses)
+
+    def addresses(self, share: values.Share) -> Sequence[str]:
+        """Return all addresses from which the share can be exported."""
+        if share.server:
+            return [allocation.ip_address for allocation in share.server.allocations]
+        return self._addresses
+
+    def forget(self, share: values.Share, snapshot_id: str | None = None) -> None:
+        """Delete the export and the mount of the share, or of a snapshot of it."""
+        resource_id = snapshot_id or share.id
+        if self._share_servers is None:
+            self._protocol_servers.forget(resource_id)
+        elif share.server:
+            self._share_servers.forget(share.server.id, resource_id)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The services of a backend, without a driver: a pool in a plain directory, and no file server that runs."""
+
+from pathlib import Path
+
+import fixtures
+import testtools
+from oslo_config import cfg
+
+from manila_lite import errors, values
+from manila_lite.conf import backend as backend_conf
+from manila_lite.drivers.interface import Backend, abilities_of
+from manila_lite.drivers.linux import report
+from manila_lite.drivers.linux.abilities.base import ComposedDriver
+from manila_lite.drivers.linux.driver import LinuxDriver
+from manila_lite.drivers.linux.lifecycle import Lifecycle
+from manila_lite.drivers.linux.options import OPTIONS
+from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
+from manila_lite.drivers.linux.pool.directory import Directory
+from manila_lite.drivers.linux.pool.make_pool import make_pool
+from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
+from manila_lite.drivers.linux.services import Services
+
+
+class ServicesTest(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.root = Path(self.useFixture(fixtures.TempDir()).path).resolve()
+        (self.root / 'pool').mkdir()
+
+    def backend(self, **options):
+        conf = cfg.ConfigOpts()
+        conf([], default_config_files=[])
+        backend_conf.register_opts(conf)
+        backend_conf.register_backend(conf, 'b')
+        conf.register_opts(OPTIONS, group='b')
+        for name, value in {'linux_pool_path': str(self.root / 'pool'), **options}.items():
+            conf.set_override(name, value, group='b')
+        return Backend('b', 'h@b', conf.b, self.root / 'state')
+
+    def test_the_pool_that_the_options_describe(self):
+        self.assertIsInstance(make_pool(self.root, self.backend().conf), Directory)
+        self.assertIsInstance(make_pool(self.root, self.backend(linux_pool_type='btrfs').conf), BtrfsPool)
+
+    def test_each_mode_has_its_own_exports(self):
+        share = values.Share('a', 'a', 'p', 1, 'NFS', 'pool')
+        services = Services(self.backend())
+        self.assertRaisesRegex(errors.Final, 'plain directory', services.exports.protocol_server_of, share)
+        services = Services(self.backend(linux_pool_type='btrfs'))
+        self.assertIs(services.protocol_servers.of('NFS'), services.exports.protocol_server_of(share))
+        services = Services(self.backend(driver_handles_share_servers=True))
+        self.assertRaisesRegex(errors.Final, 'no share server', services.exports.protocol_server_of, share)
+
+    def test_qos_needs_a_share_server_for_each_share(self):
+        self.assertFalse(Services(self.backend(max_shares_per_share_server=1)).qos.is_supported)
+        self.assertFalse(Services(self.backend(driver_handles_share_servers=True)).qos.is_supported)
+        both = self.backend(driver_handles_share_servers=True, max_shares_per_share_server=1)
+        self.assertTrue(Services(both).qos.is_supported)
+
+    def test_a_backend_goes_with_its_data(self):
+        services = Services(self.backend())
+        self.assertIsInstance(services.lifecycle, Lifecycle)
+        services.pool.open()
+        services.pool.create('a', 1)
+        services.lifecycle.tear_down(remove_data=True)
+        self.assertEqual([], list(self.root.glob('**/a')))
+
+    def test_the_report_of_a_directory(self):
+        conf = self.backend(linux_export_ips=['10.0.0.1']).conf
+        pool = make_pool(self.root, conf)
+        pool.open()
+        shown = report.report(conf, pool, protocols=frozenset({'CIFS'}), has_qos=False,
+                              replication={'replication_type': ['dr']}, capabilities={
+                                  'snapshot_support': True, 'driver_handles_share_servers': False}).capabilities
+        self.assertEqual((False, False, True, False, 'CIFS'), tuple(shown[name] for name in (
+            'snapshot_support', 'size_limit_support', 'ipv4_support', 'ipv6_support', 'storage_protocol')))
+        self.assertNotIn('replication_type', shown)
+        self.assertEqual({'space': '', 'users': ''}, {name: text for name, text in report.fingerprint(conf).items()
+                                                      if name in ('space', 'users')})
+
+    def test_the_size_that_was_set_last(self):
+        sizes = RecentSizes()
+        sizes.remember('a', 1)
+        sizes.remember('a', 2)
+        self.assertEqual((2, None), (sizes.get('a'), sizes.get('b')))
+        sizes.forget('a')
+        sizes.forget('b')
+        self.assertIsNone(sizes.get('a'))
+
+
+class DriverTest(testtools.TestCase):
+    def test_it_has_abilities_by_its_classes(self):
+        lacking = {values.Ability.SECURITY_SERVICES, values.Ability.SUBNET_METADATA}
+        self.assertEqual(set(values.Ability) - lacking, abilities_of(LinuxDriver))
+        self.assertTrue(issubclass(LinuxDriver, ComposedDriver))
