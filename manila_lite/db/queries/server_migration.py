@@ -15,7 +15,8 @@ _instances = models.share_instances
 _snapshots = models.snapshots
 _allocations = models.network_allocations
 
-KIND, RELEASE, RULES = 'share_server.migrate', 'share_server.release', 'share_server.apply_rules'
+KIND, CHECK = 'share_server.migrate', 'share_server.migration_check'
+RELEASE, RULES = 'share_server.release', 'share_server.apply_rules'
 #: The step of the plan from which the migration cannot be undone.
 CUT_OVER = 5
 

@@ -6,14 +6,14 @@ import time
 import testtools
 
 from manila_lite.states import Migration
-from manila_lite.workflow import migration_progress
+from manila_lite.workflow import migration
 
 
 class Figures(testtools.TestCase):
 
     def figures(self, state=Migration.COPYING, *, took=None, **known):
         data = {'progress': known} | ({} if took is None else {'phase_one_began': time.time() - took})
-        return migration_progress.figures(data, state)
+        return migration.figures(data, state)
 
     def test_half_of_it_took_as_long_as_the_other_half_will(self):
         told = self.figures(percent=50, bytes_done=5000, bytes_total=10000, took=100)
