@@ -63,7 +63,7 @@ def cast_rules(conn: Connection, server_id: str, readonly: bool) -> int:
         .values(cast_rules_to_readonly=readonly)).rowcount
 
 
-def rules_are_told(conn: Connection, server_id: str) -> bool:
+def is_applying_rules(conn: Connection, server_id: str) -> bool:
     """Say whether an operation that tells a backend the rules of one of the server's shares is open."""
     table = models.operations
     mine = sa.select(_instances.c.share_id).where(_instances.c.share_server_id == server_id)

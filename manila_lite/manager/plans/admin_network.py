@@ -48,10 +48,10 @@ def allocate(work: Work) -> None:
         return
     section, plugin = work.service.section, _plugin(work)
     try:
-        found = plugin.describe(section.admin_network_id, section.admin_subnet_id, section.admin_network_project)
+        network = plugin.describe(section.admin_network_id, section.admin_subnet_id, section.admin_network_project)
     except errors.Invalid as bad:
         raise errors.Final(f'The network of administrators: {bad}') from bad
-    place = _Place(**{**dataclasses.asdict(found), 'project_id': section.admin_network_project})
+    place = _Place(**{**dataclasses.asdict(network), 'project_id': section.admin_network_project})
     server_addresses.allocate(work.ctx.services, plugin, work.resource_id, place, count, work.hold)
 
 

@@ -21,9 +21,9 @@ def apply_rules(work: Work) -> None:
     :raises errors.Again: the former rules of one share are being applied.
     """
     with work.ctx.db.reader() as conn:
-        if server_migration.rules_are_told(conn, work.resource_id):
+        if server_migration.is_applying_rules(conn, work.resource_id):
             raise errors.Again(SOON)
-        server = share_servers.found(conn, work)
+        server = share_servers.load_server(conn, work)
         rows = server_migration.shares_of(conn, server.id)
         exports = shares.exports(conn, [row.instance_id for row in rows])
         wanted = access.granted(conn, [row.id for row in rows])
@@ -72,7 +72,7 @@ def _shares(work: Work) -> list[dict[str, Any]]:
 def _server(conn: Connection, work: Work) -> values.ShareServer | None:
     """Return the share server that moved, or that of a share that moved by itself."""
     if work.op.kind == server_migration.RELEASE:
-        return share_servers.found(conn, work)
+        return share_servers.load_server(conn, work)
     server_id = work.data['server']
     return load(conn, (server_id,)).get(server_id) if server_id else None
 

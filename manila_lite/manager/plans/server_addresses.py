@@ -36,11 +36,11 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
                    **{name: getattr(subnet, name) for name in _KEPT})
     for _ in range(_TRIES):
         with services.db.reader() as conn:
-            found = allocations.of_server(conn, server_id, subnet.id)
+            rows = allocations.of_server(conn, server_id, subnet.id)
             taken = allocations.taken(conn, place.neutron_subnet_id)
-        if len(found) >= count:
-            return found
-        addresses = plugin.allocate(place, count - len(found), taken=taken, owner=server_id)
+        if len(rows) >= count:
+            return rows
+        addresses = plugin.allocate(place, count - len(rows), taken=taken, owner=server_id)
         with services.db.writer() as conn:
             if hold:
                 hold(conn)

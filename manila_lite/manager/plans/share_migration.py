@@ -23,7 +23,7 @@ from manila_lite.manager.plans.task import as_share, plain, share_row
 from manila_lite.states import Migration
 from manila_lite.workflow import share_migration as share_migration_workflow
 from manila_lite.workflow import snapshot_access
-from manila_lite.workflow.access import tell_rules
+from manila_lite.workflow.access import apply_rules
 from manila_lite.workflow.migration import Phase
 from manila_lite.workflow.share_migration import SHARES
 
@@ -71,7 +71,7 @@ class ShareSteps(Steps):
         """Have the source's backend apply the rules of the share."""
         access.lock(conn, work.resource_id)
         work.hold(conn)
-        return tell_rules(conn, work.ctx, work.resource_id, work.data['from'], {work.data['instance']: readonly})
+        return apply_rules(conn, work.ctx, work.resource_id, work.data['from'], {work.data['instance']: readonly})
 
     def check_cut_over(self, work: Work) -> None:
         """Refuse the cut-over of a share whose status was reset."""
@@ -99,7 +99,7 @@ class ShareSteps(Steps):
         _change_places(conn, work, source, target)
         shares.update(conn, share_id, **data['abilities'])
         transitions.share_task(conn, share_id, (None, *Migration), Migration.SUCCESS)
-        tell_rules(conn, work.ctx, share_id, target.host)
+        apply_rules(conn, work.ctx, share_id, target.host)
         snapshot_access.begin_all(conn, work.ctx, (share_id,), target.host, moved=True)
         for row in shares.aside(conn, instance_id=source.instance_id):
             share_migration_workflow.begin_release(conn, work.ctx, row, left)

@@ -118,7 +118,7 @@ class ShareManager:
         self._environment = environment
         self.backend_lease = BackendLease(self.services, self.host, worker.binary, environment)
         worker.runner.may_claim = self._may_work
-        self._ready_until: threading.Event | None = None    # ends with the tenure for which the backend is ready
+        self._ready_until: threading.Event | None = None    # ends with the lease for which the backend is ready
         self._stopping = environment.event()
         self._reporting = environment.lock()
         self._report_wanted = environment.event()
