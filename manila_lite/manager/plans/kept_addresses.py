@@ -22,8 +22,9 @@ def keep(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
         raise errors.Final(f'The share server has {len(texts)} addresses in subnet {subnet.id}; it needs {least}.')
     with services.db.reader() as conn:
         project_id = share_servers.get(conn, server_id).project_id
-    place = Subnet(subnet.neutron_net_id, subnet.neutron_subnet_id, subnet.cidr, subnet.ip_version, project_id=project_id)
-    adopted = plugin.adopt(place, texts, owner=server_id)
+    plugin_subnet = Subnet(subnet.neutron_net_id, subnet.neutron_subnet_id, subnet.cidr, subnet.ip_version,
+                           project_id=project_id)
+    adopted = plugin.adopt(plugin_subnet, texts, owner=server_id)
     with services.db.writer() as conn:
         if hold:
             hold(conn)

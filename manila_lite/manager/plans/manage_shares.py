@@ -63,7 +63,7 @@ def managed(conn: Connection, work: Work, instance_id: str) -> dict[str, Any]:
     shares.set_exports(conn, instance_id, [values.ExportLocation(**export) for export in work.data['exports']])
     if row is not None:
         _mind_quota(conn, work, row, row.share_type_id, {'shares': 0, 'gigabytes': 0}, work.data['size'])
-    _say(work, 'manage.end')
+    _emit(work, 'manage.end')
     work.service.report_soon()
     return {'progress': '100%', 'launched_at': timeutils.utcnow()}
 
@@ -78,7 +78,7 @@ def _mind_quota(conn: Connection, work: Work, row: Any, share_type_id: str | Non
 
 def not_managed(conn: Connection, work: Work, instance_id: str) -> None:
     """Emit the notification that the share could not be managed."""
-    _say(work, 'manage.error')
+    _emit(work, 'manage.error')
 
 
 def unmanage(work: Work) -> None:
@@ -93,16 +93,16 @@ def unmanaged(conn: Connection, work: Work, instance_id: str) -> None:
         shares.delete(conn, work.resource_id)
         if row and row.share_server_id:
             share_server_queries.update(conn, row.share_server_id)
-        _say(work, 'unmanage.end')
+        _emit(work, 'unmanage.end')
     work.service.report_soon()
 
 
 def not_unmanaged(conn: Connection, work: Work, instance_id: str) -> None:
     """Emit the notification that the share could not be unmanaged."""
-    _say(work, 'unmanage.error')
+    _emit(work, 'unmanage.error')
 
 
-def _say(work: Work, event: str) -> None:
+def _emit(work: Work, event: str) -> None:
     payload = {'share_id': work.resource_id, 'host': work.op.host, 'export_path': work.data.get('export_path'),
                'size': work.data.get('size')}
     if work.error is not None:

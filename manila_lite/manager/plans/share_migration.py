@@ -131,7 +131,7 @@ def _change_places(conn: Connection, work: Work, source: Any, target: Any) -> No
     if work.data['abilities'].get('replication_type'):
         transitions.replica_state(conn, target.instance_id, states.Replica.ACTIVE)
     moved = work.data['moved']
-    shares.set_exports(conn, target.instance_id, [values.ExportLocation(**place) for place in moved['exports']])
+    shares.set_exports(conn, target.instance_id, [values.ExportLocation(**location) for location in moved['exports']])
     server_migration.set_provider_locations(conn, moved['provider_locations'])
 
 

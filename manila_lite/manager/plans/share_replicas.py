@@ -82,10 +82,10 @@ def _keep(work: Work, result: values.ReplicaResult) -> None:
                            'exports': [plain(location) for location in result.export_locations]}
 
 
-def _stands(conn: Connection, work: Work, replica_id: str) -> None:
+def _store_result(conn: Connection, work: Work, replica_id: str) -> None:
     """Store the backend's result on the replica."""
     result = work.data['result']
-    shares.set_exports(conn, replica_id, [values.ExportLocation(**place) for place in result['exports']])
+    shares.set_exports(conn, replica_id, [values.ExportLocation(**location) for location in result['exports']])
     transitions.replica_state(conn, replica_id, states.Replica(result['state']))
     share_replicas.hold_snapshots(conn, replica_id, result['snapshots'])
 
@@ -115,7 +115,7 @@ def made(conn: Connection, work: Work) -> None:
     access.lock(conn, work.data['share_id'])
     if share_replicas.as_share(conn, work.resource_id) is None:
         return
-    _stands(conn, work, work.resource_id)
+    _store_result(conn, work, work.resource_id)
     transitions.finish(conn, _SHARE, 'create', work.resource_id, progress='100%', launched_at=timeutils.utcnow())
     replica_workflow.resync(conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), work.resource_id))
     work.service.report_soon()
@@ -145,7 +145,7 @@ def updated(conn: Connection, work: Work) -> None:
     """Store the replica's state. A replica that was in error is available again."""
     if 'result' not in work.data or not _follows(conn, work):
         return
-    _stands(conn, work, work.resource_id)
+    _store_result(conn, work, work.resource_id)
     transitions.settle(conn, _SHARE, (work.resource_id,), 'error', 'available', progress='100%')
     transitions.rules_status(conn, work.resource_id, states.Rules.ACTIVE)
 
@@ -289,7 +289,7 @@ def promoted(conn: Connection, work: Work) -> None:
     transitions.replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
     shares.set_exports(conn, active.instance_id, ())
     result = work.data['result']
-    shares.set_exports(conn, work.resource_id, [values.ExportLocation(**place) for place in result['exports']])
+    shares.set_exports(conn, work.resource_id, [values.ExportLocation(**location) for location in result['exports']])
     shares.update_instance(conn, work.resource_id, is_aside=False, cast_rules_to_readonly=False)
     transitions.replica_state(conn, work.resource_id, states.Replica.ACTIVE)
     replica_workflow.give_up(conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), active.instance_id))

@@ -21,8 +21,8 @@ def load(conn: Connection, server_ids: Iterable[str]) -> dict[str, values.ShareS
         return {}
     loaded = [row.id for row in rows]
     mapped = share_server_queries.subnets_of(conn, loaded)
-    places = {subnet.id: subnet for members in mapped.values() for subnet in members}
-    metadata = key_values.of_many(conn, share_network_subnet_metadata, places)
+    subnets = {subnet.id: subnet for members in mapped.values() for subnet in members}
+    metadata = key_values.of_many(conn, share_network_subnet_metadata, subnets)
     details = key_values.of_many(conn, share_server_details, loaded)
     services = share_server_queries.security_services_of(conn, {row.share_network_id for row in rows})
     addresses = share_server_queries.allocations_of(conn, loaded)

@@ -86,12 +86,12 @@ def _find_or_make(conn: Connection, work: Work, row: Any, request: ServerRequest
         return None, None
     manager = work.service
     zone_id = request.zone(conn, row)
-    places = share_server_queries.subnets_for(conn, row.share_network_id, zone_id)
+    subnets = share_server_queries.subnets_for(conn, row.share_network_id, zone_id)
     if values.Ability.SEVERAL_SUBNETS not in abilities_of(manager.driver):
-        places = places[:1]
-    if not places:
+        subnets = subnets[:1]
+    if not subnets:
         raise errors.Final('The share network has no subnet in the zone of the backend.', detail='NO_SHARE_SERVER')
-    subnet_ids = [subnet.id for subnet in places]
+    subnet_ids = [subnet.id for subnet in subnets]
     key = share_server_queries.key_for(conn, row)
     server_id = share_server_queries.with_room(conn, manager.host, row.share_network_id, subnet_ids, request.size(row),
                               most_shares=manager.section.max_shares_per_share_server,
@@ -120,10 +120,10 @@ def _begin(conn: Connection, work: Work, network_id: str, subnet_ids: list[str],
 def allocate(work: Work) -> None:
     """Give the server the addresses that it needs in each of its subnets."""
     with work.ctx.db.reader() as conn:
-        places = share_server_queries.subnets_of(conn, (work.resource_id,)).get(work.resource_id, [])
+        subnets = share_server_queries.subnets_of(conn, (work.resource_id,)).get(work.resource_id, [])
     plugin = plugins.make(work.ctx.conf)
     with _patience(work):
-        for subnet in places:
+        for subnet in subnets:
             server_addresses.allocate(work.ctx.services, plugin, work.resource_id, subnet,
                                work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
 

@@ -39,13 +39,13 @@ def first(work: Work) -> None:
     snapshot = load_snapshot(work, work.resource_id)
     if rows and is_served(snapshot, rows[1], work.service.driver):
         served = work.service.driver.serve_snapshot(snapshot, rules)
-        work.data['exports'] = [plain(place) for place in served.export_locations]
+        work.data['exports'] = [plain(location) for location in served.export_locations]
 
 
 def first_done(conn: Connection, work: Work) -> None:
     """Store the snapshot's export locations."""
     snapshot_access.set_exports(conn, work.resource_id,
-                                [values.ExportLocation(**place) for place in work.data.get('exports', ())])
+                                [values.ExportLocation(**location) for location in work.data.get('exports', ())])
 
 
 def _wanted(conn: Connection, row: Any, share: Any) -> list[values.AccessRule]:
@@ -79,7 +79,7 @@ def serve(work: Work) -> None:
     must_cover_all(wanted, served.rules)
     work.data['seen'] = [rule.id for rule in rules]
     work.data['refused'] = {rule_id: result.error for rule_id, result in served.rules.items() if result.error}
-    work.data['exports'] = [plain(place) for place in served.export_locations]
+    work.data['exports'] = [plain(location) for location in served.export_locations]
 
 
 def _rows(conn: Connection, work: Work) -> tuple[Any, Any]:

@@ -23,7 +23,7 @@ _RESOURCES = {states.SHARE.resource_type: 'SHARE', states.SNAPSHOT.resource_type
 Ending = Callable[[Connection, Work, str], dict[str, Any] | None]
 
 
-def verb_plan(kind: str, environment: states.Machine, verb: str, do: Callable[[Work], None], *,
+def verb_plan(kind: str, machine: states.Machine, verb: str, do: Callable[[Work], None], *,
               row_id: Callable[[Connection, Work], str | None], action: messages.Action, detail: messages.Detail,
               on_done: Ending | None = None, on_failed: Ending | None = None,
               undo: Callable[[Work], None] | None = None) -> Plan:
@@ -36,15 +36,15 @@ def verb_plan(kind: str, environment: states.Machine, verb: str, do: Callable[[W
         if resource_id is None:
             return
         values = on_done(conn, work, resource_id) if on_done else None
-        transitions.finish(conn, environment, verb, resource_id, **values or {})
+        transitions.finish(conn, machine, verb, resource_id, **values or {})
 
     def failed(conn: Connection, work: Work, error: Exception) -> None:
         resource_id = row_id(conn, work)
         if resource_id is None:
             return
         values = on_failed(conn, work, resource_id) if on_failed else None
-        transitions.fail(conn, environment, verb, resource_id, **values or {})
-        notify(conn, work, _RESOURCES[environment.resource_type], action, detail, error)
+        transitions.fail(conn, machine, verb, resource_id, **values or {})
+        notify(conn, work, _RESOURCES[machine.resource_type], action, detail, error)
 
     return Plan(kind, (Step(do, undo),), done, failed)
 
