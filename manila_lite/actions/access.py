@@ -13,7 +13,7 @@ from manila_lite.db.core import key_values, limits, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import access_rule_metadata
 from manila_lite.db.queries import access, share_replicas, shares
-from manila_lite.workflow.access import tell_rules
+from manila_lite.workflow.access import apply_rules
 
 #: States of a rule that is already being removed.
 _GOING = frozenset({states.ACCESS['revoke'].during, states.ACCESS['deny'].during})
@@ -86,7 +86,7 @@ def _sync(conn: Connection, ctx: RequestContext, share: Any) -> engine.Wake:
         raise errors.WrongState(f'Share {share.id} is on no backend that could be told of its access rules.')
     # The worker writes these rows in the same order, so two transactions never wait for each other.
     transitions.rules_status(conn, share.instance_id, states.Rules.SYNCING)
-    return tell_rules(conn, ctx, share.id, share.host)
+    return apply_rules(conn, ctx, share.id, share.host)
 
 
 def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool = False,

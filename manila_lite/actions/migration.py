@@ -1,157 +1,205 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helpers for migrations to another backend, of share servers and of single shares."""
+"""Requests on migrations to another backend, of shares and of share servers: start, complete, cancel, progress.
 
-import re
-import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+``Requests`` has the life cycle. Its two adapters, in ``share_migration.py`` and ``server_migration.py``, have the checks
+of their resource and write the rows of a new migration. Checks are made before anything changes.
+"""
 
-from manila_lite import engine, errors, extra_specs, states
+import abc
+from collections.abc import Iterable, Mapping
+from typing import Any, Generic, TypeVar
+
+from manila_lite import engine, errors, states
+from manila_lite.actions import migration_check
+from manila_lite.actions.migration_targets import Move
 from manila_lite.context import RequestContext
-from manila_lite.db.core.engine import retry
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import services, share_networks
+from manila_lite.db.queries.share_migration import CUT_OVER
 from manila_lite.states import Migration
-from manila_lite.workflow.migration_progress import figures
+from manila_lite.workflow.migration import Migrations, Phase, figures
 
-_HOST = re.compile(r'[^@#\s]+@[^@#\s]+(#[^#\s]+)?')
-#: Options of a request to migrate.
-OPTIONS = ('writable', 'nondisruptive', 'preserve_snapshots')
 #: Task states in which nothing is under way.
 IDLE = (Migration.SUCCESS, Migration.ERROR, Migration.CANCELLED)
 #: Task states in which a migration can be cancelled.
 CANCELLABLE = tuple(state for state in Migration if state.may_be_cancelled)
-#: Seconds between polls for the backend's answer.
-_LOOK = 0.1
+
+M = TypeVar('M', bound=Move)
 
 
-# Where to -------------------------------------------------------------------------------------------
+class Requests(abc.ABC, Generic[M]):
+    """Requests on migrations of one resource type. ``open_key`` is the prefix of their operations' keys."""
 
-class MigrationTarget:
-    """A resource that moves to the backend or pool ``to``."""
+    migrations: Migrations
+    open_key: str
 
-    to: str
+    # What differs ---------------------------------------------------------------------------------
 
-    @property
-    def host(self) -> str:
-        """The backend of ``to``: ``host@backend``."""
-        return engine.backend_of(self.to)
+    @abc.abstractmethod
+    def get(self, conn: Any, ctx: RequestContext, resource_id: str) -> Any:
+        """Return the row of the resource.
+
+        :raises errors.NotFound: the caller has none with this id.
+        """
+
+    @abc.abstractmethod
+    def last(self, conn: Any, resource_id: str) -> Any:
+        """Return the last migration's operation, or None."""
+
+    @abc.abstractmethod
+    def examine(self, conn: Any, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> M:
+        """Return the planned move.
+
+        :raises errors.Invalid: there is no such host, type or network.
+        :raises errors.Conflict: a resource is in the wrong state; the message names it.
+        """
+
+    @abc.abstractmethod
+    def check_options(self, move: M, wanted: Mapping[str, Any]) -> None:
+        """Refuse options that no backend supports.
+
+        :raises errors.Invalid: there is one.
+        """
+
+    @abc.abstractmethod
+    def data(self, move: M) -> dict[str, Any]:
+        """Return the data of the operations of check and migration."""
+
+    @abc.abstractmethod
+    def begin(self, conn: Any, ctx: RequestContext, asked: M, move: M,
+              support: Mapping[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:
+        """Set the resource and its parts to migrating, and begin the operation. Return its wake-up and its data.
+
+        :param asked: the move as scheduler and backend were asked about it
+        :raises errors.WrongState: something changed in the meantime.
+        """
+
+    @abc.abstractmethod
+    def begin_cut_over(self, conn: Any, row: Any, op: Any) -> None:
+        """Set the resource, a row, its target and its parts from error to migrating.
+
+        :raises errors.WrongState: one of these is not in error any more.
+        """
+
+    def objection(self, move: M, support: Mapping[str, Any]) -> str | None:
+        """Return the reason why the resource cannot move as requested, or None."""
+        return migration_check.objection(move.host, move.options, support)
+
+    def shown_task_state(self, conn: Any, ctx: RequestContext, resource_id: str, op: Any) -> str | None:
+        """Return the task state of the resource, whose last migration is ``op``.
+
+        :raises errors.NotFound: the caller has no such resource.
+        """
+        task_state: str | None = self.get(conn, ctx, resource_id).task_state
+        return task_state
+
+    def shown_target(self, op: Any) -> dict[str, Any]:
+        """Return the part of the progress that names the target."""
+        return {}
+
+    # Life cycle -----------------------------------------------------------------------------------
+
+    def start(self, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> None:
+        """Start a migration: the resource and its parts are set to migrating, and are copied.
+
+        :raises errors.NotFound: there is no such resource.
+        :raises errors.Invalid: there is no such host, type or network, or options contradict each other.
+        :raises errors.Conflict: a resource is in the wrong state, or scheduler or backend object; the message says why.
+        :raises errors.OverQuota: the quota of a new type does not allow it.
+        """
+        with ctx.db.reader() as conn:
+            asked = self.examine(conn, ctx, resource_id, wanted)
+        self.check_options(asked, wanted)
+        support = self.ask(ctx, resource_id, asked)
+        if objection := self.objection(asked, support):
+            raise errors.Conflict(f'{self._name(resource_id)} cannot move to {asked.to}: {objection}', code='migration_refused')
+        with ctx.db.writer() as conn:
+            wake, data = self.begin(conn, ctx, asked, self.examine(conn, ctx, resource_id, wanted), support)
+            self.migrations.announce(ctx, resource_id, data, Phase.COPY, 'start')
+        wake.send(ctx)
+
+    def ask(self, ctx: RequestContext, resource_id: str, move: M) -> dict[str, Any]:
+        """Return the answer of the scheduler and the backend. Not for use in a transaction.
+
+        :raises errors.Conflict: there was no answer for ``[api] migration_check_timeout`` seconds.
+        """
+        return migration_check.ask(ctx, lambda conn: engine.begin(
+            conn, ctx, self.migrations.check_kind, self.migrations.resource_type, resource_id, topic='scheduler',
+            lane=engine.FAST, data=self.data(move)), move.host)
+
+    def begin_operation(self, conn: Any, ctx: RequestContext, resource_id: str, serial: str,
+                        data: dict[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:
+        """Begin the operation of the migration. Return its wake-up and its data."""
+        return engine.begin(conn, ctx, self.migrations.kind, self.migrations.resource_type, resource_id, topic='scheduler',
+                            serial=serial, open_key=f'{self.open_key}:{resource_id}', data=data), data
+
+    def complete(self, ctx: RequestContext, resource_id: str) -> str:
+        """Begin the cut-over to the target, or retry a failed one. Return the target's id.
+
+        :raises errors.Invalid: there is no migration, or its copy is not ready.
+        """
+        with ctx.db.writer() as conn:
+            row, op = self.get(conn, ctx, resource_id), self.last(conn, resource_id)
+            if op is None or op.resource_id != resource_id:
+                raise errors.Invalid(f'{self._name(resource_id)} is not being migrated.', code='not_migrating')
+            if row.task_state == Migration.ERROR and op.state == rows.FAILED and op.data.get('cut'):
+                self._reopen(conn, row, op)
+            elif not self.migrations.swap_task_state(conn, resource_id, (Migration.COPIED,), Migration.COMPLETING):
+                raise errors.Invalid(f'The migration of {self.migrations.name} {resource_id} cannot be completed: its task '
+                                     f'state is {row.task_state}, not {Migration.COPIED}.', code='not_migrating')
+            rows.make_due(conn, op.id)
+            self.migrations.announce(ctx, resource_id, {**op.data, 'cut': True}, Phase.COMPLETE, 'start')
+        _wake(ctx, op)
+        return str(op.data['target'])
+
+    def _reopen(self, conn: Any, row: Any, op: Any) -> None:
+        self.begin_cut_over(conn, row, op)
+        if not rows.reopen(conn, op.id, CUT_OVER, f'{self.open_key}:{row.id}'):
+            raise errors.WrongState(f'The migration of {self.migrations.name} {row.id} is going on already.')
+
+    def cancel(self, ctx: RequestContext, resource_id: str) -> None:
+        """Cancel a migration. Everything goes back to the state before.
+
+        :raises errors.Invalid: there is no migration that can still be cancelled.
+        """
+        with ctx.db.writer() as conn:
+            row, op = self.get(conn, ctx, resource_id), self.last(conn, resource_id)
+            _must_be_cancellable(op, row.task_state)
+            if op is None or not self.migrations.swap_task_state(conn, resource_id, CANCELLABLE, Migration.CANCELLING):
+                raise errors.Invalid(f'The migration of {self.migrations.name} {resource_id} cannot be cancelled: its task '
+                                     f'state is {row.task_state}.', code='not_migrating')
+            rows.make_due(conn, op.id)
+            self.migrations.announce(ctx, resource_id, op.data, Phase.CANCEL, 'start')
+        _wake(ctx, op)
+
+    def progress(self, ctx: RequestContext, resource_id: str) -> dict[str, Any]:
+        """Return the progress of a migration: percent, task state, and known numbers of bytes and seconds.
+
+        :raises errors.Invalid: the resource is not being migrated, and never was.
+        """
+        with ctx.db.reader() as conn:
+            op = self.last(conn, resource_id)
+            task_state = self.shown_task_state(conn, ctx, resource_id, op)
+        if op is None or task_state is None:
+            raise errors.Invalid(f'{self._name(resource_id)} is not being migrated.', code='not_migrating')
+        return {'task_state': str(task_state), **self.shown_target(op), **figures(op.data, task_state)}
+
+    def _name(self, resource_id: str) -> str:
+        return f'{self.migrations.name.capitalize()} {resource_id}'
 
 
-def backend(conn: Any, ctx: RequestContext, to: str) -> Any:
-    """Return the service of the backend that ``to`` names, or whose pool it names.
-
-    :raises errors.Invalid: no such backend is up and enabled.
-    """
-    if not _HOST.fullmatch(to):
-        raise errors.Invalid(f'host: {to!r} is no backend; write host@backend or host@backend#pool.')
-    try:
-        row = services.get(conn, engine.backend_of(to), 'manila-share')
-    except errors.NotFound:
-        raise errors.Invalid(f'host: there is no backend {to}.', code='backend_not_found') from None
-    if row.disabled or not services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time):
-        raise errors.Invalid(f'host: the backend {to} is {"disabled" if row.disabled else "down"}.', code='backend_down')
-    return row
-
-
-def network(conn: Any, ctx: RequestContext, project_id: str, network_id: str) -> None:
-    """Refuse a share network that the project's resource cannot move into.
-
-    :raises errors.Invalid: the project has no such share network.
-    :raises errors.WrongState: the network is not active.
-    """
-    try:
-        found = share_networks.get(conn, ctx, network_id)
-    except errors.NotFound:
-        raise errors.Invalid(f'new_share_network_id: there is no share network {network_id}.') from None
-    if found.project_id != project_id:
-        raise errors.Invalid(f'new_share_network_id: share network {network_id} is of another project.')
-    if found.status != 'active':
-        raise errors.WrongState(f'Share network {network_id} is {found.status}, not active.')
-
-
-def must_be_offered(kind: str, specs: Mapping[str, str], service: Any) -> None:
-    """Refuse a share type that is not offered in the zone of the service. ``specs``: the type's extra specs.
-
-    :raises errors.Conflict: the type is not offered there.
-    """
-    if not extra_specs.is_offered(specs, service.zone):
-        raise errors.Conflict(f'Share type {kind} is for zones {", ".join(extra_specs.zones(specs))}; {service.host} is in '
-                              f'{service.zone}.')
-
-
-# Asking ---------------------------------------------------------------------------------------------
-
-def agreed(support: Mapping[str, Any]) -> dict[str, bool]:
-    """Return the part of the backend's answer that the operation needs."""
-    return {'freeze': not support.get('writable'), 'cancellable': bool(support.get('migration_cancel'))}
-
-
-def must_be_cancellable(found: Any, task_state: str | None) -> None:
+def _must_be_cancellable(op: Any, task_state: str | None) -> None:
     """Refuse to cancel a migration if the backend does not support that.
 
     :raises errors.Invalid: the backend said that it cannot cancel.
     """
-    if found is not None and task_state in CANCELLABLE and not found.data['cancellable']:
-        raise errors.Invalid(f'{found.data["to"]} cannot call off a migration; it can only be completed.',
+    if op is not None and task_state in CANCELLABLE and not op.data['cancellable']:
+        raise errors.Invalid(f'{op.data["to"]} cannot call off a migration; it can only be completed.',
                              code='migration_not_cancellable')
 
 
-def lacking(host: str, options: Mapping[str, bool], support: Mapping[str, Any]) -> str | None:
-    """Return the reason why the backend cannot migrate with these ``options``, or None."""
-    if not support.get('compatible'):
-        return support.get('reason') or f'{host} cannot take it in.'
-    wants = [name for name in options if options[name] and not support.get(name)]
-    return f'{host} cannot do that {", ".join(wants)}.' if wants else None
-
-
-def asked(ctx: RequestContext, begin: Callable[[Any], engine.Wake], host: str) -> dict[str, Any]:
-    """Begin a check operation with ``begin`` and return the backend's answer. Not for use in a transaction.
-
-    :raises errors.Conflict: there was no answer for ``[api] migration_check_timeout`` seconds.
-    :raises errors.Busy: too many requests wait for backends; the backend was not asked.
-    """
-    with ctx.waiting('backends'):
-        row = _heard(ctx, begin)
-    if row.state == rows.OPEN:
-        raise errors.Conflict(f'The backend {host} did not say in time whether it can take that in.', code='backend_silent')
-    return dict(row.data['support'])
-
-
-def _heard(ctx: RequestContext, begin: Callable[[Any], engine.Wake]) -> Any:
-    """Return the row of the check operation when it has ended or the timeout is over. The row is deleted by then."""
-    wake = _begin(ctx, begin)
-    wake.send(ctx)
-    end = time.monotonic() + ctx.conf.api.migration_check_timeout
-    while (row := _answer(ctx, wake.operation_id)).state == rows.OPEN and time.monotonic() < end:
-        time.sleep(_LOOK)
-    _forget(ctx, wake.operation_id)
-    return row
-
-
-@retry
-def _begin(ctx: RequestContext, begin: Callable[[Any], engine.Wake]) -> engine.Wake:
-    with ctx.db.writer() as conn:
-        return begin(conn)
-
-
-@retry
-def _answer(ctx: RequestContext, ident: str) -> Any:
-    with ctx.db.reader() as conn:
-        return rows.get(conn, ident)
-
-
-@retry
-def _forget(ctx: RequestContext, ident: str) -> None:
-    with ctx.db.writer() as conn:
-        rows.remove(conn, (ident,))
-
-
-# Going on -------------------------------------------------------------------------------------------
-
-def notify(ctx: RequestContext, found: Any) -> None:
+def _wake(ctx: RequestContext, op: Any) -> None:
     """Wake the worker that has the operation."""
-    engine.Wake(found.topic, found.host, found.id, found.lane).send(ctx)
+    engine.Wake(op.topic, op.host, op.id, op.lane).send(ctx)
 
 
 def task_state(value: str | None, also: Iterable[str] = ()) -> str | None:
@@ -163,19 +211,3 @@ def task_state(value: str | None, also: Iterable[str] = ()) -> str | None:
     if wanted is not None and wanted not in {*Migration, *also}:
         raise errors.Invalid(f'task_state: {value!r} is none; it is null or one of {", ".join(Migration)}.')
     return wanted
-
-
-__all__ = [
-    'CANCELLABLE',
-    'IDLE',
-    'OPTIONS',
-    'MigrationTarget',
-    'asked',
-    'backend',
-    'figures',
-    'lacking',
-    'must_be_offered',
-    'network',
-    'notify',
-    'task_state',
-]

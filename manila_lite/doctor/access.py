@@ -9,7 +9,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import access, operations
 from manila_lite.doctor.finding import Mend, RepairContext
-from manila_lite.workflow.access import tell_rules
+from manila_lite.workflow.access import apply_rules
 
 
 def rules(share_id: str) -> Mend:
@@ -29,7 +29,7 @@ def sync(conn: Connection, desk: RepairContext, share_id: str, *, once_more: boo
         return None
     if row.host and once_more:
         transitions.rules_status(conn, row.instance_id, states.Rules.SYNCING)
-        desk.wakes.append(tell_rules(conn, desk.owner(row), share_id, row.host, data=data))
+        desk.wakes.append(apply_rules(conn, desk.owner(row), share_id, row.host, data=data))
         return 'the backend will be told of the access rules again'
     return _give_up(conn, row, pending)
 

@@ -6,20 +6,17 @@ from typing import Any
 from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations
-from manila_lite.db.queries import server_migration as server_migration_queries
-from manila_lite.db.queries import share_migration as share_migration_queries
 from manila_lite.doctor.finding import RepairContext
 from manila_lite.engine.plans import Work
-from manila_lite.workflow import server_migration as server_migration_workflow
-from manila_lite.workflow import share_migration as share_migration_workflow
+from manila_lite.workflow.server_migration import SERVERS
+from manila_lite.workflow.share_migration import SHARES
 
-_FAILED = {server_migration_queries.KIND: server_migration_workflow.fail_cutover,
-           share_migration_queries.KIND: share_migration_workflow.fail_cutover}
+_MIGRATIONS = {migrations.kind: migrations for migrations in (SHARES, SERVERS)}
 
 
 def is_cut(op: Any, data: dict[str, Any] | None) -> bool:
     """Say whether an operation is a migration whose target may hold the only data. ``data`` is the operation's data."""
-    return op.kind in _FAILED and bool((data or {}).get('cut'))
+    return op.kind in _MIGRATIONS and bool((data or {}).get('cut'))
 
 
 def fail(conn: Connection, desk: RepairContext, ident: str) -> str | None:
@@ -30,5 +27,5 @@ def fail(conn: Connection, desk: RepairContext, ident: str) -> str | None:
     if op is None:
         return None
     work = Work(op, dict(op.data), context.behind(op, desk.services), None)
-    _FAILED[op.kind](conn, work, errors.ManilaLiteError(op.error or ''))
+    _MIGRATIONS[op.kind].fail_cut_over(conn, work, errors.ManilaLiteError(op.error or ''))
     return 'its cut-over has failed, and everything is kept: say migration_complete once more'

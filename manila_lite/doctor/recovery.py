@@ -14,7 +14,7 @@ from manila_lite.doctor import failed_cutovers, share_servers
 from manila_lite.doctor.finding import BEFORE, Mend, RepairContext
 from manila_lite.doctor.recovery_table import REDO, Redo, readable
 from manila_lite.engine.begin import begin
-from manila_lite.workflow.access import tell_rules
+from manila_lite.workflow.access import apply_rules
 
 _ROW = {states.SHARE.resource_type: share_findings.share, states.SNAPSHOT.resource_type: share_findings.snapshot}
 _MESSAGES = {states.SHARE.resource_type: 'SHARE', states.SNAPSHOT.resource_type: 'SHARE_SNAPSHOT'}
@@ -95,7 +95,7 @@ def _end(conn: Connection, desk: RepairContext, resource_type: str, row: Any, la
         machine = states.MACHINES[resource_type]
         transitions.fail(conn, machine, verb, row.instance_id if machine is states.SHARE else row.id)
         if machine is states.SHARE and verb == 'migrate' and row.host:      # its rules may be read-only
-            desk.wakes.append(tell_rules(conn, desk.owner(row), row.id, row.host, {row.instance_id: False}))
+            desk.wakes.append(apply_rules(conn, desk.owner(row), row.id, row.host, {row.instance_id: False}))
         return f'{why}: {machine[verb].fail}'
     data = redo.data(conn, row, readable(last) or {})
     if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):

@@ -18,7 +18,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     'replica.create': ('provide', 'make'),
     'replica.access': ('told',),
     'replica.promote': ('quiesce', 'promote'),
-    'share_server.release': ('throw_away', 'teardown', 'free'),
+    'share_server.release': ('delete_moved', 'teardown', 'free'),
 }
 #: The step while the scheduler places the resource.
 PLACING = 'place'

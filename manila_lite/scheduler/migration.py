@@ -7,13 +7,12 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import operations, share_server_queries, shares
 from manila_lite.db.queries import services as rows
-from manila_lite.db.queries import share_migration as share_migration_queries
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
 from manila_lite.scheduler.placement import why_none
-from manila_lite.workflow import server_migration
-from manila_lite.workflow import share_migration as share_migration_workflow
+from manila_lite.workflow.server_migration import SERVERS
+from manila_lite.workflow.share_migration import SHARES
 
 
 def fits(work: Work) -> None:
@@ -39,7 +38,7 @@ def claim(work: Work) -> None:
             if rows.claim(conn, pool.host, pool.generation, request.size, pool.claimed_gb + headroom(request, pool)):
                 work.data['pool'] = pool.host.partition('#')[2]
                 work.data['claimed'] = [pool.host, request.size]
-                if work.op.kind == share_migration_queries.KIND:
+                if work.op.kind == SHARES.kind:
                     shares.update_instance(conn, work.data['target'], host=pool.host)
                 work.send = ('share', pool.host)
                 work.service.hosts.claimed(pool, request.size)
@@ -81,8 +80,6 @@ def does_not_fit(conn: Connection, work: Work, error: Exception) -> None:
 
 
 PLANS = [
-    Plan('share_server.migration_check', (Step(fits),), _no_end, does_not_fit),
-    Plan(share_migration_queries.CHECK, (Step(fits),), _no_end, does_not_fit),
-    Plan('share_server.migrate', (Step(claim),), _no_end, server_migration.given_up),
-    Plan(share_migration_queries.KIND, (Step(claim),), _no_end, share_migration_workflow.given_up),
+    *(Plan(migrations.check_kind, (Step(fits),), _no_end, does_not_fit) for migrations in (SHARES, SERVERS)),
+    *(Plan(migrations.kind, (Step(claim),), _no_end, migrations.give_up) for migrations in (SHARES, SERVERS)),
 ]

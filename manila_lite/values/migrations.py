@@ -10,8 +10,17 @@ from manila_lite.values.shares import Share
 from manila_lite.values.snapshots import Snapshot
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MigrationOptions:
+    """The options of a request to migrate."""
+
+    writable: bool = False
+    nondisruptive: bool = False
+    preserve_snapshots: bool = False
+
+
 @dataclasses.dataclass(frozen=True)
-class ServerMigration:
+class ServerMigration(MigrationOptions):
     """The migration of a share server to another backend, as the driver of that backend sees it.
 
     ``source`` is at ``source_host`` (``host@backend``) and may be in use. ``target`` will replace it, in the same
@@ -30,9 +39,6 @@ class ServerMigration:
     rules: Mapping[str, tuple[AccessRule, ...]] = dataclasses.field(default_factory=dict)
     keeps_addresses: bool = False
     was_idle: bool = False
-    writable: bool = False
-    nondisruptive: bool = False
-    preserve_snapshots: bool = False
 
     @property
     def id(self) -> str:
@@ -41,7 +47,7 @@ class ServerMigration:
 
 
 @dataclasses.dataclass(frozen=True)
-class ShareMigration:
+class ShareMigration(MigrationOptions):
     """The migration of a single share to another backend or pool, as the driver of the destination sees it.
 
     ``source`` is at ``source_host`` (``host@backend``), on its server if it has one, and may be in use. ``target`` will
@@ -55,9 +61,6 @@ class ShareMigration:
     target: Share
     snapshots: tuple[Snapshot, ...] = ()
     rules: tuple[AccessRule, ...] = ()
-    writable: bool = False
-    nondisruptive: bool = False
-    preserve_snapshots: bool = False
 
     @property
     def id(self) -> str:

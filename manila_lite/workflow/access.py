@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Telling backends the access rules of shares: whenever the rules, or the host of the share, may have changed."""
+"""Applying the access rules of shares at their backends: whenever the rules, or the host of a share, may have changed."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,17 +11,17 @@ from manila_lite.engine.begin import Wake, begin_many_once, begin_once
 from manila_lite.engine.plans import FAST
 
 
-def tell_rules(conn: Connection, ctx: context.RequestContext, share_id: str, host: str,
+def apply_rules(conn: Connection, ctx: context.RequestContext, share_id: str, host: str,
                readonly: Mapping[str, bool] | None = None, data: dict[str, Any] | None = None) -> Wake:
-    """Have the backend ``host`` told of all rules of the share. ``readonly``: whether instances have them read-only."""
-    for ident, value in (readonly or {}).items():
-        shares.update_instance(conn, ident, cast_rules_to_readonly=value)
+    """Have the backend ``host`` apply all rules of the share. ``readonly``: whether instances have them read-only."""
+    for instance_id, value in (readonly or {}).items():
+        shares.update_instance(conn, instance_id, cast_rules_to_readonly=value)
     key = access.open_key(share_id)
     return begin_once(conn, ctx, access.SYNC, 'share', share_id, topic='share', host=host, lane=FAST, serial=key,
                       open_key=key, data=data)
 
 
-def tell_rules_of(conn: Connection, ctx: context.RequestContext, share_ids: Iterable[str], host: str) -> None:
-    """Do as ``tell_rules`` for each of these shares. The caller wakes the backend's worker, or the worker polls."""
-    begin_many_once(conn, ctx, access.SYNC, 'share', {access.open_key(ident): ident for ident in share_ids}, topic='share',
-                    host=host, lane=FAST)
+def apply_rules_of(conn: Connection, ctx: context.RequestContext, share_ids: Iterable[str], host: str) -> None:
+    """Do as ``apply_rules`` for each of these shares. The caller wakes the backend's worker, or the worker polls."""
+    begin_many_once(conn, ctx, access.SYNC, 'share', {access.open_key(share_id): share_id for share_id in share_ids},
+                    topic='share', host=host, lane=FAST)

@@ -11,7 +11,7 @@ from manila_lite.db.queries import access, messages, share_backups
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.plans import Work
 from manila_lite.rpc import notices
-from manila_lite.workflow.access import tell_rules
+from manila_lite.workflow.access import apply_rules
 
 #: Set in the data of an operation that applies access rules: no user asked for it.
 QUIET = 'quiet'
@@ -50,13 +50,13 @@ def let_in(conn: Connection, ctx: RequestContext, backup_id: str, share_id: str,
     The share's rules are locked (``access.lock``).
     """
     share_backups.update(conn, backup_id, copier=address)
-    tell_rules(conn, ctx, share_id, host).send(ctx)
+    apply_rules(conn, ctx, share_id, host).send(ctx)
 
 
 def shut_out(conn: Connection, ctx: RequestContext, share_id: str, host: str) -> None:
     """Have the backend ``host`` withdraw the access of a copy that has ended, which ``access.in_force`` lists no more."""
     access.lock(conn, share_id)
-    tell_rules(conn, ctx, share_id, host, data={QUIET: True}).send(ctx)
+    apply_rules(conn, ctx, share_id, host, data={QUIET: True}).send(ctx)
 
 
 def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
@@ -67,10 +67,11 @@ def withdraw(conn: Connection, ctx: RequestContext, backup: Any) -> None:
         shut_out(conn, ctx, share_id, instance.host)
 
 
-def notify(conn: Connection, work: Work, action: messages.Action, error: Exception, resource: str = RESOURCE,
-         ident: str | None = None) -> None:
+def notify(conn: Connection, work: Work, action: messages.Action, error: Exception, resource_type: str = RESOURCE,
+         resource_id: str | None = None) -> None:
     """Tell the owner why the work on a backup failed."""
-    messages.create(conn, work.ctx, resource, ident or work.resource_id, action, messages.Detail.of(error), errors.told(error))
+    messages.create(conn, work.ctx, resource_type, resource_id or work.resource_id, action, messages.Detail.of(error),
+                    errors.told(error))
 
 
 def announce(ctx: Any, backup: Any, event: str, host: str | None = None, error: Exception | None = None) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends of share migrations before their cut-over, at any step; and the removal of what they leave behind."""
+"""Migrations of single shares in the database, and the removal of second instances, which they can leave behind."""
 
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,78 +11,62 @@ from manila_lite.db.queries import access, messages, services, share_migration, 
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import Wake, backend_of, begin
 from manila_lite.engine.plans import Work
-from manila_lite.rpc import notices
 from manila_lite.states import Migration
-from manila_lite.workflow.access import tell_rules
-from manila_lite.workflow.server_migration import cancelled
+from manila_lite.workflow.migration import Migrations, Phase
 
-#: Notification names of the phases.
-COPY, COMPLETE, CANCEL = 'share.migrate', 'share.migration_complete', 'share.migration_cancel'
-_ABOUT = ('from', 'to', 'type_id', 'network_id', 'size', 'progress')
+_IN_NOTIFICATIONS = ('from', 'to', 'type_id', 'network_id', 'size', 'progress')
 
 
-def settle(conn: Connection, work: Work, verb: str, to: str) -> None:
-    """Move the share and its snapshots, as far as they are in the verb's transient status, to the status ``to``."""
-    transitions.settle(conn, states.SHARE, (work.data['instance'],), states.SHARE[verb].during, to)
-    taken = [row.id for row in share_migration.snapshots_of(conn, work.resource_id)]
-    transitions.settle(conn, states.SNAPSHOT, taken, states.SNAPSHOT[verb].during, to)
+class ShareMigrations(Migrations):
+    """A share gets a second instance at the target, which takes the place of the first."""
 
+    kind, check_kind, resource_type = share_migration.KIND, share_migration.CHECK, 'share'
+    migrate_verb, cut_over_verb = 'migrate', 'cut_over'
+    message_actions = dict.fromkeys(Phase, messages.Action.MIGRATE_SHARE)
+    leftover = 'second share instance'
 
-def given_up(conn: Connection, work: Work, error: Exception) -> None:
-    """Restore the share. Delete its second instance, or set it to error if the copy on the backend could not be removed."""
-    share_id, target = work.resource_id, work.data['target']
-    access.lock(conn, share_id)
-    settle(conn, work, 'migrate', states.SHARE['migrate'].fail)
-    transitions.share_task(conn, share_id, list(Migration), Migration.CANCELLED if cancelled(error) else Migration.ERROR)
-    if work.data.get('left'):
-        transitions.fail(conn, states.SHARE, 'receive', target)
-    else:
-        transitions.remove(conn, states.SHARE, (target,), states.SHARE['receive'].during)
+    def swap_task_state(self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
+        """Set the share's task state."""
+        return transitions.share_task(conn, resource_id, allowed, to)
+
+    def shares(self, conn: Connection, resource_id: str) -> list[Any]:
+        """Return the row of the share, if it is still there."""
+        return share_migration.share_of(conn, resource_id)
+
+    def snapshots(self, conn: Connection, resource_id: str) -> list[Any]:
+        """Return the rows of its snapshots."""
+        return share_migration.snapshots_of(conn, resource_id)
+
+    def give_up(self, conn: Connection, work: Work, error: Exception) -> None:
+        """End the migration before its cut-over."""
+        access.lock(conn, work.resource_id)     # rules may be denied meanwhile, which locks the same rows first
+        super().give_up(conn, work, error)
+
+    def restore_source(self, conn: Connection, work: Work, task_state: Migration) -> None:
+        """Set the task state of the share."""
+        transitions.share_task(conn, work.resource_id, list(Migration), task_state)
+
+    def remove_target(self, conn: Connection, work: Work) -> None:
+        """Delete the second instance. One in error keeps its capacity, since something of it is on the backend."""
+        if work.data.get('left'):
+            transitions.fail(conn, states.SHARE, 'receive', work.data['target'])
+            return
+        transitions.remove(conn, states.SHARE, (work.data['target'],), states.SHARE['receive'].during)
         if work.data.get('claimed'):
             services.give_back(conn, *work.data['claimed'])
-    if work.data.get('frozen'):
-        tell_rules(conn, work.ctx, share_id, work.data['from'], {work.data['instance']: False})
-    _say(conn, work, error)
+
+    def keep_failed(self, conn: Connection, work: Work) -> None:
+        """Set the second instance to error, and the task state of the share."""
+        transitions.fail(conn, states.SHARE, 'cut_over_to', work.data['target'])
+        transitions.share_task(conn, work.resource_id, list(Migration), Migration.ERROR)
+
+    def payload(self, resource_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the share's id, and its destination."""
+        return {'share_id': resource_id, **{name: data.get(name) for name in _IN_NOTIFICATIONS}}
 
 
-def fail_cutover(conn: Connection, work: Work, error: Exception) -> None:
-    """Set the share and its snapshots to error, and keep them for another try."""
-    settle(conn, work, 'cut_over', states.SHARE['cut_over'].fail)
-    transitions.fail(conn, states.SHARE, 'cut_over_to', work.data['target'])
-    transitions.share_task(conn, work.resource_id, list(Migration), Migration.ERROR)
-    notify(conn, work, error)
-    announce(work.ctx, work.resource_id, work.data, f'{COMPLETE}.error', work.op.host, error)
-
-
-def _say(conn: Connection, work: Work, error: Exception) -> None:
-    if not cancelled(error):
-        notify(conn, work, error)
-        announce(work.ctx, work.resource_id, work.data, f'{COPY}.error', work.op.host, error)
-    elif work.data.get('left'):
-        left = errors.Final('What was copied could not be removed from the backend; delete the second share instance.')
-        notify(conn, work, left)
-        announce(work.ctx, work.resource_id, work.data, f'{CANCEL}.error', work.op.host, left)
-    else:
-        announce(work.ctx, work.resource_id, work.data, f'{CANCEL}.end', work.op.host)
-
-
-def notify(conn: Connection, work: Work, error: Exception) -> None:
-    """Tell the owner of the share why its migration failed."""
-    detail, why = messages.Detail.of(error), errors.told(error)
-    messages.create(conn, work.ctx, 'SHARE', work.resource_id, messages.Action.MIGRATE_SHARE, detail, why)
-    bad = {row.id: row.project_id for row in share_migration.snapshots_of(conn, work.resource_id) if row.status == 'error'}
-    messages.create_many(conn, work.ctx, 'SHARE_SNAPSHOT', bad, messages.Action.MIGRATE_SHARE, detail, why)
-
-
-def announce(ctx: context.RequestContext, share_id: str, data: Mapping[str, Any], event: str, host: str | None = None,
-             error: Exception | None = None) -> None:
-    """Emit a notification about a migration; ``data`` is its operation's. See ``rpc.notices`` for ``host``."""
-    payload = {'share_id': share_id, 'phase': 2 if data.get('cut') else 1, **{name: data.get(name) for name in _ABOUT}}
-    if 'phase_one_began' in data:
-        payload['seconds'] = round(time.time() - data['phase_one_began'], 3)
-    if error is not None:
-        payload['error'] = errors.told(error) or 'Something went wrong; the log says what.'
-    notices.emit(ctx, event, payload, host)
+#: The adapter of shares.
+SHARES = ShareMigrations()
 
 
 # Removal --------------------------------------------------------------------------------------------
@@ -109,15 +92,16 @@ def _noted(conn: Connection, row: Any) -> dict[str, Any]:
     return what_is_left(row, shares.host_of(conn, row.id), share_migration.snapshots_of(conn, row.id))
 
 
-def what_is_left(row: Any, here: str | None, taken: Iterable[Any]) -> dict[str, Any]:
-    """Return everything that a backend needs to delete the second instance ``row``, with the snapshots ``taken``.
+def what_is_left(row: Any, here: str | None, snapshots: Iterable[Any]) -> dict[str, Any]:
+    """Return everything that a backend needs to delete the second instance ``row``, with the ``snapshots``.
 
     If the share itself is at that backend (``here``), the snapshots are its own.
     """
     if backend_of(here or '') == backend_of(row.host):
-        taken = ()
+        snapshots = ()
     return {
         'instance': row.instance_id, 'server': row.share_server_id,
         'share': {'id': row.instance_id, 'share_id': row.id, 'project_id': row.project_id, 'size': row.size,
                   'proto': row.share_proto, 'pool': row.host.partition('#')[2]},
-        'snapshots': [{'id': found.id, 'size': found.size, 'provider_location': found.provider_location} for found in taken]}
+        'snapshots': [{'id': snapshot.id, 'size': snapshot.size, 'provider_location': snapshot.provider_location}
+                      for snapshot in snapshots]}

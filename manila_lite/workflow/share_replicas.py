@@ -51,13 +51,13 @@ def give_up(conn: Connection, ctx: context.RequestContext, row: Any) -> None:
     """Have the former active replica brought up to date. Until then its operation lists the snapshots that it may hold:
     its backend can be down, and they can be deleted meanwhile.
     """
-    resync(conn, ctx, row, left=[found.id for found in share_migration.snapshots_of(conn, row.share_id)])
+    resync(conn, ctx, row, left=[snapshot.id for snapshot in share_migration.snapshots_of(conn, row.share_id)])
 
 
-def left_at(conn: Connection, ident: str) -> list[str]:
+def left_at(conn: Connection, replica_id: str) -> list[str]:
     """Return the ids of snapshots that the replica may hold from the time when it was the active one."""
-    return [snapshot for op in rows.of(conn, ident, share_replicas.UPDATE) if op.state == rows.OPEN
-            for snapshot in op.data.get('left', ())]
+    return [snapshot_id for op in rows.of(conn, replica_id, share_replicas.UPDATE) if op.state == rows.OPEN
+            for snapshot_id in op.data.get('left', ())]
 
 
 def resync_all(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
@@ -68,7 +68,7 @@ def resync_all(conn: Connection, ctx: context.RequestContext, share_id: str) -> 
             resync(conn, ctx, row)
 
 
-def tell_rules(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
+def apply_rules(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
     """Have the share's access rules applied to the replicas that clients mount."""
     for row in share_replicas.others(conn, share_id):
         if row.host and row.status in FOLLOWING and row.cast_rules_to_readonly:
@@ -113,13 +113,13 @@ def not_promoted(conn: Connection, work: Work, error: Exception) -> None:
     notify(conn, work, Action.PROMOTE, error)
 
 
-def put_back(conn: Connection, ctx: context.RequestContext, share_id: str, ident: str) -> list[Wake]:
+def put_back(conn: Connection, ctx: context.RequestContext, share_id: str, replica_id: str) -> list[Wake]:
     """Have the active replica ensured, and the replica that was to take its place brought up to date if it follows: how
     far its backend went is not known. Return the wake-ups to send.
     """
     active = shares.get(conn, ctx.elevated(), share_id)
     wakes = [resync(conn, ctx, row) for row in share_replicas.others(conn, share_id)
-             if row.id == ident and row.host and row.status in FOLLOWING]
+             if row.id == replica_id and row.host and row.status in FOLLOWING]
     if active.host:
         wakes.append(ensure.ask_once(conn, ctx, backend_of(active.host), _WHY, [active.instance_id]))
     return wakes
@@ -136,6 +136,6 @@ def take_snapshots(conn: Connection, work: Work, share_id: str, held: Mapping[st
     if transitions.settle(conn, states.SNAPSHOT, lost, 'available', 'error'):
         messages.create_many(conn, work.ctx, 'SHARE_SNAPSHOT', lost, Action.PROMOTE, Detail.UNKNOWN_ERROR,
                              'The replica that was promoted does not hold the snapshot.')
-    for ident in lost:
-        snapshot_access.set_exports(conn, ident, ())
+    for snapshot_id in lost:
+        snapshot_access.set_exports(conn, snapshot_id, ())
     snapshot_access_workflow.begin_all(conn, work.ctx, (share_id,), work.op.host, moved=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Telling backends the access rules of snapshots: whenever the rules, or the host of the snapshot, may have changed."""
+"""Applying the access rules of snapshots at their backends: whenever the rules, or the host, may have changed."""
 
 from collections.abc import Iterable
 
@@ -11,11 +11,11 @@ from manila_lite.engine.begin import Wake, begin_once
 from manila_lite.engine.plans import FAST
 
 
-def begin(conn: Connection, ctx: context.RequestContext, ident: str, host: str) -> Wake:
-    """Have the backend ``host`` told of all rules of the snapshot. Return the wake-up to send after the commit."""
-    key = f'snapshot_access:{ident}'
-    return begin_once(conn, ctx, snapshot_access.KIND, 'snapshot', ident, topic='share', host=host, serial=key, open_key=key,
-                      lane=FAST)
+def begin(conn: Connection, ctx: context.RequestContext, snapshot_id: str, host: str) -> Wake:
+    """Have the backend ``host`` apply all rules of the snapshot. Return the wake-up to send after the commit."""
+    key = f'snapshot_access:{snapshot_id}'
+    return begin_once(conn, ctx, snapshot_access.KIND, 'snapshot', snapshot_id, topic='share', host=host, serial=key,
+                      open_key=key, lane=FAST)
 
 
 def begin_all(conn: Connection, ctx: context.RequestContext, share_ids: Iterable[str], host: str, *,
@@ -25,7 +25,7 @@ def begin_all(conn: Connection, ctx: context.RequestContext, share_ids: Iterable
     ``moved``: drop the operations of the backend that had the snapshots before. ``inheriting``: only snapshots that
     clients of the share may mount.
     """
-    for ident in snapshot_access.mountable(conn, share_ids, inheriting=inheriting):
+    for snapshot_id in snapshot_access.mountable(conn, share_ids, inheriting=inheriting):
         if moved:
-            rows.drop_of(conn, ident, (snapshot_access.KIND,))
-        begin(conn, ctx, ident, host)
+            rows.drop_of(conn, snapshot_id, (snapshot_access.KIND,))
+        begin(conn, ctx, snapshot_id, host)

@@ -2,7 +2,7 @@
 """The calls for migrations of share servers: actions of the server."""
 
 from manila_lite import errors, states
-from manila_lite.actions.server_migration import OPTIONS
+from manila_lite.actions.migration_targets import OPTIONS
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.call import Body, Call, Field, Plain
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_STRING

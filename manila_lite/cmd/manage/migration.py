@@ -13,8 +13,7 @@ from manila_lite.db.queries import server_migration as server_migration_queries
 from manila_lite.db.queries import share_migration, shares
 from manila_lite.engine import phases
 from manila_lite.states import Migration
-from manila_lite.workflow import server_migration as server_migration_workflow
-from manila_lite.workflow.migration_progress import figures
+from manila_lite.workflow.migration import Cancelled, figures
 
 #: Words for the steps; all other steps are shown as "preparing".
 _WORDS = {phases.PLACING: 'looking for room', 'start': 'starting', 'copy': 'copying', 'wait': 'ready',
@@ -84,7 +83,7 @@ def _ended(op: Any) -> Progress:
     if op.data.get('cut'):
         return Progress('failed', hint=f'{op.error} Everything is kept. To try once more: {_COMMANDS[op.kind]} complete '
                                        f'{op.resource_id}', ended=False)
-    if op.error_code == server_migration_workflow.Cancelled.code:
+    if op.error_code == Cancelled.code:
         return Progress('called off', hint='All is as it was before.', ended=False)
     return Progress('failed', hint=f'{op.error} All is as it was before.', ended=False)
 

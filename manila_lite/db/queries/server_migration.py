@@ -15,7 +15,8 @@ _instances = models.share_instances
 _snapshots = models.snapshots
 _allocations = models.network_allocations
 
-KIND, RELEASE, RULES = 'share_server.migrate', 'share_server.release', 'share_server.apply_rules'
+KIND, CHECK = 'share_server.migrate', 'share_server.migration_check'
+RELEASE, RULES = 'share_server.release', 'share_server.apply_rules'
 #: The step of the plan from which the migration cannot be undone.
 CUT_OVER = 5
 
@@ -62,15 +63,15 @@ def cast_rules(conn: Connection, server_id: str, readonly: bool) -> int:
         .values(cast_rules_to_readonly=readonly)).rowcount
 
 
-def rules_are_told(conn: Connection, server_id: str) -> bool:
-    """Say whether an operation that tells a backend the rules of one of the server's shares is open."""
+def is_applying_rules(conn: Connection, server_id: str) -> bool:
+    """Say whether an operation that applies the access rules of one of the server's shares is open."""
     table = models.operations
     mine = sa.select(_instances.c.share_id).where(_instances.c.share_server_id == server_id)
     return bool(conn.execute(sa.select(sa.exists().where(
         table.c.kind == access.SYNC, table.c.state == 'open', table.c.resource_id.in_(mine)))).scalar())
 
 
-def thawed(conn: Connection, server_id: str) -> list[Row]:
+def with_writable_rules(conn: Connection, server_id: str) -> list[Row]:
     """Return the shares of the server whose rules do not count as read-only."""
     return list(conn.execute(shares.select().where(_instances.c.share_server_id == server_id,
                                                    ~_instances.c.cast_rules_to_readonly)))
@@ -91,8 +92,9 @@ def move_shares(conn: Connection, source_id: str, target_id: str, values: Mappin
 def set_provider_locations(conn: Connection, locations: Mapping[str, str | None]) -> None:
     """Store the snapshots' locations, by id."""
     if locations:
-        conn.execute(_snapshots.update().where(_snapshots.c.id == sa.bindparam('ident')).values(
-            provider_location=sa.bindparam('place')), [{'ident': ident, 'place': place} for ident, place in locations.items()])
+        conn.execute(_snapshots.update().where(_snapshots.c.id == sa.bindparam('snapshot_id')).values(
+            provider_location=sa.bindparam('location')), [
+                {'snapshot_id': snapshot_id, 'location': location} for snapshot_id, location in locations.items()])
 
 
 def types_of(rows: Iterable[Any]) -> set[str]:

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
+from manila_lite.db.queries import shares
 
 _instances = models.share_instances
 _snapshots = models.snapshots
@@ -15,6 +16,11 @@ _operations = models.operations
 KIND, CHECK, RELEASE = 'share.migrate', 'share.migration_check', 'share.release'
 #: The step of the plan from which the migration cannot be undone.
 CUT_OVER = 5
+
+
+def share_of(conn: Connection, share_id: str) -> list[Row]:
+    """Return the share, in any status, or nothing if it is gone."""
+    return list(conn.execute(shares.select().where(_instances.c.share_id == share_id)))
 
 
 def snapshots_of(conn: Connection, share_id: str) -> list[Row]:

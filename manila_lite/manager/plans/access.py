@@ -56,11 +56,11 @@ def sync(work: Work) -> None:
         share = as_share(conn, row)
         copiers = access.copiers_of(conn, (row.id,))
         wanted = access.in_force(conn, (row.id,), copiers).get(row.id, [])
-    results = _told(work, share, wanted)
-    must_tell_of_all(wanted, results)
+    results = _update_access(work, share, wanted)
+    must_cover_all(wanted, results)
     work.data['seen'], work.data['replicated'] = [rule.id for rule in rules], bool(row.replication_type)
     work.data['shut_out'] = [copier.backup_id for copier in copiers if copier.rule is None]
-    work.data['results'] = {ident: [result.error, result.access_key] for ident, result in results.items()}
+    work.data['results'] = {rule_id: [result.error, result.access_key] for rule_id, result in results.items()}
     _encrypt_keys(work)
 
 
@@ -73,18 +73,18 @@ def _encrypt_keys(work: Work) -> None:
                 result[1] = encryption.encrypt(conn, result[1])
 
 
-def must_tell_of_all(wanted: Iterable[Any], results: Container[str]) -> None:
+def must_cover_all(wanted: Iterable[Any], results: Container[str]) -> None:
     """Check that the backend gave a result for each rule.
 
     :raises errors.ManilaLiteError: it did not.
     """
-    untold = [rule.id for rule in wanted if rule.id not in results]
-    if untold:
-        raise errors.ManilaLiteError(f'The backend did not say what became of {len(untold)} access rules.')
+    missing = [rule.id for rule in wanted if rule.id not in results]
+    if missing:
+        raise errors.ManilaLiteError(f'The backend did not say what became of {len(missing)} access rules.')
 
 
-def _told(work: Work, share: Any, wanted: list[Any]) -> Any:
-    """Tell the backend the rules, and return its results.
+def _update_access(work: Work, share: Any, wanted: list[Any]) -> Any:
+    """Have the backend apply the rules, and return its results.
 
     :raises errors.Final: with the driver's message, unless some rule hides to whom it is given.
     """
@@ -104,10 +104,10 @@ def synced(conn: Connection, work: Work) -> None:
     """Set every rule of this run to active or error, or delete it, and update the share's summary status."""
     access.lock(conn, work.resource_id)
     seen, results = set(work.data['seen']), work.data['results']
-    refused = {ident: reason for ident, (reason, _) in results.items() if reason}
+    refused = {rule_id: reason for rule_id, (reason, _) in results.items() if reason}
     rules = [rule for rule in access.of_share(conn, work.resource_id) if rule.id in seen or rule.id in results]
-    for ident in refused.keys() - {rule.id for rule in rules}:
-        LOG.warning('%s: who is to copy it for backup %s is not let in: %s', work.resource_id, ident, refused[ident])
+    for backup_id in refused.keys() - {rule.id for rule in rules}:
+        LOG.warning('%s: who is to copy it for backup %s is not let in: %s', work.resource_id, backup_id, refused[backup_id])
     if work.data.get('shut_out'):
         share_backups.forget_copiers(conn, work.data['shut_out'])
     hidden = resource_locks.on_rules(conn, work.resource_id, resource_locks.SHOW) if refused else {}
@@ -130,15 +130,15 @@ def synced(conn: Connection, work: Work) -> None:
     summarise(conn, work)
     snapshot_access.begin_all(conn, work.ctx, (work.resource_id,), work.op.host, inheriting=True)
     if work.data.get('replicated'):
-        share_replicas.tell_rules(conn, work.ctx, work.resource_id)
+        share_replicas.apply_rules(conn, work.ctx, work.resource_id)
 
 
 def _settle(conn: Connection, rules: Iterable[Any], refused: Container[str]) -> None:
     for verb in ('apply', 'change', 'deny'):
         row = states.ACCESS[verb]
         mine = [rule.id for rule in rules if rule.state == row.during]
-        bad = [ident for ident in mine if ident in refused]
-        good = [ident for ident in mine if ident not in refused]
+        bad = [rule_id for rule_id in mine if rule_id in refused]
+        good = [rule_id for rule_id in mine if rule_id not in refused]
         if good and row.ok:
             transitions.settle(conn, states.ACCESS, good, row.during, row.ok)
         elif good:
@@ -164,10 +164,10 @@ def not_synced(conn: Connection, work: Work, error: Exception) -> None:
 
 def summarise(conn: Connection, work: Work) -> None:
     """Set the share's ``access_rules_status`` by the states of its rules."""
-    found = access.states_of(conn, work.resource_id)
-    if found <= {'active'}:
+    present = access.states_of(conn, work.resource_id)
+    if present <= {'active'}:
         status = states.Rules.ACTIVE
-    elif found & (states.ACCESS.transient | set(_VERBS)):
+    elif present & (states.ACCESS.transient | set(_VERBS)):
         status = states.Rules.SYNCING
     else:
         status = states.Rules.ERROR

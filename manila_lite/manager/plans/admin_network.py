@@ -13,7 +13,7 @@ from manila_lite.network.interface import NetworkPlugin, Subnet
 
 
 @dataclasses.dataclass(frozen=True)
-class _Place(Subnet):
+class _AdminSubnet(Subnet):
     """A subnet that is in no share network."""
 
     id: str = allocations.ADMIN
@@ -48,11 +48,11 @@ def allocate(work: Work) -> None:
         return
     section, plugin = work.service.section, _plugin(work)
     try:
-        found = plugin.describe(section.admin_network_id, section.admin_subnet_id, section.admin_network_project)
+        network = plugin.describe(section.admin_network_id, section.admin_subnet_id, section.admin_network_project)
     except errors.Invalid as bad:
         raise errors.Final(f'The network of administrators: {bad}') from bad
-    place = _Place(**{**dataclasses.asdict(found), 'project_id': section.admin_network_project})
-    server_addresses.allocate(work.ctx.services, plugin, work.resource_id, place, count, work.hold)
+    subnet = _AdminSubnet(**{**dataclasses.asdict(network), 'project_id': section.admin_network_project})
+    server_addresses.allocate(work.ctx.services, plugin, work.resource_id, subnet, count, work.hold)
 
 
 def free(work: Work) -> None:

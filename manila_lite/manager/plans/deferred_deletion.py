@@ -55,21 +55,21 @@ def try_again(services: context.Services, host: str) -> None:
     with services.db.reader() as conn:
         left = [*(('snapshot', row) for row in share_bin.snapshots_left(conn, host, _SNAPSHOT.fail)),
                 *(('share', row) for row in share_bin.shares_left(conn, host, _SHARE.fail))]
-    for noun, row in left:
+    for resource_type, row in left:
         try:
-            _begin(services, noun, row)
+            _begin(services, resource_type, row)
         except errors.WrongState:
             LOG.debug('%s: is being deleted already, or was given back', row.id)
 
 
-def _begin(services: context.Services, noun: str, row: Any) -> None:
+def _begin(services: context.Services, resource_type: str, row: Any) -> None:
     ctx = context.admin(services)
     ctx.project_id, ctx.user_id = row.project_id, row.user_id
     with ctx.db.writer() as conn:
-        if noun == 'share':
+        if resource_type == 'share':
             transitions.begin(conn, states.SHARE, 'defer_again', row.instance_id)
         else:
             transitions.begin(conn, states.SNAPSHOT, 'defer_again', row.id)
-        wake = engine.begin(conn, ctx, f'{noun}.deferred_delete', noun, row.id, topic='share', host=row.host,
-                                serial=row.instance_id, open_key=f'{noun}:{row.id}')
+        wake = engine.begin(conn, ctx, f'{resource_type}.deferred_delete', resource_type, row.id, topic='share', host=row.host,
+                                serial=row.instance_id, open_key=f'{resource_type}:{row.id}')
     wake.send(ctx)

@@ -101,7 +101,7 @@ def _begin(work: Work) -> None:
         work.save(conn)
         if first:
             LOG.info('%s: %s shares are ensured (%s)', host, data['progress']['total'], data['why'])
-            _say(work, 'start')
+            _emit(work, 'start')
 
 
 def fingerprint(manager: Any) -> str | None:
@@ -138,11 +138,11 @@ def _next(conn: Connection, work: Work) -> Sequence[Any]:
     data, without = work.data, _passed_over(work)[0]
     while data['only'] is not None:
         size = min(BATCH, max(1, len(data['only']) // _PART))
-        idents = [ident for ident in data['only'] if ident > data['after']][:size]
-        rows = ensure_queries.named(conn, work.op.host, idents, without)
-        if rows or not idents:
+        instance_ids = [instance_id for instance_id in data['only'] if instance_id > data['after']][:size]
+        rows = ensure_queries.named(conn, work.op.host, instance_ids, without)
+        if rows or not instance_ids:
             return rows
-        data['after'] = idents[-1]
+        data['after'] = instance_ids[-1]
     rows = ensure_queries.after(conn, work.op.host, data['after'], BATCH, without, data['until'] if data['wrapped'] else '')
     if not rows and data['until'] and not data['wrapped']:
         data.update(after='', wrapped=True)
@@ -157,19 +157,19 @@ def _ask(manager: Any, batch: Batch, down: set[str]) -> tuple[Mapping[str, value
     if not ready:
         return {}, why
     try:
-        return {ident: result for ident, result in manager.driver.ensure_shares(ready).items()
+        return {instance_id: result for instance_id, result in manager.driver.ensure_shares(ready).items()
                 if isinstance(result, values.EnsureResult)}, why
-    except Exception as bad:
+    except Exception as error:
         LOG.exception('[%s] %s shares could not be ensured', manager.name, len(ready))
-        return {}, errors.told(bad)
+        return {}, errors.told(error)
 
 
 def _with_servers(batch: Batch, results: Mapping[str, values.EnsureResult],
                   mended: Mapping[str, tuple[str, ...]]) -> Mapping[str, values.EnsureResult]:
     """Return the results, with the repairs of a share server added to those of each share on it."""
-    words = {target.share.id: mended.get(target.share.server.id, ()) for target in batch.targets if target.share.server}
-    return {ident: dataclasses.replace(result, repaired=(*words[ident], *result.repaired)) if words.get(ident) else result
-            for ident, result in results.items()}
+    repairs = {target.share.id: mended.get(target.share.server.id, ()) for target in batch.targets if target.share.server}
+    return {instance_id: dataclasses.replace(result, repaired=(*repairs.get(instance_id, ()), *result.repaired))
+            for instance_id, result in results.items()}
 
 
 def _look_again(work: Work, down: set[str]) -> None:
@@ -186,8 +186,9 @@ def _look_again(work: Work, down: set[str]) -> None:
     if data['passes'] < conf.max_attempts:
         data.update(only=sorted(data['left']), left=[], after='', passes=data['passes'] + 1)
         raise errors.Again(conf.retry_delay * 2 ** (data['passes'] - 2))
-    what = [f'{len(found)} {noun}' for found, noun in ((data['left'], 'shares'), (down, 'share servers')) if found]
-    raise errors.Final(f'{" and ".join(what)} could not be ensured. {data.get("last_error", "")}'.strip())
+    parts = [f'{len(resource_ids)} {name}' for resource_ids, name in ((data['left'], 'shares'), (down, 'share servers'))
+             if resource_ids]
+    raise errors.Final(f'{" and ".join(parts)} could not be ensured. {data.get("last_error", "")}'.strip())
 
 
 # End of a run -------------------------------------------------------------------------------------
@@ -199,20 +200,20 @@ def done(conn: Connection, work: Work) -> None:
     data['after'] = ''          # if it was asked for meanwhile, all shares are checked once more
     work.save(conn)
     LOG.info('%s: all shares were ensured: %s', work.op.host, data['progress'])
-    _say(work, 'end')
+    _emit(work, 'end')
 
 
 def failed(conn: Connection, work: Work, error: Exception) -> None:
     """Reset the shares for which the backend failed, tell their owners, and end the service's mark of a run."""
     services.set_ensuring(conn, work.op.host, False)
-    idents = ensure_queries.marked(conn, work.op.host)
-    transitions.settle(conn, states.SHARE, idents, _MARK.during, _MARK.fail)
+    instance_ids = ensure_queries.marked(conn, work.op.host)
+    transitions.settle(conn, states.SHARE, instance_ids, _MARK.during, _MARK.fail)
     work.save(conn)
-    ensure_results.report_failure(conn, work, {*idents, *work.data.get('left', ())}, again=work.data['why'] == API)
-    _say(work, 'error', error=errors.told(error))
+    ensure_results.report_failure(conn, work, {*instance_ids, *work.data.get('left', ())}, again=work.data['why'] == API)
+    _emit(work, 'error', error=errors.told(error))
 
 
-def _say(work: Work, event: str, **more: Any) -> None:
+def _emit(work: Work, event: str, **more: Any) -> None:
     notices.emit(work.ctx, f'share.ensure.{event}', {
         'host': work.op.host, 'why': work.data['why'], **work.data.get('progress', {}),
         'repairs': work.data.get('repairs', {}), **more}, host=work.op.host)

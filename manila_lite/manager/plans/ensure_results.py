@@ -33,40 +33,40 @@ _MARK, _BROKEN = states.SHARE['ensure'], states.SHARE['condemn']
 now = timeutils.utcnow
 
 
-def digest(found: Mapping[str, str]) -> str | None:
+def digest(settings: Mapping[str, str]) -> str | None:
     """Return a digest of the values, the same as long as all of them are; None for no values."""
-    return hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest() if found else None
+    return hashlib.sha256(repr(sorted(settings.items())).encode()).hexdigest() if settings else None
 
 
-def targets(db: Any, found: Sequence[Any]) -> list[values.EnsureTarget]:
+def targets(db: Any, rows: Sequence[Any]) -> list[values.EnsureTarget]:
     """Return share rows as drivers see them, with the rules that shall be in force."""
-    if not found:
+    if not rows:
         return []
     with db.reader() as conn:
-        exports = shares.exports(conn, [row.instance_id for row in found])
-        specs = key_values.of_many(conn, share_type_extra_specs, {row.share_type_id for row in found if row.share_type_id})
-        rules = access.in_force(conn, [row.id for row in found])
+        exports = shares.exports(conn, [row.instance_id for row in rows])
+        specs = key_values.of_many(conn, share_type_extra_specs, {row.share_type_id for row in rows if row.share_type_id})
+        rules = access.in_force(conn, [row.id for row in rows])
         qos = qos_types.specs_of_many(conn, specs)
-        on = share_server_values.load(conn, {row.share_server_id for row in found if row.share_server_id})
+        on = share_server_values.load(conn, {row.share_server_id for row in rows if row.share_server_id})
     return [values.EnsureTarget(task.to_kind(row, specs.get(row.share_type_id, {}), exports.get(row.instance_id, []),
                                             server=on.get(row.share_server_id), qos=qos.get(row.share_type_id)),
-                               tuple(rules.get(row.id, ()))) for row in found]
+                               tuple(rules.get(row.id, ()))) for row in rows]
 
 
 def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], why: str, *, touches: bool, again: bool) -> None:
     """Store the backend's results for the batch, and put its shares back to their status, or to error.
 
     Shares that left the status meanwhile (deleted, reset) are not changed. ``why``: the reason where there is no
-    result. ``again``: also tell owners who were told before.
+    result. ``again``: also notify owners who were notified before.
     """
-    said = {target.share.id: (target, results.get(target.share.id)) for target in batch.targets}
-    broken = {ident: target for ident, (target, result) in said.items() if result and result.error}
-    good = {ident: found for ident, found in said.items() if found[1] and ident not in broken}
+    answers = {target.share.id: (target, results.get(target.share.id)) for target in batch.targets}
+    broken = {instance_id: target for instance_id, (target, result) in answers.items() if result and result.error}
+    good = {instance_id: answer for instance_id, answer in answers.items() if answer[1] and instance_id not in broken}
     with work.ctx.db.writer() as conn:
-        there = ensure.lock(conn, said)
+        there = ensure.lock(conn, answers)
         # Shares that are gone, or held by other work at this moment, are checked once more, if they still exist then.
-        silent = [ident for ident, (_, result) in said.items() if result is None or ident not in there]
-        good = {ident: found for ident, found in good.items() if ident in there}
+        silent = [instance_id for instance_id, (_, result) in answers.items() if result is None or instance_id not in there]
+        good = {instance_id: answer for instance_id, answer in good.items() if instance_id in there}
         updated = _locations(conn, good)
         key_values.merge_many(conn, share_metadata,
                               {target.share.share_id: result.metadata for target, result in good.values()})
@@ -74,14 +74,14 @@ def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], wh
         mended = [target.share.share_id for target, result in good.values() if result.repaired]
         if mended:      # the mounts of the snapshots are lost with those of the share
             snapshot_access.begin_all(conn, work.ctx, mended, work.op.host)
-        lost = [ident for ident in broken if touches and there.get(ident) == _BROKEN.during]
+        lost = [instance_id for instance_id in broken if touches and there.get(instance_id) == _BROKEN.during]
         _settle(conn, batch, lost)
-        _tell(conn, work, {target.share.share_id: (target.share.project_id, results[ident].error)
-                           for ident, target in broken.items() if ident in there}, Detail.SHARE_BROKEN, again)
-        work.data['broken'] += [ident for ident in broken if ident in there]
+        _notify(conn, work, {target.share.share_id: (target.share.project_id, results[instance_id].error)
+                             for instance_id, target in broken.items() if instance_id in there}, Detail.SHARE_BROKEN, again)
+        work.data['broken'] += [instance_id for instance_id in broken if instance_id in there]
         work.data['left'] += silent
         work.data.update({'last_error': why} if silent else {}, after=batch.last)
-        _count(work, len(said) - len(silent), batch.skipped, updated, good.values())
+        _count(work, len(answers) - len(silent), batch.skipped, updated, good.values())
         work.save(conn)
     _log(batch, results, why)
     if stale:
@@ -98,7 +98,7 @@ def _settle(conn: Connection, batch: Any, lost: Iterable[str]) -> None:
 
 def _locations(conn: Connection, good: Mapping[str, tuple[values.EnsureTarget, values.EnsureResult]]) -> int:
     """Store the export locations that the backend reported. Return for how many shares they differ."""
-    changed = {ident: result.export_locations for ident, (target, result) in good.items()
+    changed = {instance_id: result.export_locations for instance_id, (target, result) in good.items()
                if result.export_locations and _shown(result.export_locations) != _shown(target.share.export_locations)}
     if changed:
         shares.set_exports_of(conn, changed)
@@ -110,20 +110,20 @@ def _shown(locations: Iterable[values.ExportLocation]) -> list[tuple[str, bool, 
 
 
 def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[values.EnsureTarget, values.EnsureResult]]) -> bool:
-    """Have rules that changed meanwhile, or that the backend did not take, told to it again. Say whether there are any."""
+    """Have rules that changed meanwhile, or that the backend did not take, applied again. Say whether there are any."""
     current = access.in_force(conn, [target.share.share_id for target, _ in good.values()]) if good else {}
     stale = [target.share.share_id for target, result in good.values()
              if result.reapply_access_rules or any(rule.error for rule in result.rules.values())
              or tuple(current.get(target.share.share_id, ())) != target.rules]
     if stale:
-        access_workflow.tell_rules_of(conn, work.ctx, stale, work.op.host)
+        access_workflow.apply_rules_of(conn, work.ctx, stale, work.op.host)
     return bool(stale)
 
 
-def _tell(conn: Connection, work: Work, texts: Mapping[str, tuple[str, str]], detail: Detail, again: bool) -> None:
-    """Tell the owners of these shares, by id with project and text. ``again``: also owners who were told before."""
+def _notify(conn: Connection, work: Work, texts: Mapping[str, tuple[str, str]], detail: Detail, again: bool) -> None:
+    """Notify the owners of these shares, by id with project and text. ``again``: also owners who were notified before."""
     known = set() if again or not texts else messages.told(conn, texts, Action.ENSURE)
-    messages.create_each(conn, work.ctx, 'SHARE', {ident: text for ident, text in texts.items() if ident not in known},
+    messages.create_each(conn, work.ctx, 'SHARE', {share_id: text for share_id, text in texts.items() if share_id not in known},
                          Action.ENSURE, detail)
 
 
@@ -150,9 +150,9 @@ def _log(batch: Any, results: Mapping[str, values.EnsureResult], why: str) -> No
             LOG.warning('%s: was repaired: %s', target.share.share_id, '; '.join(result.repaired))
 
 
-def report_failure(conn: Connection, work: Work, idents: Iterable[str], *, again: bool) -> None:
+def report_failure(conn: Connection, work: Work, instance_ids: Iterable[str], *, again: bool) -> None:
     """Tell the owners of these shares that the backend failed to check them, and why if it said so."""
-    wanted, why = sorted(idents), work.data.get('last_error', '')
+    wanted, why = sorted(instance_ids), work.data.get('last_error', '')
     for start in range(0, len(wanted), _AT_ONCE):
         named = ensure.named(conn, work.op.host, wanted[start:start + _AT_ONCE], ())
-        _tell(conn, work, {row.id: (row.project_id, why) for row in named}, Detail.NOT_ENSURED, again)
+        _notify(conn, work, {row.id: (row.project_id, why) for row in named}, Detail.NOT_ENSURED, again)

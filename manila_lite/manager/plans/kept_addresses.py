@@ -11,19 +11,20 @@ from manila_lite.manager.plans import server_addresses
 from manila_lite.network.interface import Address, NetworkPlugin, Subnet
 
 
-def keep(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, found: Iterable[str], least: int,
+def keep(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, addresses: Iterable[str], least: int,
          hold: server_addresses.Hold | None = None) -> None:
     """Register the addresses that a server uses already as its own, all in one subnet (its row). May be called again.
 
     :raises errors.Final: they are fewer than ``least``, or one is not in the subnet, or belongs to another server.
     """
-    texts = _inside(subnet, found)
+    texts = _inside(subnet, addresses)
     if len(texts) < least:
         raise errors.Final(f'The share server has {len(texts)} addresses in subnet {subnet.id}; it needs {least}.')
     with services.db.reader() as conn:
         project_id = share_servers.get(conn, server_id).project_id
-    place = Subnet(subnet.neutron_net_id, subnet.neutron_subnet_id, subnet.cidr, subnet.ip_version, project_id=project_id)
-    adopted = plugin.adopt(place, texts, owner=server_id)
+    plugin_subnet = Subnet(subnet.neutron_net_id, subnet.neutron_subnet_id, subnet.cidr, subnet.ip_version,
+                           project_id=project_id)
+    adopted = plugin.adopt(plugin_subnet, texts, owner=server_id)
     with services.db.writer() as conn:
         if hold:
             hold(conn)
@@ -35,7 +36,7 @@ def keep(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
         raise errors.Final(f'Of the addresses {", ".join(texts)} one is in use by another share server.')
 
 
-def _inside(subnet: Any, found: Iterable[str]) -> list[str]:
+def _inside(subnet: Any, addresses: Iterable[str]) -> list[str]:
     """Return the addresses in canonical form.
 
     :raises errors.Final: the subnet is in no network, or an address is not in it.
@@ -43,11 +44,11 @@ def _inside(subnet: Any, found: Iterable[str]) -> list[str]:
     if not subnet.cidr:
         raise errors.Final(f'Share network subnet {subnet.id} names no network, so no share server can be in it.')
     network = ipaddress.ip_network(subnet.cidr)
-    there = [ipaddress.ip_address(text) for text in found]
-    if outside := [str(address) for address in there if address not in network]:
+    parsed = [ipaddress.ip_address(text) for text in addresses]
+    if outside := [str(address) for address in parsed if address not in network]:
         raise errors.Final(f'The share server has the addresses {", ".join(outside)}, which are not in subnet {subnet.id} '
                            f'({subnet.cidr}).')
-    return [str(address) for address in there]
+    return [str(address) for address in parsed]
 
 
 def forget(services: context.Services, plugin: NetworkPlugin, server_id: str,

@@ -35,17 +35,17 @@ def _driver(work: Work) -> Any:
 
 def _server(work: Work) -> values.ShareServer:
     with work.ctx.db.reader() as conn:
-        return share_server_plans.found(conn, work)
+        return share_server_plans.load_server(conn, work)
 
 
 # Managing -----------------------------------------------------------------------------------------
 
 def keep_addresses(work: Work) -> None:
     """Register the addresses that the server has as used by it."""
-    found = _driver(work).find_server(_server(work), work.data['identifier'], work.data['options'])
+    addresses = _driver(work).find_server(_server(work), work.data['identifier'], work.data['options'])
     with work.ctx.db.reader() as conn:
         [subnet] = share_server_queries.subnets_of(conn, (work.resource_id,))[work.resource_id]
-    kept_addresses.keep(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet, found,
+    kept_addresses.keep(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, subnet, addresses,
                         work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
 
 

@@ -32,18 +32,18 @@ def _driver(work: Work, ability: values.Ability, what: str) -> Any:
     return driver
 
 
-def _size(found: Any) -> int:
-    size = found.size
+def _size(resource: Any) -> int:
+    size = resource.size
     if not isinstance(size, int) or size < 1:
         raise errors.ManilaLiteError(f'The backend says that the size is {size!r}.')
     return size
 
 
-def _without_share(ability: values.Ability, let_go: Callable[[Work], None]) -> Callable[[Work], None]:
-    """Return ``let_go`` as an undo that does nothing if the driver lacks the ability."""
+def _without_share(ability: values.Ability, release: Callable[[Work], None]) -> Callable[[Work], None]:
+    """Return ``release`` as an undo that does nothing if the driver lacks the ability."""
     def undo(work: Work) -> None:
         if ability in abilities_of(work.service.driver):
-            let_go(work)
+            release(work)
     return undo
 
 
@@ -52,18 +52,18 @@ def _without_share(ability: values.Ability, let_go: Callable[[Work], None]) -> C
 def manage(work: Work) -> None:
     """Take the share over at the backend, and keep its size and export locations."""
     driver = _driver(work, values.Ability.MANAGE_SHARES, 'shares')
-    found = driver.manage_share(load_share(work), work.data['export_path'], work.data['options'])
-    work.data.update(size=_size(found), exports=[plain(export) for export in found.export_locations])
+    resource = driver.manage_share(load_share(work), work.data['export_path'], work.data['options'])
+    work.data.update(size=_size(resource), exports=[plain(export) for export in resource.export_locations])
 
 
-def managed(conn: Connection, work: Work, ident: str) -> dict[str, Any]:
+def managed(conn: Connection, work: Work, instance_id: str) -> dict[str, Any]:
     """Store the share's size and export locations. Being over quota is only logged now."""
-    row = shares.by_instance(conn, ident)
+    row = shares.by_instance(conn, instance_id)
     shares.update(conn, work.resource_id, size=work.data['size'])
-    shares.set_exports(conn, ident, [values.ExportLocation(**export) for export in work.data['exports']])
+    shares.set_exports(conn, instance_id, [values.ExportLocation(**export) for export in work.data['exports']])
     if row is not None:
         _mind_quota(conn, work, row, row.share_type_id, {'shares': 0, 'gigabytes': 0}, work.data['size'])
-    _say(work, 'manage.end')
+    _emit(work, 'manage.end')
     work.service.report_soon()
     return {'progress': '100%', 'launched_at': timeutils.utcnow()}
 
@@ -76,9 +76,9 @@ def _mind_quota(conn: Connection, work: Work, row: Any, share_type_id: str | Non
         LOG.warning('%s: it was taken over, and with it more is used than the quota allows: %s', work.resource_id, over)
 
 
-def not_managed(conn: Connection, work: Work, ident: str) -> None:
+def not_managed(conn: Connection, work: Work, instance_id: str) -> None:
     """Emit the notification that the share could not be managed."""
-    _say(work, 'manage.error')
+    _emit(work, 'manage.error')
 
 
 def unmanage(work: Work) -> None:
@@ -86,23 +86,23 @@ def unmanage(work: Work) -> None:
     _driver(work, values.Ability.MANAGE_SHARES, 'shares').unmanage_share(load_share(work))
 
 
-def unmanaged(conn: Connection, work: Work, ident: str) -> None:
+def unmanaged(conn: Connection, work: Work, instance_id: str) -> None:
     """Delete the share's row with its rules, unless an administrator gave it another status meanwhile."""
-    row = shares.by_instance(conn, ident)
-    if transitions.remove(conn, states.SHARE, (ident,), states.SHARE['unmanage'].during):
+    row = shares.by_instance(conn, instance_id)
+    if transitions.remove(conn, states.SHARE, (instance_id,), states.SHARE['unmanage'].during):
         shares.delete(conn, work.resource_id)
         if row and row.share_server_id:
             share_server_queries.update(conn, row.share_server_id)
-        _say(work, 'unmanage.end')
+        _emit(work, 'unmanage.end')
     work.service.report_soon()
 
 
-def not_unmanaged(conn: Connection, work: Work, ident: str) -> None:
+def not_unmanaged(conn: Connection, work: Work, instance_id: str) -> None:
     """Emit the notification that the share could not be unmanaged."""
-    _say(work, 'unmanage.error')
+    _emit(work, 'unmanage.error')
 
 
-def _say(work: Work, event: str) -> None:
+def _emit(work: Work, event: str) -> None:
     payload = {'share_id': work.resource_id, 'host': work.op.host, 'export_path': work.data.get('export_path'),
                'size': work.data.get('size')}
     if work.error is not None:
@@ -119,15 +119,15 @@ def _snapshot_row(conn: Connection, work: Work) -> str | None:
 def manage_snapshot(work: Work) -> None:
     """Take the snapshot over at the backend, and keep its size and location."""
     driver = _driver(work, values.Ability.MANAGE_SNAPSHOTS, 'snapshots')
-    found = driver.manage_snapshot(load_snapshot(work, work.resource_id), work.data['options'])
-    work.data.update(size=_size(found), location=found.provider_location)
+    resource = driver.manage_snapshot(load_snapshot(work, work.resource_id), work.data['options'])
+    work.data.update(size=_size(resource), location=resource.provider_location)
     snapshot_access.first(work)
 
 
-def snapshot_managed(conn: Connection, work: Work, ident: str) -> dict[str, Any]:
+def snapshot_managed(conn: Connection, work: Work, snapshot_id: str) -> dict[str, Any]:
     """Store the snapshot's size and export locations. Return its location at the backend."""
-    row, share = snapshots.with_share(conn, ident) or (None, None)
-    snapshots.update(conn, ident, size=work.data['size'])
+    row, share = snapshots.with_share(conn, snapshot_id) or (None, None)
+    snapshots.update(conn, snapshot_id, size=work.data['size'])
     snapshot_access.first_done(conn, work)
     if row is not None and share is not None:
         _mind_quota(conn, work, row, share.share_type_id, {'snapshots': 0, 'snapshot_gigabytes': 0})

@@ -1,21 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Common parts of the migrations of share servers and of shares, at the target backend."""
+"""The steps of migrations, at the target's backend: first the data, while clients work; then, at a request, the clients.
 
-from collections.abc import Callable, Iterable
+The task state of the resource shows the progress. An operator's request (complete, cancel) is a compare-and-swap of it,
+which the next step finds. Up to ``wait`` every step can be undone, and the source serves as before. After it comes the
+cut-over, which can only be repeated.
 
-from manila_lite import errors
+``Steps`` has the life cycle. Its two adapters, in ``share_migration.py`` and ``server_migration.py``, have the first
+step and the last transaction, and call the driver.
+"""
+
+import abc
+import contextlib
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from manila_lite import errors, values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
-from manila_lite.engine import Work
+from manila_lite.drivers.interface import abilities_of
+from manila_lite.engine import Plan, Step, Wake, Work
 from manila_lite.states import Migration
-from manila_lite.workflow.server_migration import Cancelled
+from manila_lite.workflow.migration import Cancelled, Migrations, Phase
 
 #: Seconds after which a migration that waits for its operator is run without a wake-up.
 PARKED = 3600.0
-#: Seconds between looks whether the source backend has done its part.
+#: Seconds between looks whether the source's backend has done its part.
 SOON = 0.5
-#: Swaps the task state of a resource: (its id, from one of these, to that). Says whether it was one of these.
-Swap = Callable[[Connection, str, Iterable[str | None], str | None], bool]
 
 #: The task states from which a step may enter its own state, including that state, since a step may run again.
 _FROM = {
@@ -26,56 +37,218 @@ _FROM = {
 }
 
 
-def is_near(answer: object) -> bool:
-    """Return the driver's answer whether the copy is near to the source.
+@dataclasses.dataclass(frozen=True)
+class DriverCalls:
+    """The methods of a driver for one resource type. Each takes the migration, a value of ``values/migrations.py``."""
 
-    :raises errors.ManilaLiteError: it is not a bool.
-    """
-    if not isinstance(answer, bool):
-        raise errors.ManilaLiteError(f'The backend was asked whether the copy is near, and said {answer!r}.')
-    return answer
-
-
-def enter(work: Work, swap: Swap, read: Callable[[Connection, Work], str | None], state: Migration,
-          unless: Migration | None = None) -> bool:
-    """Set the task state to ``state``; return False if it is ``unless``. ``read`` returns the present task state.
-
-    :raises Cancelled: the migration was cancelled.
-    :raises errors.Final: an administrator set another state by hand.
-    """
-    with work.ctx.db.writer() as conn:
-        work.hold(conn)
-        if swap(conn, work.resource_id, _FROM[state], state):
-            return True
-        now = read(conn, work)
-    if unless is not None and now == unless:
-        return False
-    if now == Migration.CANCELLING:
-        raise Cancelled
-    raise errors.Final(f'The migration of {work.op.resource_type.replace("_", " ")} {work.resource_id} was stopped: '
-                       f'its task state is {now}.')
+    check: Callable[[Any], values.MigrationSupport]
+    start: Callable[[Any], None]
+    carry_on: Callable[[Any], bool]
+    progress: Callable[[Any], values.MigrationProgress]
+    complete: Callable[[Any], Any]
+    cancel: Callable[[Any], None]
 
 
-def answered(work: Work, ident: str, refusal: str) -> None:
+class Steps(abc.ABC):
+    """Migrations of one resource type to this backend."""
+
+    migrations: Migrations
+    #: The ability that a driver needs, and the answer of a backend without it.
+    ability: values.Ability
+    refusal: str
+    #: The option with the seconds between looks at the copy.
+    interval_option: str
+
+    # What differs ---------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def calls(self, driver: Any) -> DriverCalls:
+        """Return the driver's methods."""
+
+    @abc.abstractmethod
+    def migration(self, work: Work, *, planned: bool = False) -> Any:
+        """Return the migration as it is now, for the driver. ``planned``: there is no target yet."""
+
+    @abc.abstractmethod
+    def task_state(self, conn: Connection, work: Work) -> str | None:
+        """Return the present task state."""
+
+    @abc.abstractmethod
+    def apply_rules(self, conn: Connection, work: Work, *, readonly: bool) -> Wake:
+        """Have the source's backend apply the access rules, read-only or as they are."""
+
+    @abc.abstractmethod
+    def result(self, migration: Any, moved: Any) -> dict[str, Any]:
+        """Return the driver's answer to the cut-over as the operation's data can keep it.
+
+        :raises errors.ManilaLiteError: something is missing in it.
+        """
+
+    @abc.abstractmethod
+    def finish(self, conn: Connection, work: Work) -> None:
+        """Put the target in the place of the source, in one transaction. Begin the deletion of the source."""
+
+    def lock(self, work: Work) -> Any:
+        """Return a lock for driver calls on the target. By default there is none."""
+        return contextlib.nullcontext()
+
+    def check_cut_over(self, work: Work) -> None:
+        """Refuse a cut-over that an administrator stopped by hand.
+
+        :raises errors.Final: it was stopped.
+        """
+
+    # Check ----------------------------------------------------------------------------------------
+
+    def check(self, work: Work) -> None:
+        """Store the backend's answer in ``data['support']``."""
+        if self.ability in abilities_of(work.service.driver):
+            support = self.calls(work.service.driver).check(self.migration(work, planned=True))
+        else:
+            support = values.MigrationSupport(False, reason=self.refusal)
+        work.data['support'] = dataclasses.asdict(support)
+
+    # Phase one: can be repeated and undone --------------------------------------------------------
+
+    def enter(self, work: Work, state: Migration, unless: Migration | None = None) -> bool:
+        """Set the task state to ``state``; return False if it is ``unless``.
+
+        :raises Cancelled: the migration was cancelled.
+        :raises errors.Final: an administrator set another state by hand.
+        """
+        with work.ctx.db.writer() as conn:
+            work.hold(conn)
+            if self.migrations.swap_task_state(conn, work.resource_id, _FROM[state], state):
+                return True
+            now = self.task_state(conn, work)
+        if unless is not None and now == unless:
+            return False
+        if now == Migration.CANCELLING:
+            raise Cancelled
+        raise errors.Final(f'The migration of {self.migrations.name} {work.resource_id} was stopped: its task state is {now}.')
+
+    def freeze(self, work: Work) -> None:
+        """Make the source's access rules read-only, where this backend cannot copy otherwise.
+
+        :raises errors.Again: the source's backend has not done it yet.
+        """
+        self.enter(work, Migration.IN_PROGRESS)
+        if not work.data.get('freeze'):
+            return
+        if not work.data.get('frozen'):
+            work.data['frozen'] = self._apply_rules(work, readonly=True)
+        await_operation(work, work.data['frozen'],
+                        f'The backend of the {self.migrations.name} could not make its access rules read-only.')
+
+    def thaw(self, work: Work) -> None:
+        """Have the source's backend make the access rules writable again. The migration does not wait for that."""
+        if not work.data.get('cut') and work.data.get('freeze'):
+            self._apply_rules(work, readonly=False)
+
+    def _apply_rules(self, work: Work, *, readonly: bool) -> str:
+        with work.ctx.db.writer() as conn:
+            wake = self.apply_rules(conn, work, readonly=readonly)
+        wake.send(work.ctx)
+        return wake.operation_id
+
+    def start(self, work: Work) -> None:
+        """Have the backend begin to copy."""
+        self.enter(work, Migration.DRIVER_STARTING)
+        with self.lock(work):
+            self.calls(work.service.driver).start(self.migration(work))
+
+    def cancel(self, work: Work) -> None:
+        """Delete the copy at the backend."""
+        if work.data.get('cut'):
+            return
+        work.data['left'] = True
+        with self.lock(work):
+            self.calls(work.service.driver).cancel(self.migration(work))
+        work.data['left'] = False
+
+    def copy(self, work: Work) -> None:
+        """Continue the copy until it is as near to the source as possible.
+
+        :raises errors.Again: it is not yet; ``data['progress']`` has the progress.
+        """
+        self.enter(work, Migration.COPYING)
+        migration, calls = self.migration(work), self.calls(work.service.driver)
+        with self.lock(work):
+            finished = calls.carry_on(migration)
+            if not isinstance(finished, bool):
+                raise errors.ManilaLiteError(f'The backend was asked whether the copy is near, and said {finished!r}.')
+            progress = calls.progress(migration)
+        work.data['progress'] = dataclasses.asdict(progress)
+        if not finished:
+            raise errors.Again(getattr(work.service.section, self.interval_option))
+
+    def wait(self, work: Work) -> None:
+        """Wait until the operator asks for the cut-over, unless it was asked for at the beginning.
+
+        :raises errors.Again: the operator has not decided yet.
+        """
+        parked = self.enter(work, Migration.COPIED, unless=Migration.COMPLETING)
+        if not work.data.get('copied'):
+            self.migrations.announce_end(work, Phase.COPY)
+            work.data['copied'] = True
+        if parked and not (work.data.get('by_itself') and self._complete(work)):
+            raise errors.Again(PARKED)
+        work.data['cut'] = True
+
+    def _complete(self, work: Work) -> bool:
+        """Begin the cut-over, unless the migration was cancelled just before. Say whether it begins."""
+        with work.ctx.db.writer() as conn:
+            work.hold(conn)
+            if not self.migrations.swap_task_state(conn, work.resource_id, (Migration.COPIED,), Migration.COMPLETING):
+                return False
+            self.migrations.announce(work.ctx, work.resource_id, {**work.data, 'cut': True}, Phase.COMPLETE, 'start',
+                                     work.op.host)
+        return True
+
+    # Phase two: forward only ----------------------------------------------------------------------
+
+    def cut_over(self, work: Work) -> None:
+        """Move the clients' access from the source to the target."""
+        self.check_cut_over(work)
+        migration = self.migration(work)
+        with self.lock(work):
+            moved = self.calls(work.service.driver).complete(migration)
+        work.data['moved'] = self.result(migration, moved)
+
+    def fail(self, conn: Connection, work: Work, error: Exception) -> None:
+        """Restore everything if the cut-over has not begun. Else set all that moves to error, for another try."""
+        (self.migrations.fail_cut_over if work.data.get('cut') else self.migrations.give_up)(conn, work, error)
+
+    # Plans ----------------------------------------------------------------------------------------
+
+    def plans(self, first: Step) -> list[Plan]:
+        """Return the plans of check and migration; ``first`` is the step that gives the target its place."""
+        return [
+            Plan(self.migrations.check_kind, (Step(self.check),), store_answer, store_refusal),
+            Plan(self.migrations.kind, (first, Step(self.freeze, self.thaw), Step(self.start, self.cancel), Step(self.copy),
+                                        Step(self.wait), Step(self.cut_over)), self.finish, self.fail)]
+
+
+def await_operation(work: Work, operation_id: str, refusal: str) -> None:
     """Wait for another operation, which this one began.
 
     :raises errors.Again: it has not ended yet.
     :raises errors.Final: it failed; ``refusal`` is the message.
     """
     with work.ctx.db.reader() as conn:
-        told = rows.get(conn, ident)
-    if told is not None and told.state == rows.OPEN:
+        op = rows.get(conn, operation_id)
+    if op is not None and op.state == rows.OPEN:
         raise errors.Again(SOON)
-    if told is None or told.state != rows.DONE:
+    if op is None or op.state != rows.DONE:
         raise errors.Final(refusal)
 
 
-def checked(conn: Connection, work: Work) -> None:
-    """Store the answer."""
+def store_answer(conn: Connection, work: Work) -> None:
+    """Store the answer of a check."""
     rows.move(conn, work.op.id, work.op.owner, data=work.data)
 
 
-def not_checked(conn: Connection, work: Work, error: Exception) -> None:
-    """Store the failure as the answer, with the reason if it is for users."""
+def store_refusal(conn: Connection, work: Work, error: Exception) -> None:
+    """Store the failure of a check as its answer, with the reason if it is for users."""
     rows.move(conn, work.op.id, work.op.owner, data=work.data | {
         'support': {'compatible': False, 'reason': errors.told(error)}})

@@ -14,12 +14,12 @@ def _services(conn: Connection, work: Work) -> tuple[values.SecurityService, val
 
     :raises errors.Final: one is gone.
     """
-    wanted = [ident for ident in (work.data['new_id'], work.data['current_id']) if ident]
-    found = {row.id: share_server_values.service(row) for row in security_services.by_ids(conn, wanted)}
-    for ident in wanted:
-        if ident not in found:
-            raise errors.Final(f'Security service {ident} is gone.')
-    return found[wanted[0]], found[wanted[1]] if wanted[1:] else None
+    wanted = [service_id for service_id in (work.data['new_id'], work.data['current_id']) if service_id]
+    services = {row.id: share_server_values.service(row) for row in security_services.by_ids(conn, wanted)}
+    for service_id in wanted:
+        if service_id not in services:
+            raise errors.Final(f'Security service {service_id} is gone.')
+    return services[wanted[0]], services[wanted[1]] if wanted[1:] else None
 
 
 def _ask(work: Work, server: values.ShareServer, targets: list[values.EnsureTarget]) -> None:
@@ -30,7 +30,7 @@ def _ask(work: Work, server: values.ShareServer, targets: list[values.EnsureTarg
 
 def _update(work: Work) -> None:
     with work.ctx.db.reader() as conn:
-        server = share_servers.found(conn, work)
+        server = share_servers.load_server(conn, work)
         new, current = _services(conn, work)
         targets = share_server_updates.targets(conn, server)
     share_server_updates.keep(work, work.service.driver.update_share_server_security_service(server, new, current, targets))

@@ -32,22 +32,22 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
     """
     if subnet.neutron_subnet_id is None:
         raise errors.Final(f'Share network subnet {subnet.id} names no network, so there are no addresses for servers in it.')
-    place = Subnet(subnet.neutron_net_id, subnet.neutron_subnet_id, project_id=_owner(services, server_id, subnet),
-                   **{name: getattr(subnet, name) for name in _KEPT})
+    plugin_subnet = Subnet(subnet.neutron_net_id, subnet.neutron_subnet_id, project_id=_owner(services, server_id, subnet),
+                           **{name: getattr(subnet, name) for name in _KEPT})
     for _ in range(_TRIES):
         with services.db.reader() as conn:
-            found = allocations.of_server(conn, server_id, subnet.id)
-            taken = allocations.taken(conn, place.neutron_subnet_id)
-        if len(found) >= count:
-            return found
-        addresses = plugin.allocate(place, count - len(found), taken=taken, owner=server_id)
+            rows = allocations.of_server(conn, server_id, subnet.id)
+            taken = allocations.taken(conn, plugin_subnet.neutron_subnet_id)
+        if len(rows) >= count:
+            return rows
+        addresses = plugin.allocate(plugin_subnet, count - len(rows), taken=taken, owner=server_id)
         with services.db.writer() as conn:
             if hold:
                 hold(conn)
             stored = allocations.store(conn, [row_of(server_id, subnet, address) for address in addresses])
         if not stored:
             plugin.free(addresses)
-    raise errors.Again(1, f'Subnet {place.neutron_subnet_id}: others were quicker {_TRIES} times.')
+    raise errors.Again(1, f'Subnet {plugin_subnet.neutron_subnet_id}: others were quicker {_TRIES} times.')
 
 
 def _owner(services: context.Services, server_id: str, subnet: Any) -> str | None:
@@ -74,23 +74,23 @@ def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
     """Free the server's addresses, or only those in the share network subnet ``subnet_id``. May be called again."""
     with services.db.reader() as conn:
         rows = allocations.of_server(conn, server_id, subnet_id)
-        places = share_server_queries.subnets_of(conn, (server_id,)).get(server_id, [])
+        subnets = share_server_queries.subnets_of(conn, (server_id,)).get(server_id, [])
     # The plugin comes first: an address that is freed there and still has a row is freed once more, so none leaks.
     plugin.free(Address(row.ip_address, row.mac_address, row.port_id) for row in rows)
-    _forget(plugin, server_id, subnet_id, places)
+    _forget(plugin, server_id, subnet_id, subnets)
     with services.db.writer() as conn:
         if hold:
             hold(conn)
         allocations.remove(conn, [row.id for row in rows])
 
 
-def _forget(plugin: NetworkPlugin, server_id: str, subnet_id: str | None, places: list[Any]) -> None:
+def _forget(plugin: NetworkPlugin, server_id: str, subnet_id: str | None, subnets: list[Any]) -> None:
     """Free addresses that the plugin gave to a process that died before it stored them."""
     if subnet_id is None:
         plugin.forget(server_id)
-    for place in places:
-        if place.id == subnet_id and place.neutron_subnet_id:
-            plugin.forget(server_id, place.neutron_subnet_id)
+    for subnet in subnets:
+        if subnet.id == subnet_id and subnet.neutron_subnet_id:
+            plugin.forget(server_id, subnet.neutron_subnet_id)
 
 
 def free_leftovers(services: context.Services, plugin: NetworkPlugin) -> None:

@@ -29,8 +29,8 @@ LOG = log.getLogger(__name__)
 
 _BACKUP = states.SHARE_BACKUP
 _ALL = 100
-#: Seconds between looks whether the backend was told to admit a copying client.
-_TOLD_SOON = 0.2
+#: Seconds between looks whether the backend admits a copying client.
+_LOOK = 0.2
 #: Seconds between tries to withdraw such access; doubled up to the last.
 _SHUT_OUT_EVERY, _SHUT_OUT_AT_LEAST = 30.0, 3600.0
 
@@ -85,7 +85,7 @@ def copier(driver: Any, section: Any, state: Path) -> BacksUp:
 def _let_in(work: Work, verb: str, share: values.Share, backup: values.Backup) -> None:
     """Make sure that a copier that works as a client can mount the share.
 
-    :raises errors.Again: the backend is still to be told.
+    :raises errors.Again: the backend has not done it yet.
     """
     mounting = work.service.backups
     if not isinstance(mounting, NfsBackups) or mounting.copies.is_copying(backup):
@@ -101,7 +101,7 @@ def _let_in(work: Work, verb: str, share: values.Share, backup: values.Backup) -
         telling = rows.is_open(conn, access.open_key(share.share_id))
     work.data['let_in'] = address
     if telling:
-        raise errors.Again(_TOLD_SOON)
+        raise errors.Again(_LOOK)
 
 
 def copies_of(service: Any) -> BackupJobs | None:
@@ -114,24 +114,24 @@ def clean(service: Any) -> None:
     ctx = context.admin(service.services)
     _shut_out(service, ctx)
     if copies := copies_of(service):
-        for ident in sorted(copies.left()):
+        for backup_id in sorted(copies.left()):
             with ctx.db.reader() as conn:
-                if rows.is_open(conn, f'backup:{ident}'):
+                if rows.is_open(conn, f'backup:{backup_id}'):
                     continue
-            _clear_away(ident, copies.clear)
+            _clear_away(backup_id, copies.clear)
     driver = service.driver
     if isinstance(driver, BackupJobsDriver) and driver is not service.backups:
         # Backups are made in another way now (``backup_over_nfs``): the driver's kept copies are not continued.
-        for ident in sorted(driver.copies.kept()):
-            _clear_away(ident, driver.copies.release)
+        for backup_id in sorted(driver.copies.kept()):
+            _clear_away(backup_id, driver.copies.release)
 
 
-def _clear_away(ident: str, clear: Callable[[str], None]) -> None:
-    LOG.warning('Backup %s: what was left of a copy that was given up goes', ident)
+def _clear_away(backup_id: str, clear: Callable[[str], None]) -> None:
+    LOG.warning('Backup %s: what was left of a copy that was given up goes', backup_id)
     try:
-        clear(ident)
+        clear(backup_id)
     except Exception:
-        LOG.exception('Backup %s: something is left of a copy', ident)
+        LOG.exception('Backup %s: something is left of a copy', backup_id)
 
 
 def _shut_out(service: Any, ctx: context.RequestContext) -> None:

@@ -19,7 +19,7 @@ _LOOK_AGAIN = 0.5
 
 def _members(work: Work) -> list[values.Snapshot]:
     with work.ctx.db.reader() as conn:
-        return [as_member(conn, *found) for found in share_group_snapshots.with_shares(conn, work.resource_id)]
+        return [as_member(conn, *rows) for rows in share_group_snapshots.with_shares(conn, work.resource_id)]
 
 
 def quiet(work: Work) -> None:
@@ -28,8 +28,8 @@ def quiet(work: Work) -> None:
     :raises errors.Again: some operation is open.
     """
     with work.ctx.db.reader() as conn:
-        found = share_group_snapshots.with_shares(conn, work.resource_id)
-        busy = operations.busy(conn, [share.instance_id for _, share in found])
+        members = share_group_snapshots.with_shares(conn, work.resource_id)
+        busy = operations.busy(conn, [share.instance_id for _, share in members])
     if busy:
         raise errors.Again(_LOOK_AGAIN)
 

@@ -22,10 +22,10 @@ def row(conn: Connection, work: Work) -> Any:
 
     :raises errors.Final: it is gone.
     """
-    found = share_groups.by_id(conn, work.resource_id)
-    if found is None:
+    group = share_groups.by_id(conn, work.resource_id)
+    if group is None:
         raise errors.Final(f'Share group {work.resource_id} is gone.')
-    return found
+    return group
 
 
 def _zone(conn: Connection, group: Any) -> str | None:
@@ -36,7 +36,7 @@ def _put(conn: Connection, group: Any, server_id: str) -> None:
     share_groups.update(conn, group.id, share_server_id=server_id)
 
 
-_SEAT = share_servers.ServerRequest(_zone, lambda group: 0, _put)
+_REQUEST = share_servers.ServerRequest(_zone, lambda group: 0, _put)
 
 
 def provide(work: Work) -> None:
@@ -44,7 +44,7 @@ def provide(work: Work) -> None:
     with work.ctx.db.reader() as conn:
         group = row(conn, work)
     if group.share_network_id:
-        share_servers.serve(work, row, _SEAT)
+        share_servers.serve(work, row, _REQUEST)
 
 
 def fill(work: Work) -> None:
@@ -54,11 +54,11 @@ def fill(work: Work) -> None:
     :raises errors.Final: one could not be created.
     """
     with work.ctx.db.reader() as conn:
-        found = share_groups.shares_of(conn, work.resource_id)
-    if any(share.status == states.SHARE['create'].during for share in found):
+        shares = share_groups.shares_of(conn, work.resource_id)
+    if any(share.status == states.SHARE['create'].during for share in shares):
         raise errors.Again(_LOOK_AGAIN)
-    if bad := [share.id for share in found if share.status == states.SHARE['create'].fail]:
-        raise errors.Final(f'{len(bad)} of the {len(found)} shares of the group could not be made: {", ".join(bad)}.')
+    if bad := [share.id for share in shares if share.status == states.SHARE['create'].fail]:
+        raise errors.Final(f'{len(bad)} of the {len(shares)} shares of the group could not be made: {", ".join(bad)}.')
 
 
 def created(conn: Connection, work: Work) -> None:

@@ -23,7 +23,7 @@ def give_back(work: Work) -> None:
 
 def _update(work: Work) -> None:
     with work.ctx.db.reader() as conn:
-        server = share_servers.found(conn, work)
+        server = share_servers.load_server(conn, work)
         rows = share_server_queries.shares_on(conn, server.id)
         exports = shares.exports(conn, [row.instance_id for row in rows])
         new = next(network for network in server.networks if network.subnet_id == work.data['subnet_id'])

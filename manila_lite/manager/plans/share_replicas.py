@@ -30,7 +30,7 @@ from manila_lite.engine import Plan, Step, Work, backend_of
 from manila_lite.manager.plans import share_servers
 from manila_lite.manager.plans.task import as_share, plain
 from manila_lite.workflow import share_replicas as replica_workflow
-from manila_lite.workflow.access import tell_rules
+from manila_lite.workflow.access import apply_rules
 
 LOG = log.getLogger(__name__)
 
@@ -61,11 +61,11 @@ def _load(work: Work) -> values.Replica:
         source = as_share(conn, active)
         state = share_replicas.get(conn, work.ctx.elevated(), work.resource_id).replica_state
         rules = access.granted(conn, (row.id,), cast=False).get(row.id, ())
-        taken = share_migration.snapshots_of(conn, row.id)
+        snapshots = share_migration.snapshots_of(conn, row.id)
         share = dataclasses.replace(as_share(conn, row), snapshot_id=None)
-    held = tuple(values.Snapshot(found.id, source, found.size, provider_location=found.provider_location)
-                 for found in taken if found.status in _HELD)
-    left = {*work.data.get('left', ()), *(found.id for found in taken)} - {found.id for found in held}
+    held = tuple(values.Snapshot(snapshot.id, source, snapshot.size, provider_location=snapshot.provider_location)
+                 for snapshot in snapshots if snapshot.status in _HELD)
+    left = {*work.data.get('left', ()), *(snapshot.id for snapshot in snapshots)} - {snapshot.id for snapshot in held}
     return values.Replica(share, row.replication_type, state, source, backend_of(active.host or ''), held, tuple(rules),
                          tuple(sorted(left)))
 
@@ -82,12 +82,12 @@ def _keep(work: Work, result: values.ReplicaResult) -> None:
                            'exports': [plain(location) for location in result.export_locations]}
 
 
-def _stands(conn: Connection, work: Work, ident: str) -> None:
+def _store_result(conn: Connection, work: Work, replica_id: str) -> None:
     """Store the backend's result on the replica."""
     result = work.data['result']
-    shares.set_exports(conn, ident, [values.ExportLocation(**place) for place in result['exports']])
-    transitions.replica_state(conn, ident, states.Replica(result['state']))
-    share_replicas.hold_snapshots(conn, ident, result['snapshots'])
+    shares.set_exports(conn, replica_id, [values.ExportLocation(**location) for location in result['exports']])
+    transitions.replica_state(conn, replica_id, states.Replica(result['state']))
+    share_replicas.hold_snapshots(conn, replica_id, result['snapshots'])
 
 
 # Creating -------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def made(conn: Connection, work: Work) -> None:
     access.lock(conn, work.data['share_id'])
     if share_replicas.as_share(conn, work.resource_id) is None:
         return
-    _stands(conn, work, work.resource_id)
+    _store_result(conn, work, work.resource_id)
     transitions.finish(conn, _SHARE, 'create', work.resource_id, progress='100%', launched_at=timeutils.utcnow())
     replica_workflow.resync(conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), work.resource_id))
     work.service.report_soon()
@@ -145,7 +145,7 @@ def updated(conn: Connection, work: Work) -> None:
     """Store the replica's state. A replica that was in error is available again."""
     if 'result' not in work.data or not _follows(conn, work):
         return
-    _stands(conn, work, work.resource_id)
+    _store_result(conn, work, work.resource_id)
     transitions.settle(conn, _SHARE, (work.resource_id,), 'error', 'available', progress='100%')
     transitions.rules_status(conn, work.resource_id, states.Rules.ACTIVE)
 
@@ -166,7 +166,7 @@ def not_updated(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def told(work: Work) -> None:
-    """Tell the replica's backend all rules of the share, as read-only."""
+    """Have the replica's backend apply all rules of the share, as read-only."""
     with work.ctx.db.writer() as conn:
         access.lock(conn, work.data['share_id'])
         work.hold(conn)
@@ -179,12 +179,12 @@ def told(work: Work) -> None:
     work.service.driver.update_access(share, [dataclasses.replace(rule, level='ro') for rule in rules])
 
 
-def rules_told(conn: Connection, work: Work) -> None:
+def rules_applied(conn: Connection, work: Work) -> None:
     """Mark the replica's rules as active."""
     _show_rules(conn, work, states.Rules.ACTIVE)
 
 
-def rules_not_told(conn: Connection, work: Work, error: Exception) -> None:
+def rules_not_applied(conn: Connection, work: Work, error: Exception) -> None:
     """Mark the replica's rules as failed, and tell the owner why. The share is not affected."""
     if _show_rules(conn, work, states.Rules.ERROR):
         replica_workflow.notify(conn, work, Action.UPDATE_ACCESS_RULES, error)
@@ -257,10 +257,10 @@ def _must_be_alone(conn: Connection, work: Work) -> None:
     """
     share_id = work.data['share_id']
     home = backend_of(shares.get(conn, work.ctx.elevated(), share_id).host or '')
-    found = share_replicas.at_work(conn, (access.open_key(share_id), ensure.key(home)))
-    before = work.data.setdefault('before', found)
+    at_work = share_replicas.at_work(conn, (access.open_key(share_id), ensure.key(home)))
+    before = work.data.setdefault('before', at_work)
     until = work.data.setdefault('alone_at', time.time() + work.ctx.conf.operations.lease)
-    if time.time() < until and any(before.get(ident) == stands for ident, stands in found.items()):
+    if time.time() < until and any(before.get(operation_id) == position for operation_id, position in at_work.items()):
         raise errors.Again(_LOOK)
 
 
@@ -281,7 +281,7 @@ def promoted(conn: Connection, work: Work) -> None:
     share_id = work.data['share_id']
     access.lock(conn, share_id)
     active, mounted = _must_go_on(conn, work), work.data['mounted']
-    # Workers of the old backend tell no rules any more; the new backend is told all rules once more, below.
+    # The old backend applies no rules any more; the new one applies all rules once more, below.
     rows.drop_of(conn, share_id, (access.SYNC,))
     transitions.finish(conn, _SHARE, work.data['over'], active.instance_id)
     transitions.finish(conn, _SHARE, 'promote', work.resource_id)
@@ -289,13 +289,13 @@ def promoted(conn: Connection, work: Work) -> None:
     transitions.replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
     shares.set_exports(conn, active.instance_id, ())
     result = work.data['result']
-    shares.set_exports(conn, work.resource_id, [values.ExportLocation(**place) for place in result['exports']])
+    shares.set_exports(conn, work.resource_id, [values.ExportLocation(**location) for location in result['exports']])
     shares.update_instance(conn, work.resource_id, is_aside=False, cast_rules_to_readonly=False)
     transitions.replica_state(conn, work.resource_id, states.Replica.ACTIVE)
     replica_workflow.give_up(conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), active.instance_id))
     replica_workflow.take_snapshots(conn, work, share_id, result['snapshots'])
     transitions.rules_status(conn, work.resource_id, states.Rules.SYNCING)
-    tell_rules(conn, work.ctx, share_id, work.op.host)
+    apply_rules(conn, work.ctx, share_id, work.op.host)
     replica_workflow.resync_all(conn, work.ctx, share_id)
     work.service.report_soon()
 
@@ -333,7 +333,7 @@ def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
 PLANS = [
     Plan(share_replicas.CREATE, (Step(provide), Step(make, unmake)), made, not_made),
     Plan(share_replicas.UPDATE, (Step(update),), updated, not_updated),
-    Plan(share_replicas.ACCESS, (Step(told),), rules_told, rules_not_told),
+    Plan(share_replicas.ACCESS, (Step(told),), rules_applied, rules_not_applied),
     Plan(share_replicas.PROMOTE, (Step(quiesce), Step(promote)), promoted, replica_workflow.not_promoted),
     Plan(share_replicas.DELETE, (Step(delete),), deleted, not_deleted),
 ]

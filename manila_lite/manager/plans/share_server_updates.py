@@ -30,10 +30,10 @@ def question(kind: str, ability: values.Ability, cannot: str, ask: Ask, action: 
         if ability not in abilities_of(work.service.driver):
             raise errors.Final(f'Backend {work.service.host} cannot {cannot}.')
         with work.ctx.db.reader() as conn:
-            found = load(conn, work.data['servers'])
-            on_them = {ident: targets(conn, found[ident]) for ident in found}
-        for ident, server in found.items():
-            ask(work, server, on_them[ident])
+            servers = load(conn, work.data['servers'])
+            shares_by_server = {server_id: targets(conn, servers[server_id]) for server_id in servers}
+        for server_id, server in servers.items():
+            ask(work, server, shares_by_server[server_id])
 
     def denied(conn: Connection, work: Work, error: Exception) -> None:
         notify(conn, work, 'SHARE_NETWORK', action, detail, error)
@@ -82,18 +82,18 @@ def keep(work: Work, result: values.ServerUpdate) -> None:
     """Keep the driver's result, to be stored when the operation ends."""
     work.data['details'] = dict(result.details)
     work.data['lost'] = dict(result.lost)
-    work.data['exports'] = {ident: [plain(location) for location in locations]
-                            for ident, locations in result.export_locations.items()}
+    work.data['exports'] = {instance_id: [plain(location) for location in locations]
+                            for instance_id, locations in result.export_locations.items()}
 
 
 def changed(conn: Connection, work: Work) -> None:
     """Set the server to active, and store its shares' export locations. The network is active after its last server."""
     share_networks.hold(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
-    on_it = {row.instance_id for row in share_server_queries.shares_on(conn, work.resource_id)}
-    shares.set_exports_of(conn, {ident: [values.ExportLocation(**location) for location in locations]
-                                 for ident, locations in work.data['exports'].items() if ident in on_it})
-    for ident in on_it & work.data['lost'].keys():
-        transitions.rules_status(conn, ident, states.Rules.ERROR)
+    instance_ids = {row.instance_id for row in share_server_queries.shares_on(conn, work.resource_id)}
+    shares.set_exports_of(conn, {instance_id: [values.ExportLocation(**location) for location in locations]
+                                 for instance_id, locations in work.data['exports'].items() if instance_id in instance_ids})
+    for instance_id in instance_ids & work.data['lost'].keys():
+        transitions.rules_status(conn, instance_id, states.Rules.ERROR)
     snapshot_access.begin_all(conn, work.ctx, [row.id for row in share_server_queries.shares_on(conn, work.resource_id)],
                               work.op.host)
     if work.data['details']:

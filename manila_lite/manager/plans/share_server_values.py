@@ -14,18 +14,18 @@ _OF_SUBNET = ('neutron_net_id', 'neutron_subnet_id', 'availability_zone', 'gatew
 _OF_SERVICE = ('id', 'type', 'name', 'dns_ip', 'server', 'domain', 'ou', 'user', 'default_ad_site')
 
 
-def load(conn: Connection, idents: Iterable[str]) -> dict[str, values.ShareServer]:
+def load(conn: Connection, server_ids: Iterable[str]) -> dict[str, values.ShareServer]:
     """Return share servers by id, each with its subnets in the order in which it got them."""
-    rows = share_server_queries.by_ids(conn, idents)
+    rows = share_server_queries.by_ids(conn, server_ids)
     if not rows:
         return {}
-    found = [row.id for row in rows]
-    mapped = share_server_queries.subnets_of(conn, found)
-    places = {subnet.id: subnet for members in mapped.values() for subnet in members}
-    metadata = key_values.of_many(conn, share_network_subnet_metadata, places)
-    details = key_values.of_many(conn, share_server_details, found)
+    loaded = [row.id for row in rows]
+    mapped = share_server_queries.subnets_of(conn, loaded)
+    subnets = {subnet.id: subnet for members in mapped.values() for subnet in members}
+    metadata = key_values.of_many(conn, share_network_subnet_metadata, subnets)
+    details = key_values.of_many(conn, share_server_details, loaded)
     services = share_server_queries.security_services_of(conn, {row.share_network_id for row in rows})
-    addresses = share_server_queries.allocations_of(conn, found)
+    addresses = share_server_queries.allocations_of(conn, loaded)
     return {row.id: values.ShareServer(
         id=row.id, share_network_id=row.share_network_id, project_id=row.project_id, details=details.get(row.id, {}),
         encryption_key_ref=row.encryption_key_ref,

@@ -56,7 +56,8 @@ _SHARE = ServerRequest(lambda conn, row: share_server_queries.zone_of(conn, row.
                        _of_share)
 
 
-def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row, seat: ServerRequest = _SHARE) -> values.ShareServer:
+def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row,
+          request: ServerRequest = _SHARE) -> values.ShareServer:
     """Give the share a running share server of its network. Return the server. ``read`` returns the share's row.
 
     Several shares that come at once get the same server, as far as ``max_shares_per_share_server`` and
@@ -68,49 +69,49 @@ def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row, seat:
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         row = read(conn, work)
-        ident, wake = (row.share_server_id, None) if row.share_server_id else _find_or_make(conn, work, row, seat)
-        server = share_servers.get(conn, ident) if ident else None
-        ready = load(conn, (ident,)) if server is not None and server.status == 'active' else {}
+        server_id, wake = (row.share_server_id, None) if row.share_server_id else _find_or_make(conn, work, row, request)
+        server = share_servers.get(conn, server_id) if server_id else None
+        ready = load(conn, (server_id,)) if server is not None and server.status == 'active' else {}
     if wake:
         wake.send(work.ctx)
     if server is None or server.status in states.SHARE_SERVER.transient:
         raise errors.Again(_SOON)
     if server.status != 'active':
         raise errors.Final('The share server of the share could not be made.', detail='NO_SHARE_SERVER')
-    return ready[ident]
+    return ready[server_id]
 
 
-def _find_or_make(conn: Connection, work: Work, row: Any, seat: ServerRequest) -> tuple[str | None, engine.Wake | None]:
+def _find_or_make(conn: Connection, work: Work, row: Any, request: ServerRequest) -> tuple[str | None, engine.Wake | None]:
     if not share_networks.hold(conn, row.share_network_id, ('active',)):
         return None, None
     manager = work.service
-    zone_id = seat.zone(conn, row)
-    places = share_server_queries.subnets_for(conn, row.share_network_id, zone_id)
+    zone_id = request.zone(conn, row)
+    subnets = share_server_queries.subnets_for(conn, row.share_network_id, zone_id)
     if values.Ability.SEVERAL_SUBNETS not in abilities_of(manager.driver):
-        places = places[:1]
-    if not places:
+        subnets = subnets[:1]
+    if not subnets:
         raise errors.Final('The share network has no subnet in the zone of the backend.', detail='NO_SHARE_SERVER')
-    subnet_ids = [subnet.id for subnet in places]
+    subnet_ids = [subnet.id for subnet in subnets]
     key = share_server_queries.key_for(conn, row)
-    ident = share_server_queries.with_room(conn, manager.host, row.share_network_id, subnet_ids, seat.size(row),
+    server_id = share_server_queries.with_room(conn, manager.host, row.share_network_id, subnet_ids, request.size(row),
                               most_shares=manager.section.max_shares_per_share_server,
                               most_gb=manager.section.max_share_server_size, key=key)
     wake = None
-    if ident is None:
-        ident, wake = _begin(conn, work, row.share_network_id, subnet_ids, key)
-    seat.put(conn, row, ident)
-    return ident, wake
+    if server_id is None:
+        server_id, wake = _begin(conn, work, row.share_network_id, subnet_ids, key)
+    request.put(conn, row, server_id)
+    return server_id, wake
 
 
 def _begin(conn: Connection, work: Work, network_id: str, subnet_ids: list[str],
            key: str | None) -> tuple[str, engine.Wake]:
-    ident = uuidutils.generate_uuid()
+    server_id = uuidutils.generate_uuid()
     can = capabilities_of(work.service.driver)
-    share_servers.insert(conn, {'id': ident, 'share_network_id': network_id, 'host': work.service.host,
-                                'identifier': ident, 'encryption_key_ref': key,
+    share_servers.insert(conn, {'id': server_id, 'share_network_id': network_id, 'host': work.service.host,
+                                'identifier': server_id, 'encryption_key_ref': key,
                                 **{name: can[name] for name in _KEPT}}, subnet_ids)
-    return ident, engine.begin(conn, work.ctx, 'share_server.create', 'share_server', ident, topic='share',
-                                   host=work.service.host, serial=f'server:{ident}', open_key=f'server:{ident}',
+    return server_id, engine.begin(conn, work.ctx, 'share_server.create', 'share_server', server_id, topic='share',
+                                   host=work.service.host, serial=f'server:{server_id}', open_key=f'server:{server_id}',
                                    data={'share_id': work.resource_id})
 
 
@@ -119,10 +120,10 @@ def _begin(conn: Connection, work: Work, network_id: str, subnet_ids: list[str],
 def allocate(work: Work) -> None:
     """Give the server the addresses that it needs in each of its subnets."""
     with work.ctx.db.reader() as conn:
-        places = share_server_queries.subnets_of(conn, (work.resource_id,)).get(work.resource_id, [])
+        subnets = share_server_queries.subnets_of(conn, (work.resource_id,)).get(work.resource_id, [])
     plugin = plugins.make(work.ctx.conf)
     with _patience(work):
-        for subnet in places:
+        for subnet in subnets:
             server_addresses.allocate(work.ctx.services, plugin, work.resource_id, subnet,
                                work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
 
@@ -154,7 +155,7 @@ def _patience(work: Work) -> Iterator[None]:
         raise errors.Again(_PLUGIN_AWAY, str(away)) from away
 
 
-def found(conn: Connection, work: Work) -> values.ShareServer:
+def load_server(conn: Connection, work: Work) -> values.ShareServer:
     """Return the share server of the operation.
 
     :raises errors.Final: it is gone.
@@ -167,12 +168,12 @@ def found(conn: Connection, work: Work) -> values.ShareServer:
 
 def _server(work: Work) -> values.ShareServer:
     with work.ctx.db.reader() as conn:
-        return found(conn, work)
+        return load_server(conn, work)
 
 
-def alone(ident: str) -> Any:
+def alone(server_id: str) -> Any:
     """Return a lock for driver calls on that server. Only this process works at the server's backend."""
-    return lockutils.lock(f'share-server-{ident}')
+    return lockutils.lock(f'share-server-{server_id}')
 
 
 def configure(work: Work) -> None:
@@ -250,38 +251,38 @@ def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None) -> s
 
     ``mended`` receives the repairs that the backend reports of the others, by server id.
     """
-    told = {} if mended is None else mended
+    repairs = {} if mended is None else mended
     if values.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
         return set()
     with manager.services.db.reader() as conn:
-        idents = share_server_queries.running_on(conn, manager.host)
+        server_ids = share_server_queries.running_on(conn, manager.host)
     with concurrent.futures.ThreadPoolExecutor(_WORKERS, f'{manager.name}-servers') as workers:
-        run = list(workers.map(lambda ident: _restore_one(manager, ident, told), idents))
-    return {ident for ident, runs in zip(idents, run, strict=True) if not runs}
+        running = list(workers.map(lambda server_id: _restore_one(manager, server_id, repairs), server_ids))
+    return {server_id for server_id, runs in zip(server_ids, running, strict=True) if not runs}
 
 
-def _restore_one(manager: Any, ident: str, mended: dict[str, tuple[str, ...]]) -> bool:
-    with alone(ident):
+def _restore_one(manager: Any, server_id: str, mended: dict[str, tuple[str, ...]]) -> bool:
+    with alone(server_id):
         # Read only now: since it was listed the server may have got a subnet, or have been deleted.
         with manager.services.db.reader() as conn:
-            server = load(conn, [ident]).get(ident) if share_server_queries.runs(conn, ident) else None
+            server = load(conn, [server_id]).get(server_id) if share_server_queries.runs(conn, server_id) else None
         if server is None:
             return True
         try:
-            result = manager.driver.ensure_servers([server])[ident]
+            result = manager.driver.ensure_servers([server])[server_id]
         except Exception:
-            LOG.exception('Share server %s could not be brought back', ident)
+            LOG.exception('Share server %s could not be brought back', server_id)
             return False
         if result.error:
-            LOG.error('Share server %s does not run: %s', ident, result.error)
+            LOG.error('Share server %s does not run: %s', server_id, result.error)
             return False
         if result.repaired:
-            LOG.warning('Share server %s: was repaired: %s', ident, '; '.join(result.repaired))
-            mended[ident] = result.repaired
+            LOG.warning('Share server %s: was repaired: %s', server_id, '; '.join(result.repaired))
+            mended[server_id] = result.repaired
         if result.details:
             with manager.services.db.writer() as conn:
-                if share_server_queries.by_ids(conn, (ident,)):
-                    key_values.replace(conn, share_server_details, ident, result.details)
+                if share_server_queries.by_ids(conn, (server_id,)):
+                    key_values.replace(conn, share_server_details, server_id, result.details)
     return True
 
 

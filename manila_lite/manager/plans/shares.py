@@ -64,9 +64,9 @@ def try_elsewhere(work: Work) -> None:
     work.send = ('scheduler', '')
 
 
-def created(conn: Connection, work: Work, ident: str) -> dict:
+def created(conn: Connection, work: Work, instance_id: str) -> dict:
     """Store the export locations, and the time of launch."""
-    shares.set_exports(conn, ident, [values.ExportLocation(**export) for export in work.data['exports']])
+    shares.set_exports(conn, instance_id, [values.ExportLocation(**export) for export in work.data['exports']])
     return {'progress': '100%', 'launched_at': timeutils.utcnow()}
 
 
@@ -86,15 +86,15 @@ def delete(work: Work) -> None:
     work.service.driver.delete_share(share)
 
 
-def deleted(conn: Connection, work: Work, ident: str) -> None:
+def deleted(conn: Connection, work: Work, instance_id: str) -> None:
     """Delete the share's row, unless an administrator gave it another status meanwhile."""
-    gone(conn, work, ident, states.SHARE['delete'].during)
+    gone(conn, work, instance_id, states.SHARE['delete'].during)
 
 
-def gone(conn: Connection, work: Work, ident: str, during: str) -> None:
+def gone(conn: Connection, work: Work, instance_id: str, during: str) -> None:
     """Delete the row of a share in the status ``during``, as ``deleted`` does."""
-    row = shares.by_instance(conn, ident)
-    if transitions.remove(conn, states.SHARE, (ident,), during):
+    row = shares.by_instance(conn, instance_id)
+    if transitions.remove(conn, states.SHARE, (instance_id,), during):
         shares.delete(conn, work.resource_id)
         services.gone(conn, row.host, row.size)
         if row.share_server_id:
@@ -118,7 +118,7 @@ def revert(work: Work) -> None:
         load_snapshot(work, work.data['snapshot_id'], size=work.data['new_size']))
 
 
-def resized(conn: Connection, work: Work, ident: str) -> None:
+def resized(conn: Connection, work: Work, instance_id: str) -> None:
     """Store the new size as the size, and have replicas follow."""
     shares.update(conn, work.resource_id, size=work.data['new_size'], target_size=None)
     follow(conn, work, shares.get(conn, work.ctx.elevated(), work.resource_id))
@@ -130,20 +130,20 @@ def follow(conn: Connection, work: Work, share: Any) -> None:
         share_replicas.resync_all(conn, work.ctx, share.id)
 
 
-def not_resized(conn: Connection, work: Work, ident: str) -> None:
+def not_resized(conn: Connection, work: Work, instance_id: str) -> None:
     """Keep the old size. Quota no longer counts the growth."""
     shares.update(conn, work.resource_id, target_size=None)
 
 
-def reverted(conn: Connection, work: Work, ident: str) -> None:
+def reverted(conn: Connection, work: Work, instance_id: str) -> None:
     """Store the snapshot's size as the share's, and set the snapshot to available again."""
-    resized(conn, work, ident)
+    resized(conn, work, instance_id)
     transitions.finish(conn, states.SNAPSHOT, 'restore', work.data['snapshot_id'])
 
 
-def not_reverted(conn: Connection, work: Work, ident: str) -> None:
+def not_reverted(conn: Connection, work: Work, instance_id: str) -> None:
     """Set the snapshot to available again."""
-    not_resized(conn, work, ident)
+    not_resized(conn, work, instance_id)
     transitions.fail(conn, states.SNAPSHOT, 'restore', work.data['snapshot_id'])
 
 

@@ -12,7 +12,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, operations, snapshot_access, snapshots
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans.access import DELETED_SOON, MOVED_SOON, must_tell_of_all
+from manila_lite.manager.plans.access import DELETED_SOON, MOVED_SOON, must_cover_all
 from manila_lite.manager.plans.task import load_snapshot, notify, plain
 
 LOG = log.getLogger(__name__)
@@ -34,18 +34,18 @@ def is_served(snapshot: values.Snapshot, share: Any, driver: Any) -> bool:
 def first(work: Work) -> None:
     """Export a new snapshot at the backend, if it can be mounted, and keep its export locations in ``work.data``."""
     with work.ctx.db.reader() as conn:
-        found = snapshots.with_share(conn, work.resource_id)
-        rules = _wanted(conn, *found) if found else []
+        rows = snapshots.with_share(conn, work.resource_id)
+        rules = _wanted(conn, *rows) if rows else []
     snapshot = load_snapshot(work, work.resource_id)
-    if found and is_served(snapshot, found[1], work.service.driver):
+    if rows and is_served(snapshot, rows[1], work.service.driver):
         served = work.service.driver.serve_snapshot(snapshot, rules)
-        work.data['exports'] = [plain(place) for place in served.export_locations]
+        work.data['exports'] = [plain(location) for location in served.export_locations]
 
 
 def first_done(conn: Connection, work: Work) -> None:
     """Store the snapshot's export locations."""
     snapshot_access.set_exports(conn, work.resource_id,
-                                [values.ExportLocation(**place) for place in work.data.get('exports', ())])
+                                [values.ExportLocation(**location) for location in work.data.get('exports', ())])
 
 
 def _wanted(conn: Connection, row: Any, share: Any) -> list[values.AccessRule]:
@@ -59,10 +59,10 @@ def serve(work: Work) -> None:
     :raises errors.Final: it is gone.
     """
     with work.ctx.db.writer() as conn:
-        row, share = _found(conn, work)
+        row, share = _rows(conn, work)
         access.lock(conn, row.share_id)
         work.hold(conn)
-        row, share = _found(conn, work)
+        row, share = _rows(conn, work)
         _must_stand(row, share)
         work.op = operations.get(conn, work.op.id)      # requests up to now are part of this run
         rules = snapshot_access.pending(conn, row.id)
@@ -76,17 +76,17 @@ def serve(work: Work) -> None:
         served = work.service.driver.serve_snapshot(snapshot, wanted)
     else:
         served = values.ServedSnapshot((), dict.fromkeys((rule.id for rule in wanted), values.RuleResult(error=_NOT_HERE)))
-    must_tell_of_all(wanted, served.rules)
+    must_cover_all(wanted, served.rules)
     work.data['seen'] = [rule.id for rule in rules]
-    work.data['refused'] = {ident: result.error for ident, result in served.rules.items() if result.error}
-    work.data['exports'] = [plain(place) for place in served.export_locations]
+    work.data['refused'] = {rule_id: result.error for rule_id, result in served.rules.items() if result.error}
+    work.data['exports'] = [plain(location) for location in served.export_locations]
 
 
-def _found(conn: Connection, work: Work) -> tuple[Any, Any]:
-    found = snapshots.with_share(conn, work.resource_id)
-    if found is None:
+def _rows(conn: Connection, work: Work) -> tuple[Any, Any]:
+    rows = snapshots.with_share(conn, work.resource_id)
+    if rows is None:
         raise errors.Final(f'Snapshot {work.resource_id} is gone.')
-    return found
+    return rows
 
 
 def _must_stand(row: Any, share: Any) -> None:
@@ -99,18 +99,18 @@ def _must_stand(row: Any, share: Any) -> None:
 
 def served(conn: Connection, work: Work) -> None:
     """Set every rule of this run to active or error, or delete it, and store the export locations."""
-    found = snapshots.with_share(conn, work.resource_id)
-    if found is None:
+    rows = snapshots.with_share(conn, work.resource_id)
+    if rows is None:
         return
-    access.lock(conn, found[0].share_id)
+    access.lock(conn, rows[0].share_id)
     first_done(conn, work)
     refused = work.data['refused']
     own = {rule.id: rule for rule in snapshot_access.of_snapshot(conn, work.resource_id)}
-    for ident in refused.keys() & own.keys():
-        LOG.warning('%s: access rule %s is refused: %s', work.resource_id, ident, refused[ident])
+    for rule_id in refused.keys() & own.keys():
+        LOG.warning('%s: access rule %s is refused: %s', work.resource_id, rule_id, refused[rule_id])
         notify(conn, work, 'SHARE_SNAPSHOT', Action.UPDATE_ACCESS_RULES, Detail.UNSUPPORTED_CLIENT_ACCESS,
-             errors.Final(f'Rule {own[ident].access_type} {own[ident].access_to}: {refused[ident]}'))
-    _settle(conn, [own[ident] for ident in work.data['seen'] if ident in own], refused)
+             errors.Final(f'Rule {own[rule_id].access_type} {own[rule_id].access_to}: {refused[rule_id]}'))
+    _settle(conn, [own[rule_id] for rule_id in work.data['seen'] if rule_id in own], refused)
     if refused:
         transitions.settle(conn, _MACHINE, refused, 'active', 'error')
 
@@ -119,21 +119,21 @@ def _settle(conn: Connection, rules: list[Any], refused: Container[str]) -> None
     for verb in _VERBS.values():
         row = _MACHINE[verb]
         mine = [rule.id for rule in rules if rule.state == row.during]
-        good = [ident for ident in mine if ident not in refused]
+        good = [rule_id for rule_id in mine if rule_id not in refused]
         if good and row.ok:
             transitions.settle(conn, _MACHINE, good, row.during, row.ok)
         elif good:
             transitions.remove(conn, _MACHINE, good, row.during)
-        if bad := [ident for ident in mine if ident in refused]:
+        if bad := [rule_id for rule_id in mine if rule_id in refused]:
             transitions.settle(conn, _MACHINE, bad, row.during, row.fail)
 
 
 def not_served(conn: Connection, work: Work, error: Exception) -> None:
     """Set all queued rules to error after the backend failed for good, and tell the owner why."""
-    found = snapshots.with_share(conn, work.resource_id)
-    if found is None:
+    rows = snapshots.with_share(conn, work.resource_id)
+    if rows is None:
         return
-    access.lock(conn, found[0].share_id)
+    access.lock(conn, rows[0].share_id)
     rules = snapshot_access.pending(conn, work.resource_id)
     for queued, verb in _VERBS.items():
         transitions.begin_many(conn, _MACHINE, verb, [rule.id for rule in rules if rule.state == queued])

@@ -20,7 +20,7 @@ def create(work: Work) -> None:
     snapshot_access.first(work)
 
 
-def created(conn: Connection, work: Work, ident: str) -> dict:
+def created(conn: Connection, work: Work, snapshot_id: str) -> dict:
     """Store the snapshot's export locations. Return its location at the backend."""
     snapshot_access.first_done(conn, work)
     _follow(conn, work)
@@ -28,9 +28,9 @@ def created(conn: Connection, work: Work, ident: str) -> dict:
 
 
 def _follow(conn: Connection, work: Work) -> None:
-    found = snapshots.with_share(conn, work.resource_id)
-    if found:
-        shares.follow(conn, work, found[1])
+    rows = snapshots.with_share(conn, work.resource_id)
+    if rows:
+        shares.follow(conn, work, rows[1])
 
 
 def delete(work: Work) -> None:
@@ -42,7 +42,7 @@ def delete(work: Work) -> None:
     work.service.driver.delete_snapshot(snapshot)
 
 
-def deleted(conn: Connection, work: Work, ident: str) -> None:
+def deleted(conn: Connection, work: Work, snapshot_id: str) -> None:
     """Have the freed capacity reported, and have replicas of the share delete the snapshot too."""
     _follow(conn, work)
     work.service.report_soon()

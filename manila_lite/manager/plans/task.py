@@ -23,7 +23,7 @@ _RESOURCES = {states.SHARE.resource_type: 'SHARE', states.SNAPSHOT.resource_type
 Ending = Callable[[Connection, Work, str], dict[str, Any] | None]
 
 
-def verb_plan(kind: str, environment: states.Machine, verb: str, do: Callable[[Work], None], *,
+def verb_plan(kind: str, machine: states.Machine, verb: str, do: Callable[[Work], None], *,
               row_id: Callable[[Connection, Work], str | None], action: messages.Action, detail: messages.Detail,
               on_done: Ending | None = None, on_failed: Ending | None = None,
               undo: Callable[[Work], None] | None = None) -> Plan:
@@ -32,19 +32,19 @@ def verb_plan(kind: str, environment: states.Machine, verb: str, do: Callable[[W
     ``on_done`` and ``on_failed`` write further changes; ``detail`` is for the message if the error names none.
     """
     def done(conn: Connection, work: Work) -> None:
-        ident = row_id(conn, work)
-        if ident is None:
+        resource_id = row_id(conn, work)
+        if resource_id is None:
             return
-        values = on_done(conn, work, ident) if on_done else None
-        transitions.finish(conn, environment, verb, ident, **values or {})
+        values = on_done(conn, work, resource_id) if on_done else None
+        transitions.finish(conn, machine, verb, resource_id, **values or {})
 
     def failed(conn: Connection, work: Work, error: Exception) -> None:
-        ident = row_id(conn, work)
-        if ident is None:
+        resource_id = row_id(conn, work)
+        if resource_id is None:
             return
-        values = on_failed(conn, work, ident) if on_failed else None
-        transitions.fail(conn, environment, verb, ident, **values or {})
-        notify(conn, work, _RESOURCES[environment.resource_type], action, detail, error)
+        values = on_failed(conn, work, resource_id) if on_failed else None
+        transitions.fail(conn, machine, verb, resource_id, **values or {})
+        notify(conn, work, _RESOURCES[machine.resource_type], action, detail, error)
 
     return Plan(kind, (Step(do, undo),), done, failed)
 
@@ -107,16 +107,16 @@ def load_share(work: Work, *, size: int | None = None) -> values.Share:
         return as_share(conn, share_row(conn, work), size=size)
 
 
-def load_snapshot(work: Work, ident: str, *, size: int | None = None) -> values.Snapshot:
+def load_snapshot(work: Work, snapshot_id: str, *, size: int | None = None) -> values.Snapshot:
     """Return a snapshot as drivers see it.
 
     :raises errors.Final: it is gone.
     """
     with work.ctx.db.reader() as conn:
-        found = snapshots.with_share(conn, ident)
-        if found is None:
-            raise errors.Final(f'Snapshot {ident} is gone.')
-        row, share = found
+        rows = snapshots.with_share(conn, snapshot_id)
+        if rows is None:
+            raise errors.Final(f'Snapshot {snapshot_id} is gone.')
+        row, share = rows
         return values.Snapshot(id=row.id, share=as_share(conn, share, size=size), size=row.size,
                               provider_location=row.provider_location)
 
@@ -127,16 +127,16 @@ def as_member(conn: Connection, member: Any, share: Any) -> values.Snapshot:
                           provider_location=member.provider_location)
 
 
-def load_member(work: Work, ident: str) -> values.Snapshot:
+def load_member(work: Work, member_id: str) -> values.Snapshot:
     """Return the snapshot of one share of a group snapshot, as drivers see it.
 
     :raises errors.Final: it is gone.
     """
     with work.ctx.db.reader() as conn:
-        found = share_group_snapshots.with_share(conn, ident)
-        if found is None:
-            raise errors.Final(f'Share group snapshot member {ident} is gone.')
-        return as_member(conn, *found)
+        rows = share_group_snapshots.with_share(conn, member_id)
+        if rows is None:
+            raise errors.Final(f'Share group snapshot member {member_id} is gone.')
+        return as_member(conn, *rows)
 
 
 __all__ = [

@@ -33,7 +33,7 @@ class BackendLease:
         self._owner = environment.process()
         self._until = 0.0
         self._pause = self._lease * _TRY
-        self._end: threading.Event | None = None        # of the present tenure
+        self._end: threading.Event | None = None        # of the lease, as far as this process has it
         self._waits_for: str | None = None
         self._finishing = False
         self._changed = environment.condition()
@@ -55,7 +55,7 @@ class BackendLease:
     def start(self) -> None:
         """Try for the lease once, and keep it, or try for it, in a thread from then on."""
         self._try()
-        self._thread = self._environment.thread(self._run, f'{self._key[0]}-tenure')
+        self._thread = self._environment.thread(self._run, f'{self._key[0]}-backend-lease')
 
     def wait(self) -> threading.Event | None:
         """Wait until this process may work. Return an event that is set when it may no longer, or None after ``finish``."""
@@ -64,7 +64,7 @@ class BackendLease:
             return None if self._finishing else self._end
 
     def finish(self) -> None:
-        """End the tenure for the threads in ``wait``. The lease is kept until ``stop``."""
+        """End the lease for the threads in ``wait``. No other process gets it before ``stop``."""
         with self._changed:
             self._finishing = True
             if self._end:

@@ -21,6 +21,7 @@ from manila_lite.manager.plans import (
     ensure,
     manage_servers,
     manage_shares,
+    migration_source,
     security_services,
     server_migration,
     share_backups,
@@ -44,8 +45,8 @@ LOG = log.getLogger(__name__)
 PLANS = [*shares.PLANS, *deferred_deletion.PLANS, *access.PLANS, *snapshots.PLANS, *share_servers.PLANS,
          *share_network_subnets.PLANS,
          *security_services.PLANS, *share_network_subnet_metadata.PLANS, *manage_servers.PLANS, *ensure.PLANS,
-         *server_migration.PLANS, *share_migration.PLANS, *snapshot_access.PLANS, *manage_shares.PLANS, *share_replicas.PLANS,
-         *share_groups.PLANS, *share_group_snapshots.PLANS, *share_backups.PLANS]
+         *server_migration.PLANS, *share_migration.PLANS, *migration_source.PLANS, *snapshot_access.PLANS,
+         *manage_shares.PLANS, *share_replicas.PLANS, *share_groups.PLANS, *share_group_snapshots.PLANS, *share_backups.PLANS]
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0
@@ -117,7 +118,7 @@ class ShareManager:
         self._environment = environment
         self.backend_lease = BackendLease(self.services, self.host, worker.binary, environment)
         worker.runner.may_claim = self._may_work
-        self._ready_until: threading.Event | None = None    # ends with the tenure for which the backend is ready
+        self._ready_until: threading.Event | None = None    # ends with the lease for which the backend is ready
         self._stopping = environment.event()
         self._reporting = environment.lock()
         self._report_wanted = environment.event()

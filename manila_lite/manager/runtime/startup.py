@@ -59,15 +59,15 @@ def keep(manager: Any, stopping: threading.Event, first: str | None) -> None:
         why, first = _next_reason(manager, stopping), None
 
 
-def _until_well(manager: Any, stopping: threading.Event, why: str, ident: str | None) -> None:
+def _until_well(manager: Any, stopping: threading.Event, why: str, operation_id: str | None) -> None:
     delay, rest = _RETRY, _Rest()
     while not stopping.is_set():
-        ident = ident or ask(manager, why, rest.only)
+        operation_id = operation_id or ask(manager, why, rest.only)
         try:
-            rest = _wait(manager, stopping, ident, rest) if ident else rest
+            rest = _wait(manager, stopping, operation_id, rest) if operation_id else rest
         except Exception:
             LOG.exception('[%s] what became of its shares cannot be read', manager.name)
-        ident = None
+        operation_id = None
         if rest.complete or stopping.is_set():
             return
         LOG.error('[%s] some shares are not served; next try in %s s', manager.name, delay)
@@ -75,12 +75,12 @@ def _until_well(manager: Any, stopping: threading.Event, why: str, ident: str | 
         delay = min(delay * 2, _RETRY_MOST)
 
 
-def _wait(manager: Any, stopping: threading.Event, ident: str, before: _Rest) -> _Rest:
+def _wait(manager: Any, stopping: threading.Event, operation_id: str, before: _Rest) -> _Rest:
     """Wait until the run has ended, or the backend stops. Return the rest, out of the rest ``before``."""
     pause = _LOOK
     while not stopping.wait(pause):
         with manager.services.db.reader() as conn:
-            op = rows.get(conn, ident)
+            op = rows.get(conn, operation_id)
         if op is None:
             return before
         if op.state != rows.OPEN:

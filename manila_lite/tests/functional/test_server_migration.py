@@ -567,7 +567,7 @@ class Migration(base.ServiceTest):
 
     def test_there_is_one_way_back(self):
         [plan] = [plan for plan in server_migration.PLANS if plan.kind == server_migration_queries.KIND]
-        self.assertIs(server_migration.cut_over, plan.steps[server_migration_queries.CUT_OVER].do)
+        self.assertEqual(server_migration.STEPS.cut_over, plan.steps[server_migration_queries.CUT_OVER].do)
 
     def test_task_state_by_hand(self):
         server, _ = self.make_shares(1)

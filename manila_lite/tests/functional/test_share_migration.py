@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from oslo_utils import uuidutils
 
 from manila_lite.db import models
+from manila_lite.db.queries import operations
 from manila_lite.db.queries import share_migration as share_migration_queries
 from manila_lite.doctor import examine
 from manila_lite.manager.plans import share_migration
@@ -340,6 +341,20 @@ class Migration(MigrationTest):
         self.move(share, 'test@gamma')
         self.assertEqual(['rw'], levels('gamma', self.instance(share)))
 
+    def test_a_process_that_died_while_it_made_the_source_read_only(self):
+        share = self.make()
+        self.grant(share)
+        self.start(share, 'test@gamma')
+        self.task_is(share, 'migration_driver_phase1_done')
+        with self.service.services.db.writer() as conn:         # it saved the rules, and not that it did
+            op = operations.of(conn, share['id'], share_migration_queries.KIND)[-1]
+            data = {name: value for name, value in op.data.items() if name != 'frozen'}
+            conn.execute(models.operations.update().where(models.operations.c.id == op.id).values(data=data))
+        self.act(share, 'migration_cancel')
+        self.task_is(share, 'migration_cancelled')
+        self.at_rest()
+        self.assertEqual(['rw'], [rule[2] for rule in self.store('alpha').share(self.instance(share)).rules.values()])
+
     def test_a_source_that_cannot_be_made_read_only(self):
         share = self.make()
         self.grant(share)
@@ -487,7 +502,7 @@ class Migration(MigrationTest):
 
     def test_there_is_one_way_back(self):
         [plan] = [plan for plan in share_migration.PLANS if plan.kind == share_migration_queries.KIND]
-        self.assertIs(share_migration.cut_over, plan.steps[share_migration_queries.CUT_OVER].do)
+        self.assertEqual(share_migration.STEPS.cut_over, plan.steps[share_migration_queries.CUT_OVER].do)
 
 
 class OnServers(MigrationTest):

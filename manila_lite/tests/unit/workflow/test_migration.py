@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a migration, with and without their input."""
+"""Figures of a migration, with and without their input; and cancelled migrations."""
 
 import time
 
 import testtools
 
+from manila_lite import errors
 from manila_lite.states import Migration
-from manila_lite.workflow import migration_progress
+from manila_lite.workflow import migration
 
 
 class Figures(testtools.TestCase):
 
     def figures(self, state=Migration.COPYING, *, took=None, **known):
         data = {'progress': known} | ({} if took is None else {'phase_one_began': time.time() - took})
-        return migration_progress.figures(data, state)
+        return migration.figures(data, state)
 
     def test_half_of_it_took_as_long_as_the_other_half_will(self):
         told = self.figures(percent=50, bytes_done=5000, bytes_total=10000, took=100)
@@ -31,3 +32,12 @@ class Figures(testtools.TestCase):
         for state in (Migration.SUCCESS, Migration.COPIED, Migration.COMPLETING):
             told = self.figures(state, percent=99, bytes_done=10, bytes_total=10, took=1)
             self.assertEqual((100, None), (told['total_progress'], told['seconds_left']))
+
+
+class Cancelled(testtools.TestCase):
+
+    def test_the_code_counts_and_not_the_text(self):
+        self.assertTrue(migration.is_cancelled(migration.Cancelled()))
+        self.assertTrue(migration.is_cancelled(errors.Final('other words', code=migration.Cancelled.code)))
+        for error in (errors.Final(str(migration.Cancelled())), RuntimeError(str(migration.Cancelled()))):
+            self.assertFalse(migration.is_cancelled(error))

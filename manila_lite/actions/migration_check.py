@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The check of a migration: scheduler and backend are asked whether it is possible, before anything changes."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from manila_lite import engine, errors
+from manila_lite.context import RequestContext
+from manila_lite.db.core.engine import retry
+from manila_lite.db.queries import operations as rows
+
+#: Seconds between polls for the backend's answer.
+_LOOK = 0.1
+
+
+def agreed(support: Mapping[str, Any]) -> dict[str, bool]:
+    """Return the part of the backend's answer that the operation needs."""
+    return {'freeze': not support.get('writable'), 'cancellable': bool(support.get('migration_cancel'))}
+
+
+def objection(host: str, options: Mapping[str, bool], support: Mapping[str, Any]) -> str | None:
+    """Return the reason why the backend cannot migrate with these ``options``, or None."""
+    if not support.get('compatible'):
+        return support.get('reason') or f'{host} cannot take it in.'
+    wants = [name for name in options if options[name] and not support.get(name)]
+    return f'{host} cannot do that {", ".join(wants)}.' if wants else None
+
+
+def ask(ctx: RequestContext, begin: Callable[[Any], engine.Wake], host: str) -> dict[str, Any]:
+    """Begin a check operation with ``begin`` and return the backend's answer. Not for use in a transaction.
+
+    :raises errors.Conflict: there was no answer for ``[api] migration_check_timeout`` seconds.
+    :raises errors.Busy: too many requests wait for backends; the backend was not asked.
+    """
+    with ctx.waiting('backends'):
+        row = _await_answer(ctx, begin)
+    if row.state == rows.OPEN:
+        raise errors.Conflict(f'The backend {host} did not say in time whether it can take that in.', code='backend_silent')
+    return dict(row.data['support'])
+
+
+def _await_answer(ctx: RequestContext, begin: Callable[[Any], engine.Wake]) -> Any:
+    """Return the row of the check operation when it has ended or the timeout is over. The row is deleted by then."""
+    wake = _begin(ctx, begin)
+    wake.send(ctx)
+    end = time.monotonic() + ctx.conf.api.migration_check_timeout
+    while (row := _get(ctx, wake.operation_id)).state == rows.OPEN and time.monotonic() < end:
+        time.sleep(_LOOK)
+    _remove(ctx, wake.operation_id)
+    return row
+
+
+@retry
+def _begin(ctx: RequestContext, begin: Callable[[Any], engine.Wake]) -> engine.Wake:
+    with ctx.db.writer() as conn:
+        return begin(conn)
+
+
+@retry
+def _get(ctx: RequestContext, operation_id: str) -> Any:
+    with ctx.db.reader() as conn:
+        return rows.get(conn, operation_id)
+
+
+@retry
+def _remove(ctx: RequestContext, operation_id: str) -> None:
+    with ctx.db.writer() as conn:
+        rows.remove(conn, (operation_id,))

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The destination of a migration: a backend or pool, and the share network there."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from manila_lite import engine, errors, extra_specs
+from manila_lite.context import RequestContext
+from manila_lite.db.queries import services, share_networks
+
+_HOST = re.compile(r'[^@#\s]+@[^@#\s]+(#[^#\s]+)?')
+#: Options of a request to migrate.
+OPTIONS = ('writable', 'nondisruptive', 'preserve_snapshots')
+
+
+class Move:
+    """A resource that is to move to the backend or pool ``to``, with these ``options``."""
+
+    to: str
+    options: Mapping[str, bool]
+
+    @property
+    def host(self) -> str:
+        """The backend of ``to``: ``host@backend``."""
+        return engine.backend_of(self.to)
+
+
+def backend(conn: Any, ctx: RequestContext, to: str) -> Any:
+    """Return the service of the backend that ``to`` names, or whose pool it names.
+
+    :raises errors.Invalid: no such backend is up and enabled.
+    """
+    if not _HOST.fullmatch(to):
+        raise errors.Invalid(f'host: {to!r} is no backend; write host@backend or host@backend#pool.')
+    try:
+        row = services.get(conn, engine.backend_of(to), 'manila-share')
+    except errors.NotFound:
+        raise errors.Invalid(f'host: there is no backend {to}.', code='backend_not_found') from None
+    if row.disabled or not services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time):
+        raise errors.Invalid(f'host: the backend {to} is {"disabled" if row.disabled else "down"}.', code='backend_down')
+    return row
+
+
+def check_network(conn: Any, ctx: RequestContext, project_id: str, network_id: str) -> None:
+    """Refuse a share network that the project's resource cannot move into.
+
+    :raises errors.Invalid: the project has no such share network.
+    :raises errors.WrongState: the network is not active.
+    """
+    try:
+        network = share_networks.get(conn, ctx, network_id)
+    except errors.NotFound:
+        raise errors.Invalid(f'new_share_network_id: there is no share network {network_id}.') from None
+    if network.project_id != project_id:
+        raise errors.Invalid(f'new_share_network_id: share network {network_id} is of another project.')
+    if network.status != 'active':
+        raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
+
+
+def must_be_offered(type_name: str, specs: Mapping[str, str], service: Any) -> None:
+    """Refuse a share type that is not offered in the zone of the service. ``specs``: its extra specs.
+
+    :raises errors.Conflict: the type is not offered there.
+    """
+    if not extra_specs.is_offered(specs, service.zone):
+        raise errors.Conflict(f'Share type {type_name} is for zones {", ".join(extra_specs.zones(specs))}; {service.host} is '
+                              f'in {service.zone}.')

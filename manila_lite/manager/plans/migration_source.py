@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Migrations at the source's backend: the access rules of a share server, and the deletion of copies that are left."""
+
+from typing import Any
+
+from manila_lite import errors, states, values
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import access, messages, server_migration, share_migration, share_server_queries, shares
+from manila_lite.engine import Plan, Step, Work
+from manila_lite.manager.plans import share_servers
+from manila_lite.manager.plans.migration import SOON
+from manila_lite.manager.plans.share_server_values import load
+from manila_lite.manager.plans.task import notify, to_kind
+
+# Access rules of a share server ---------------------------------------------------------------------
+
+def apply_rules(work: Work) -> None:
+    """Bring every share of the server to exactly the rules that it shall have now.
+
+    :raises errors.Again: the former rules of one share are being applied.
+    """
+    with work.ctx.db.reader() as conn:
+        if server_migration.is_applying_rules(conn, work.resource_id):
+            raise errors.Again(SOON)
+        server = share_servers.load_server(conn, work)
+        rows = server_migration.shares_of(conn, server.id)
+        exports = shares.exports(conn, [row.instance_id for row in rows])
+        wanted = access.granted(conn, [row.id for row in rows])
+    for row in rows:
+        rules = wanted.get(row.id, [])
+        results = work.service.driver.update_access(to_kind(row, {}, exports.get(row.instance_id, ()), server=server), rules)
+        refused = [results[rule.id].error for rule in rules if rule.id in results and results[rule.id].error]
+        if refused or any(rule.id not in results for rule in rules):
+            raise errors.ManilaLiteError(f'The backend did not apply all rules of share {row.id}: {refused}')
+
+
+def applied(conn: Connection, work: Work) -> None:
+    """Do nothing: the rules themselves did not change."""
+
+
+def not_applied(conn: Connection, work: Work, error: Exception) -> None:
+    """Notify owners whose shares do not have the rules that they should have. A migration that waits for these fails."""
+    rows = server_migration.with_writable_rules(conn, work.resource_id)
+    for row in rows:
+        transitions.rules_status(conn, row.instance_id, states.Rules.ERROR)
+    messages.create_many(conn, work.ctx, 'SHARE', {row.id: row.project_id for row in rows},
+                         messages.Action.UPDATE_ACCESS_RULES, messages.Detail.UNKNOWN_ERROR, errors.told(error))
+
+
+# Copies ---------------------------------------------------------------------------------------------
+
+def delete_moved(work: Work) -> None:
+    """Delete the shares that have moved, and the snapshots that moved with them, at this backend."""
+    data = work.data
+    with work.ctx.db.reader() as conn:
+        server = _server(conn, work)
+    moved = {about['id']: values.Share(**about, server=server) for about in _shares(work)}
+    for about in data['snapshots']:
+        share = moved[about.get('share') or data['instance']]
+        work.service.driver.delete_snapshot(values.Snapshot(
+            about['id'], share, about['size'], provider_location=about['provider_location']))
+    for share in moved.values():
+        work.service.driver.delete_share(share)
+
+
+def _shares(work: Work) -> list[dict[str, Any]]:
+    moved: list[dict[str, Any]] = work.data['shares'] if 'shares' in work.data else [work.data['share']]
+    return moved
+
+
+def _server(conn: Connection, work: Work) -> values.ShareServer | None:
+    """Return the share server that moved, or that of a share that moved by itself."""
+    if work.op.kind == server_migration.RELEASE:
+        return share_servers.load_server(conn, work)
+    server_id = work.data['server']
+    return load(conn, (server_id,)).get(server_id) if server_id else None
+
+
+def deleted(conn: Connection, work: Work) -> None:
+    """Delete the second instance of a share. The next report no longer counts its capacity."""
+    transitions.remove(conn, states.SHARE, (work.data['instance'],), states.SHARE['delete'].during)
+    if work.data['server']:
+        share_server_queries.update(conn, work.data['server'])
+    work.service.report_soon()
+
+
+def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
+    """Set the second instance to error, so that it can be deleted again. The share is not affected."""
+    transitions.fail(conn, states.SHARE, 'delete', work.data['instance'])
+    notify(conn, work, 'SHARE', messages.Action.MIGRATE_SHARE, messages.Detail.UNKNOWN_ERROR, error)
+
+
+PLANS = [
+    Plan(server_migration.RULES, (Step(apply_rules),), applied, not_applied),
+    Plan(server_migration.RELEASE, (Step(delete_moved), Step(share_servers.teardown), Step(share_servers.free)),
+         share_servers.removed, share_servers.not_removed),
+    Plan(share_migration.RELEASE, (Step(delete_moved),), deleted, not_deleted),
+]

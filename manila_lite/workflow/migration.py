@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life cycle of migrations in the database: their names, their ends and their notifications.
+
+Shares and share servers migrate in the same way. ``Migrations`` has everything that is the same; its two subclasses, the
+adapters in ``share_migration.py`` and ``server_migration.py``, have the rest. The requests are in
+``actions/migration.py``, the steps in ``manager/plans/migration.py``.
+"""
+
+import abc
+import enum
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from manila_lite import context, errors, states
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import messages
+from manila_lite.engine.plans import Work
+from manila_lite.rpc import notices
+from manila_lite.states import Migration
+
+
+class Cancelled(errors.Final):
+    """The migration was called off."""
+
+    code = 'migration_cancelled'
+
+
+def is_cancelled(error: Exception) -> bool:
+    """Say whether the migration was cancelled. If another process began the end, only the error's code is left."""
+    return isinstance(error, errors.ManilaLiteError) and error.code == Cancelled.code
+
+
+class Phase(enum.StrEnum):
+    """A phase of a migration, as notifications name it."""
+
+    COPY = 'migrate'
+    COMPLETE = 'migration_complete'
+    CANCEL = 'migration_cancel'
+
+
+class Migrations(abc.ABC):
+    """Migrations of one resource type. ``kind`` and ``check_kind`` are the kinds of their operations."""
+
+    kind: str
+    check_kind: str
+    resource_type: str
+    #: The verbs of ``states.py`` for the shares and snapshots that move.
+    migrate_verb: str
+    cut_over_verb: str
+    #: The actions in user messages about a migration that failed, by phase.
+    message_actions: Mapping[Phase, messages.Action]
+    #: The part of the target that stays if the copy cannot be removed, for people.
+    leftover: str
+
+    @property
+    def name(self) -> str:
+        """The name of the resource type, for people."""
+        return self.resource_type.replace('_', ' ')
+
+    # What differs ---------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def swap_task_state(self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
+        """Set the task state to ``to`` if it is one of ``allowed``. Say whether it was."""
+
+    @abc.abstractmethod
+    def shares(self, conn: Connection, resource_id: str) -> list[Any]:
+        """Return the rows of the shares that move."""
+
+    @abc.abstractmethod
+    def snapshots(self, conn: Connection, resource_id: str) -> list[Any]:
+        """Return the rows of the snapshots that move."""
+
+    @abc.abstractmethod
+    def restore_source(self, conn: Connection, work: Work, task_state: Migration) -> None:
+        """Set the source as it was before, with this task state. Its shares and snapshots are so already."""
+
+    @abc.abstractmethod
+    def remove_target(self, conn: Connection, work: Work) -> None:
+        """Delete the target and its claim of capacity, or set it to error if its copy could not be removed."""
+
+    @abc.abstractmethod
+    def keep_failed(self, conn: Connection, work: Work) -> None:
+        """Set source and target to error. Shares and snapshots are so already."""
+
+    @abc.abstractmethod
+    def payload(self, resource_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the part of notifications that only this resource type has; ``data`` is the operation's."""
+
+    # Ends -----------------------------------------------------------------------------------------
+
+    def settle(self, conn: Connection, work: Work, verb: str, *, ok: bool) -> None:
+        """End the verb for the shares and snapshots that move, as far as they are in its transient status."""
+        for machine, row_ids in ((states.SHARE, [row.instance_id for row in self.shares(conn, work.resource_id)]),
+                                 (states.SNAPSHOT, [row.id for row in self.snapshots(conn, work.resource_id)])):
+            status = machine[verb].ok if ok else machine[verb].fail
+            transitions.settle(conn, machine, row_ids, machine[verb].during, status or '')
+
+    def give_up(self, conn: Connection, work: Work, error: Exception) -> None:
+        """End a migration before its cut-over, at any step: restore the source, and remove the target."""
+        cancelled = is_cancelled(error)
+        self.settle(conn, work, self.migrate_verb, ok=False)
+        self.restore_source(conn, work, Migration.CANCELLED if cancelled else Migration.ERROR)
+        self.remove_target(conn, work)
+        if not cancelled:
+            self._report_failure(conn, work, Phase.COPY, error)
+        elif work.data.get('left'):
+            self._report_failure(conn, work, Phase.CANCEL, errors.Final(
+                f'What was copied could not be removed from the backend; delete the {self.leftover}.'))
+        else:
+            self.announce_end(work, Phase.CANCEL)
+
+    def fail_cut_over(self, conn: Connection, work: Work, error: Exception) -> None:
+        """Set everything that moves to error, and keep it for another try."""
+        self.settle(conn, work, self.cut_over_verb, ok=False)
+        self.keep_failed(conn, work)
+        self._report_failure(conn, work, Phase.COMPLETE, error)
+
+    def _report_failure(self, conn: Connection, work: Work, phase: Phase, error: Exception) -> None:
+        self.notify(conn, work, phase, error)
+        self.announce_end(work, phase, error)
+
+    def notify(self, conn: Connection, work: Work, phase: Phase, error: Exception) -> None:
+        """Leave user messages: why the migration failed, and for owners of shares and snapshots that are in error."""
+        action, detail, reason = self.message_actions[phase], messages.Detail.of(error), errors.told(error)
+        messages.create(conn, work.ctx, self.resource_type.upper(), work.resource_id, action, detail, reason)
+        parts = {'SHARE': self.shares(conn, work.resource_id), 'SHARE_SNAPSHOT': self.snapshots(conn, work.resource_id)}
+        for part, rows in parts.items():
+            owners = {row.id: row.project_id for row in rows if row.status == 'error' and row.id != work.resource_id}
+            messages.create_many(conn, work.ctx, part, owners, action, detail, reason)
+
+    # Notifications --------------------------------------------------------------------------------
+
+    def announce_end(self, work: Work, phase: Phase, error: Exception | None = None) -> None:
+        """Emit the notification that the phase has ended, with this error if it failed."""
+        self.announce(work.ctx, work.resource_id, work.data, phase, 'end' if error is None else 'error', work.op.host, error)
+
+    def announce(self, ctx: context.RequestContext, resource_id: str, data: Mapping[str, Any], phase: Phase, event: str,
+                 host: str | None = None, error: Exception | None = None) -> None:
+        """Emit a notification: ``event`` of the phase is start, end or error. See ``rpc.notices`` for ``host``.
+
+        ``data`` is the operation's.
+        """
+        payload = {'phase': 2 if data.get('cut') else 1, **self.payload(resource_id, data)}
+        if 'phase_one_began' in data:
+            payload['seconds'] = round(time.time() - data['phase_one_began'], 3)
+        if error is not None:
+            payload['error'] = errors.told(error) or 'Something went wrong; the log says what.'
+        notices.emit(ctx, f'{self.resource_type}.{phase}.{event}', payload, host)
+
+
+# Progress -------------------------------------------------------------------------------------------
+
+def figures(data: Mapping[str, Any], task_state: str) -> dict[str, Any]:
+    """Return percent, phase, bytes and seconds of a migration, from its operation's data."""
+    known = data.get('progress') or {}
+    copied = task_state in (Migration.SUCCESS, Migration.COPIED, Migration.COMPLETING)
+    percent = 100 if copied else known.get('percent', 0)
+    done, total = known.get('bytes_done'), known.get('bytes_total')
+    took = max(time.time() - data.get('phase_one_began', time.time()), 0.001)
+    rate = done / took if done else None
+    return {'total_progress': percent, 'phase': 2 if data.get('cut') else 1, 'bytes_done': done, 'bytes_total': total,
+            'bytes_per_second': int(rate) if rate else None,
+            'seconds_left': int((total - done) / rate) if rate and total is not None and percent < 100 else None}
