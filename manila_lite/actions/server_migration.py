@@ -268,7 +268,7 @@ def _once_more(conn: Any, server: Any, found: Any) -> None:
     for machine, idents in ((states.SHARE, [row.instance_id for row in server_migration.shares_of(conn, server.id)]),
                             (states.SNAPSHOT, [row.id for row in server_migration.snapshots_of(conn, server.id)])):
         transitions.begin_many(conn, machine, 'server_cut_over', idents)
-    if not rows.reopen(conn, found.id, server_migration.CUT_OVER, f'server:{server.id}'):
+    if not rows.reopen(conn, found, 'cut_over', f'server:{server.id}'):
         raise errors.WrongState(f'The migration of share server {server.id} is going on already.')
 
 

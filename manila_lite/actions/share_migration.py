@@ -228,7 +228,7 @@ def _once_more(conn: Any, share: Any, found: Any) -> None:
     transitions.begin(conn, states.SHARE, 'cut_over_to', found.data['target'])
     transitions.begin_many(conn, states.SNAPSHOT, 'cut_over', [row.id for row in share_migration.snapshots_of(conn, share.id)])
     transitions.task_state(conn, share.id, Migration.COMPLETING)
-    if not rows.reopen(conn, found.id, share_migration.CUT_OVER, f'share:{share.id}'):
+    if not rows.reopen(conn, found, 'cut_over', f'share:{share.id}'):
         raise errors.WrongState(f'The migration of share {share.id} is going on already.')
 
 

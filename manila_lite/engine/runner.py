@@ -189,7 +189,7 @@ class Runner:
         """Claim the operation, and run it or set it aside. Say whether it was free to claim."""
         try:
             with self.services.db.writer() as conn:
-                op = rows.claim(conn, entry, self.owner, self.conf.lease)
+                op = rows.claim(conn, entry, self.owner, self.conf.lease, **self.executor.place(entry))
                 if not self.may_claim():
                     raise errors.LostClaim(f'Operation {entry.id} is left to whoever works here now.')
         except errors.LostClaim as lost:

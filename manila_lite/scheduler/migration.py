@@ -8,7 +8,7 @@ from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import operations, share_server_queries, shares
 from manila_lite.db.queries import services as rows
 from manila_lite.db.queries import share_migration as share_migration_queries
-from manila_lite.engine import Plan, Step, Work
+from manila_lite.engine import PLACE, Plan, Step, Work
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
 from manila_lite.scheduler.placement import why_none
@@ -81,8 +81,8 @@ def does_not_fit(conn: Connection, work: Work, error: Exception) -> None:
 
 
 PLANS = [
-    Plan('share_server.migration_check', (Step(fits),), _no_end, does_not_fit),
-    Plan(share_migration_queries.CHECK, (Step(fits),), _no_end, does_not_fit),
-    Plan('share_server.migrate', (Step(claim),), _no_end, server_migration.given_up),
-    Plan(share_migration_queries.KIND, (Step(claim),), _no_end, share_migration_workflow.given_up),
+    Plan('share_server.migration_check', (Step(fits, name=PLACE),), _no_end, does_not_fit),
+    Plan(share_migration_queries.CHECK, (Step(fits, name=PLACE),), _no_end, does_not_fit),
+    Plan('share_server.migrate', (Step(claim, name=PLACE),), _no_end, server_migration.given_up),
+    Plan(share_migration_queries.KIND, (Step(claim, name=PLACE),), _no_end, share_migration_workflow.given_up),
 ]

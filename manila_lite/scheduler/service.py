@@ -23,7 +23,7 @@ from manila_lite.db.queries import (
     snapshots,
 )
 from manila_lite.db.queries import services as rows
-from manila_lite.engine import Plan, Step, Work
+from manila_lite.engine import PLACE, Plan, Step, Work
 from manila_lite.engine.worker import Worker
 from manila_lite.scheduler import expiry, filters, host_states, migration, share_replicas, weighers
 from manila_lite.scheduler import share_groups as share_group_placement
@@ -243,9 +243,9 @@ def _no_end(conn: Connection, work: Work, error: Exception | None = None) -> Non
 
 PLANS = [
     Plan('share.create', (Step(place),), _no_end, not_placed),
-    Plan('share.extend', (Step(grow),), _no_end, not_grown),
-    Plan('share.delete', (Step(_nothing),), removed, not_removed),
-    Plan('snapshot.delete', (Step(_nothing),), snapshot_removed, snapshot_not_removed),
+    Plan('share.extend', (Step(grow, name=PLACE),), _no_end, not_grown),
+    Plan('share.delete', (Step(_nothing, name=PLACE),), removed, not_removed),
+    Plan('snapshot.delete', (Step(_nothing, name=PLACE),), snapshot_removed, snapshot_not_removed),
     *migration.PLANS,
     *share_replicas.plans(choose_or_wait),
     *share_group_placement.plans(choose_or_wait),

@@ -16,8 +16,6 @@ _snapshots = models.snapshots
 _allocations = models.network_allocations
 
 KIND, RELEASE, RULES = 'share_server.migrate', 'share_server.release', 'share_server.apply_rules'
-#: The step of the plan from which the migration cannot be undone.
-CUT_OVER = 5
 
 
 def shares_of(conn: Connection, server_id: str) -> list[Row]:

@@ -304,7 +304,9 @@ PLANS = [
          (Step(reserve, release), Step(freeze, thaw), Step(start, cancel), Step(copy), Step(wait),
                                   Step(cut_over)), moved_over, ended_badly),
     Plan(server_migration_queries.RULES, (Step(apply_rules),), applied, not_applied),
-    Plan(server_migration_queries.RELEASE, (Step(throw_away), Step(share_servers.teardown), Step(share_servers.free)),
+    Plan(server_migration_queries.RELEASE,
+         (Step(throw_away, name='delete_moved'), Step(share_servers.teardown),
+          Step(share_servers.free, name='deallocate')),
          share_servers.removed, share_servers.not_removed),
 ]
 

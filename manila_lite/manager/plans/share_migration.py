@@ -238,5 +238,5 @@ PLANS = [
     Plan(share_migration.CHECK, (Step(check),), migration_plans.checked, migration_plans.not_checked),
     Plan(share_migration.KIND, (Step(provide), Step(freeze), Step(start, cancel), Step(copy), Step(wait), Step(cut_over)),
          moved_over, ended_badly),
-    Plan(share_migration.RELEASE, (Step(throw_away),), thrown_away, not_thrown_away),
+    Plan(share_migration.RELEASE, (Step(throw_away, name='delete_moved'),), thrown_away, not_thrown_away),
 ]

@@ -165,7 +165,7 @@ def not_updated(conn: Connection, work: Work, error: Exception) -> None:
         replica_workflow.notify(conn, work, Action.UPDATE, error)
 
 
-def told(work: Work) -> None:
+def apply_rules(work: Work) -> None:
     """Tell the replica's backend all rules of the share, as read-only."""
     with work.ctx.db.writer() as conn:
         access.lock(conn, work.data['share_id'])
@@ -179,12 +179,12 @@ def told(work: Work) -> None:
     work.service.driver.update_access(share, [dataclasses.replace(rule, level='ro') for rule in rules])
 
 
-def rules_told(conn: Connection, work: Work) -> None:
+def rules_applied(conn: Connection, work: Work) -> None:
     """Mark the replica's rules as active."""
     _show_rules(conn, work, states.Rules.ACTIVE)
 
 
-def rules_not_told(conn: Connection, work: Work, error: Exception) -> None:
+def rules_not_applied(conn: Connection, work: Work, error: Exception) -> None:
     """Mark the replica's rules as failed, and tell the owner why. The share is not affected."""
     if _show_rules(conn, work, states.Rules.ERROR):
         replica_workflow.notify(conn, work, Action.UPDATE_ACCESS_RULES, error)
@@ -331,9 +331,9 @@ def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
 
 
 PLANS = [
-    Plan(share_replicas.CREATE, (Step(provide), Step(make, unmake)), made, not_made),
+    Plan(share_replicas.CREATE, (Step(provide), Step(make, unmake, 'create')), made, not_made),
     Plan(share_replicas.UPDATE, (Step(update),), updated, not_updated),
-    Plan(share_replicas.ACCESS, (Step(told),), rules_told, rules_not_told),
+    Plan(share_replicas.ACCESS, (Step(apply_rules),), rules_applied, rules_not_applied),
     Plan(share_replicas.PROMOTE, (Step(quiesce), Step(promote)), promoted, replica_workflow.not_promoted),
     Plan(share_replicas.DELETE, (Step(delete),), deleted, not_deleted),
 ]
