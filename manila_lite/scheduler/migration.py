@@ -54,8 +54,8 @@ def _candidates(conn: Connection, work: Work) -> list[tuple[PoolState, Request]]
         result = work.service.placement.place(request, work.service.hosts.pools(conn))
         if not result.candidates:
             raise errors.NoValidHost(why_none(result)[0], detail=why_none(result)[1])
-        found = {pool.host: (pool, request) for pool in result.candidates}
-        left = found if left is None else {host: found[host] for host in left if host in found}
+        these = {pool.host: (pool, request) for pool in result.candidates}
+        left = these if left is None else {host: these[host] for host in left if host in these}
     if not left:
         raise errors.NoValidHost('No single pool there will do for the shares of every share type.', detail='NO_VALID_HOST')
     return list(left.values())

@@ -128,8 +128,8 @@ def _request(conn: Connection, work: Work, share: Any) -> Request:
 def _source_host(conn: Connection, share: Any) -> str | None:
     """Return the host of the share that the new share's snapshot, or group snapshot member, was made from."""
     if share.source_share_group_snapshot_member_id:
-        found = share_group_snapshots.with_share(conn, share.source_share_group_snapshot_member_id)
-        return found[1].host if found else None
+        origin = share_group_snapshots.with_share(conn, share.source_share_group_snapshot_member_id)
+        return origin[1].host if origin else None
     source = snapshots.with_share(conn, share.snapshot_id) if share.snapshot_id else None
     return source[1].host if source else None
 
@@ -144,10 +144,10 @@ def _hosts_of(conn: Connection, hints: dict[str, Any], hint: str) -> frozenset[s
     if any(host is None and status == states.SHARE['create'].during for host, status in named):
         raise errors.Again(_LOOK_AGAIN)
     # Operations begun by an earlier release name hosts instead of shares.
-    found = frozenset(host for host, _ in named if host) | frozenset(hints.get(f'{hint}s', ()))
-    if hints.get(hint) and not found and hint == 'same_host':
+    hosts = frozenset(host for host, _ in named if host) | frozenset(hints.get(f'{hint}s', ()))
+    if hints.get(hint) and not hosts and hint == 'same_host':
         raise errors.NoValidHost('The shares that the hint same_host names are at no backend.', detail='FILTER_AFFINITY')
-    return found
+    return hosts
 
 
 def _claim(conn: Connection, candidates: list[PoolState], request: Request) -> PoolState | None:

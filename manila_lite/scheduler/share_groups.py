@@ -63,13 +63,13 @@ def _request(conn: Connection, work: Work, group: Any) -> Request:
 
 def _of_group_type(specs: dict[str, str]) -> dict[str, str]:
     """Return group specs as extra specs. Consistent snapshots are asked for under the name of the pools' capability."""
-    found = {key: text for key, text in specs.items() if key != _ASKED}
+    asked_for = {key: text for key, text in specs.items() if key != _ASKED}
     asked = specs.get(_ASKED, 'false').strip()
     if asked in ('host', 'pool'):
-        found[_REPORTED] = asked
+        asked_for[_REPORTED] = asked
     elif extra_specs.is_true(asked):
-        found[_REPORTED] = '<or> host <or> pool'
-    return found
+        asked_for[_REPORTED] = '<or> host <or> pool'
+    return asked_for
 
 
 def not_placed(conn: Connection, work: Work, error: Exception) -> None:

@@ -49,8 +49,8 @@ def _request(conn: Connection, work: Work) -> Request:
     return Request(
         size=row.size, proto=row.share_proto, project_id=row.project_id,
         extra_specs=key_values.of(conn, share_type_extra_specs, row.share_type_id), availability_zone=work.data.get('zone'),
-        only_host=work.data.get('only_host'), active_host=next((found.host for found in every if not found.is_aside), None),
-        replica_hosts=frozenset(backend_of(found.host) for found in every if found.host and found.id != row.instance_id),
+        only_host=work.data.get('only_host'), active_host=next((other.host for other in every if not other.is_aside), None),
+        replica_hosts=frozenset(backend_of(other.host) for other in every if other.host and other.id != row.instance_id),
         subnets=share_server_queries.subnets_by_zone(conn, network_id) if network_id else None)
 
 
