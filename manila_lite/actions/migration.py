@@ -14,7 +14,6 @@ from manila_lite.actions import migration_check
 from manila_lite.actions.migration_targets import Move
 from manila_lite.context import RequestContext
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries.share_migration import CUT_OVER
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Migrations, Phase, figures
 
@@ -153,7 +152,7 @@ class Requests(abc.ABC, Generic[M]):
 
     def _reopen(self, conn: Any, row: Any, op: Any) -> None:
         self.begin_cut_over(conn, row, op)
-        if not rows.reopen(conn, op.id, CUT_OVER, f'{self.open_key}:{row.id}'):
+        if not rows.reopen(conn, op, 'cut_over', f'{self.open_key}:{row.id}'):
             raise errors.WrongState(f'The migration of {self.migrations.name} {row.id} is going on already.')
 
     def cancel(self, ctx: RequestContext, resource_id: str) -> None:

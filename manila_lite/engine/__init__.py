@@ -8,12 +8,14 @@
 * A step may raise ``Again`` (try later) or ``Final`` (undo backwards, then the plan's ``failed``). Any other error
   keeps the row, since the backend may still be at work, and the step is tried again a bounded number of times. Then the
   error counts as final. So every operation ends.
-* An operation that cannot be run at all (its kind is not known, its data cannot be read) is parked after the same
-  number of tries: ``manila-manage doctor`` shows it.
+* Steps have names, and the row keeps those of its plan. A newer release goes on at the step of the same name.
+* An operation that cannot be run at all (its kind or its step is not known, its data cannot be read) is parked after
+  the same number of tries: ``manila-manage doctor`` shows it.
 """
 
 from manila_lite.engine.begin import Wake, backend_of, begin, begin_once
-from manila_lite.engine.plans import EXCLUSIVE, FAST, WORK, Plan, Step, Work
+from manila_lite.engine.plans import EXCLUSIVE, FAST, PLACE, WORK, Plan, Step, Work
 from manila_lite.engine.runner import Runner
 
-__all__ = ['EXCLUSIVE', 'FAST', 'WORK', 'Plan', 'Runner', 'Step', 'Wake', 'Work', 'backend_of', 'begin', 'begin_once']
+__all__ = ['EXCLUSIVE', 'FAST', 'PLACE', 'WORK', 'Plan', 'Runner', 'Step', 'Wake', 'Work', 'backend_of', 'begin',
+           'begin_once']

@@ -31,17 +31,17 @@ def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_typ
           open_key: str | None = None, lane: str = WORK) -> Wake:
     """Insert the operation in the caller's transaction. Return the wake-up to send after the commit."""
     ctx.resource_uuid = ctx.resource_uuid or resource_id
-    ident = rows.insert(conn, **_row(ctx, host, data, kind=kind, resource_type=resource_type, resource_id=resource_id,
-                                     topic=topic, serial=serial, open_key=open_key, lane=lane))
-    return Wake(topic, backend_of(host), ident, lane)
+    operation_id = rows.insert(conn, **_row(ctx, host, data, kind=kind, resource_type=resource_type, resource_id=resource_id,
+                                            topic=topic, serial=serial, open_key=open_key, lane=lane))
+    return Wake(topic, backend_of(host), operation_id, lane)
 
 
 def begin_once(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
                topic: str, host: str, open_key: str, lane: str = WORK, **more: Any) -> Wake:
     """Have the open operation with this key run once more before it ends, or begin it if none is open."""
-    ident = rows.ask_again(conn, open_key)
-    if ident is not None:
-        return Wake(topic, backend_of(host), ident, lane)
+    operation_id = rows.ask_again(conn, open_key)
+    if operation_id is not None:
+        return Wake(topic, backend_of(host), operation_id, lane)
     return begin(conn, ctx, kind, resource_type, resource_id, topic=topic, host=host, open_key=open_key,
                  lane=lane, **more)
 
@@ -50,9 +50,9 @@ def begin_many_once(conn: Connection, ctx: context.RequestContext, kind: str, re
                     resources: Mapping[str, str], *, topic: str, host: str, lane: str = WORK) -> None:
     """Do as ``begin_once`` for each of these ids, in a constant number of statements. Each one's key is its serial too."""
     known = rows.ask_all_again(conn, resources)
-    rows.insert_many(conn, [_row(ctx, host, None, kind=kind, resource_type=resource_type, resource_id=ident, topic=topic,
+    rows.insert_many(conn, [_row(ctx, host, None, kind=kind, resource_type=resource_type, resource_id=resource_id, topic=topic,
                                  serial=key, open_key=key, lane=lane)
-                            for key, ident in resources.items() if key not in known])
+                            for key, resource_id in resources.items() if key not in known])
 
 
 def _row(ctx: context.RequestContext, host: str, data: Mapping[str, Any] | None, **values: Any) -> dict[str, Any]:

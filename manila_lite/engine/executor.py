@@ -36,26 +36,35 @@ class Executor:
         """
         plan = self.plans.get(op.kind)
         if plan is None:
-            return self._not_mine(op)
+            return self._not_mine(op, f'operations of kind {op.kind}')
+        step = plan.position(op)
+        if step is None:
+            return self._not_mine(op, f'step {rows.step_name(op) or op.step} of {op.kind}')
         work = Work(op, dict(op.data), context.behind(op, self.services), self.service, tries=op.attempts)
         again = None
         if op.attempts > _ALL_TRIES * self.conf.max_attempts:
             self._park(op, 'What is to be written at its end could not be written')
         elif op.undoing:
-            again = self._undo(plan, work, _recalled(work), op.step)
+            again = self._undo(plan, work, _recalled(work), step)
         elif op.attempts > self.conf.max_attempts:
             # Each earlier try ended without a result: the process died in it.
-            again = self._undo(plan, work, errors.Final('The work was interrupted too often.'), op.step)
+            again = self._undo(plan, work, errors.Final('The work was interrupted too often.'), step)
         else:
-            again = self._forward(plan, work)
+            again = self._forward(plan, work, step)
         return again
 
-    def _not_mine(self, op: Any) -> float | None:
-        """Put the operation off: a newer or older process of the queue may know its kind. After too many tries, park it."""
+    def place(self, op: Any) -> dict[str, Any]:
+        """Return the values that say at which step the operation goes on, by its plan here. None if there is no such step."""
+        plan = self.plans.get(op.kind)
+        step = None if plan is None else plan.position(op)
+        return {} if plan is None or step is None else plan.at(step)
+
+    def _not_mine(self, op: Any, what: str) -> float | None:
+        """Put the operation off: a newer or older process of the queue may know it. After too many tries, park it."""
         if op.attempts > self.conf.max_attempts:
-            self._park(op, f'Nobody here knows operations of kind {op.kind}')
+            self._park(op, f'Nobody here knows {what}')
             return None
-        LOG.warning('%s: operations of kind %s are not known here', op.resource_id, op.kind)
+        LOG.warning('%s: nobody here knows %s', op.resource_id, what)
         return self._later(op, self._delay(op.attempts))
 
     def _park(self, op: Any, why: str) -> None:
@@ -78,9 +87,8 @@ class Executor:
     def _delay(self, tries: int) -> float:
         return self.conf.retry_delay * 2 ** (tries - 1)
 
-    def _forward(self, plan: Plan, work: Work) -> float | None:
+    def _forward(self, plan: Plan, work: Work, step: int) -> float | None:
         last = len(plan.steps) - 1
-        step = work.op.step
         try:
             while True:
                 plan.steps[step].do(work)
@@ -89,7 +97,7 @@ class Executor:
                     return None
                 if step < last:
                     step, work.tries = step + 1, 1
-                    self._save(work, step=step, data=work.data, attempts=1)
+                    self._save(work, **plan.at(step), data=work.data, attempts=1)
                 elif self._done(plan, work):
                     return None
                 else:
@@ -114,7 +122,7 @@ class Executor:
     def _stumble(self, plan: Plan, work: Work, step: int, error: Exception) -> float | None:
         op = work.op
         if isinstance(error, errors.Again):
-            return self._later(op, error.after, step=step, data=work.data, attempts=0)
+            return self._later(op, error.after, **plan.at(step), data=work.data, attempts=0)
         work.tries = self._tries(work)
         if isinstance(error, errors.Final) or work.tries >= self.conf.max_attempts:
             if isinstance(error, errors.Final):
@@ -125,8 +133,8 @@ class Executor:
         delay = self._delay(work.tries)
         LOG.exception('%s: %s failed, next try in %s s', op.resource_id, op.kind, delay)
         # If the step is not the claimed one, the row's attempts may not have been saved for this step.
-        tries = {'attempts': work.tries} if step != op.step else {}
-        return self._later(op, delay, step=step, data=work.data, error=str(error), error_code=_code(error), **tries)
+        tries = {'attempts': work.tries} if step != plan.position(op) else {}
+        return self._later(op, delay, **plan.at(step), data=work.data, error=str(error), error_code=_code(error), **tries)
 
     def _undo(self, plan: Plan, work: Work, error: Exception, step: int) -> float | None:
         """Undo the operation as far as possible and end it as failed, or put it off for another try; return as ``run``."""
@@ -134,11 +142,11 @@ class Executor:
         work.send, work.passed = None, False    # an operation that is undone is not passed on, unless the undo says so
         _remember(work, error)
         resumed = work.op.undoing
-        for at in range(min(step, len(plan.steps) - 1), -1, -1):
+        for at in range(step, -1, -1):
             if plan.steps[at].undo is None:
                 continue
             if not resumed:
-                self._save(work, step=at, data=work.data, undoing=True, attempts=1, error=str(error),
+                self._save(work, **plan.at(at), data=work.data, undoing=True, attempts=1, error=str(error),
                            error_code=_code(error))
                 work.tries = 1
             resumed = False
@@ -157,7 +165,7 @@ class Executor:
 
     def _undo_step(self, plan: Plan, work: Work, at: int) -> float | None:
         """Undo the step, or give it up after as many tries as doing it has. Return the seconds until the next try."""
-        where = f'{work.op.resource_id}: undoing step {at} of {work.op.kind}'
+        where = f'{work.op.resource_id}: undoing step {plan.steps[at].name} of {work.op.kind}'
         if work.tries > self.conf.max_attempts:
             LOG.error('%s is given up: the process died in it too often', where)
             return None

@@ -2,6 +2,7 @@
 """Parts of an operation: work, steps and plans."""
 
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ from manila_lite.db.queries import operations as rows
 
 #: Lanes: ordinary work, quick work that must never wait behind it, and work on a whole backend, one at a time.
 WORK, FAST, EXCLUSIVE = 'work', 'fast', 'calm'
+#: The name of the scheduler's steps.
+PLACE = rows.PLACE
 
 
 @dataclasses.dataclass
@@ -53,27 +56,74 @@ class Work:
 
         :raises errors.LostClaim: another worker took it over.
         """
-        rows.postpone(conn, self.op.id, self.op.owner, topic=topic, host=host, step=0, data=self.data, attempts=0,
-                     undoing=False, error=None, error_code=None)
+        rows.postpone(conn, self.op.id, self.op.owner, topic=topic, host=host, **rows.BEGINNING, data=self.data,
+                      attempts=0, undoing=False, error=None, error_code=None)
         self.send, self.passed = (topic, host), True
+
+
+#: Names of steps, and the length of all those of a plan, with a blank between them, at most.
+_NAME = re.compile('[a-z][a-z0-9_]*')
+_LONGEST = 255
 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One step of a plan. ``do`` makes a change; ``undo`` takes it back, also if ``do`` did not finish."""
+    """One step of a plan. ``do`` makes a change; ``undo`` takes it back, also if ``do`` did not finish.
+
+    ``name`` is stored with operations and shown to users; without one it is the name of the function ``do``, without
+    underscores around it.
+    """
 
     do: Callable[[Work], None]
     undo: Callable[[Work], None] | None = None
+    name: str = ''
+
+    def __post_init__(self) -> None:
+        """Give the step the name of its function, if it has no other."""
+        if not self.name:
+            object.__setattr__(self, 'name', getattr(self.do, '__name__', '').strip('_'))
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
     """The steps of one kind of operation, and the functions that write its end.
 
-    ``done`` and ``failed`` run in the transaction that ends the operation.
+    ``done`` and ``failed`` run in the transaction that ends the operation. A plan may change between releases, also while
+    operations of its kind are open: they go on at the step of the same name.
     """
 
     kind: str
     steps: tuple[Step, ...]
     done: Callable[[Connection, Work], None]
     failed: Callable[[Connection, Work, Exception], None]
+
+    def __post_init__(self) -> None:
+        """Check the names of the steps.
+
+        :raises ValueError: one is no name, two are the same, or all together do not fit into a row.
+        """
+        names = self.names
+        if len(set(names)) < len(names) or not all(map(_NAME.fullmatch, names)) or len(' '.join(names)) > _LONGEST:
+            raise ValueError(f'The steps of {self.kind} need names that differ and fit into a row: {names}')
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the steps, in order."""
+        return tuple(step.name for step in self.steps)
+
+    def at(self, number: int) -> dict[str, Any]:
+        """Return the values of a row at this step."""
+        return {'step': number, 'steps': ' '.join(self.names)}
+
+    def position(self, row: Any) -> int | None:
+        """Return the number of the step at which an operation goes on, or None if the plan has no such step.
+
+        The names in the row count, by whatever release they were written. If there are none for its step, the release
+        before, which knows numbers only, has moved the row on: its plans are numbered like these.
+        """
+        name = rows.step_name(row)
+        if name in self.names:
+            return self.names.index(name)
+        if name is None:
+            return row.step if row.step <= max(len(self.steps) - 1, 0) else None
+        return None if row.step else 0      # no step was finished, so the first one may begin

@@ -108,7 +108,7 @@ class Runner:
     def _poll(self) -> None:
         while not self._stopped.is_set():
             try:
-                self._let_go()
+                self._release_unsaved()
                 while not self._stopped.is_set() and self._look():
                     pass
             except Exception:
@@ -129,12 +129,12 @@ class Runner:
             self._due.add(self._environment.monotonic() + seconds)
         self._poke.set()
 
-    def _let_go(self) -> None:
+    def _release_unsaved(self) -> None:
         """Release operations that could not be saved, since the database was away, before their lease runs out."""
-        for ident, uncounted in list(self._unsaved.items()):
+        for operation_id, uncounted in list(self._unsaved.items()):
             with self.services.db.writer() as conn:
-                rows.release_unsaved(conn, ident, self.owner, self.conf.retry_delay, uncounted)
-            del self._unsaved[ident]
+                rows.release_unsaved(conn, operation_id, self.owner, self.conf.retry_delay, uncounted)
+            del self._unsaved[operation_id]
 
     def _look(self) -> bool:
         """Take as many operations as there are free threads. Say whether another look at once would find more."""
@@ -142,28 +142,28 @@ class Runner:
             return False
         with self._lock:
             self._skipped = False
-            # ``_let_go`` knows an operation by its owner alone. If its lease ran out and it were claimed anew here,
+            # ``_release_unsaved`` knows an operation by its owner alone. If its lease ran out and it were claimed anew here,
             # that new claim would be released.
             running = {*self._running, *self._unsaved}
             busy = {serial for _, serial in self._running.values() if serial}
-        free = [lane for lane in self._workers if self._has_hand(lane, 0)]
-        scarce = [lane for lane in free if not self._has_hand(lane, 1)]
-        found = self._find(free, scarce, running, busy) if free else []
+        free = [lane for lane in self._workers if self._has_thread(lane, 0)]
+        scarce = [lane for lane in free if not self._has_thread(lane, 1)]
+        entries = self._find(free, scarce, running, busy) if free else []
         taken, left = 0, set()
-        for entry in found:
+        for entry in entries:
             # One by one: if a claim fails, the others are not booked and are found again.
             booked = not _before(left, entry) and self._book(entry)
             taken += booked and self._take(entry)
             if entry.more or not booked:
                 left.add((entry.lane, entry.running + booked))
         self._more = bool(left or busy) or len(free) - len(scarce) < len(self._workers)
-        return taken > 0 and (len(found) == self._most or any(self._has_hand(*waits) for waits in left))
+        return taken > 0 and (len(entries) == self._most or any(self._has_thread(*waits) for waits in left))
 
     def _find(self, free: list[str], scarce: list[str], running: set[str], busy: set[str]) -> list[Any]:
         with self.services.db.reader() as conn:
             return project_turns.due(conn, self.topic, self.host, self._most, free, scarce=scarce, skip=running, busy=busy)
 
-    def _has_hand(self, lane: str, running: int) -> bool:
+    def _has_thread(self, lane: str, running: int) -> bool:
         """Say whether the lane has a thread for a project with so many ``running`` there. Some are for those with none."""
         with self._lock:
             taken = sum(lane == other for other, _ in self._running.values())
@@ -171,7 +171,7 @@ class Runner:
 
     def _book(self, entry: Any) -> bool:
         """Reserve a thread for the operation, if its lane has one for its project and no operation of its serial runs."""
-        if not self._has_hand(entry.lane, entry.running):
+        if not self._has_thread(entry.lane, entry.running):
             return False
         with self._lock:        # no other thread books
             if entry.serial and (entry.lane, entry.serial) in self._running.values():
@@ -179,9 +179,9 @@ class Runner:
             self._running[entry.id] = (entry.lane, entry.serial)
             return True
 
-    def _drop(self, ident: str) -> None:
+    def _drop(self, operation_id: str) -> None:
         with self._lock:
-            self._running.pop(ident, None)
+            self._running.pop(operation_id, None)
         if self._more or self._skipped:
             self._poke.set()
 
@@ -189,7 +189,7 @@ class Runner:
         """Claim the operation, and run it or set it aside. Say whether it was free to claim."""
         try:
             with self.services.db.writer() as conn:
-                op = rows.claim(conn, entry, self.owner, self.conf.lease)
+                op = rows.claim(conn, entry, self.owner, self.conf.lease, **self.executor.place(entry))
                 if not self.may_claim():
                     raise errors.LostClaim(f'Operation {entry.id} is left to whoever works here now.')
         except errors.LostClaim as lost:

@@ -35,11 +35,11 @@ class _News:
     all_ids: bool = False
     all_lanes: bool = False
 
-    def add(self, ident: str | None, lane: str | None) -> None:
+    def add(self, operation_id: str | None, lane: str | None) -> None:
         """Add an operation and its lane."""
-        self.ids.add(ident or '')
+        self.ids.add(operation_id or '')
         self.lanes.add(lane or '')
-        self.all_ids |= ident is None or len(self.ids) > MAX_IDS
+        self.all_ids |= operation_id is None or len(self.ids) > MAX_IDS
         self.all_lanes |= lane is None
         if self.all_ids:
             self.ids.clear()        # else the set could grow without end while the bus is stuck
@@ -94,14 +94,14 @@ class Bus:
             return True                     # the parent sends its own wake-ups
         if timeout is None:
             timeout = self._conf.rpc.drain_timeout
-        told = self.notices.close(timeout)
+        sent = self.notices.close(timeout)
         with self._changed:
             self._closed = True
             self._changed.notify()
         if self._thread is None:
-            return told
+            return sent
         self._thread.join(timeout)
-        return told and not self._thread.is_alive()
+        return sent and not self._thread.is_alive()
 
     def _run(self) -> None:
         while batch := self._next():

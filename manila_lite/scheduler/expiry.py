@@ -17,8 +17,8 @@ LOG = log.getLogger(__name__)
 def empty_bin(services: context.Services) -> None:
     """Delete shares whose time in the recycle bin is over. A share that cannot be deleted is tried again next time."""
     with services.db.reader() as conn:
-        found = share_bin.expired(conn, timeutils.utcnow())
-    for row in found:
+        rows = share_bin.expired(conn, timeutils.utcnow())
+    for row in rows:
         try:
             shares.delete(_owner(services, row), row.id, from_bin=True)
         except (errors.NotFound, errors.WrongState):
@@ -32,8 +32,8 @@ def empty_bin(services: context.Services) -> None:
 def end_transfers(services: context.Services) -> None:
     """Delete transfers that have expired, and make their shares available again."""
     with services.db.reader() as conn:
-        found = transfers.expired(conn, timeutils.utcnow())
-    for row in found:
+        rows = transfers.expired(conn, timeutils.utcnow())
+    for row in rows:
         try:
             share_transfers.delete(_owner(services, row), row.id)
         except errors.NotFound:

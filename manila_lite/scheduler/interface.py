@@ -120,9 +120,9 @@ class PoolState:
 
     def promised(self, **figures: float) -> 'PoolState':
         """Return the pool with other figures of promised capacity. Static filters treat it as before."""
-        found = dataclasses.replace(self, **figures)
-        vars(found)['signature'] = self.signature       # none of its parts has changed
-        return found
+        pool = dataclasses.replace(self, **figures)
+        vars(pool)['signature'] = self.signature       # none of its parts has changed
+        return pool
 
     @functools.cached_property
     def _remembered(self) -> dict[Any, Any]:

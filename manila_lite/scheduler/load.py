@@ -27,11 +27,11 @@ def classes(option: str, names: Sequence[str], kind: type[Kind]) -> list[type[Ki
                                    f'known: {", ".join(known) or "none"}')
         if names.count(name) > 1:
             raise errors.BadConfig(f'[scheduler] {option}: {name} is given twice')
-    found = named.NamedExtensionManager(group, list(names), name_order=True, on_load_failure_callback=_failed(option))
-    for entry in found:
+    plugins = named.NamedExtensionManager(group, list(names), name_order=True, on_load_failure_callback=_failed(option))
+    for entry in plugins:
         if not (isinstance(entry.plugin, type) and issubclass(entry.plugin, kind)):
             raise errors.BadConfig(f'[scheduler] {option}: {entry.name} is no {kind.__name__} but {entry.plugin!r}')
-    return [entry.plugin for entry in found]
+    return [entry.plugin for entry in plugins]
 
 
 def _failed(option: str) -> Callable[[Any, EntryPoint, BaseException], None]:

@@ -7,7 +7,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import operations, share_server_queries, shares
 from manila_lite.db.queries import services as rows
-from manila_lite.engine import Plan, Step, Work
+from manila_lite.engine import PLACE, Plan, Step, Work
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
 from manila_lite.scheduler.placement import why_none
@@ -53,8 +53,8 @@ def _candidates(conn: Connection, work: Work) -> list[tuple[PoolState, Request]]
         result = work.service.placement.place(request, work.service.hosts.pools(conn))
         if not result.candidates:
             raise errors.NoValidHost(why_none(result)[0], detail=why_none(result)[1])
-        found = {pool.host: (pool, request) for pool in result.candidates}
-        left = found if left is None else {host: found[host] for host in left if host in found}
+        these = {pool.host: (pool, request) for pool in result.candidates}
+        left = these if left is None else {host: these[host] for host in left if host in these}
     if not left:
         raise errors.NoValidHost('No single pool there will do for the shares of every share type.', detail='NO_VALID_HOST')
     return list(left.values())
@@ -80,6 +80,6 @@ def does_not_fit(conn: Connection, work: Work, error: Exception) -> None:
 
 
 PLANS = [
-    *(Plan(migrations.check_kind, (Step(fits),), _no_end, does_not_fit) for migrations in (SHARES, SERVERS)),
-    *(Plan(migrations.kind, (Step(claim),), _no_end, migrations.give_up) for migrations in (SHARES, SERVERS)),
+    *(Plan(migrations.check_kind, (Step(fits, name=PLACE),), _no_end, does_not_fit) for migrations in (SHARES, SERVERS)),
+    *(Plan(migrations.kind, (Step(claim, name=PLACE),), _no_end, migrations.give_up) for migrations in (SHARES, SERVERS)),
 ]

@@ -220,10 +220,10 @@ class _Verdicts:
     def of(self, key: Hashable) -> dict[Hashable, Verdict]:
         """Return the verdicts for such requests, to be read and added to. A verdict stays right for ever."""
         with self._lock:
-            found = self._known.get(key)
-            if found is None or len(found) > self._signatures:
-                found = self._known[key] = {}
+            verdicts = self._known.get(key)
+            if verdicts is None or len(verdicts) > self._signatures:
+                verdicts = self._known[key] = {}
             self._known.move_to_end(key)
             if len(self._known) > self._requests:
                 self._known.popitem(last=False)
-        return found
+        return verdicts

@@ -23,7 +23,7 @@ from manila_lite.db.queries import (
     snapshots,
 )
 from manila_lite.db.queries import services as rows
-from manila_lite.engine import Plan, Step, Work
+from manila_lite.engine import PLACE, Plan, Step, Work
 from manila_lite.engine.worker import Worker
 from manila_lite.scheduler import expiry, filters, host_states, migration, share_replicas, weighers
 from manila_lite.scheduler import share_groups as share_group_placement
@@ -128,8 +128,8 @@ def _request(conn: Connection, work: Work, share: Any) -> Request:
 def _source_host(conn: Connection, share: Any) -> str | None:
     """Return the host of the share that the new share's snapshot, or group snapshot member, was made from."""
     if share.source_share_group_snapshot_member_id:
-        found = share_group_snapshots.with_share(conn, share.source_share_group_snapshot_member_id)
-        return found[1].host if found else None
+        origin = share_group_snapshots.with_share(conn, share.source_share_group_snapshot_member_id)
+        return origin[1].host if origin else None
     source = snapshots.with_share(conn, share.snapshot_id) if share.snapshot_id else None
     return source[1].host if source else None
 
@@ -144,10 +144,10 @@ def _hosts_of(conn: Connection, hints: dict[str, Any], hint: str) -> frozenset[s
     if any(host is None and status == states.SHARE['create'].during for host, status in named):
         raise errors.Again(_LOOK_AGAIN)
     # Operations begun by an earlier release name hosts instead of shares.
-    found = frozenset(host for host, _ in named if host) | frozenset(hints.get(f'{hint}s', ()))
-    if hints.get(hint) and not found and hint == 'same_host':
+    hosts = frozenset(host for host, _ in named if host) | frozenset(hints.get(f'{hint}s', ()))
+    if hints.get(hint) and not hosts and hint == 'same_host':
         raise errors.NoValidHost('The shares that the hint same_host names are at no backend.', detail='FILTER_AFFINITY')
-    return found
+    return hosts
 
 
 def _claim(conn: Connection, candidates: list[PoolState], request: Request) -> PoolState | None:
@@ -243,9 +243,9 @@ def _no_end(conn: Connection, work: Work, error: Exception | None = None) -> Non
 
 PLANS = [
     Plan('share.create', (Step(place),), _no_end, not_placed),
-    Plan('share.extend', (Step(grow),), _no_end, not_grown),
-    Plan('share.delete', (Step(_nothing),), removed, not_removed),
-    Plan('snapshot.delete', (Step(_nothing),), snapshot_removed, snapshot_not_removed),
+    Plan('share.extend', (Step(grow, name=PLACE),), _no_end, not_grown),
+    Plan('share.delete', (Step(_nothing, name=PLACE),), removed, not_removed),
+    Plan('snapshot.delete', (Step(_nothing, name=PLACE),), snapshot_removed, snapshot_not_removed),
     *migration.PLANS,
     *share_replicas.plans(choose_or_wait),
     *share_group_placement.plans(choose_or_wait),

@@ -11,7 +11,7 @@ from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_group_type_specs, share_type_extra_specs
 from manila_lite.db.queries import messages, share_groups, share_server_queries
-from manila_lite.engine import Plan, Step, Work, backend_of
+from manila_lite.engine import PLACE, Plan, Step, Work, backend_of
 from manila_lite.rpc import notices
 from manila_lite.scheduler.interface import PoolState, Request
 
@@ -47,7 +47,7 @@ def plans(choose: Callable[[Connection, Work, Request], PoolState]) -> list[Plan
             work.send = ('share', chosen.host)
             LOG.info('%s: share group, placed on %s', group.id, chosen.host)
     return [Plan('share_group.create', (Step(place),), _no_end, not_placed),
-            Plan('share_group.delete', (Step(_nothing),), removed, not_removed)]
+            Plan('share_group.delete', (Step(_nothing, name=PLACE),), removed, not_removed)]
 
 
 def _request(conn: Connection, work: Work, group: Any) -> Request:
@@ -63,13 +63,13 @@ def _request(conn: Connection, work: Work, group: Any) -> Request:
 
 def _of_group_type(specs: dict[str, str]) -> dict[str, str]:
     """Return group specs as extra specs. Consistent snapshots are asked for under the name of the pools' capability."""
-    found = {key: text for key, text in specs.items() if key != _ASKED}
+    asked_for = {key: text for key, text in specs.items() if key != _ASKED}
     asked = specs.get(_ASKED, 'false').strip()
     if asked in ('host', 'pool'):
-        found[_REPORTED] = asked
+        asked_for[_REPORTED] = asked
     elif extra_specs.is_true(asked):
-        found[_REPORTED] = '<or> host <or> pool'
-    return found
+        asked_for[_REPORTED] = '<or> host <or> pool'
+    return asked_for
 
 
 def not_placed(conn: Connection, work: Work, error: Exception) -> None:

@@ -11,7 +11,7 @@ from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import share_replicas, share_server_queries, shares
-from manila_lite.engine import Plan, Step, Work, backend_of
+from manila_lite.engine import PLACE, Plan, Step, Work, backend_of
 from manila_lite.scheduler.interface import PoolState, Request
 from manila_lite.workflow import share_replicas as replica_workflow
 
@@ -37,7 +37,7 @@ def plans(choose: Callable[[Connection, Work, Request], PoolState]) -> list[Plan
             work.send = ('share', chosen.host)
             LOG.info('%s: replica of share %s, placed on %s', work.resource_id, work.data['share_id'], chosen.host)
     return [Plan(share_replicas.CREATE, (Step(place),), _no_end, replica_workflow.not_made),
-            Plan(share_replicas.DELETE, (Step(_nothing),), _removed, replica_workflow.not_deleted)]
+            Plan(share_replicas.DELETE, (Step(_nothing, name=PLACE),), _removed, replica_workflow.not_deleted)]
 
 
 def _request(conn: Connection, work: Work) -> Request:
@@ -49,8 +49,8 @@ def _request(conn: Connection, work: Work) -> Request:
     return Request(
         size=row.size, proto=row.share_proto, project_id=row.project_id,
         extra_specs=key_values.of(conn, share_type_extra_specs, row.share_type_id), availability_zone=work.data.get('zone'),
-        only_host=work.data.get('only_host'), active_host=next((found.host for found in every if not found.is_aside), None),
-        replica_hosts=frozenset(backend_of(found.host) for found in every if found.host and found.id != row.instance_id),
+        only_host=work.data.get('only_host'), active_host=next((other.host for other in every if not other.is_aside), None),
+        replica_hosts=frozenset(backend_of(other.host) for other in every if other.host and other.id != row.instance_id),
         subnets=share_server_queries.subnets_by_zone(conn, network_id) if network_id else None)
 
 

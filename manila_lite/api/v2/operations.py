@@ -8,7 +8,6 @@ from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
 from manila_lite.db.queries import operation_views
 from manila_lite.db.queries import operations as rows
-from manila_lite.engine import phases
 from manila_lite.policies import operations as rules
 
 #: Fields of the progress that are shown, for kinds of operations that have them.
@@ -19,8 +18,8 @@ _FAILED = 'It failed; an administrator can see why.'
 
 
 def phase(row: Any, req: Request) -> str:
-    """Read the name of the current step."""
-    return phases.now(row.kind, row.topic, row.step)
+    """Read the name of the current step; before a worker has begun, that of the work."""
+    return operation_views.phase(row)
 
 
 def step(row: Any, req: Request) -> int:
@@ -29,8 +28,8 @@ def step(row: Any, req: Request) -> int:
 
 
 def steps(row: Any, req: Request) -> int:
-    """Read the number of steps."""
-    return len(phases.steps(row.kind))
+    """Read the number of steps; 1 before a worker has begun."""
+    return len(rows.step_names(row)) or 1
 
 
 def running(row: Any, req: Request) -> bool:

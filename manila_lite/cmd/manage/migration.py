@@ -8,15 +8,14 @@ from manila_lite import context, errors
 from manila_lite.cmd.manage.command import Call, Command, argument, seconds
 from manila_lite.cmd.manage.watch import Progress, gib, of, watch
 from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import operation_views, share_migration, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import server_migration as server_migration_queries
-from manila_lite.db.queries import share_migration, shares
-from manila_lite.engine import phases
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Cancelled, figures
 
 #: Words for the steps; all other steps are shown as "preparing".
-_WORDS = {phases.PLACING: 'looking for room', 'start': 'starting', 'copy': 'copying', 'wait': 'ready',
+_WORDS = {rows.PLACE: 'looking for room', 'start': 'starting', 'copy': 'copying', 'wait': 'ready',
           'cut_over': 'cutting over'}
 _COMMANDS = {server_migration_queries.KIND: 'openstack share server migration',
              share_migration.KIND: 'openstack share migration'}
@@ -64,7 +63,7 @@ def _server_of(conn: Connection, ident: str) -> str | None:
 
 def progress(op: Any) -> Progress:
     """Return the progress of a migration, from its operation's row."""
-    step = phases.now(op.kind, op.topic, op.step)
+    step = operation_views.phase(op)
     if op.state != rows.OPEN:
         return _ended(op)
     if op.undoing:

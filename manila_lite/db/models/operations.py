@@ -23,7 +23,10 @@ operations = sa.Table(
     sa.Column('open_key', Name, unique=True),
     sa.Column('serial', Name),
     sa.Column('state', sa.String(16), nullable=False),
+    # Where it stands: the number of the step, from 0 on, in the list of names in ``steps``, which is that of the plan by
+    # which the row was last written. Without names, nobody has begun (or only the release before, which knows numbers).
     sa.Column('step', sa.Integer, nullable=False, server_default='0'),
+    sa.Column('steps', Name),
     sa.Column('undoing', sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column('wanted', sa.Integer, nullable=False, server_default='1'),
     sa.Column('attempts', sa.Integer, nullable=False, server_default='0'),

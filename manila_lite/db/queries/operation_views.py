@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context, errors
 from manila_lite.db.core import paging
 from manila_lite.db.models import operations
+from manila_lite.db.queries import operations as rows
 
 #: Resource types that projects see. The others (share servers, services) are for administrators.
 OWN_TYPES = ('share', 'snapshot', 'share_network')
@@ -49,6 +50,16 @@ def list_operations(conn: Connection, ctx: context.RequestContext, filters: dict
         if filters.get(key) is not None:
             query = query.where(operations.c[key] == filters[key])
     return list(conn.execute(page.apply(query, _SORTED, tie=operations.c.id)))
+
+
+def phase(row: Row) -> str:
+    """Return the name of the step that runs now or next.
+
+    The row does not know it before a worker has begun: it is at the scheduler to be placed, or else it is named by the
+    verb of its kind.
+    """
+    name = rows.PLACE if row.topic == 'scheduler' else row.kind.rpartition('.')[2]
+    return rows.step_name(row) or name
 
 
 def data(row: Row) -> dict[str, Any]:

@@ -16,11 +16,17 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors
 from manila_lite.db.core.prepared import Write
+from manila_lite.db.core.step_names import NAMES
 from manila_lite.db.models import operations
 
 OPEN, DONE, FAILED, PARKED = 'open', 'done', 'failed', 'parked'
 #: The error code of operations that others replaced.
 SUPERSEDED = 'superseded'
+
+#: The step at which the scheduler places a resource: the only one of each of its plans.
+PLACE = 'place'
+#: Values of an operation that begins at the first step of whatever plan its queue has.
+BEGINNING = {'step': 0, 'steps': None}
 
 _INSERT = Write(operations.insert())
 
@@ -66,11 +72,24 @@ def make_due(conn: Connection, ident: str) -> None:
                  .values(next_run_at=timeutils.utcnow()))
 
 
-def reopen(conn: Connection, ident: str, step: int, open_key: str) -> bool:
-    """Reopen the failed operation, going forward from ``step``. Return False if it has not failed."""
-    return bool(conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == FAILED).values(
-        state=OPEN, open_key=open_key, step=step, undoing=False, attempts=0, error=None, error_code=None,
-        finished_at=None, next_run_at=timeutils.utcnow())).rowcount)
+def step_names(row: Any) -> tuple[str, ...]:
+    """Return the names of the steps of the operation's plan, or none if no worker has begun."""
+    return tuple((row.steps or '').split())
+
+
+def step_name(row: Any) -> str | None:
+    """Return the name of the step that runs now or next, or None if the row does not know it."""
+    names = step_names(row)
+    return names[row.step] if row.step < len(names) else None
+
+
+def reopen(conn: Connection, row: Any, step: str, open_key: str) -> bool:
+    """Reopen the failed operation, going forward from the step of that name. Return False if it has not failed."""
+    # The release before writes no names, and a share manager of that release may be the one that goes on.
+    names = step_names(row) if step in step_names(row) else NAMES[row.kind]
+    return bool(conn.execute(operations.update().where(operations.c.id == row.id, operations.c.state == FAILED).values(
+        state=OPEN, open_key=open_key, step=names.index(step), steps=' '.join(names), undoing=False, attempts=0, error=None,
+        error_code=None, finished_at=None, next_run_at=timeutils.utcnow())).rowcount)
 
 
 def get(conn: Connection, ident: str) -> Row | None:
@@ -111,14 +130,16 @@ def _as_seen(seen: Row, now: datetime.datetime) -> sa.ColumnElement[bool]:
                    operations.c.topic == seen.topic, operations.c.host == seen.host, free(operations, now))
 
 
-def claim(conn: Connection, seen: Row, owner: str, lease: float) -> Row | None:
-    """Claim the operation for ``lease`` seconds. Return it as it is now, or None if it changed since ``seen``.
+def claim(conn: Connection, seen: Row, owner: str, lease: float, /, **values: Any) -> Row | None:
+    """Claim the operation for ``lease`` seconds, and set ``values``. Return it as it is now, or None if it changed since
+    ``seen``.
 
     :raises ValueError: its data cannot be read.
     """
     now = timeutils.utcnow()
     won = conn.execute(operations.update().where(_as_seen(seen, now)).values(
-        owner=owner, lease_expires_at=now + datetime.timedelta(seconds=lease), attempts=seen.attempts + 1)).rowcount
+        owner=owner, lease_expires_at=now + datetime.timedelta(seconds=lease), attempts=seen.attempts + 1,
+        **values)).rowcount
     return get(conn, seen.id) if won else None
 
 

@@ -20,7 +20,7 @@ from manila_lite.db.queries.operations import OPEN, free
 _topic, _host, _now = (sa.bindparam(name, type_=operations.c[column].type)
                        for name, column in (('topic', 'topic'), ('host', 'host'), ('now', 'next_run_at')))
 
-_SEEN = ('id', 'resource_id', 'topic', 'host', 'lane', 'serial', 'step', 'attempts')
+_SEEN = ('id', 'kind', 'resource_id', 'topic', 'host', 'lane', 'serial', 'step', 'steps', 'attempts')
 
 
 def due(conn: Connection, topic: str, host: str, most: int, lanes: Collection[str], *, scarce: Collection[str] = (),

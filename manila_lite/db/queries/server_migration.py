@@ -17,8 +17,6 @@ _allocations = models.network_allocations
 
 KIND, CHECK = 'share_server.migrate', 'share_server.migration_check'
 RELEASE, RULES = 'share_server.release', 'share_server.apply_rules'
-#: The step of the plan from which the migration cannot be undone.
-CUT_OVER = 5
 
 
 def shares_of(conn: Connection, server_id: str) -> list[Row]:

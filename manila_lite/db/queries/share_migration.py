@@ -14,8 +14,6 @@ _snapshots = models.snapshots
 _operations = models.operations
 
 KIND, CHECK, RELEASE = 'share.migrate', 'share.migration_check', 'share.release'
-#: The step of the plan from which the migration cannot be undone.
-CUT_OVER = 5
 
 
 def share_of(conn: Connection, share_id: str) -> list[Row]:

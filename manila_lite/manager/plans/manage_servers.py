@@ -40,7 +40,7 @@ def _server(work: Work) -> values.ShareServer:
 
 # Managing -----------------------------------------------------------------------------------------
 
-def keep_addresses(work: Work) -> None:
+def register_addresses(work: Work) -> None:
     """Register the addresses that the server has as used by it."""
     addresses = _driver(work).find_server(_server(work), work.data['identifier'], work.data['options'])
     with work.ctx.db.reader() as conn:
@@ -49,12 +49,12 @@ def keep_addresses(work: Work) -> None:
                         work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
 
 
-def forget_addresses(work: Work) -> None:
+def unregister_addresses(work: Work) -> None:
     """Remove the server's addresses from the records; the server keeps them."""
     kept_addresses.forget(work.ctx.services, plugins.make(work.ctx.conf), work.resource_id, work.hold)
 
 
-def take_over(work: Work) -> None:
+def manage(work: Work) -> None:
     """Take the server over at the backend."""
     with share_server_plans.alone(work.resource_id):
         work.data['details'] = dict(_driver(work).manage_server(
@@ -83,7 +83,7 @@ def not_managed(conn: Connection, work: Work, error: Exception) -> None:
 
 # Unmanaging ---------------------------------------------------------------------------------------
 
-def let_go(work: Work) -> None:
+def release(work: Work) -> None:
     """Let go of the server at the backend; with force, go on even if the backend fails."""
     try:
         give_back(work)
@@ -119,6 +119,7 @@ def strays(manager: Any) -> dict[str, list[str]]:
 
 
 PLANS = [
-    Plan('share_server.manage', (Step(keep_addresses, forget_addresses), Step(take_over, give_back)), managed, not_managed),
-    Plan('share_server.unmanage', (Step(let_go), Step(forget_addresses)), unmanaged, not_unmanaged),
+    Plan('share_server.manage', (Step(register_addresses, unregister_addresses), Step(manage, give_back)), managed,
+         not_managed),
+    Plan('share_server.unmanage', (Step(release), Step(unregister_addresses)), unmanaged, not_unmanaged),
 ]

@@ -93,7 +93,8 @@ def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
 
 PLANS = [
     Plan(server_migration.RULES, (Step(apply_rules),), applied, not_applied),
-    Plan(server_migration.RELEASE, (Step(delete_moved), Step(share_servers.teardown), Step(share_servers.free)),
+    Plan(server_migration.RELEASE, (Step(delete_moved), Step(share_servers.teardown),
+                                     Step(share_servers.free, name='deallocate')),
          share_servers.removed, share_servers.not_removed),
     Plan(share_migration.RELEASE, (Step(delete_moved),), deleted, not_deleted),
 ]

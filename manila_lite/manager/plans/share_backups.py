@@ -216,14 +216,14 @@ def _ended(conn: Connection, work: Work, verb: str, error: Exception | None = No
 
 # Restoring ------------------------------------------------------------------------------------------
 
-def start_back(work: Work) -> None:
+def start_restore(work: Work) -> None:
     """Have the backend copy the backup to the share."""
     share, backup = _load(work, 'restore')
     _let_in(work, 'restore', share, backup)
     work.service.backups.restore_backup(share, backup)
 
 
-def copy_back(work: Work) -> None:
+def restore(work: Work) -> None:
     """Wait until the share is restored."""
     _look(work, 'restore', 'restore_progress', work.service.backups.restore_backup_continue)
 
@@ -261,6 +261,6 @@ def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
 
 PLANS = [
     Plan(share_backups.CREATE, (Step(start, forget), Step(copy)), created, not_created),
-    Plan(share_backups.RESTORE, (Step(start_back), Step(copy_back)), restored, not_restored),
-    Plan(share_backups.DELETE, (Step(forget),), deleted, not_deleted),
+    Plan(share_backups.RESTORE, (Step(start_restore), Step(restore)), restored, not_restored),
+    Plan(share_backups.DELETE, (Step(forget, name='delete'),), deleted, not_deleted),
 ]

@@ -22,7 +22,7 @@ def _members(work: Work) -> list[values.Snapshot]:
         return [as_member(conn, *rows) for rows in share_group_snapshots.with_shares(conn, work.resource_id)]
 
 
-def quiet(work: Work) -> None:
+def quiesce(work: Work) -> None:
     """Wait until no other operation on the shares is open. None begins while the group snapshot is under way.
 
     :raises errors.Again: some operation is open.
@@ -34,7 +34,7 @@ def quiet(work: Work) -> None:
         raise errors.Again(_LOOK_AGAIN)
 
 
-def take(work: Work) -> None:
+def take_snapshots(work: Work) -> None:
     """Take a snapshot of every share of the group."""
     driver, members = work.service.driver, _members(work)
     with work.ctx.db.reader() as conn:
@@ -47,7 +47,7 @@ def take(work: Work) -> None:
         work.data['locations'] = {member.id: driver.create_snapshot(member) for member in members}
 
 
-def throw_away(work: Work) -> None:
+def delete_snapshots(work: Work) -> None:
     """Delete the snapshot of every share of the group."""
     for member in _members(work):
         work.service.driver.delete_snapshot(member)
@@ -67,14 +67,14 @@ def not_taken(conn: Connection, work: Work, error: Exception) -> None:
     _emit(work, 'create.error', error=errors.told(error))
 
 
-def thrown_away(conn: Connection, work: Work) -> None:
+def deleted(conn: Connection, work: Work) -> None:
     """Delete the group snapshot's row, and have the freed capacity reported."""
     transitions.finish(conn, states.SHARE_GROUP_SNAPSHOT, 'delete', work.resource_id)
     work.service.report_soon()
     _emit(work, 'delete.end')
 
 
-def not_thrown_away(conn: Connection, work: Work, error: Exception) -> None:
+def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
     """Keep the group snapshot, so that it can be deleted again, and tell its owner why it is not deleted."""
     transitions.fail(conn, states.SHARE_GROUP_SNAPSHOT, 'delete', work.resource_id)
     notify(conn, work, 'SHARE_GROUP_SNAPSHOT', Action.DELETE, Detail.UNKNOWN_ERROR, error)
@@ -86,6 +86,6 @@ def _emit(work: Work, event: str, **more: Any) -> None:
 
 
 PLANS = [
-    Plan('share_group_snapshot.create', (Step(quiet), Step(take, throw_away)), taken, not_taken),
-    Plan('share_group_snapshot.delete', (Step(quiet), Step(throw_away)), thrown_away, not_thrown_away),
+    Plan('share_group_snapshot.create', (Step(quiesce), Step(take_snapshots, delete_snapshots)), taken, not_taken),
+    Plan('share_group_snapshot.delete', (Step(quiesce), Step(delete_snapshots)), deleted, not_deleted),
 ]

@@ -47,7 +47,7 @@ def provide(work: Work) -> None:
         share_servers.serve(work, row, _REQUEST)
 
 
-def fill(work: Work) -> None:
+def wait_for_shares(work: Work) -> None:
     """Wait until the shares that the group begins with, from a snapshot of another group, are available.
 
     :raises errors.Again: some are being created.
@@ -75,4 +75,4 @@ def not_created(conn: Connection, work: Work, error: Exception) -> None:
                  work.op.host)
 
 
-PLANS = [Plan('share_group.create', (Step(provide), Step(fill)), created, not_created)]
+PLANS = [Plan('share_group.create', (Step(provide), Step(wait_for_shares)), created, not_created)]

@@ -165,7 +165,7 @@ def not_updated(conn: Connection, work: Work, error: Exception) -> None:
         replica_workflow.notify(conn, work, Action.UPDATE, error)
 
 
-def told(work: Work) -> None:
+def apply_rules_readonly(work: Work) -> None:
     """Have the replica's backend apply all rules of the share, as read-only."""
     with work.ctx.db.writer() as conn:
         access.lock(conn, work.data['share_id'])
@@ -331,9 +331,9 @@ def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
 
 
 PLANS = [
-    Plan(share_replicas.CREATE, (Step(provide), Step(make, unmake)), made, not_made),
+    Plan(share_replicas.CREATE, (Step(provide), Step(make, unmake, 'create')), made, not_made),
     Plan(share_replicas.UPDATE, (Step(update),), updated, not_updated),
-    Plan(share_replicas.ACCESS, (Step(told),), rules_applied, rules_not_applied),
+    Plan(share_replicas.ACCESS, (Step(apply_rules_readonly, name='apply_rules'),), rules_applied, rules_not_applied),
     Plan(share_replicas.PROMOTE, (Step(quiesce), Step(promote)), promoted, replica_workflow.not_promoted),
     Plan(share_replicas.DELETE, (Step(delete),), deleted, not_deleted),
 ]

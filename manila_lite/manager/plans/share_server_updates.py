@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Common parts of changes of share servers in use. First every backend is asked, then each server is changed."""
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -72,6 +73,7 @@ def change(kind: str, steps: tuple[Step, ...], action: Action, detail: Detail) -
 
 def alone(do: Callable[[Work], None]) -> Callable[[Work], None]:
     """Return ``do`` as a step that runs while no other driver call for the server runs."""
+    @functools.wraps(do)
     def step(work: Work) -> None:
         with share_servers.alone(work.resource_id):
             do(work)

@@ -287,6 +287,6 @@ def _restore_one(manager: Any, server_id: str, mended: dict[str, tuple[str, ...]
 
 
 PLANS = [
-    Plan('share_server.create', (Step(allocate_all, free), Step(configure, teardown)), made, not_made),
-    Plan('share_server.delete', (Step(teardown), Step(free)), removed, not_removed),
+    Plan('share_server.create', (Step(allocate_all, free, 'allocate'), Step(configure, teardown)), made, not_made),
+    Plan('share_server.delete', (Step(teardown), Step(free, name='deallocate')), removed, not_removed),
 ]

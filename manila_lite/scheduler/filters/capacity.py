@@ -66,8 +66,8 @@ def is_thin(request: Request, pool: PoolState) -> bool:
 
 
 def _limit(value: float | str) -> float:
-    found = extra_specs.number(value)
-    return math.inf if found is None else found
+    number = extra_specs.number(value)
+    return math.inf if number is None else number
 
 
 def _times(space: float, ratio: float) -> float:

@@ -24,8 +24,8 @@ class CreateFromSnapshot(Filter):
     def prepare(self, request: Request, pools: Iterable[PoolState]) -> Request:
         """Return the request with the replication domain of the snapshot's backend, if it reports one."""
         home = places(request.source_host or '')[1]
-        found = next((pool for pool in pools if pool.backend == home), None)
-        domain = found and found.capabilities.get('replication_domain')
+        neighbour = next((pool for pool in pools if pool.backend == home), None)
+        domain = neighbour and neighbour.capabilities.get('replication_domain')
         return dataclasses.replace(request, source_domain=domain) if domain else request
 
     def check(self, request: Request, pool: PoolState) -> str | None:

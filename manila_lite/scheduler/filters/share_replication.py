@@ -22,8 +22,8 @@ class ShareReplication(Filter):
         if request.active_host is None:
             return request
         home = places(request.active_host)[1]
-        found = next((pool for pool in pools if pool.backend == home), None)
-        domain = found and found.capabilities.get('replication_domain')
+        neighbour = next((pool for pool in pools if pool.backend == home), None)
+        domain = neighbour and neighbour.capabilities.get('replication_domain')
         return dataclasses.replace(request, replication_domain=domain) if domain else request
 
     def check(self, request: Request, pool: PoolState) -> str | None:

@@ -12,5 +12,5 @@ def load(names: Sequence[str], multipliers: Mapping[str, float] | None = None) -
 
     :raises errors.BadConfig: a name is not known or given twice, cannot be imported, or is no weigher.
     """
-    found = zip(names, entry_points.classes('weighers', names, Weigher), strict=True)
-    return [cls((multipliers or {}).get(name, 1.0)) for name, cls in found]
+    classes = zip(names, entry_points.classes('weighers', names, Weigher), strict=True)
+    return [cls((multipliers or {}).get(name, 1.0)) for name, cls in classes]

@@ -18,5 +18,5 @@ class Goodness(Weigher):
 
 
 def _goodness(pool: PoolState) -> float:
-    found = (extra_specs.number(pool.capabilities.get(key)) for key in _KEYS)
-    return min(max(next((value for value in found if value is not None), 0.0), 0.0), 100.0)
+    values = (extra_specs.number(pool.capabilities.get(key)) for key in _KEYS)
+    return min(max(next((value for value in values if value is not None), 0.0), 0.0), 100.0)

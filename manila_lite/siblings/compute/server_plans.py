@@ -206,5 +206,6 @@ PLANS = [
     *(_plan(f'resize{on}', Step(_pause), Step(_resize), Step(_go_on), failed=_not_resized) for on in ('', '_on')),
     *(_plan(f'image{on}', Step(_pause), Step(_image), Step(_go_on), done=_imaged, failed=_not_imaged) for on in ('', '_on')),
     _plan('console', Step(_console), done=_nothing, failed=_nothing),
-    _plan('delete', Step(_destroy), Step(share_plans.unmount), Step(_let_go), Step(share_plans.release), done=_deleted),
+    _plan('delete', Step(_destroy), Step(share_plans.unmount), Step(_let_go, name='drop_grants'), Step(share_plans.release),
+          done=_deleted),
 ]

@@ -266,5 +266,6 @@ def _blaming(work: Work, row: Any) -> Iterator[None]:
 
 PLANS = [
     Plan('attachment.attach', (Step(_announce), Step(_claim), Step(_want)), _attached, _not_attached),
-    Plan('attachment.detach', (Step(_begin_detach), Step(_unmount), Step(_let_go), Step(release)), _detached, _not_detached),
+    Plan('attachment.detach', (Step(_begin_detach), Step(_unmount), Step(_let_go, name='drop_grants'), Step(release)),
+         _detached, _not_detached),
 ]

@@ -73,7 +73,8 @@ def at_places(column: str, subjects: Iterable[Subject] = SUBJECTS) -> Iterator[S
 def _refusal(subject: Subject, way: Any, place: places.Place) -> dict[str, Any]:
     if place.refused is None:
         return {}
-    if way.role == 'share' and subject.method and place.refused == subject.method_step:
+    asked_in = subject.method_step or places.PLANS[way.role][way.kind].names[0]
+    if way.role == 'share' and subject.method and place.refused == asked_in:
         return {'faults': {subject.method: 'works, then refuses'}}
     return {'fail': places.name(way.role, way.kind, places.FAILS, place.refused)}
 

@@ -31,8 +31,8 @@ PLANS: dict[str, dict[str, Any]] = {
 }
 
 
-def name(role: str, kind: str, what: str, step: int | None = None) -> str:
-    """Return a place's name: ``share: snapshot.create: before step 0``."""
+def name(role: str, kind: str, what: str, step: str | None = None) -> str:
+    """Return a place's name: ``share: snapshot.create: before step create``."""
     return f'{role}: {kind}: {what}' + ('' if step is None else f' {step}')
 
 
@@ -53,7 +53,7 @@ class Place:
     role: str
     what: str
     key: str
-    refused: int | None = None
+    refused: str | None = None
 
     @property
     def locks(self) -> bool:
@@ -70,19 +70,19 @@ def of_plan(role: str, kind: str, *, passed_on: bool = False, passed_back: bool 
     """Yield the places of a plan. The operation may be passed on to another process, after success or after failure."""
     plan = PLANS[role][kind]
 
-    def at(what: str, step: int | None = None, refused: int | None = None) -> Place:
+    def at(what: str, step: str | None = None, refused: str | None = None) -> Place:
         return Place(role, what if step is None else f'{what} {step}', name(role, kind, what, step), refused)
 
-    last = len(plan.steps) - 1
-    for step in range(last + 1):
+    last = plan.names[-1]
+    for step in plan.names:
         yield at(BEFORE, step)
         yield at(AFTER, step)
     yield Place(role, COMMITTED, committed(role)) if passed_on else at(DONE)
     yield at(ENDED)
-    for step in range(last + 1):
+    for step in plan.names:
         yield at(RAISED, step, refused=step)
-    for step in range(last, -1, -1):
-        if plan.steps[step].undo:
-            yield at(UNDO, step, refused=last)
-            yield at(UNDONE, step, refused=last)
+    for step in reversed(plan.steps):
+        if step.undo:
+            yield at(UNDO, step.name, refused=last)
+            yield at(UNDONE, step.name, refused=last)
     yield Place(role, f'{COMMITTED} (back)', committed(role), last) if passed_back else at(FAILED, refused=last)

@@ -371,8 +371,8 @@ class Subject:
     """One kind of operation as users know it: it leaves a ``noun`` in the state ``good``, of ``size`` GiB if given.
 
     ``makes``: the resource is new. ``asks``: the request is answered after the backends were asked, and no work begins
-    before. ``method``: the driver's method, called in step ``method_step``. ``tells`` off: a failure is the answer, and
-    no message repeats it. ``also``: other methods that are called.
+    before. ``method``: the driver's method, called in step ``method_step``, or else the first one. ``tells`` off: a failure
+    is the answer, and no message repeats it. ``also``: other methods that are called.
     """
 
     name: str
@@ -385,7 +385,7 @@ class Subject:
     makes: bool = False
     size: int | None = None
     asks: bool = False
-    method_step: int = 0
+    method_step: str = ''
     tells: bool = True
     also: tuple[str, ...] = ()
 
@@ -424,20 +424,20 @@ SUBJECTS = (
     Subject('delete a share group', Cell.with_group, lambda cell: cell.ok('DELETE', f'/share-groups/{cell.group}'),
             (Way('scheduler', 'share_group.delete'),), 'group', 'gone'),
     Subject('take a group snapshot', Cell.with_grouped_share, Cell.take_of_group, _here('share_group_snapshot.create'),
-            'group_snapshot', 'available', 'create_group_snapshot', makes=True, method_step=1),
+            'group_snapshot', 'available', 'create_group_snapshot', makes=True, method_step='take_snapshots'),
     Subject('back a share up', Cell.with_share, Cell.back_up, _here('share_backup.create'), 'backup', 'available',
-            'create_backup_continue', makes=True, method_step=1, also=('create_backup',)),
+            'create_backup_continue', makes=True, method_step='copy', also=('create_backup',)),
     Subject('delete a backup', Cell.with_backup, lambda cell: cell.ok('DELETE', f'/share-backups/{cell.backup}'),
             _here('share_backup.delete'), 'backup', 'gone', 'delete_backup'),
     Subject('create a replica', Cell.with_replicable_share, Cell.make_replica,
             (Way('scheduler', 'replica.create', passed_on=True), Way('share', 'replica.create')),
-            'replica', 'available', 'create_replica', makes=True, method_step=1),
+            'replica', 'available', 'create_replica', makes=True, method_step='create'),
     Subject('bring a replica up to date', Cell.with_replica, lambda cell: cell.act_on_replica('resync'),
             _here('replica.update'), 'replica', 'available', 'update_replica'),
     Subject('tell a replica of rules', Cell.with_replica, Cell.grant, _here('replica.access'), 'rule', 'active', makes=True),
     # The former active instance takes its place: the replica is no replica any more.
     Subject('promote a replica', Cell.with_replica, lambda cell: cell.act_on_replica('promote'), _here('replica.promote'),
-            'replica', 'gone', 'promote_replica', method_step=1),
+            'replica', 'gone', 'promote_replica', method_step='promote'),
     Subject('delete a replica', Cell.with_replica, lambda cell: cell.ok('DELETE', f'/share-replicas/{cell.replica}'),
             _here('replica.delete'), 'replica', 'gone', 'delete_replica'),
     Subject('delete a replica of no backend', Cell.with_replica_of_nothing,
@@ -449,11 +449,11 @@ SUBJECTS = (
     Subject('delete a share of no backend', Cell.without_backend, lambda cell: cell.ok('DELETE', f'/shares/{cell.share}'),
             (Way('scheduler', 'share.delete'),), 'share', 'gone'),
     Subject('make a share server', Cell.with_network, Cell.make_served_share, _here('share_server.create'),
-            'share', 'available', 'setup_server', makes=True, size=2, method_step=1),
+            'share', 'available', 'setup_server', makes=True, size=2, method_step='configure'),
     Subject('ask for a subnet', Cell.with_server, Cell.add_subnet, _here('subnet.check'),
             'subnet', 'active', 'check_update_share_server_network_allocations', makes=True, asks=True),
     Subject('add a subnet', Cell.with_server, Cell.add_subnet, _here('share_server.add_subnet'),
-            'server', 'active', 'update_share_server_network_allocations', asks=True, method_step=1),
+            'server', 'active', 'update_share_server_network_allocations', asks=True, method_step='add'),
     Subject('ask for a security service', Cell.with_security_service, Cell.use_security_service,
             _here('security_service.check'), 'network', 'active', 'check_update_share_server_security_service', asks=True),
     Subject('use a security service', Cell.with_security_service, Cell.use_security_service,
@@ -471,25 +471,25 @@ SUBJECTS = (
     Subject('move a share server', Cell.with_server, Cell.move,
             (Way('scheduler', 'share_server.migrate', passed_on=True), Way('share', 'share_server.migrate'),
              Way('share', 'share_server.apply_rules'), Way('share', 'share_server.release')),
-            'server', 'gone', 'share_server_migration_complete', method_step=5,
+            'server', 'gone', 'share_server_migration_complete', method_step='cut_over',
             also=('share_server_migration_start', 'share_server_migration_continue', 'share_server_migration_get_progress')),
     Subject('ask whether a share can move', Cell.with_snapshot, Cell.ask_to_move_share,
             (Way('scheduler', 'share.migration_check', passed_on=True), Way('share', 'share.migration_check')),
             'share', 'available', 'share_migration_check_compatibility', asks=True, tells=False, size=2),
     Subject('move a share', Cell.with_snapshot, Cell.move_share,
             (Way('scheduler', 'share.migrate', passed_on=True), Way('share', 'share.migrate'), Way('share', 'share.release')),
-            'share', 'available', 'share_migration_complete', method_step=5, size=2,
+            'share', 'available', 'share_migration_complete', method_step='cut_over', size=2,
             also=('share_migration_start', 'share_migration_continue', 'share_migration_get_progress')),
     Subject('delete a group snapshot', Cell.with_group_snapshot,
             lambda cell: cell.ok('DELETE', f'/share-group-snapshots/{cell.snapshot}'), _here('share_group_snapshot.delete'),
-            'group_snapshot', 'gone', 'delete_snapshot', method_step=1),
+            'group_snapshot', 'gone', 'delete_snapshot', method_step='delete_snapshots'),
     Subject('restore a backup', Cell.with_backup, Cell.restore_backup, _here('share_backup.restore'), 'share', 'available',
-            'restore_backup_continue', method_step=1, size=2, also=('restore_backup',)),
+            'restore_backup_continue', method_step='restore', size=2, also=('restore_backup',)),
     Subject('delete a share server', Cell.with_idle_server,
             lambda cell: cell.ok('DELETE', f'/share-servers/{cell.server}'), _here('share_server.delete'),
             'server', 'gone', 'teardown_server'),
     Subject('manage a share server', Cell.with_foreign_server, Cell.manage, _here('share_server.manage'),
-            'server', 'active', 'manage_server', makes=True, method_step=1),
+            'server', 'active', 'manage_server', makes=True, method_step='manage'),
     Subject('unmanage a share server', Cell.with_idle_server, Cell.unmanage, _here('share_server.unmanage'),
             'server', 'gone', 'unmanage_server'),
     Subject('manage a share', Cell.with_foreign_share, Cell.manage_share, _here('share.manage'), 'share', 'available',

@@ -32,7 +32,7 @@ class Complete(testtools.TestCase):
         for subject in SUBJECTS:
             for way in subject.ways:
                 keys = [place.key for place in way.places()]
-                for step, _ in enumerate(places.PLANS[way.role][way.kind].steps):
+                for step in places.PLANS[way.role][way.kind].names:
                     for what in (places.BEFORE, places.AFTER, places.RAISED):
                         self.assertIn(places.name(way.role, way.kind, what, step), keys)
 

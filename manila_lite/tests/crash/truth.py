@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from manila_lite import states
 from manila_lite.db import models
+from manila_lite.db.queries import operations
 from manila_lite.drivers.dummy.store import Store
 
 #: Kinds of problems: not ended in time; requested or made, and missing; at a backend without a row; wrong quota usage;
@@ -75,8 +76,8 @@ class Rows:
                 yield f'share {row.id} is still on its way to {row.target_size} GiB'
         for op in self.operations:
             if op.state in ('open', 'parked') or op.owner:
-                yield (f'operation {op.kind} of {op.resource_id} is {op.state}, step {op.step}, try {op.attempts}, '
-                       f'owner {op.owner}, at {op.topic} {op.host}, error {op.error}')
+                yield (f'operation {op.kind} of {op.resource_id} is {op.state}, step {operations.step_name(op) or op.step}, '
+                       f'try {op.attempts}, owner {op.owner}, at {op.topic} {op.host}, error {op.error}')
 
     def half_moved(self) -> set[str]:
         """Return the backends that may have copies: of a cut-over that failed, or that the source could not remove."""

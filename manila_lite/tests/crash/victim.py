@@ -27,9 +27,9 @@ from manila_lite.tests.crash.orders import Orders
 _PR_SET_PDEATHSIG = 1
 
 
-def _step(orders: Orders, role: str, kind: str, index: int, step: Any) -> Any:
+def _step(orders: Orders, role: str, kind: str, step: Any) -> Any:
     def at(what: str) -> str:
-        return places.name(role, kind, what, index)
+        return places.name(role, kind, what, step.name)
 
     def do(work: Any) -> None:
         project = work.ctx.project_id
@@ -60,7 +60,7 @@ def _plan(orders: Orders, role: str, plan: Any) -> Any:
         plan.failed(conn, work, error)
         orders.reach(work.ctx.project_id, places.name(role, plan.kind, places.FAILED))
 
-    steps = tuple(_step(orders, role, plan.kind, index, step) for index, step in enumerate(plan.steps))
+    steps = tuple(_step(orders, role, plan.kind, step) for step in plan.steps)
     return dataclasses.replace(plan, steps=steps, done=done, failed=failed)
 
 

@@ -100,7 +100,7 @@ class Robbed:
         return run
 
     def _plan(self, role, plan):
-        steps = tuple(self._step((role, plan.kind, number), step) for number, step in enumerate(plan.steps))
+        steps = tuple(self._step((role, plan.kind, step.name), step) for step in plan.steps)
         return dataclasses.replace(plan, steps=steps)
 
     def _step(self, name, step):

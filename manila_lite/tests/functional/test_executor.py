@@ -27,7 +27,7 @@ class Journal:
         self.again_at = again_at
         self.times = times      # how often the step raises Again
         self.error = error
-        self.plan = Plan('test.plan', tuple(Step(self._do(n), self._undo(n)) for n in range(length)),
+        self.plan = Plan('test.plan', tuple(Step(self._do(n), self._undo(n), f'step_{n}') for n in range(length)),
                          lambda conn, work: self.ends.append('done'),
                          lambda conn, work, error: self.ends.append(f'failed: {error}'))
 
@@ -61,8 +61,8 @@ class GettingOn(Journal):
         super().__init__(length=2, fail_at=None if name == 'do 0' else 1)
         self.name, self.saving_try = name, saving_try
         first, second = self.plan.steps
-        self.plan = Plan('test.plan', (Step(self._failing(first.do, 'do 0'), self._failing(first.undo, 'undo 0')), second),
-                         self.plan.done, self.plan.failed)
+        first = Step(self._failing(first.do, 'do 0'), self._failing(first.undo, 'undo 0'), first.name)
+        self.plan = Plan('test.plan', (first, second), self.plan.done, self.plan.failed)
 
     def _failing(self, step, name):
         def run(work):

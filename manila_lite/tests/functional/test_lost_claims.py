@@ -36,7 +36,7 @@ _ADMINISTERED = ('dummy_admin_allocations = 1\nadmin_network_id = management\nad
                  'admin_network_config_group = standalone_network\n')
 _PATIENCE = 60
 #: Earlier steps to refuse, for plans whose last step is retried and not undone.
-_BEFORE_IT_IS_TOO_LATE = {('share', kind): [(3, '_while_copying')] for kind in ('share.migrate', 'share_server.migrate')}
+_BEFORE_IT_IS_TOO_LATE = {('share', kind): [('copy', '_while_copying')] for kind in ('share.migrate', 'share_server.migrate')}
 _numbers = itertools.count(1)
 
 
@@ -147,7 +147,7 @@ def stories(subjects):
             name = subject.name.replace(' ', '_')
             setattr(cls, f'test_{name}', functools.partialmethod(cls.done, subject))
             for way in subject.ways:
-                last = len(places.PLANS[way.role][way.kind].steps) - 1
+                last = places.PLANS[way.role][way.kind].names[-1]
                 for step, where in ((last, ''), *_BEFORE_IT_IS_TOO_LATE.get((way.role, way.kind), ())):
                     setattr(cls, f'test_{name}_refused_in_{way.role}_{way.kind.replace(".", "_")}{where}',
                             functools.partialmethod(cls.refused, subject, way, step))

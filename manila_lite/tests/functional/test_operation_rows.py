@@ -180,9 +180,9 @@ class Ends(RowsTest):
         self.assertEqual(({'finished', 'dropped'}, 2), self.table.told_by(rows.purge, timeutils.utcnow()))
 
     def test_what_ended_and_is_opened_again_waits_for_no_lease(self):
-        mine = self.held('mine', open_key='mine')
+        mine = self.held('mine', open_key='mine', steps='look')
         self.do(rows.finish, mine, 'me', rows.FAILED, 'why')
-        self.do(rows.reopen, mine, 0, 'mine')
+        self.do(rows.reopen, self.row('mine'), 'look', 'mine')
         self.assertEqual('other', self.do(rows.claim, self.row('mine'), 'other', LEASE).owner)
 
     def test_what_was_asked_for_again_begins_anew(self):
@@ -193,16 +193,23 @@ class Ends(RowsTest):
         self.assertTrue(self.do(rows.finish, mine, 'me', rows.DONE, wanted=2))
 
     def test_what_failed_is_opened_again(self):
-        failed = self.add('one', state=rows.FAILED, step=4, undoing=True, attempts=9, error='why',
+        self.add('one', state=rows.FAILED, step=0, steps='look leap land', undoing=True, attempts=9, error='why',
                           finished_at=timeutils.utcnow() - MINUTE)
-        others = [self.add(state, state=state) for state in (rows.OPEN, rows.DONE, rows.PARKED)]
+        for state in (rows.OPEN, rows.DONE, rows.PARKED):
+            self.add(state, state=state, steps='look leap land')
         self.add('unnamed', state=rows.FAILED)
-        for ident in others:
-            self.assertEqual((set(), False), self.table.told_by(rows.reopen, ident, 2, 'key'))
-        self.assertEqual(({'one'}, True), self.table.told_by(rows.reopen, failed, 2, 'key'))
+        for state in (rows.OPEN, rows.DONE, rows.PARKED):
+            self.assertEqual((set(), False), self.table.told_by(rows.reopen, self.row(state), 'land', 'key'))
+        self.assertEqual(({'one'}, True), self.table.told_by(rows.reopen, self.row('one'), 'land', 'key'))
         row = self.row('one')
         self.assertEqual((rows.OPEN, 2, 'key', False, 0, None, None),
                          (row.state, row.step, row.open_key, row.undoing, row.attempts, row.error, row.finished_at))
+
+    def test_what_only_the_release_before_ran_is_opened_again(self):
+        self.add('old', state=rows.FAILED, kind='share.migrate')
+        self.do(rows.reopen, self.row('old'), 'cut_over', 'key')
+        row = self.row('old')
+        self.assertEqual((rows.OPEN, 5, 'cut_over'), (row.state, row.step, rows.step_name(row)))
 
     def test_what_was_set_aside_has_failed(self):
         parked = self.add('one', state=rows.PARKED)

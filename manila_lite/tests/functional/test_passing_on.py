@@ -60,7 +60,7 @@ class PassingOn(base.ServiceTest):
         return self.plan('first', Step(self.send, undo))
 
     def ends(self):
-        return self.plan('second', Step(lambda work: self.notes.append('second')))
+        return self.plan('second', Step(lambda work: self.notes.append('second'), name='go_on'))
 
     def test_it_goes_on_to_the_backend(self):
         row = self.run_through(self.sends(), self.ends())

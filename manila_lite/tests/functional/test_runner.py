@@ -73,7 +73,7 @@ class Trouble(base.ServiceTest):
 
     @staticmethod
     def plan(do, undo=None, failed=None, kind='test'):
-        return Plan(kind, (Step(do, undo),), lambda conn, work: None, failed or (lambda conn, work, error: None))
+        return Plan(kind, (Step(do, undo, 'do'),), lambda conn, work: None, failed or (lambda conn, work, error: None))
 
     def test_a_claim_that_fails_loses_no_other_operation(self):
         db = Unreachable(self.service.services.db)

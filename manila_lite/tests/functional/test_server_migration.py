@@ -33,6 +33,7 @@ networks:
 _BACKEND = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
             'backend_availability_zone = {}\ndummy_pool_size_gb = 1000\n')
 _WANTED = {'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}
+_PLAN = next(plan for plan in server_migration.PLANS if plan.kind == server_migration_queries.KIND)
 
 
 class Migration(base.ServiceTest):
@@ -476,7 +477,7 @@ class Migration(base.ServiceTest):
         server, shares = self.make_shares(1)
         self.start(server)
         self.task_is(server, 'migration_driver_phase1_done')
-        ident = self.set_aside(server, 'migration_completing', step=server_migration_queries.CUT_OVER, data={'cut': True})
+        ident = self.set_aside(server, 'migration_completing', step=_PLAN.names.index('cut_over'), data={'cut': True})
         self.assertIn('say migration_complete once more', self.mend(ident))
         self.task_is(server, 'migration_error')
         self.assertEqual({'error'}, {row['status'] for row in self.servers()})
@@ -566,8 +567,7 @@ class Migration(base.ServiceTest):
         self.assertIn('update access rules', message)
 
     def test_there_is_one_way_back(self):
-        [plan] = [plan for plan in server_migration.PLANS if plan.kind == server_migration_queries.KIND]
-        self.assertEqual(server_migration.STEPS.cut_over, plan.steps[server_migration_queries.CUT_OVER].do)
+        self.assertEqual(server_migration.STEPS.cut_over, _PLAN.steps[_PLAN.names.index('cut_over')].do)
 
     def test_task_state_by_hand(self):
         server, _ = self.make_shares(1)

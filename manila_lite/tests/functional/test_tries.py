@@ -45,7 +45,7 @@ class Tries(base.ServiceTest):
 
     def step(self, name, ends=(), undo=()):
         """Return a step with the outcomes ``ends``, try by try, and then success; its undo the same with ``undo``."""
-        return Step(self.ends(name, list(ends)), self.ends(f'undo {name}', list(undo)))
+        return Step(self.ends(name, list(ends)), self.ends(f'undo {name}', list(undo)), name)
 
     def ends(self, name, left):
         def act(work):

@@ -5,7 +5,7 @@ from manila_lite.db.queries import operations
 from manila_lite.tests.simulation import environment, plans
 from manila_lite.tests.simulation.rows import changed, seconds
 
-_CLAIM = {'owner', 'lease_expires_at', 'attempts'}
+_CLAIM = {'owner', 'lease_expires_at', 'attempts', 'steps'}
 _ASKED = {'wanted', 'next_run_at'}
 
 
@@ -42,6 +42,7 @@ def _claimed(model, task, before, after):
         undisturbed = worked_on and model.faults.last < facts.held and holder.offset == task.process.offset
         model.expect(not undisturbed or holder.dead, before.id,
                      f'was taken from {before.owner}, which lives and had all it needs to renew its lease')
+    model.expect(before.steps in (None, after.steps), before.id, f'had steps {before.steps}, and has {after.steps}')
     facts.claims += 1
     facts.held = _held(model, task, after)
     if before.undoing and after.attempts > model.conf.max_attempts:
@@ -156,4 +157,5 @@ def step_begun(model, worker, topic, at, way):
         return
     model.expect(row.leg == (topic, at, int(way == 'undo')), operation_id,
                  f'{way} of step {at} was begun, and it stands at {row.leg}')
+    model.expect(row.name == plans.name(at), operation_id, f'{way} of step {at} was begun, and it stands at {row.name}')
     model.expect(row.attempts <= model.conf.max_attempts, operation_id, f'{way} of step {at} was begun for time {row.attempts}')

@@ -109,6 +109,11 @@ class Backend:
         run.end('ok')
 
 
+def name(at):
+    """Return the name of the step of this number."""
+    return f'step_{at}'
+
+
 def plans(topic, world):
     """Return the plans of processes of the topic."""
     def step(at, undo=True, pass_on=None, back=False):
@@ -124,7 +129,7 @@ def plans(topic, world):
                 work.data['back'] = work.data.get('back', 0) + 1
                 work.send = (SCHEDULER, '')
                 world.model.sent(world.baton.current, 'undo')
-        return engine.Step(do, undone if undo else None)
+        return engine.Step(do, undone if undo else None, name(at))
 
     def plan(kind, *steps):
         def done(conn, work):

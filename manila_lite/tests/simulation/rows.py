@@ -5,6 +5,8 @@ import datetime
 import sqlite3
 import typing
 
+from manila_lite.db.queries import operations
+
 
 class Row(typing.NamedTuple):
     """The row of an operation; each field is a column."""
@@ -16,6 +18,7 @@ class Row(typing.NamedTuple):
     serial: str
     state: str
     step: int
+    steps: str
     undoing: int
     wanted: int
     attempts: int
@@ -32,6 +35,11 @@ class Row(typing.NamedTuple):
     def leg(self):
         """Return the present step, whose attempts are counted."""
         return self.topic, self.step, self.undoing
+
+    @property
+    def name(self):
+        """Return the name of the present step."""
+        return operations.step_name(self)
 
 
 class Table:

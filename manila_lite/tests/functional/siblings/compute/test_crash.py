@@ -58,7 +58,7 @@ class Story:
     kind: str
     place: str
     end: str
-    refused: int | None = None
+    refused: str | None = None
     project: str = dataclasses.field(default_factory=uuidutils.generate_uuid)
     server: str = dataclasses.field(default_factory=uuidutils.generate_uuid)
     share: str | None = None
@@ -73,14 +73,14 @@ def stories():
     """Yield a story for each place."""
     for plan in PLANS:
         end = ASKED[plan.kind][3]
-        last = len(plan.steps) - 1
-        for step in range(last + 1):
+        last = plan.names[-1]
+        for step in plan.names:
             for what in (places.BEFORE, places.AFTER):
                 yield Story(plan.kind, places.name('agent', plan.kind, what, step), end)
         yield Story(plan.kind, places.name('agent', plan.kind, places.ENDED), end)
         if plan.kind in UNDONE:
             yield Story(plan.kind, places.name('agent', plan.kind, places.RAISED, last), UNDONE[plan.kind], last)
-        for step in (step for step in range(last + 1) if plan.steps[step].undo):
+        for step in (step.name for step in plan.steps if step.undo):
             for what in (places.UNDO, places.UNDONE):
                 yield Story(plan.kind, places.name('agent', plan.kind, what, step), UNDONE[plan.kind], last)
 

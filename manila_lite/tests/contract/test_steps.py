@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of steps: what users are told of them."""
+
+import re
+from pathlib import Path
+
+import testtools
+
+from manila_lite.engine import PLACE
+from manila_lite.manager.runtime import service as manager
+from manila_lite.scheduler import service as scheduler
+
+_PAGE = Path(__file__).resolve().parents[3] / 'doc/source/user/operations.rst'
+
+
+class Steps(testtools.TestCase):
+
+    def test_the_scheduler_places(self):
+        self.assertEqual({(PLACE,)}, {plan.names for plan in scheduler.PLANS})
+
+    def test_the_page_names_the_steps(self):
+        told = {kind: tuple(re.findall('``([a-z_]+)``', names))
+                for kind, names in re.findall(r'^``([a-z_]+\.[a-z_]+)`` +(.*)$', _PAGE.read_text(), re.MULTILINE)}
+        self.assertEqual(told, {plan.kind: plan.names for plan in manager.PLANS if len(plan.names) > 1})

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations that were begun by another release, whose plans have other steps: they go on at the step of the same name."""
+
+from oslo_utils import uuidutils
+
+from manila_lite import engine, errors
+from manila_lite.db import models
+from manila_lite.db.queries import operation_views
+from manila_lite.db.queries import operations as rows
+from manila_lite.engine import Plan, Step
+from manila_lite.tests.functional import base
+
+
+class ChangedPlans(base.ServiceTest):
+    """A runner with the plan of this release: ``start check copy end``."""
+
+    PARTS = ()
+
+    def setUp(self):
+        super().setUp()
+        self.db, self.notes, self.queue = self.service.services.db, [], uuidutils.generate_uuid()
+        self.wrong = ''
+        steps = tuple(Step(self.note(name), self.note(f'undo {name}'), name) for name in ('start', 'check', 'copy', 'end'))
+        plan = Plan('test.plan', steps, lambda conn, work: None, lambda conn, work, error: None)
+        self.runner = engine.Runner(self.service.services, 'share', self.queue, [plan], None)
+
+    def note(self, name):
+        def act(work):
+            self.notes.append(name)
+            if name == self.wrong:
+                raise errors.Final('never')
+        return act
+
+    def row(self, **values):
+        """Run an operation whose row has these values until it ends. Return its row then."""
+        with self.db.writer() as conn:
+            ident = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share',
+                                 host=self.queue).operation_id
+            conn.execute(models.operations.update().where(models.operations.c.id == ident).values(**values))
+        self.runner.start()
+        self.addCleanup(self.runner.stop)
+        base.eventually(lambda: self.read(ident).state != rows.OPEN, 'it has not ended', 60)
+        return self.read(ident)
+
+    def read(self, ident):
+        with self.db.reader() as conn:
+            return rows.get(conn, ident)
+
+    def test_it_goes_on_at_the_step_of_its_name(self):
+        row = self.row(step=1, steps='start copy end')
+        self.assertEqual(['copy', 'end'], self.notes)
+        self.assertEqual((rows.DONE, 'start check copy end', 3), (row.state, row.steps, row.step))
+        self.assertEqual('end', operation_views.phase(row))
+
+    def test_it_is_undone_from_the_step_of_its_name(self):
+        row = self.row(step=1, steps='start copy end', undoing=True)
+        self.assertEqual(['undo copy', 'undo check', 'undo start'], self.notes)
+        self.assertEqual(rows.FAILED, row.state)
+
+    def test_it_fails_at_the_step_of_its_name(self):
+        self.wrong = 'copy'
+        self.row(step=1, steps='start copy end')
+        self.assertEqual(['copy', 'undo copy', 'undo check', 'undo start'], self.notes)
+
+    def test_it_begins_if_it_had_finished_no_step(self):
+        self.assertEqual(rows.DONE, self.row(step=0, steps='reserve copy end').state)
+        self.assertEqual(['start', 'check', 'copy', 'end'], self.notes)
+
+    def test_without_names_its_number_counts(self):
+        self.assertEqual(rows.DONE, self.row(step=2).state)
+        self.assertEqual(['copy', 'end'], self.notes)
+
+    def test_a_step_that_nobody_knows_is_set_aside_after_all_tries(self):
+        row = self.row(step=1, steps='start freeze copy end')
+        self.assertEqual((rows.PARKED, []), (row.state, self.notes))
+        self.assertEqual('Nobody here knows step freeze of test.plan', row.error)
+        self.assertEqual((1, 'start freeze copy end', 'freeze'), (row.step, row.steps, operation_views.phase(row)))
+        self.assertGreater(row.attempts, self.service.conf.operations.max_attempts)

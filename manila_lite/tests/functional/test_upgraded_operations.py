@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations of the release that stored only the numbers of steps: after the upgrade each goes on at its step."""
+
+import dataclasses
+import types
+
+import sqlalchemy as sa
+from oslo_utils import timeutils, uuidutils
+
+from manila_lite.db import models
+from manila_lite.db.core.step_names import NAMES
+from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.queries import operation_views
+from manila_lite.db.queries import operations as rows
+from manila_lite.engine import PLACE
+from manila_lite.engine.executor import Executor
+from manila_lite.manager.runtime import service as manager
+from manila_lite.scheduler import service as scheduler
+from manila_lite.tests.functional.test_migrations import MigrationTest as _MigrationTest
+
+_PLANS = {'share': {plan.kind: plan for plan in manager.PLANS},
+          'scheduler': {plan.kind: plan for plan in scheduler.PLANS}}
+_OLD = {'share': NAMES, 'scheduler': dict.fromkeys(_PLANS['scheduler'], (PLACE,))}
+#: Every step, as the release before numbers it.
+_STEPS = [(topic, kind, number) for topic, kinds in _OLD.items() for kind, names in kinds.items()
+          for number in range(len(names))]
+
+
+class UpgradedTest(_MigrationTest):
+    """A database with an operation at every step of every kind, and workers whose steps only note their names."""
+
+    def setUp(self):
+        super().setUp()
+        schema_migrations.upgrade(self.db, '0020')
+        self.notes = []
+
+    def given(self, state, **values):
+        """Insert an operation at each step before the upgrade, and upgrade. Return their ids, by step."""
+        made = {place: uuidutils.generate_uuid() for place in _STEPS}
+        with self.db.writer() as conn:
+            conn.execute(models.operations.insert(), [
+                {'id': ident, 'kind': kind, 'topic': topic, 'host': 'here', 'lane': 'work', 'data': {}, 'resource_type': 'test',
+                 'resource_id': 'x', 'state': state, 'step': number, 'next_run_at': timeutils.utcnow(), **values}
+                for (topic, kind, number), ident in made.items()])
+        schema_migrations.upgrade(self.db)
+        return made
+
+    def executor(self, topic):
+        """Return an executor of the queue's plans."""
+        plans = {kind: dataclasses.replace(plan, steps=tuple(map(self.noting, plan.steps)), done=lambda *_: None,
+                                           failed=lambda *_: None) for kind, plan in _PLANS[topic].items()}
+        return Executor(types.SimpleNamespace(db=self.db, conf=self.db._conf), 'me', plans, None)
+
+    def noting(self, step):
+        return dataclasses.replace(step, do=lambda work: self.notes.append(step.name),
+                                   undo=lambda work: self.notes.append(f'undo {step.name}'))
+
+    def run_on(self, topic, ident):
+        """Claim the operation and run it. Return the names of the steps, and its row then."""
+        self.notes.clear()
+        executor = self.executor(topic)
+        with self.db.writer() as conn:
+            seen = rows.get(conn, ident)
+            op = rows.claim(conn, seen, 'me', 60, **executor.place(seen))
+        executor.run(op)
+        with self.db.reader() as conn:
+            return list(self.notes), rows.get(conn, ident)
+
+    def test_each_goes_on_at_its_step(self):
+        for (topic, kind, number), ident in self.given(rows.OPEN).items():
+            names, row = self.run_on(topic, ident)
+            self.assertEqual((list(_OLD[topic][kind][number:]), rows.DONE), (names, row.state), kind)
+
+    def test_each_is_undone_from_its_step(self):
+        for (topic, kind, number), ident in self.given(rows.OPEN, undoing=True).items():
+            names, row = self.run_on(topic, ident)
+            undone = [f'undo {name}' for name in reversed(_OLD[topic][kind][:number + 1])]
+            self.assertEqual((undone, rows.FAILED), (names, row.state), kind)
+
+    def test_each_shows_its_step(self):
+        made = self.given(rows.DONE)
+        with self.db.reader() as conn:
+            found = {row.id: row for row in conn.execute(sa.select(models.operations))}
+        for (topic, kind, number), ident in made.items():
+            self.assertEqual(_OLD[topic][kind][number], operation_views.phase(found[ident]), kind)
+            self.assertEqual(_OLD[topic][kind], rows.step_names(found[ident]), kind)
+
+    def test_each_goes_on_after_a_worker_of_the_release_before(self):
+        """Old workers, which run until they are upgraded too, write the number of the step only."""
+        made = self.given(rows.OPEN)
+        with self.db.writer() as conn:
+            conn.execute(models.operations.update().values(step=0))
+        for (topic, kind, number), ident in made.items():
+            with self.db.writer() as conn:
+                conn.execute(models.operations.update().where(models.operations.c.id == ident).values(step=number))
+            self.assertEqual(list(_OLD[topic][kind][number:]), self.run_on(topic, ident)[0], kind)
+
+    def test_what_a_scheduler_of_the_release_before_passed_on(self):
+        """It says nothing of names, so that the row has those of the scheduler."""
+        made = {place: ident for place, ident in self.given(rows.OPEN).items() if place[0] == 'scheduler'}
+        for (_, kind, _), ident in made.items():
+            for number, _ in enumerate(_OLD['share'].get(kind, ())):
+                with self.db.writer() as conn:
+                    conn.execute(models.operations.update().where(models.operations.c.id == ident).values(
+                        topic='share', step=number, steps=PLACE, state=rows.OPEN, attempts=0))
+                self.assertEqual(list(_OLD['share'][kind][number:]), self.run_on('share', ident)[0], kind)
