@@ -144,7 +144,7 @@ def _answer(ctx: RequestContext, ident: str) -> Any:
 @retry
 def _forget(ctx: RequestContext, ident: str) -> None:
     with ctx.db.writer() as conn:
-        rows.remove(conn, (ident,))
+        rows.delete(conn, (ident,))
 
 
 # Going on -------------------------------------------------------------------------------------------

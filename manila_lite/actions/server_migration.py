@@ -72,7 +72,7 @@ def _examined(conn: Any, ctx: RequestContext, ident: str, wanted: Mapping[str, A
     :raises errors.Invalid: there is no such host or network.
     :raises errors.Conflict: a resource is in the wrong state; the message names it.
     """
-    server = share_servers.seen(conn, ctx, ident)
+    server = share_servers.get_visible(conn, ctx, ident)
     to = wanted['host']
     service = migration.backend(conn, ctx, to)
     network_id = wanted.get('new_share_network_id') or server.share_network_id
@@ -92,14 +92,14 @@ def _must_be_movable(conn: Any, move: Move) -> None:
         raise errors.WrongState(f'Share server {server.id} is {server.status}, not active.')
     if server.encryption_key_ref:
         raise errors.Invalid(f'Share server {server.id} is encrypted, and stays where it is.', code='share_server_encrypted')
-    if replicated := share_replicas.on_server(conn, server.id):
+    if replicated := share_replicas.find_replicated_on_server(conn, server.id):
         raise errors.Conflict(f'Share {replicated} on share server {server.id} has replicas; delete them first.',
                               code='share_has_replicas')
     if not move.shares:
         raise errors.Conflict(f'Share server {server.id} has no shares, so there is nothing to move.')
     if move.host == server.host and move.keeps_addresses:
         raise errors.Conflict(f'Share server {server.id} is on {move.host} already, in the same share network.')
-    if group := share_groups.on_server(conn, server.id):
+    if group := share_groups.find_on_server(conn, server.id):
         raise errors.Conflict(f'Share group {group} is on share server {server.id}, and would be torn apart.')
     if coming := share_migration.comes_to(conn, server.id):
         raise errors.Conflict(f'Share {coming} is being moved to share server {server.id}, or was and left something there.')
@@ -216,8 +216,8 @@ def _taken_in(conn: Any, move: Move, target: str) -> str:
 
     :raises errors.WrongState: the server is not idle any more.
     """
-    share_networks.hold(conn, move.network_id, states.SHARE_NETWORK.statuses)     # no share is placed on it meanwhile
-    if target not in share_server_queries.idle(conn, move.host, move.network_id, [place.id for place in move.places]):
+    share_networks.lock(conn, move.network_id, states.SHARE_NETWORK.statuses)     # no share is placed on it meanwhile
+    if target not in share_server_queries.list_idle(conn, move.host, move.network_id, [place.id for place in move.places]):
         raise errors.WrongState(f'Share server {target}, which was to take the shares in, is not idle any more; try again.')
     transitions.begin(conn, states.SHARE_SERVER, 'take_in', target, source_share_server_id=move.server.id,
                       is_auto_deletable=False)
@@ -242,7 +242,7 @@ def complete(ctx: RequestContext, ident: str) -> str:
     :raises errors.Invalid: there is no migration, or its copy is not ready.
     """
     with ctx.db.writer() as conn:
-        server = share_servers.seen(conn, ctx, ident)
+        server = share_servers.get_visible(conn, ctx, ident)
         found = server_migration.last(conn, ident)
         if found is None or found.resource_id != ident:
             raise errors.Invalid(f'Share server {ident} is not being migrated.', code='not_migrating')
@@ -278,7 +278,7 @@ def cancel(ctx: RequestContext, ident: str) -> None:
     :raises errors.Invalid: there is no migration that can still be cancelled.
     """
     with ctx.db.writer() as conn:
-        server = share_servers.seen(conn, ctx, ident)
+        server = share_servers.get_visible(conn, ctx, ident)
         found = server_migration.last(conn, ident)
         migration.must_be_cancellable(found, server.task_state)
         if found is None or not transitions.server_task(conn, ident, migration.CANCELLABLE, Migration.CANCELLING):
@@ -297,7 +297,7 @@ def progress(ctx: RequestContext, ident: str) -> dict[str, Any]:
     """
     with ctx.db.reader() as conn:
         found = server_migration.last(conn, ident)
-        known = share_server_queries.by_ids(conn, (ident, found.data['target']) if found else (ident,))
+        known = share_server_queries.list_by_ids(conn, (ident, found.data['target']) if found else (ident,))
     here = [row for row in known if row.id == ident]
     if not (found or here) or not (ctx.is_admin or any(row.project_id == ctx.project_id for row in known)):
         raise errors.NotFound.of('share server', ident)
@@ -315,7 +315,7 @@ def reset_task_state(ctx: RequestContext, ident: str, value: str | None) -> None
     """
     wanted = migration.task_state(value)
     with ctx.db.writer() as conn:
-        share_servers.seen(conn, ctx, ident)
+        share_servers.get_visible(conn, ctx, ident)
         transitions.server_task(conn, ident, (None, *Migration), wanted)
 
 

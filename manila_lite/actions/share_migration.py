@@ -98,7 +98,7 @@ def _must_be_movable(conn: Any, move: Move) -> None:
         raise errors.Conflict(f'Share {share.id} is in share group {share.share_group_id}, which would be torn apart.')
     if share.replication_type:
         raise errors.Conflict(f'Share {share.id} is of a share type with replicas ({share.replication_type}).')
-    for row in shares.aside(conn, share_id=share.id):
+    for row in shares.list_second_instances(conn, share_id=share.id):
         raise errors.Conflict(f'Share {share.id} left something on {row.host} when it was moved; delete share instance '
                               f'{row.instance_id} first.', code='share_has_second_instance')
     if move.to == share.host and move.only_the_place:
@@ -195,7 +195,7 @@ def _begin(conn: Any, ctx: RequestContext, move: Move, data: dict[str, Any]) -> 
 # Going on -------------------------------------------------------------------------------------------
 
 def _last(conn: Any, ident: str) -> Any:
-    found = rows.of(conn, ident, share_migration.KIND)
+    found = rows.list_of_resource(conn, ident, share_migration.KIND)
     return found[-1] if found else None
 
 

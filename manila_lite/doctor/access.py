@@ -12,18 +12,18 @@ from manila_lite.doctor.finding import Mend, RepairContext
 from manila_lite.workflow.access import tell_rules
 
 
-def rules(share_id: str) -> Mend:
+def rules_mender(share_id: str) -> Mend:
     """Return the mender of a share's access rules, and of their summary status, if no operation will end them."""
     def mend(conn: Connection, desk: RepairContext) -> str | None:
-        return sync(conn, desk, share_id, once_more=True)
+        return mend_rules(conn, desk, share_id, once_more=True)
     return mend
 
 
-def sync(conn: Connection, desk: RepairContext, share_id: str, *, once_more: bool,
-         data: dict[str, Any] | None = None) -> str | None:
-    """Mend as ``rules`` does, at once. ``once_more``: the backend may be told again."""
+def mend_rules(conn: Connection, desk: RepairContext, share_id: str, *, once_more: bool,
+               data: dict[str, Any] | None = None) -> str | None:
+    """Mend as the mender of ``rules_mender`` does, at once. ``once_more``: the backend may be told again."""
     access.lock(conn, share_id)
-    row, pending = shares.share(conn, share_id), access.pending(conn, share_id)
+    row, pending = shares.find_share(conn, share_id), access.pending_rules(conn, share_id)
     told = operations.is_open(conn, access.open_key(share_id))
     if row is None or told or not (pending or row.access_rules_status == states.Rules.SYNCING):
         return None
@@ -43,6 +43,6 @@ def _give_up(conn: Connection, row: Any, pending: list[Any]) -> str:
             transitions.remove(conn, states.ACCESS, idents, state)
         else:
             transitions.settle(conn, states.ACCESS, idents, state, verb.fail)
-    bad = access.states_of(conn, row.id) - {'active'}
+    bad = access.rule_states(conn, row.id) - {'active'}
     transitions.rules_status(conn, row.instance_id, states.Rules.ERROR if bad else states.Rules.ACTIVE)
     return 'the backend cannot be told of the access rules: error'

@@ -45,7 +45,7 @@ class _Verdict:
 
 def find(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield every operation that has not ended."""
-    found = shares.operations(conn)
+    found = shares.list_operations(conn)
     world = _world(conn, desk, found)
     for op in found:
         verdict = _judge(op, world)
@@ -70,7 +70,8 @@ def _world(conn: Connection, desk: RepairContext, found: Iterable[Any]) -> _Worl
 
 def _judge(op: Any, world: _World) -> _Verdict:
     if op.state == operations.PARKED:
-        return _Verdict(f'is parked: {op.error or "nobody can carry it out"}', wrong=True, mend=recovery.parked(op))
+        return _Verdict(f'is parked: {op.error or "nobody can carry it out"}', wrong=True,
+                        mend=recovery.parked_operation_mender(op))
     if op.owner:
         return _claimed(op, world)
     left = (op.next_run_at - world.now).total_seconds()
@@ -131,11 +132,11 @@ def _nobody(op: Any, world: _World) -> str | None:
 
 
 def _free(op: Any) -> Mend:
-    return _going(op, shares.free, 'its claim is free again')
+    return _going(op, shares.drop_claim, 'its claim is free again')
 
 
 def _hasten(op: Any) -> Mend:
-    return _going(op, shares.hasten, 'is due now, and its worker was told')
+    return _going(op, shares.make_due, 'is due now, and its worker was told')
 
 
 def _going(op: Any, change: Callable[[Connection, Any], bool], said: str) -> Mend:

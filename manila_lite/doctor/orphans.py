@@ -15,7 +15,7 @@ _NAMED = 3
 
 def find_sizes(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield sizes of resizes that are not under way. Quota counts all other usage anew each time."""
-    for row in shares.left_sizes(conn):
+    for row in shares.list_stale_target_sizes(conn):
         yield Finding('quota', row.id, f'{row.size} -> {row.target_size} GiB',
                       'quota counts a resize that is not under way', wrong=True, about='share',
                       project_id=row.project_id, age=desk.age(row.since), mend=_drop(row))
@@ -23,7 +23,7 @@ def find_sizes(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
 
 def _drop(row: Any) -> Mend:
     def mend(conn: Connection, desk: RepairContext) -> str | None:
-        return f'counts with its {row.size} GiB' if shares.drop_left_size(conn, row.id) else None
+        return f'counts with its {row.size} GiB' if shares.clear_stale_target_size(conn, row.id) else None
     return mend
 
 

@@ -12,11 +12,11 @@ from manila_lite.db.queries.messages import Detail
 from manila_lite.doctor import access as access_questions
 from manila_lite.doctor import failed_cutovers, share_servers
 from manila_lite.doctor.finding import BEFORE, Mend, RepairContext
-from manila_lite.doctor.recovery_table import REDO, Redo, readable
+from manila_lite.doctor.recovery_table import REDO, Redo, read_data
 from manila_lite.engine.begin import begin
 from manila_lite.workflow.access import tell_rules
 
-_ROW = {states.SHARE.resource_type: share_findings.share, states.SNAPSHOT.resource_type: share_findings.snapshot}
+_ROW = {states.SHARE.resource_type: share_findings.find_share, states.SNAPSHOT.resource_type: share_findings.find_snapshot}
 _MESSAGES = {states.SHARE.resource_type: 'SHARE', states.SNAPSHOT.resource_type: 'SHARE_SNAPSHOT'}
 
 
@@ -30,25 +30,25 @@ _WITH_OTHERS = {'restoring': ('restore', 'its share is not being reverted'),
                 'backup_restoring': ('take_back', 'no backup is being restored to it')}
 
 
-def stuck(resource_type: str, ident: str) -> Mend:
+def stuck_resource_mender(resource_type: str, ident: str) -> Mend:
     """Return the mender of a status without an operation, of a share or snapshot."""
     def mend(conn: Connection, desk: RepairContext) -> str | None:
         row = _take(conn, resource_type, ident)
-        return _end(conn, desk, resource_type, row, share_findings.last_of(conn, ident)) if row else None
+        return _end(conn, desk, resource_type, row, share_findings.last_operation(conn, ident)) if row else None
     return mend
 
 
-def parked(op: Any) -> Mend:
+def parked_operation_mender(op: Any) -> Mend:
     """Return the mender of a parked operation: it begins another like it, or ends the status of the resource."""
     def mend(conn: Connection, desk: RepairContext) -> str | None:
-        data = readable(op)
+        data = read_data(op)
         if failed_cutovers.is_cut(op, data):
             return failed_cutovers.fail(conn, desk, op.id)
-        if not share_findings.forget_parked(conn, op.id):
+        if not share_findings.delete_parked(conn, op.id):
             return None
         first = not (data or {}).get(BEFORE)
         if op.kind == access.SYNC:
-            said = access_questions.sync(conn, desk, op.resource_id, once_more=first, data={BEFORE: True})
+            said = access_questions.mend_rules(conn, desk, op.resource_id, once_more=first, data={BEFORE: True})
         elif op.resource_type == 'share_server':
             said = share_servers.replace(conn, desk, op, data, first)
         else:
@@ -97,7 +97,7 @@ def _end(conn: Connection, desk: RepairContext, resource_type: str, row: Any, la
         if machine is states.SHARE and verb == 'migrate' and row.host:      # its rules may be read-only
             desk.wakes.append(tell_rules(conn, desk.owner(row), row.id, row.host, {row.instance_id: False}))
         return f'{why}: {machine[verb].fail}'
-    data = redo.data(conn, row, readable(last) or {})
+    data = redo.data(conn, row, read_data(last) or {})
     if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):
         return _begin(conn, desk, resource_type, row, redo, last, data)
     return _fail(conn, desk, resource_type, row, redo)

@@ -52,7 +52,7 @@ def _sizes(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any]
 
 def _reversion(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any] | None:
     latest = snapshots.latest_of(conn, row.id)
-    snapshot = shares.snapshot(conn, latest) if latest else None
+    snapshot = shares.find_snapshot(conn, latest) if latest else None
     if snapshot is None or snapshot.state != states.SNAPSHOT['restore'].during:
         return None
     return {'snapshot_id': snapshot.id, 'new_size': snapshot.size}
@@ -95,7 +95,7 @@ REDO: dict[str, dict[str, Redo]] = {
 }
 
 
-def readable(op: Any) -> dict[str, Any] | None:
+def read_data(op: Any) -> dict[str, Any] | None:
     """Return the data of an operation as ``doctor.last_of`` reads it; None if there is none, or it cannot be read."""
     try:
         data = json.loads(op.text) if op is not None else None

@@ -16,7 +16,7 @@ _MISSED = 3
 def find_services(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield services that are not up, and backends that are up and have no pool."""
     conf = desk.services.conf
-    silent = set(services.silent(conn, conf.service_down_time))
+    silent = set(services.list_backends_without_pools(conn, conf.service_down_time))
     for row in services.list_services(conn):
         up = services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time)
         if not up:
@@ -28,7 +28,7 @@ def find_services(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
 
 def find_left_ensuring(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield services that are marked as ensuring their shares, without an open operation that does so."""
-    for row in shares.left_ensuring(conn):
+    for row in shares.list_services_left_ensuring(conn):
         yield Finding('service', row.host, 'ensuring', 'no operation ensures its shares', wrong=True, about=row.binary,
                       age=desk.age(row.updated_at), owner=row.lease_owner, mend=_not_ensuring(row.host))
 
@@ -36,7 +36,7 @@ def find_left_ensuring(conn: Connection, desk: RepairContext) -> Iterator[Findin
 def _not_ensuring(host: str) -> Mend:
     def mend(conn: Connection, desk: RepairContext) -> str | None:
         known = services.set_ensuring(conn, host, False)
-        if known and operations.is_open(conn, ensure.key(host)):
+        if known and operations.is_open(conn, ensure.open_key(host)):
             services.set_ensuring(conn, host, True)
             return None
         return 'it says so no more' if known else None
@@ -59,7 +59,7 @@ def find_pools(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield pools that running backends do not report any more, and old figures that cannot be true."""
     conf = desk.services.conf
     old = _MISSED * conf.capability_interval
-    for row in shares.pools(conn):
+    for row in shares.list_pools(conn):
         age = desk.age(row.reported_at) or 0.0
         if age <= old:
             continue        # each report counts anew
@@ -73,8 +73,8 @@ def find_pools(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
 
 def _recount(row: Any) -> Mend:
     def mend(conn: Connection, desk: RepairContext) -> str | None:
-        found = services.promised(conn, row.backend_host).get(row.host, services.Promised())
-        if not shares.recount(conn, row, found.unseen, found.provisioned):
+        found = services.promises_of_pools(conn, row.backend_host).get(row.host, services.Promised())
+        if not shares.correct_promises(conn, row, found.unseen, found.provisioned):
             return None
         return f'{found.unseen:g} GiB are claimed'
     return mend

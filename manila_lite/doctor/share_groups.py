@@ -14,7 +14,7 @@ from manila_lite.doctor.finding import Finding, Mend, RepairContext
 def find(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield them. Those without an operation can be mended: they are set to the failed status, mostly error."""
     for machine in (states.SHARE_GROUP, states.SHARE_GROUP_SNAPSHOT, states.SHARE_BACKUP):
-        for row in share_groups.find(conn, machine):
+        for row in share_groups.list_in_transition(conn, machine):
             why, wrong = 'no operation will end this', True
             if row.operation_id is not None:
                 why, wrong = f'see its operation {row.operation_id} ({row.operation_kind})', row.operation_state == 'parked'
@@ -27,8 +27,9 @@ def _failed(machine: states.Machine, row: Any) -> Mend:
     to = next(verb.fail for verb in machine.verbs.values() if verb.during == row.state)
 
     def mend(conn: Connection, desk: RepairContext) -> str | None:
-        left = [found for found in share_groups.find(conn, machine) if found.id == row.id and found.operation_id is None]
-        if left and transitions.settle(conn, machine, (row.id,), row.state, to):
+        still_stuck = any(now.id == row.id and now.operation_id is None
+                          for now in share_groups.list_in_transition(conn, machine))
+        if still_stuck and transitions.settle(conn, machine, (row.id,), row.state, to):
             return 'is in error, and can be deleted' if to == 'error' else f'is {to} again'
         return None
     return mend

@@ -16,7 +16,7 @@ _VERBS = {states.SHARE[verb].during: verb for verb in ('create', 'delete', 'prom
 def find(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield replicas in a transient status."""
     seen = set()
-    for row in sorted(share_replicas.replicas(conn), key=lambda row: row.operation_state == 'parked'):
+    for row in sorted(share_replicas.list_in_transition(conn), key=lambda row: row.operation_state == 'parked'):
         if row.id in seen:
             continue
         seen.add(row.id)
@@ -30,7 +30,7 @@ def find(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
 def _fail(ident: str) -> Mend:
     """Return the mender that ends the status as failed. Then the replica can be deleted, or brought up to date."""
     def mend(conn: Connection, desk: RepairContext) -> str | None:
-        for row in share_replicas.replicas(conn, ident):
+        for row in share_replicas.list_in_transition(conn, ident):
             if row.operation_id is None and row.state in _VERBS:
                 verb = _VERBS[row.state]
                 transitions.fail(conn, states.SHARE, verb, ident)

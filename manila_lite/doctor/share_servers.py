@@ -14,7 +14,7 @@ from manila_lite.db.queries import messages, operations, share_networks, share_s
 from manila_lite.db.queries import server_migration as server_migration_queries
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.doctor.finding import BEFORE, Finding, Mend, RepairContext
-from manila_lite.doctor.recovery_table import readable
+from manila_lite.doctor.recovery_table import read_data
 from manila_lite.engine.begin import begin
 from manila_lite.workflow import server_migration as server_migration_workflow
 
@@ -37,7 +37,7 @@ class Redo:
 
 
 def _unused(conn: Connection, row: Any, data: dict[str, Any]) -> bool:
-    return not share_server_queries.used(conn, row.id)
+    return not share_server_queries.is_used(conn, row.id)
 
 
 def _without_exports(conn: Connection, row: Any, data: dict[str, Any]) -> bool:
@@ -67,7 +67,7 @@ REDO: dict[str, Redo] = {
 def find_servers(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield share servers in a transient status, each with the operation that ends it, if there is one."""
     chosen: dict[str, Any] = {}
-    for row in rows.servers(conn):      # beside the open operation there may be parked ones
+    for row in rows.list_servers(conn):      # beside the open operation there may be parked ones
         if row.id not in chosen or row.operation_state == 'open':
             chosen[row.id] = row
     for row in chosen.values():
@@ -83,7 +83,7 @@ def find_servers(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
 def _stuck(ident: str) -> Mend:
     def mend(conn: Connection, desk: RepairContext) -> str | None:
         row = _take(conn, ident)
-        return _end(conn, desk, row, shares.last_of(conn, ident)) if row else None
+        return _end(conn, desk, row, shares.last_operation(conn, ident)) if row else None
     return mend
 
 
@@ -95,13 +95,13 @@ def replace(conn: Connection, desk: RepairContext, op: Any, data: dict[str, Any]
 
 def _take(conn: Connection, ident: str) -> Any:
     """Return the server if it is in a transient status that no operation will end, and lock it until the commit."""
-    row = rows.server(conn, ident)
+    row = rows.find_server(conn, ident)
     if row is None or row.state not in REDO:
         return None
-    share_networks.hold(conn, row.share_network_id, states.SHARE_NETWORK.statuses)
+    share_networks.lock(conn, row.share_network_id, states.SHARE_NETWORK.statuses)
     if not transitions.settle(conn, states.SHARE_SERVER, (ident,), row.state, row.state):
         return None
-    row = rows.server(conn, ident)
+    row = rows.find_server(conn, ident)
     return None if row.operation_id else row
 
 
@@ -112,7 +112,7 @@ def _end(conn: Connection, desk: RepairContext, row: Any, last: Any, *, once_mor
     :param last: the last operation of the server
     :param once_more: whether that operation may be begun again, with ``more`` in its data
     """
-    redo, data = REDO[row.state], readable(last)
+    redo, data = REDO[row.state], read_data(last)
     asked = last is not None and last.kind in redo.kinds and last.error_code != operations.SUPERSEDED
     if once_more and asked and data is not None and redo.safe(conn, row, data):
         desk.wakes.append(begin(
@@ -132,7 +132,7 @@ def _end(conn: Connection, desk: RepairContext, row: Any, last: Any, *, once_mor
 
 def find_networks(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield networks in transition, and networks whose owner deleted them and that wait until their servers are gone."""
-    for row in rows.networks(conn):
+    for row in rows.list_networks(conn):
         if row.is_going:
             waits, state, mend = row.servers, 'going', _sweep(row.id)
             why = f'goes with the last of its {waits} share servers' if waits else 'its share servers are gone'
@@ -145,7 +145,7 @@ def find_networks(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
 
 def _settle(ident: str) -> Mend:
     def mend(conn: Connection, desk: RepairContext) -> str | None:
-        if not share_networks.hold(conn, ident, ('network_change',)) or share_server_queries.changing(conn, ident):
+        if not share_networks.lock(conn, ident, ('network_change',)) or share_server_queries.is_any_changing(conn, ident):
             return None
         transitions.finish(conn, states.SHARE_NETWORK, 'change', ident)
         return 'is active again'
@@ -154,13 +154,13 @@ def _settle(ident: str) -> Mend:
 
 def _sweep(ident: str) -> Mend:
     def mend(conn: Connection, desk: RepairContext) -> str | None:
-        return 'is gone' if share_networks.sweep(conn, ident) else None
+        return 'is gone' if share_networks.delete_if_without_servers(conn, ident) else None
     return mend
 
 
 def find_subnets(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield subnets in which a server has no address: they are being added, or the operation was lost."""
-    for row in rows.bare_subnets(conn):
+    for row in rows.list_subnets_without_address(conn):
         idle = row.operation_id is None
         why = (f'share server {row.server_id} has no address in it' if idle else
                f'share server {row.server_id} gets its addresses by operation {row.operation_id} ({row.operation_kind})')
@@ -172,8 +172,8 @@ def find_subnets(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
 def _add(row: Any) -> Mend:
     """Return the mender that gives the server its addresses, as if the subnet were added now."""
     def mend(conn: Connection, desk: RepairContext) -> str | None:
-        held = share_networks.hold(conn, row.share_network_id, states.SHARE_NETWORK['change'].allowed)
-        server = rows.server(conn, row.server_id)
+        held = share_networks.lock(conn, row.share_network_id, states.SHARE_NETWORK['change'].allowed)
+        server = rows.find_server(conn, row.server_id)
         if not held or server is None or server.operation_id:
             return None
         transitions.begin(conn, states.SHARE_NETWORK, 'change', row.share_network_id)
@@ -190,7 +190,7 @@ def _add(row: Any) -> Mend:
 
 def find_addresses(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield addresses in subnets that their server is not in, and for which no operation is open."""
-    for row in rows.leaked_addresses(conn):
+    for row in rows.list_leaked_addresses(conn):
         yield Finding('address', row.id, row.ip_address,
                       f'share server {row.share_server_id} is not in its subnet {row.share_network_subnet_id}: to delete the '
                       'server frees it', wrong=True, about=row.host, project_id=row.project_id, age=desk.age(row.since))
@@ -198,7 +198,7 @@ def find_addresses(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
 
 def find_strays(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield share servers that a backend reports and that have no row."""
-    for row in rows.strays(conn):
+    for row in rows.list_unknown_servers(conn):
         for ident in row.idents:
             yield Finding(_SERVER, ident, 'unknown', 'its backend holds it, and there is no record of it: delete it there',
                           wrong=True, about=row.host, age=desk.age(row.reported_at))

@@ -18,15 +18,17 @@ from manila_lite.workflow import share_migration as share_migration_workflow
 def find_shares(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield shares in a transient status, and shares whose rules count as being applied without an operation for it."""
     resource_type = states.SHARE.resource_type
-    yield from _all(desk, resource_type, share_findings.shares(conn), lambda row: recovery.stuck(resource_type, row.id))
-    for row in share_findings.shares_out_of_step(conn):
+    yield from _all(desk, resource_type, share_findings.list_shares(conn),
+                    lambda row: recovery.stuck_resource_mender(resource_type, row.id))
+    for row in share_findings.list_shares_without_rule_operation(conn):
         yield Finding(resource_type, row.id, f'rules {row.access_rules_status}', 'no access rule is on its way', wrong=True,
-                      about=row.host or '', project_id=row.project_id, age=desk.age(row.since), mend=access.rules(row.id))
+                      about=row.host or '', project_id=row.project_id, age=desk.age(row.since),
+                      mend=access.rules_mender(row.id))
 
 
 def find_second_places(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield second instances of shares: the targets of migrations under way, and instances left over."""
-    for row in share_findings.places_aside(conn):
+    for row in share_findings.list_second_instances(conn):
         why, mend = f'of share {row.share_id}: nothing will end this', _release(row.id)
         if row.operation_id is not None:
             why, mend = f'of share {row.share_id}: see operation {row.operation_id} ({row.operation_kind})', None
@@ -39,11 +41,11 @@ def find_second_places(conn: Connection, desk: RepairContext) -> Iterator[Findin
 def _release(ident: str) -> Mend:
     """Return the mender that has the backend delete its part of a second instance."""
     def mend(conn: Connection, desk: RepairContext) -> str | None:
-        for row in shares.aside(conn, instance_id=ident):
+        for row in shares.list_second_instances(conn, instance_id=ident):
             verb = next((verb for verb in ('receive', 'delete') if states.SHARE[verb].during == row.status), None)
             if verb:
                 transitions.fail(conn, states.SHARE, verb, ident)
-            for now in shares.aside(conn, instance_id=ident):
+            for now in shares.list_second_instances(conn, instance_id=ident):
                 try:
                     desk.wakes.append(share_migration_workflow.begin_release(conn, desk.owner(now), now))
                 except errors.WrongState:
@@ -56,12 +58,14 @@ def _release(ident: str) -> Mend:
 def find_snapshots(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield snapshots in a transient status."""
     resource_type = states.SNAPSHOT.resource_type
-    yield from _all(desk, resource_type, share_findings.snapshots(conn), lambda row: recovery.stuck(resource_type, row.id))
+    yield from _all(desk, resource_type, share_findings.list_snapshots(conn),
+                    lambda row: recovery.stuck_resource_mender(resource_type, row.id))
 
 
 def find_rules(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
     """Yield access rules in a transient state."""
-    yield from _all(desk, states.ACCESS.resource_name, share_findings.rules(conn), lambda row: access.rules(row.share_id))
+    yield from _all(desk, states.ACCESS.resource_name, share_findings.list_rules(conn),
+                    lambda row: access.rules_mender(row.share_id))
 
 
 def _all(desk: RepairContext, resource_name: str, rows: Iterable[Any], mend: Any) -> Iterator[Finding]:

@@ -49,7 +49,7 @@ def given_up(conn: Connection, work: Work, error: Exception) -> None:
     else:
         transitions.remove(conn, states.SHARE_SERVER, (target,), states.SHARE_SERVER['receive'].during)
     if work.data.get('claimed'):
-        services.give_back(conn, *work.data['claimed'])
+        services.release_space(conn, *work.data['claimed'])
     _say_given_up(conn, work, error)
 
 

@@ -40,7 +40,7 @@ def given_up(conn: Connection, work: Work, error: Exception) -> None:
     else:
         transitions.remove(conn, states.SHARE, (target,), states.SHARE['receive'].during)
         if work.data.get('claimed'):
-            services.give_back(conn, *work.data['claimed'])
+            services.release_space(conn, *work.data['claimed'])
     if work.data.get('frozen'):
         tell_rules(conn, work.ctx, share_id, work.data['from'], {work.data['instance']: False})
     _say(conn, work, error)
@@ -103,7 +103,7 @@ def begin_release(conn: Connection, ctx: context.RequestContext, row: Any, left:
 
 
 def _noted(conn: Connection, row: Any) -> dict[str, Any]:
-    for op in reversed(rows.of(conn, row.id, share_migration.RELEASE)):
+    for op in reversed(rows.list_of_resource(conn, row.id, share_migration.RELEASE)):
         if op.data.get('instance') == row.instance_id:
             return dict(op.data)
     return what_is_left(row, shares.host_of(conn, row.id), share_migration.snapshots_of(conn, row.id))

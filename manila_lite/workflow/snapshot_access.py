@@ -25,7 +25,7 @@ def begin_all(conn: Connection, ctx: context.RequestContext, share_ids: Iterable
     ``moved``: drop the operations of the backend that had the snapshots before. ``inheriting``: only snapshots that
     clients of the share may mount.
     """
-    for ident in snapshot_access.mountable(conn, share_ids, inheriting=inheriting):
+    for ident in snapshot_access.list_mountable(conn, share_ids, inheriting=inheriting):
         if moved:
-            rows.drop_of(conn, ident, (snapshot_access.KIND,))
+            rows.supersede(conn, ident, (snapshot_access.KIND,))
         begin(conn, ctx, ident, host)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from manila_lite import errors
 
 
-def fits(filters: Mapping[str, Any], columns: Any, equal: Iterable[str], parts: Iterable[str] = ()) -> list[Any]:
+def conditions(filters: Mapping[str, Any], columns: Any, equal: Iterable[str], parts: Iterable[str] = ()) -> list[Any]:
     """Return the conditions of filters: columns named in ``equal`` equal their filter, and columns in ``parts`` contain
     theirs, whose name ends in ``~``. A filter that is None does not count.
     """

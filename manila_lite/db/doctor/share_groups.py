@@ -15,7 +15,7 @@ _TABLES = {
 }
 
 
-def find(conn: Connection, machine: states.Machine) -> list[Row]:
+def list_in_transition(conn: Connection, machine: states.Machine) -> list[Row]:
     """Return id, project_id, state and ``since`` of rows in a transient status, with the operation that will end it."""
     table = _TABLES[machine.resource_type]
     since = sa.func.coalesce(table.c.updated_at, table.c.created_at).label('since')

@@ -13,7 +13,7 @@ _operations = models.operations
 _UNDER_WAY = ('open', 'parked')
 
 
-def replicas(conn: Connection, ident: str | None = None) -> list[Row]:
+def list_in_transition(conn: Connection, ident: str | None = None) -> list[Row]:
     """Return replicas (or only ``ident``), each with the operation that will end its status, if there is one."""
     query = (sa.select(_instances.c.id, _shares.c.id.label('share_id'), _shares.c.project_id, _shares.c.user_id,
                        _instances.c.host, _instances.c.status.label('state'), _operations.c.id.label('operation_id'),

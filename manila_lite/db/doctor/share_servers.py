@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import states
 from manila_lite.db import models
 from manila_lite.db.queries import server_migration
-from manila_lite.db.queries.services import pools
+from manila_lite.db.queries.services import list_pools
 
 #: The capability in which a backend reports the servers that it holds and that have no row.
 STRAYS = 'stray_share_servers'
@@ -49,13 +49,13 @@ def _moving_here() -> sa.ColumnElement[bool]:
                    _servers.c.status == states.SHARE_SERVER['receive'].during)
 
 
-def servers(conn: Connection) -> list[Row]:
+def list_servers(conn: Connection) -> list[Row]:
     """Return share servers in a transient status, each with the operation that will end it, if there is one."""
     return list(conn.execute(_servers_with_work().where(_servers.c.status.in_(states.SHARE_SERVER.transient))))
 
 
-def server(conn: Connection, ident: str) -> Row | None:
-    """Return one share server as ``servers`` does, in any status."""
+def find_server(conn: Connection, ident: str) -> Row | None:
+    """Return one share server as ``list_servers`` does, in any status."""
     return conn.execute(_servers_with_work().where(_servers.c.id == ident)).first()
 
 
@@ -64,7 +64,7 @@ def _count(*so: Any) -> Any:
             .scalar_subquery())
 
 
-def networks(conn: Connection) -> list[Row]:
+def list_networks(conn: Connection) -> list[Row]:
     """Return networks in transition or being deleted, with their number of ``servers`` and of those ``changing``."""
     changing = states.SHARE_SERVER['change'].during
     return list(conn.execute(
@@ -74,7 +74,7 @@ def networks(conn: Connection) -> list[Row]:
         .order_by(_networks.c.created_at, _networks.c.id)))
 
 
-def bare_subnets(conn: Connection) -> list[Row]:
+def list_subnets_without_address(conn: Connection) -> list[Row]:
     """Return subnets in which a server has no address, and the operation on the server, if there is one.
 
     Servers whose creation failed have none, and need none.
@@ -93,7 +93,7 @@ def bare_subnets(conn: Connection) -> list[Row]:
         .order_by(_mappings.c.created_at, _subnets.c.id, _servers.c.id)))
 
 
-def leaked_addresses(conn: Connection) -> list[Row]:
+def list_leaked_addresses(conn: Connection) -> list[Row]:
     """Return addresses in subnets that their server is not in, if no operation on the server is open."""
     mapped = sa.exists().where(_mappings.c.share_server_id == _addresses.c.share_server_id,
                                _mappings.c.share_network_subnet_id == _addresses.c.share_network_subnet_id)
@@ -107,7 +107,7 @@ def leaked_addresses(conn: Connection) -> list[Row]:
         .order_by(_addresses.c.created_at, _addresses.c.id)))
 
 
-class Strays(NamedTuple):
+class UnknownServers(NamedTuple):
     """The servers without a row that a backend reported."""
 
     host: str
@@ -115,12 +115,12 @@ class Strays(NamedTuple):
     reported_at: Any
 
 
-def strays(conn: Connection) -> list[Strays]:
+def list_unknown_servers(conn: Connection) -> list[UnknownServers]:
     """Return the servers that backends reported without a row, by backend. Servers that have a row by now are left out."""
-    found: dict[str, Strays] = {}
+    found: dict[str, UnknownServers] = {}
     known = set(conn.execute(sa.select(_servers.c.id)).scalars())
-    for row in pools(conn):
+    for row in list_pools(conn):
         idents = tuple(sorted(set((row.capabilities or {}).get(STRAYS) or ()) - known))
         if idents:
-            found[row.backend_host] = Strays(row.backend_host, idents, row.reported_at)
+            found[row.backend_host] = UnknownServers(row.backend_host, idents, row.reported_at)
     return list(found.values())

@@ -36,25 +36,25 @@ _OPERATION = (*(column for column in _operations.c if column.name != 'data'),
 
 # Operations -----------------------------------------------------------------------------------
 
-def operations(conn: Connection) -> list[Row]:
+def list_operations(conn: Connection) -> list[Row]:
     """Return the operations that are open or parked, oldest first, with their data as ``text``."""
     return list(conn.execute(sa.select(*_OPERATION).where(_operations.c.state.in_(_UNDER_WAY))
                              .order_by(_operations.c.created_at, _operations.c.id)))
 
 
-def last_of(conn: Connection, resource_id: str) -> Row | None:
+def last_operation(conn: Connection, resource_id: str) -> Row | None:
     """Return the last operation that was begun on a resource, except for access rules, with any result."""
     return conn.execute(sa.select(*_OPERATION).where(_operations.c.resource_id == resource_id, _operations.c.kind != _SYNC)
                         .order_by(_operations.c.created_at.desc(), _operations.c.id.desc()).limit(1)).first()
 
 
-def free(conn: Connection, seen: Row) -> bool:
+def drop_claim(conn: Connection, seen: Row) -> bool:
     """Drop the claim of the operation if it is still as ``seen``, and make it due now. Say whether it was."""
     return _due_now(conn, seen, _operations.c.owner == seen.owner,
                     _operations.c.lease_expires_at == seen.lease_expires_at)
 
 
-def hasten(conn: Connection, seen: Row) -> bool:
+def make_due(conn: Connection, seen: Row) -> bool:
     """Make the operation due now if it is still unclaimed. Say whether it was."""
     return _due_now(conn, seen, _operations.c.owner.is_(None))
 
@@ -64,7 +64,7 @@ def _due_now(conn: Connection, seen: Row, *so: Any) -> bool:
                              .values(owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow())).rowcount)
 
 
-def forget_parked(conn: Connection, ident: str) -> bool:
+def delete_parked(conn: Connection, ident: str) -> bool:
     """Delete the operation if it is parked. Say whether it was."""
     return bool(conn.execute(_operations.delete().where(_operations.c.id == ident,
                                                         _operations.c.state == 'parked')).rowcount)
@@ -131,13 +131,13 @@ def _with_own_work() -> sa.Select:
     return _shares_with_work().outerjoin(_operations, work)
 
 
-def shares(conn: Connection) -> list[Row]:
+def list_shares(conn: Connection) -> list[Row]:
     """Return shares in a transient status, each with the operation that will end it, if there is one."""
     return list(conn.execute(_with_own_work().where(_instances.c.status.in_(states.SHARE.transient))))
 
 
-def share(conn: Connection, ident: str) -> Row | None:
-    """Return one share as ``shares`` does, in any status."""
+def find_share(conn: Connection, ident: str) -> Row | None:
+    """Return one share as ``list_shares`` does, in any status."""
     return conn.execute(_with_own_work().where(_shares.c.id == ident)).first()
 
 
@@ -155,17 +155,17 @@ def _snapshots_with_work() -> sa.Select:
             .order_by(_snapshots.c.created_at, _snapshots.c.id))
 
 
-def snapshots(conn: Connection) -> list[Row]:
+def list_snapshots(conn: Connection) -> list[Row]:
     """Return snapshots in a transient status, each with the operation that will end it, if there is one."""
     return list(conn.execute(_snapshots_with_work().where(_snapshots.c.status.in_(states.SNAPSHOT.transient))))
 
 
-def snapshot(conn: Connection, ident: str) -> Row | None:
-    """Return one snapshot as ``snapshots`` does, in any status."""
+def find_snapshot(conn: Connection, ident: str) -> Row | None:
+    """Return one snapshot as ``list_snapshots`` does, in any status."""
     return conn.execute(_snapshots_with_work().where(_snapshots.c.id == ident)).first()
 
 
-def rules(conn: Connection) -> list[Row]:
+def list_rules(conn: Connection) -> list[Row]:
     """Return access rules in a transient state, each with the operation that will end it, if there is one."""
     return list(conn.execute(
         sa.select(_rules.c.id, _rules.c.share_id, _shares.c.project_id, _rules.c.state, _instances.c.host, _since(_rules),
@@ -176,7 +176,7 @@ def rules(conn: Connection) -> list[Row]:
         .where(_rules.c.state.in_(states.ACCESS.transient)).order_by(_rules.c.created_at, _rules.c.id)))
 
 
-def places_aside(conn: Connection) -> list[Row]:
+def list_second_instances(conn: Connection) -> list[Row]:
     """Return second instances of shares, each with the operation that will end it, if there is one."""
     first = _instances.alias()
     work = sa.or_(_work_on(_shares.c.id, _operations.c.kind == share_migration.KIND),
@@ -191,7 +191,7 @@ def places_aside(conn: Connection) -> list[Row]:
         .where(_instances.c.is_aside, _instances.c.replica_state.is_(None)).order_by(_instances.c.created_at, _instances.c.id)))
 
 
-def shares_out_of_step(conn: Connection) -> list[Row]:
+def list_shares_without_rule_operation(conn: Connection) -> list[Row]:
     """Return shares whose rules count as being applied, without a rule or an operation for that."""
     on_the_way = sa.exists().where(_rules.c.share_id == _shares.c.id, _rules.c.state.in_(states.ACCESS.transient))
     work = _work_on(_shares.c.id, _operations.c.kind == _SYNC)
@@ -208,13 +208,13 @@ def _left_sizes(*so: Any) -> list[Any]:
     return [_shares.c.target_size.is_not(None), idle, ~work, *so]
 
 
-def left_sizes(conn: Connection) -> list[Row]:
+def list_stale_target_sizes(conn: Connection) -> list[Row]:
     """Return shares that quota counts with the size of a resize that is not under way."""
     return list(conn.execute(sa.select(_shares.c.id, _shares.c.project_id, _shares.c.size, _shares.c.target_size,
                                        _since(_shares)).where(*_left_sizes()).order_by(_shares.c.created_at)))
 
 
-def drop_left_size(conn: Connection, share_id: str) -> bool:
+def clear_stale_target_size(conn: Connection, share_id: str) -> bool:
     """Have quota count the share with its present size. Say whether it did not."""
     return bool(conn.execute(_shares.update().where(*_left_sizes(_shares.c.id == share_id))
                              .values(target_size=None)).rowcount)
@@ -222,14 +222,14 @@ def drop_left_size(conn: Connection, share_id: str) -> bool:
 
 # Services and pools ---------------------------------------------------------------------------
 
-def left_ensuring(conn: Connection) -> list[Row]:
+def list_services_left_ensuring(conn: Connection) -> list[Row]:
     """Return the services that are marked as ensuring their shares, without an open operation that does so."""
     work = sa.exists().where(_operations.c.kind == ensure.KIND, _operations.c.host == _services.c.host,
                              _operations.c.state == 'open')
     return list(conn.execute(sa.select(_services).where(_services.c.ensuring, ~work).order_by(_services.c.id)))
 
 
-def pools(conn: Connection) -> list[Row]:
+def list_pools(conn: Connection) -> list[Row]:
     """Return every pool with its service's heartbeat, and ``most``: the GiB that its shares can have been promised."""
     growth = sa.case((_shares.c.target_size > _shares.c.size, _shares.c.target_size), else_=_shares.c.size)
     most = (sa.select(sa.func.coalesce(sa.func.sum(growth), 0)).select_from(_shares.join(_instances))
@@ -241,7 +241,7 @@ def pools(conn: Connection) -> list[Row]:
         .order_by(_pools.c.host)))
 
 
-def recount(conn: Connection, seen: Row, unseen: float, provisioned: float) -> bool:
+def correct_promises(conn: Connection, seen: Row, unseen: float, provisioned: float) -> bool:
     """Set the promised GiB of the pool to the sum of its shares, if it is still as ``seen``."""
     return bool(conn.execute(
         _pools.update().where(_pools.c.host == seen.host, _pools.c.generation == seen.generation,

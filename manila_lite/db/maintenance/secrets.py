@@ -35,18 +35,18 @@ def check(conn: Connection) -> str | None:
     return found
 
 
-def note_check(conn: Connection, value: str) -> bool:
+def store_check(conn: Connection, value: str) -> bool:
     """Store the check of the key. Return False if there is one already."""
     return insert_ignore(conn, _checks, {'id': _CHECK, 'value': value})
 
 
-def plain(conn: Connection) -> dict[str, int]:
+def count_unencrypted(conn: Connection) -> dict[str, int]:
     """Return how many secrets are not encrypted, by kind."""
     return {kind: conn.execute(sa.select(sa.func.count()).select_from(column.table).where(
         column.is_not(None), column.not_like('$fernet$%'))).scalar_one() for kind, column in COLUMNS.items()}
 
 
-def portion(conn: Connection, kind: str, after: str, limit: int) -> list[Secret]:
+def list_after(conn: Connection, kind: str, after: str, limit: int) -> list[Secret]:
     """Return the next secrets of a kind in the order of their ids."""
     column, ident = COLUMNS[kind], COLUMNS[kind].table.c.id
     query = sa.select(ident, column).where(column.is_not(None), ident > after).order_by(ident).limit(limit)

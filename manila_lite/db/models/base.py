@@ -18,7 +18,7 @@ metadata = sa.MetaData(naming_convention={
 #: Microseconds on every database; the API shows them.
 Time = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
 #: GiB, and factors of GiB, in double precision: a plain FLOAT has that everywhere else.
-Room = sa.Float().with_variant(mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb')
+Gigabytes = sa.Float().with_variant(mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb')
 Name = sa.String(255)
 Id = sa.String(36)
 #: See db/maintenance/secrets.py. SQLite ignores the length, and the column keeps its old type there.
@@ -40,7 +40,7 @@ class Json(sa.TypeDecorator):
         return None if value is None else json.loads(value)
 
 
-def ident(name: str = 'id', **kwargs: Any) -> sa.Column:
+def primary_key(name: str = 'id', **kwargs: Any) -> sa.Column:
     """Return the column of a UUID primary key."""
     return sa.Column(name, Id, primary_key=True, **kwargs)
 

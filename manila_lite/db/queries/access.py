@@ -68,7 +68,7 @@ def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = N
         *key_values.matching(models.access_rule_metadata, _rules.c.id, filters.get('metadata') or {}))))
 
 
-def tos(conn: Connection, share_id: str, access_type: str) -> list[str]:
+def clients_of_type(conn: Connection, share_id: str, access_type: str) -> list[str]:
     """Return the ``access_to`` of the share's rules of a type."""
     return list(conn.execute(sa.select(_rules.c.access_to).where(
         _rules.c.share_id == share_id, _rules.c.access_type == access_type)).scalars())
@@ -79,7 +79,7 @@ def count(conn: Connection, share_id: str) -> int:
     return conn.execute(sa.select(sa.func.count()).select_from(_rules).where(_rules.c.share_id == share_id)).scalar_one()
 
 
-def granted(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) -> dict[str, list[values.AccessRule]]:
+def granted_rules(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) -> dict[str, list[values.AccessRule]]:
     """Return the rules that shall be in force, by share id, as drivers see them; with ``cast``, read-only where cast so."""
     found: dict[str, list[values.AccessRule]] = defaultdict(list)
     query = (sa.select(_rules, _instances.c.cast_rules_to_readonly)
@@ -87,7 +87,7 @@ def granted(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) ->
              .where(_rules.c.share_id.in_(tuple(share_ids)), _rules.c.state.in_(_GRANTED))
              .order_by(_rules.c.created_at, _rules.c.id))
     for row in conn.execute(query):
-        rule = as_kind(row)
+        rule = as_driver_rule(row)
         found[row.share_id].append(dataclasses.replace(rule, level='ro') if cast and row.cast_rules_to_readonly else rule)
     return found
 
@@ -111,15 +111,15 @@ def copiers_of(conn: Connection, share_ids: Iterable[str]) -> list[Copier]:
                    if row.status in _LEVELS else None) for row in rows]
 
 
-def in_force(conn: Connection, share_ids: Iterable[str],
-             copiers: Iterable[Copier] | None = None) -> dict[str, list[values.AccessRule]]:
+def rules_in_force(conn: Connection, share_ids: Iterable[str],
+                   copiers: Iterable[Copier] | None = None) -> dict[str, list[values.AccessRule]]:
     """Return the rules that the backends are to be told, by share id: those that are granted, and one for each copy to
     or from a backup that a manager makes as a client. Such a rule has the id of the backup.
 
     ``copiers``: the copiers of these shares, if the caller has them already.
     """
     ids = tuple(share_ids)
-    found = granted(conn, ids)
+    found = granted_rules(conn, ids)
     for share_id, rule in ((one.share_id, one.rule) for one in (copiers_of(conn, ids) if copiers is None else copiers)):
         if rule is None:
             continue
@@ -136,17 +136,17 @@ def _is_of(rule: values.AccessRule, address: str) -> bool:
     return rule.type == 'ip' and ipaddress.ip_network(rule.to, strict=False) == ipaddress.ip_network(address)
 
 
-def as_kind(row: Row) -> values.AccessRule:
+def as_driver_rule(row: Row) -> values.AccessRule:
     """Return a rule as drivers see it."""
     return values.AccessRule(row.id, row.access_type, row.access_to, row.access_level)
 
 
-def pending(conn: Connection, share_id: str) -> list[Row]:
+def pending_rules(conn: Connection, share_id: str) -> list[Row]:
     """Return the rules of which the backend was not told yet, or was being told when the process died."""
     return list(conn.execute(sa.select(_rules).where(_rules.c.share_id == share_id, _rules.c.state.in_(_PENDING))))
 
 
-def states_of(conn: Connection, share_id: str) -> set[str]:
+def rule_states(conn: Connection, share_id: str) -> set[str]:
     """Return the states that the share's rules are in."""
     return set(conn.execute(sa.select(_rules.c.state).where(_rules.c.share_id == share_id).distinct()).scalars())
 

@@ -17,7 +17,7 @@ KEYS = {'same_host': '__affinity_same_host', 'different_host': '__affinity_diffe
 _LONGEST = 1023
 
 
-def remember(conn: Connection, ident: str, project_id: str, named: Mapping[str, Collection[str]]) -> None:
+def add_share(conn: Connection, ident: str, project_id: str, named: Mapping[str, Collection[str]]) -> None:
     """Add the new share to the metadata of the shares that its hints name, if they are the project's and the value fits."""
     for hint, idents in named.items():
         mine = conn.execute(sa.select(_shares.c.id).where(_shares.c.id.in_(tuple(idents)), _shares.c.project_id == project_id))
@@ -25,7 +25,7 @@ def remember(conn: Connection, ident: str, project_id: str, named: Mapping[str, 
         _write(conn, KEYS[hint], {owner: [*others, ident] for owner, others in had.items()})
 
 
-def forget(conn: Connection, ident: str) -> None:
+def remove_share(conn: Connection, ident: str) -> None:
     """Remove the share, which is being deleted, from the metadata of all other shares."""
     own = key_values.of(conn, _metadata, ident)
     for key in KEYS.values():

@@ -32,7 +32,7 @@ def get(conn: Connection, ident: str) -> Any:
     return conn.execute(sa.select(_kept).where(_kept.c.id == ident)).first()
 
 
-def keep(conn: Connection, ident: str, owner: str, code: int, body: str) -> bool:
+def store_answer(conn: Connection, ident: str, owner: str, code: int, body: str) -> bool:
     """Store the answer. Return False if another owner has the claim now."""
     return bool(conn.execute(_kept.update().where(_mine(ident, owner)).values(code=code, body=body)).rowcount)
 
@@ -46,6 +46,6 @@ def _mine(ident: str, owner: str) -> sa.ColumnElement[bool]:
     return sa.and_(_kept.c.id == ident, _kept.c.claim == owner, _kept.c.code.is_(None))
 
 
-def expire(conn: Connection) -> int:
+def delete_expired(conn: Connection) -> int:
     """Delete expired answers. Return their number."""
     return conn.execute(_kept.delete().where(_kept.c.expires_at < timeutils.utcnow())).rowcount

@@ -119,7 +119,7 @@ def create_each(conn: Connection, ctx: context.RequestContext, resource_type: st
                                            'project_id': project, 'text': text} for ident, (project, text) in texts.items()])
 
 
-def told(conn: Connection, idents: Iterable[str], action: Action) -> set[str]:
+def resources_with_message(conn: Connection, idents: Iterable[str], action: Action) -> set[str]:
     """Return those of these resources that have a message of that action."""
     return set(conn.execute(sa.select(_messages.c.resource_id).distinct().where(
         _messages.c.resource_id.in_(tuple(idents)), _messages.c.action_id == action.value[0])).scalars())
@@ -174,6 +174,6 @@ def delete(conn: Connection, ctx: context.RequestContext, ident: str) -> None:
     conn.execute(_messages.delete().where(_messages.c.id == ident))
 
 
-def expire(conn: Connection) -> int:
+def delete_expired(conn: Connection) -> int:
     """Delete expired messages. Return their number."""
     return conn.execute(_messages.delete().where(_messages.c.expires_at < timeutils.utcnow())).rowcount

@@ -36,7 +36,7 @@ def _new(values: dict[str, Any]) -> dict[str, Any]:
     return {'state': OPEN, 'next_run_at': timeutils.utcnow(), 'turn_of': values.get('project_id') or ''}
 
 
-def ask_again(conn: Connection, open_key: str) -> str | None:
+def request_rerun(conn: Connection, open_key: str) -> str | None:
     """Have the open operation with this key run once more before it ends. Return its id, or None if none is open."""
     changed = conn.execute(operations.update().where(operations.c.open_key == open_key)
                            .values(wanted=operations.c.wanted + 1, next_run_at=timeutils.utcnow())).rowcount
@@ -45,8 +45,8 @@ def ask_again(conn: Connection, open_key: str) -> str | None:
     return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).scalar()
 
 
-def ask_all_again(conn: Connection, open_keys: Iterable[str]) -> set[str]:
-    """Do as ``ask_again`` for many keys in two statements. Return the keys of open operations."""
+def request_reruns(conn: Connection, open_keys: Iterable[str]) -> set[str]:
+    """Do as ``request_rerun`` for many keys in two statements. Return the keys of open operations."""
     known = operations.c.open_key.in_(tuple(open_keys))
     if not conn.execute(operations.update().where(known).values(wanted=operations.c.wanted + 1,
                                                                 next_run_at=timeutils.utcnow())).rowcount:
@@ -83,24 +83,24 @@ def is_open(conn: Connection, open_key: str) -> bool:
     return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).first() is not None
 
 
-def busy(conn: Connection, serials: Iterable[str]) -> bool:
+def is_any_serial_open(conn: Connection, serials: Iterable[str]) -> bool:
     """Say whether an operation of one of these serials is open."""
     return conn.execute(sa.select(operations.c.id).where(operations.c.serial.in_(tuple(serials)), operations.c.state == OPEN)
                         .limit(1)).first() is not None
 
 
-def of(conn: Connection, resource_id: str, kind: str) -> list[Row]:
+def list_of_resource(conn: Connection, resource_id: str, kind: str) -> list[Row]:
     """Return all operations of this kind on the resource, oldest first, in any state."""
     return list(conn.execute(sa.select(operations).where(operations.c.resource_id == resource_id, operations.c.kind == kind)
                              .order_by(operations.c.created_at)))
 
 
-def remove(conn: Connection, idents: Iterable[str]) -> None:
+def delete(conn: Connection, idents: Iterable[str]) -> None:
     """Delete the operations. One that is running ends without a trace."""
     conn.execute(operations.delete().where(operations.c.id.in_(tuple(idents))))
 
 
-def free(rows: Any, now: Any) -> sa.ColumnElement[bool]:
+def is_claimable(rows: Any, now: Any) -> sa.ColumnElement[bool]:
     """Return the condition that operations are due and unclaimed. ``rows`` is the table or an alias of it."""
     return sa.and_(rows.c.state == OPEN, rows.c.next_run_at <= now,
                    sa.or_(rows.c.lease_expires_at.is_(None), rows.c.lease_expires_at < now))
@@ -108,7 +108,7 @@ def free(rows: Any, now: Any) -> sa.ColumnElement[bool]:
 
 def _as_seen(seen: Row, now: datetime.datetime) -> sa.ColumnElement[bool]:
     return sa.and_(operations.c.id == seen.id, operations.c.attempts == seen.attempts, operations.c.step == seen.step,
-                   operations.c.topic == seen.topic, operations.c.host == seen.host, free(operations, now))
+                   operations.c.topic == seen.topic, operations.c.host == seen.host, is_claimable(operations, now))
 
 
 def claim(conn: Connection, seen: Row, owner: str, lease: float) -> Row | None:
@@ -165,7 +165,7 @@ def postpone(conn: Connection, ident: str, owner: str, /, after: float = 0.0, se
 
 def finish(conn: Connection, ident: str, owner: str, state: str, error: str | None = None,
            wanted: int | None = None, error_code: str | None = None) -> bool:
-    """End the operation. With ``wanted``: if it was asked for again since (``ask_again``), restart it at its first step
+    """End the operation. With ``wanted``: if it was asked for again since (``request_rerun``), restart it at its first step
     and first try instead, and return False.
 
     :raises errors.LostClaim: another worker took it over.
@@ -180,7 +180,7 @@ def finish(conn: Connection, ident: str, owner: str, state: str, error: str | No
     return False
 
 
-def owners(conn: Connection, topic: str, host: str) -> set[str]:
+def claim_owners(conn: Connection, topic: str, host: str) -> set[str]:
     """Return the owners of present claims in this worker's queue."""
     return set(conn.execute(sa.select(operations.c.owner).distinct()
                             .where(operations.c.topic == topic, operations.c.host == host, operations.c.state == OPEN,
@@ -203,7 +203,7 @@ def release_unsaved(conn: Connection, ident: str, owner: str, after: float, unco
         attempts=operations.c.attempts - (1 if uncounted else 0)))
 
 
-def drop_of(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
+def supersede(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
     """End open and parked operations of these kinds on the resource as failed: they are superseded."""
     conn.execute(operations.update()
                  .where(operations.c.resource_id == resource_id, operations.c.kind.in_(tuple(kinds)),
@@ -212,7 +212,7 @@ def drop_of(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
                          finished_at=timeutils.utcnow()))
 
 
-def purge(conn: Connection, older_than: datetime.datetime) -> int:
+def delete_ended(conn: Connection, older_than: datetime.datetime) -> int:
     """Delete operations that ended before ``older_than``. Return their number. Parked ones wait for an operator."""
     return conn.execute(operations.delete().where(operations.c.finished_at < older_than,
                                                   operations.c.state != PARKED)).rowcount

@@ -34,7 +34,7 @@ def get(conn: Connection, ident: str) -> Row:
     return row
 
 
-def hold(conn: Connection, ident: str) -> Row:
+def get_and_lock(conn: Connection, ident: str) -> Row:
     """Return a QoS type and lock it: it cannot be changed, deleted or referred to (``find``) until the transaction ends."""
     row = conn.execute(sa.select(_types).where(_types.c.id == ident).with_for_update()).first()
     if row is None:
@@ -52,7 +52,7 @@ def find(conn: Connection, wanted: str) -> Row | None:
 def list_types(conn: Connection, filters: Mapping[str, Any], page: paging.Page) -> list[Row]:
     """Return QoS types, filtered by ``name`` and ``description``, and by both with ``~`` for a part of it."""
     texts = ('name', 'description')
-    query = sa.select(_types).where(*paging.fits(filters, _types.c, texts, texts))
+    query = sa.select(_types).where(*paging.conditions(filters, _types.c, texts, texts))
     return list(conn.execute(page.apply(query, SORTABLE, tie=_types.c.id)).all())
 
 
@@ -80,7 +80,7 @@ def delete(conn: Connection, ident: str) -> None:
     conn.execute(_types.delete().where(_types.c.id == ident))
 
 
-def users(conn: Connection, row: Row) -> list[str]:
+def share_types_of(conn: Connection, row: Row) -> list[str]:
     """Return the ids of the share types that refer to it."""
     return list(conn.execute(sa.select(_type_specs.c.owner_id).where(
         _type_specs.c.key == NAMED_BY, _type_specs.c.value.in_((row.id, row.name)))).scalars())

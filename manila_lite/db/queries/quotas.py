@@ -219,7 +219,7 @@ def _read(numbers: Mapping[str, int], replicas: bool) -> dict[str, Usage]:
     return found
 
 
-def keys_added(conn: Connection, project_id: str, key: str | None) -> dict[str, int]:
+def count_new_keys(conn: Connection, project_id: str, key: str | None) -> dict[str, int]:
     """Return the quota needed for a share that is encrypted with ``key``. A key counts once for any number of shares,
     also if they are created at the same time.
     """

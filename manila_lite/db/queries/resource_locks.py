@@ -60,7 +60,7 @@ def _of_project(project_id: str | None) -> list[sa.ColumnElement[bool]]:
 
 
 def _conditions(filters: dict[str, Any], project_id: str | None) -> list[sa.ColumnElement[bool]]:
-    where = [*_of_project(project_id), *paging.fits(filters, _FIELDS, _EQUAL, ('lock_reason',))]
+    where = [*_of_project(project_id), *paging.conditions(filters, _FIELDS, _EQUAL, ('lock_reason',))]
     if filters.get('created_since') is not None:
         where.append(_locks.c.created_at >= filters['created_since'])
     if filters.get('created_before') is not None:
@@ -80,21 +80,21 @@ def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) 
         *_conditions(filters, project_id))).scalar_one()
 
 
-def on_share(conn: Connection, share_id: str) -> list[Row]:
+def deletion_locks(conn: Connection, share_id: str) -> list[Row]:
     """Return the locks that prevent a share's deletion, oldest first, of all users."""
     return list(conn.execute(_SELECT.where(
         _locks.c.share_id == share_id, _locks.c.access_id.is_(None), _locks.c.resource_action == DELETE).order_by(
             _locks.c.created_at, _locks.c.id)))
 
 
-def on_rule(conn: Connection, access_id: str, action: str) -> list[Row]:
+def locks_of_rule(conn: Connection, access_id: str, action: str) -> list[Row]:
     """Return a rule's locks of an action, oldest first, of all users."""
     return list(conn.execute(_SELECT.where(
         _locks.c.access_id == access_id, _locks.c.resource_action == action).order_by(_locks.c.created_at, _locks.c.id)))
 
 
-def on_rules(conn: Connection, share_id: str, action: str) -> dict[str, list[Row]]:
-    """Do as ``on_rule`` for all rules of a share, by rule id, without rules that have no lock. One statement."""
+def locks_of_rules(conn: Connection, share_id: str, action: str) -> dict[str, list[Row]]:
+    """Do as ``locks_of_rule`` for all rules of a share, by rule id, without rules that have no lock. One statement."""
     found: dict[str, list[Row]] = defaultdict(list)
     for row in conn.execute(_SELECT.where(_locks.c.share_id == share_id, _locks.c.access_id.is_not(None),
                                           _locks.c.resource_action == action).order_by(_locks.c.created_at, _locks.c.id)):
@@ -102,12 +102,12 @@ def on_rules(conn: Connection, share_id: str, action: str) -> dict[str, list[Row
     return found
 
 
-def all_of(conn: Connection, share_id: str) -> list[Row]:
+def locks_of_share(conn: Connection, share_id: str) -> list[Row]:
     """Return all locks of a share and its rules, oldest first, of all actions."""
     return list(conn.execute(_SELECT.where(_locks.c.share_id == share_id).order_by(_locks.c.created_at, _locks.c.id)))
 
 
-def mark(conn: Connection, share_id: str, transfer_id: str) -> None:
+def mark_for_transfer(conn: Connection, share_id: str, transfer_id: str) -> None:
     """Mark the present locks of a share and its rules to be deleted when the transfer is accepted."""
     conn.execute(_locks.update().where(_locks.c.share_id == share_id).values(transfer_id=transfer_id))
 

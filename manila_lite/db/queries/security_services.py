@@ -32,12 +32,12 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     return row
 
 
-def by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
+def list_by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
     """Return these security services, of any project."""
     return list(conn.execute(sa.select(_services).where(_services.c.id.in_(tuple(idents)))))
 
 
-def hold(conn: Connection, ident: str) -> bool:
+def lock(conn: Connection, ident: str) -> bool:
     """Lock the service against being attached or deleted until the transaction ends. Say whether it exists."""
     return bool(conn.execute(_services.update().where(_services.c.id == ident).values(
         name=_services.c.name, updated_at=_services.c.updated_at)).rowcount)

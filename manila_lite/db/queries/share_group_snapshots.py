@@ -35,7 +35,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     return row
 
 
-def by_id(conn: Connection, ident: str) -> Row | None:
+def find(conn: Connection, ident: str) -> Row | None:
     """Return a group snapshot of any project, or None."""
     return conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident)).first()
 
@@ -45,7 +45,7 @@ _EQUAL = ('name', 'description', 'status', 'share_group_id')
 
 def list_snapshots(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
     """Return group snapshots of a project (None: of all)."""
-    where = paging.fits(filters, _snapshots.c, _EQUAL, ('name', 'description'))
+    where = paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description'))
     if project_id is not None:
         where.append(_snapshots.c.project_id == project_id)
     query = sa.select(_snapshots).join(_groups, _groups.c.id == _snapshots.c.share_group_id).where(*where)
@@ -58,7 +58,7 @@ def update(conn: Connection, ident: str, **values: Any) -> None:
         conn.execute(_snapshots.update().where(_snapshots.c.id == ident).values(**values))
 
 
-def hold(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
+def lock(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
     """Lock the group snapshot's status until the transaction ends. Say whether it is one of these."""
     return bool(conn.execute(_snapshots.update().where(_snapshots.c.id == ident, _snapshots.c.status.in_(tuple(statuses)))
                              .values(name=_snapshots.c.name, updated_at=_snapshots.c.updated_at)).rowcount)
@@ -110,7 +110,7 @@ def count_members(conn: Connection, share_id: str) -> int:
     return conn.execute(sa.select(sa.func.count()).where(_members.c.share_id == share_id)).scalar_one()
 
 
-def share_in_making(conn: Connection, ident: str) -> str | None:
+def find_share_being_created(conn: Connection, ident: str) -> str | None:
     """Return the id of a share that is being created from the group snapshot at this moment, or None."""
     return conn.execute(
         sa.select(_shares.c.id).join(_instances, _instances.c.share_id == _shares.c.id)

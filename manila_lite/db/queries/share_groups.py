@@ -42,7 +42,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     return row
 
 
-def by_id(conn: Connection, ident: str) -> Row | None:
+def find(conn: Connection, ident: str) -> Row | None:
     """Return a group of any project, or None."""
     return conn.execute(select().where(_groups.c.id == ident)).first()
 
@@ -53,7 +53,7 @@ _EQUAL = ('name', 'description', 'status', 'share_group_type_id', 'share_network
 
 def list_groups(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
     """Return groups of a project (None: of all)."""
-    where = paging.fits(filters, _groups.c, _EQUAL, ('name', 'description'))
+    where = paging.conditions(filters, _groups.c, _EQUAL, ('name', 'description'))
     if filters.get('host') is not None:
         where.append(hosts.below(_groups.c.host, filters['host']))
     if project_id is not None:
@@ -77,7 +77,7 @@ def update(conn: Connection, ident: str, **values: Any) -> None:
         conn.execute(_groups.update().where(_groups.c.id == ident).values(**values))
 
 
-def hold(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
+def lock(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
     """Lock the group's status until the transaction ends. Say whether it is one of these."""
     return bool(conn.execute(_groups.update().where(_groups.c.id == ident, _groups.c.status.in_(tuple(statuses)))
                              .values(name=_groups.c.name, updated_at=_groups.c.updated_at)).rowcount)
@@ -97,17 +97,17 @@ def count_snapshots(conn: Connection, ident: str) -> int:
     return conn.execute(sa.select(sa.func.count()).where(_snapshots.c.share_group_id == ident)).scalar_one()
 
 
-def snapshot_under_way(conn: Connection, ident: str | None) -> str | None:
+def find_snapshot_in_transition(conn: Connection, ident: str | None) -> str | None:
     """Return the id of a snapshot of the group that is being created or deleted at this moment, or None."""
     return conn.execute(sa.select(_snapshots.c.id).where(
         _snapshots.c.share_group_id == ident, _snapshots.c.status.in_(('creating', 'deleting'))).limit(1)).scalar()
 
 
-def in_network(conn: Connection, network_id: str) -> int:
+def count_in_network(conn: Connection, network_id: str) -> int:
     """Return how many groups are in a share network."""
     return conn.execute(sa.select(sa.func.count()).where(_groups.c.share_network_id == network_id)).scalar_one()
 
 
-def on_server(conn: Connection, server_id: str) -> str | None:
+def find_on_server(conn: Connection, server_id: str) -> str | None:
     """Return the id of a group that has this share server for its shares, or None."""
     return conn.execute(sa.select(_groups.c.id).where(_groups.c.share_server_id == server_id).limit(1)).scalar()

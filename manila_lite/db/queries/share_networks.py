@@ -47,7 +47,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     return row
 
 
-def hold(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
+def lock(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
     """Lock the network until the transaction ends. Say whether it is in one of the statuses.
 
     Callers that add to a network, remove from it or check whether it is in use call this first.
@@ -63,7 +63,7 @@ _OF_SUBNETS = ('neutron_net_id', 'neutron_subnet_id', 'network_type', 'segmentat
 
 
 def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
-    where = paging.fits(filters, _networks.c, _EQUAL, ('name', 'description'))
+    where = paging.conditions(filters, _networks.c, _EQUAL, ('name', 'description'))
     if filters.get('created_since') is not None:
         where.append(_networks.c.created_at >= filters['created_since'])
     if filters.get('created_before') is not None:
@@ -92,12 +92,12 @@ def update(conn: Connection, ident: str, **values: Any) -> None:
         conn.execute(_networks.update().where(_networks.c.id == ident).values(**values))
 
 
-def let_go(conn: Connection, ident: str) -> None:
+def delete_for_owner(conn: Connection, ident: str) -> None:
     """Delete the network for its owner. Its row is deleted with the last of its servers."""
     conn.execute(_networks.update().where(_networks.c.id == ident).values(is_going=True))
 
 
-def sweep(conn: Connection, ident: str) -> bool:
+def delete_if_without_servers(conn: Connection, ident: str) -> bool:
     """Delete the network's row if it is deleted for its owner and has no servers any more. Say whether it was."""
     return bool(conn.execute(_networks.delete().where(_networks.c.id == ident, _networks.c.is_going,
                                                       ~sa.exists().where(_servers.c.share_network_id == ident))).rowcount)

@@ -70,7 +70,7 @@ def of_share(conn: Connection, share_id: str) -> list[Row]:
                              .order_by(_instances.c.created_at, _instances.c.id)))
 
 
-def others(conn: Connection, share_id: str) -> list[Row]:
+def list_non_active(conn: Connection, share_id: str) -> list[Row]:
     """Return the replicas of a share that are not the active one."""
     return [row for row in of_share(conn, share_id) if row.is_aside]
 
@@ -80,13 +80,13 @@ def count_of(conn: Connection, share_id: str) -> int:
     return conn.execute(sa.select(sa.func.count()).where(_instances.c.share_id == share_id, _IS_OTHER)).scalar_one()
 
 
-def replicated(conn: Connection, share_ids: Iterable[str]) -> set[str]:
+def filter_replicated(conn: Connection, share_ids: Iterable[str]) -> set[str]:
     """Return those of these shares that have a replica beside the active one."""
     return set(conn.execute(sa.select(_instances.c.share_id).distinct().where(
         _instances.c.share_id.in_(tuple(share_ids)), _IS_OTHER)).scalars())
 
 
-def on_server(conn: Connection, server_id: str) -> str | None:
+def find_replicated_on_server(conn: Connection, server_id: str) -> str | None:
     """Return the id of a share with a replica, active or not, on the share server and another one elsewhere; or None."""
     other = _instances.alias()
     return conn.execute(sa.select(_instances.c.share_id).where(
@@ -100,14 +100,14 @@ def as_share(conn: Connection, ident: str) -> Row | None:
     return conn.execute(shares.select(replicas=True).where(_instances.c.id == ident)).first()
 
 
-def waiting(conn: Connection, host: str, statuses: Iterable[str]) -> list[Row]:
+def list_non_active_at(conn: Connection, host: str, statuses: Iterable[str]) -> list[Row]:
     """Return the replicas at a backend, without active ones, that are in one of these statuses."""
     return list(conn.execute(_select().where(
         _IS_OTHER, _instances.c.host.startswith(f'{host}#', autoescape=True), _instances.c.status.in_(tuple(statuses)))
         .order_by(_instances.c.id)))
 
 
-def at_work(conn: Connection, open_keys: Iterable[str]) -> dict[str, str]:
+def list_claimed_operations(conn: Connection, open_keys: Iterable[str]) -> dict[str, str]:
     """Return the claimed operations with these keys, by id, each with a value that changes when the operation goes on
     to its next call of the backend.
     """
@@ -118,7 +118,7 @@ def at_work(conn: Connection, open_keys: Iterable[str]) -> dict[str, str]:
 
 # Snapshots ----------------------------------------------------------------------------------------
 
-def hold_snapshots(conn: Connection, ident: str, wanted: Mapping[str, str | None]) -> None:
+def set_snapshots(conn: Connection, ident: str, wanted: Mapping[str, str | None]) -> None:
     """Set the snapshots (ids) that the replica holds, with their locations. Snapshots that it held keep their row."""
     old = dict(conn.execute(sa.select(_held.c.snapshot_id, _held.c.id).where(_held.c.share_instance_id == ident)).all())
     gone = [old[snapshot] for snapshot in old if snapshot not in wanted]

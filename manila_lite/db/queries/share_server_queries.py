@@ -26,7 +26,7 @@ _shares = models.shares
 _groups = models.share_groups
 
 
-def by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
+def list_by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
     """Return these share servers."""
     return list(conn.execute(share_servers.select().where(_servers.c.id.in_(tuple(idents)))))
 
@@ -37,13 +37,13 @@ _AT_ONCE = 500
 RUNNING = ('active', 'network_change', 'server_migrating')
 
 
-def running_on(conn: Connection, host: str) -> list[str]:
+def list_running(conn: Connection, host: str) -> list[str]:
     """Return the ids of the servers of a backend that clients may be using."""
     return list(conn.execute(sa.select(_servers.c.id).where(
         _servers.c.host == host, _servers.c.status.in_(RUNNING)).order_by(_servers.c.id)).scalars())
 
 
-def runs(conn: Connection, ident: str) -> bool:
+def is_running(conn: Connection, ident: str) -> bool:
     """Say whether clients may be using the server."""
     return bool(conn.execute(sa.select(sa.exists().where(
         _servers.c.id == ident, _servers.c.status.in_(RUNNING)))).scalar())
@@ -99,7 +99,7 @@ def subnets_by_zone(conn: Connection, network_id: str) -> dict[str | None, int]:
                              .group_by(_subnets.c.availability_zone_id)).all())
 
 
-def key_for(conn: Connection, share: Any) -> str | None:
+def encryption_key_for(conn: Connection, share: Any) -> str | None:
     """Return the id of the key that the server of a share (a row) is encrypted with, or None."""
     key: str | None = getattr(share, 'encryption_key_ref', None)
     if key is None:
@@ -108,8 +108,8 @@ def key_for(conn: Connection, share: Any) -> str | None:
     return key if specs.get('encryption_support') == 'share_server' else None
 
 
-def with_room(conn: Connection, host: str, network_id: str, subnet_ids: Iterable[str], size: int, *,
-              most_shares: int, most_gb: int, key: str | None = None) -> str | None:
+def find_with_capacity(conn: Connection, host: str, network_id: str, subnet_ids: Iterable[str], size: int, *,
+                       most_shares: int, most_gb: int, key: str | None = None) -> str | None:
     """Return the fullest server of the network on a backend that can take ``size`` GiB more, encrypted with ``key``, or
     unencrypted if that is None. For limits, -1 means no limit.
     """
@@ -133,13 +133,13 @@ def _mapped(subnet_ids: Iterable[str]) -> sa.ColumnElement[bool]:
                                        _mappings.c.share_network_subnet_id == ident) for ident in subnet_ids))
 
 
-def used(conn: Connection, ident: str) -> bool:
+def is_used(conn: Connection, ident: str) -> bool:
     """Say whether the server has shares, also ones that are being created there, or a group."""
     return bool(conn.execute(sa.select(sa.or_(sa.exists().where(_instances.c.share_server_id == ident),
                                               sa.exists().where(_groups.c.share_server_id == ident)))).scalar())
 
 
-def unused(conn: Connection, host: str, seconds: float) -> list[str]:
+def list_unused(conn: Connection, host: str, seconds: float) -> list[str]:
     """Return the ids of auto-deletable servers of a backend that have been unused for so many seconds."""
     before = timeutils.utcnow() - datetime.timedelta(seconds=seconds)
     return list(conn.execute(_at_rest(host).where(
@@ -147,7 +147,7 @@ def unused(conn: Connection, host: str, seconds: float) -> list[str]:
         sa.func.coalesce(_servers.c.updated_at, _servers.c.created_at) < before)).scalars())
 
 
-def idle(conn: Connection, host: str, network_id: str, subnet_ids: Iterable[str]) -> list[str]:
+def list_idle(conn: Connection, host: str, network_id: str, subnet_ids: Iterable[str]) -> list[str]:
     """Return the ids of a backend's active servers in these subnets of a network that are unused and auto-deletable."""
     return list(conn.execute(_at_rest(host).where(
         _servers.c.status == 'active', _servers.c.share_network_id == network_id, _mapped(subnet_ids))).scalars())
@@ -163,7 +163,7 @@ def _at_rest(host: str) -> sa.Select:
     ).order_by(_servers.c.id)
 
 
-def gone(conn: Connection, idents: Iterable[str]) -> list[str]:
+def filter_deleted(conn: Connection, idents: Iterable[str]) -> list[str]:
     """Return those of these ids that were share servers here, by finished operations, and have no row any more."""
     ops = models.operations
     found: set[str] = set()
@@ -182,13 +182,13 @@ def shares_on(conn: Connection, ident: str) -> list[Row]:
         .order_by(_instances.c.id)))
 
 
-def in_subnets(conn: Connection, subnet_ids: Iterable[str]) -> list[Row]:
+def list_in_subnets(conn: Connection, subnet_ids: Iterable[str]) -> list[Row]:
     """Return the servers that are in any of the subnets."""
     mapped = sa.select(_mappings.c.share_server_id).where(_mappings.c.share_network_subnet_id.in_(tuple(subnet_ids)))
     return list(conn.execute(share_servers.select().where(_servers.c.id.in_(mapped)).order_by(_servers.c.id)))
 
 
-def unwell(conn: Connection, idents: Iterable[str]) -> Row | None:
+def find_unhealthy_share(conn: Connection, idents: Iterable[str]) -> Row | None:
     """Return a share on the servers that is not available or whose rules are not active, or None."""
     return conn.execute(share_rows.select().where(
         _instances.c.share_server_id.in_(tuple(idents)),
@@ -202,13 +202,13 @@ def snapshots_of(conn: Connection, share_ids: Iterable[str]) -> list[Row]:
         table.c.share_id.in_(tuple(share_ids)), table.c.status == 'available').order_by(table.c.id)))
 
 
-def changing(conn: Connection, network_id: str) -> bool:
+def is_any_changing(conn: Connection, network_id: str) -> bool:
     """Say whether any server of the network is in status network_change."""
     return bool(conn.execute(sa.select(sa.exists().where(_servers.c.share_network_id == network_id,
                                                          _servers.c.status == 'network_change'))).scalar())
 
 
-def busy_with(conn: Connection, project_id: str, kind: str) -> bool:
+def has_open_operation(conn: Connection, project_id: str, kind: str) -> bool:
     """Say whether an operation of that kind on any server of the project is open."""
     ops, networks = models.operations, models.share_networks
     return bool(conn.execute(sa.select(sa.exists().where(
@@ -216,13 +216,13 @@ def busy_with(conn: Connection, project_id: str, kind: str) -> bool:
         _servers.c.share_network_id == networks.c.id, networks.c.project_id == project_id))).scalar())
 
 
-def map_to(conn: Connection, idents: Iterable[str], subnet_id: str) -> None:
+def add_to_subnet(conn: Connection, idents: Iterable[str], subnet_id: str) -> None:
     """Put the servers into the subnet."""
     if rows := [{'share_server_id': ident, 'share_network_subnet_id': subnet_id} for ident in idents]:
         conn.execute(_mappings.insert(), rows)
 
 
-def unmap(conn: Connection, ident: str, subnet_id: str) -> None:
+def remove_from_subnet(conn: Connection, ident: str, subnet_id: str) -> None:
     """Take the server out of the subnet."""
     conn.execute(_mappings.delete().where(_mappings.c.share_server_id == ident,
                                           _mappings.c.share_network_subnet_id == subnet_id))

@@ -31,7 +31,7 @@ def get(conn: Connection, ident: str) -> Row:
     return _one(conn, ident)
 
 
-def seen(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get_visible(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     """Return a share server in a network of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
@@ -83,7 +83,7 @@ def details(conn: Connection, ident: str) -> dict[str, str]:
     return key_values.of(conn, models.share_server_details, ident)
 
 
-def named(conn: Connection, identifier: str) -> Row | None:
+def find_by_identifier(conn: Connection, identifier: str) -> Row | None:
     """Return the server with that identifier at its backend, or None."""
     return conn.execute(select().where(sa.or_(_servers.c.identifier == identifier, _servers.c.id == identifier))).first()
 

@@ -45,7 +45,7 @@ def list_transfers(conn: Connection, filters: dict[str, Any], page: paging.Page,
     return list(conn.execute(page.apply(query, SORTABLE, tie=_transfers.c.id)))
 
 
-def expired(conn: Connection, now: datetime.datetime) -> list[Row]:
+def list_expired(conn: Connection, now: datetime.datetime) -> list[Row]:
     """Return expired transfers (id, project_id), oldest first."""
     return list(conn.execute(sa.select(_transfers.c.id, _transfers.c.project_id).where(_transfers.c.expires_at <= now)
                              .order_by(_transfers.c.expires_at, _transfers.c.id)))
@@ -61,12 +61,12 @@ def delete(conn: Connection, ident: str) -> bool:
     return bool(conn.execute(_transfers.delete().where(_transfers.c.id == ident)).rowcount)
 
 
-def delete_of(conn: Connection, share_id: str) -> None:
+def delete_of_share(conn: Connection, share_id: str) -> None:
     """Delete the transfer of the share, if there is one."""
     conn.execute(_transfers.delete().where(_transfers.c.share_id == share_id))
 
 
-def hand_over(conn: Connection, share_id: str, project_id: str, user_id: str | None) -> None:
+def give_share(conn: Connection, share_id: str, project_id: str, user_id: str | None) -> None:
     """Give the share and its snapshots to the project, and delete all locks on the share and its rules."""
     owner = {'project_id': project_id, 'user_id': user_id}
     conn.execute(models.shares.update().where(models.shares.c.id == share_id).values(**owner))

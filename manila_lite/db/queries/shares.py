@@ -77,7 +77,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str, *, own: bool 
     return row
 
 
-def by_instance(conn: Connection, instance_id: str) -> Row | None:
+def find_by_instance(conn: Connection, instance_id: str) -> Row | None:
     """Return the share of an instance, or None."""
     return conn.execute(select().where(_instances.c.id == instance_id)).first()
 
@@ -96,7 +96,7 @@ def hosts_of(conn: Connection, idents: Iterable[str]) -> list[tuple[str | None, 
         _instances.c.share_id.in_(named), ~_instances.c.is_aside))]
 
 
-def aside(conn: Connection, *, share_id: str | None = None, instance_id: str | None = None) -> list[Row]:
+def list_second_instances(conn: Connection, *, share_id: str | None = None, instance_id: str | None = None) -> list[Row]:
     """Return the share with each of its second instances, or with that one: a migration's target, or its remains."""
     column, ident = (_shares.c.id, share_id) if share_id else (_instances.c.id, instance_id)
     return list(conn.execute(select(aside=True).where(column == ident).order_by(_instances.c.id)))
@@ -109,7 +109,7 @@ _EQUAL = {**{name: _shares.c[name] for name in ('name', 'user_id', 'snapshot_id'
 
 
 def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
-    where = paging.fits(filters, _EQUAL, _EQUAL, ('name', 'description'))
+    where = paging.conditions(filters, _EQUAL, _EQUAL, ('name', 'description'))
     where.append(_shares.c.is_soft_deleted == bool(filters.get('is_soft_deleted')))
     if filters.get('host') is not None:
         where.append(hosts.below(_instances.c.host, filters['host']))
@@ -167,7 +167,7 @@ def is_in_bin(conn: Connection, ident: str) -> bool:
     return _IN_BIN.first(conn, {'ident': ident}) is not None
 
 
-def is_taken(conn: Connection, mount_point_name: str) -> bool:
+def is_mount_point_taken(conn: Connection, mount_point_name: str) -> bool:
     """Say whether a share has the mount point name."""
     return bool(conn.execute(sa.select(sa.exists().where(_shares.c.mount_point_name == mount_point_name))).scalar())
 
@@ -185,13 +185,13 @@ def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:
 
 def delete(conn: Connection, ident: str) -> None:
     """Delete the share with all its dependent rows."""
-    affinity.forget(conn, ident)
+    affinity.remove_share(conn, ident)
     conn.execute(_shares.delete().where(_shares.c.id == ident))
 
 
 # Export locations -----------------------------------------------------------------------------
 
-def exports(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row]]:
+def export_locations_of(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row]]:
     """Return the export locations of instances, by instance id, in the order in which clients should try them."""
     found: dict[str, list[Row]] = defaultdict(list)
     query = (sa.select(_exports).where(_exports.c.share_instance_id.in_(tuple(instance_ids)))
@@ -201,18 +201,18 @@ def exports(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row
     return found
 
 
-def set_exports(conn: Connection, instance_id: str, locations: Iterable[values.ExportLocation]) -> None:
+def set_export_locations(conn: Connection, instance_id: str, locations: Iterable[values.ExportLocation]) -> None:
     """Set the instance's export locations. A path that stays keeps its id."""
-    set_exports_of(conn, {instance_id: locations})
+    set_export_locations_of(conn, {instance_id: locations})
 
 
 _KEPT_EXPORT = _exports.update().where(_exports.c.id == sa.bindparam('ident')).values(
     {name: sa.bindparam(name) for name in ('position', 'preferred', 'is_admin_only')})
 
 
-def set_exports_of(conn: Connection, wanted: Mapping[str, Iterable[values.ExportLocation]]) -> None:
-    """Do as ``set_exports`` for many instances by id, in the same number of statements for any number."""
-    old = {(row.share_instance_id, row.path): row for rows in exports(conn, wanted).values() for row in rows}
+def set_export_locations_of(conn: Connection, wanted: Mapping[str, Iterable[values.ExportLocation]]) -> None:
+    """Do as ``set_export_locations`` for many instances by id, in the same number of statements for any number."""
+    old = {(row.share_instance_id, row.path): row for rows in export_locations_of(conn, wanted).values() for row in rows}
     fresh: list[dict[str, Any]] = []
     pairs_of: list[dict[str, Any]] = []
     changed: list[dict[str, Any]] = []

@@ -49,7 +49,7 @@ def sizes_of(conn: Connection, share_id: str) -> tuple[int, int]:
     return row[0], int(row[1])
 
 
-def unsettled(conn: Connection, share_id: str) -> list[Row]:
+def list_unavailable(conn: Connection, share_id: str) -> list[Row]:
     """Return the share's snapshots (id, status) that are not available."""
     return list(conn.execute(sa.select(_snapshots.c.id, _snapshots.c.status).where(
         _snapshots.c.share_id == share_id, _snapshots.c.status != 'available').order_by(_snapshots.c.id)))
@@ -72,7 +72,7 @@ _EQUAL = ('name', 'description', 'status', 'share_id', 'size', 'user_id')
 
 
 def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
-    query = sa.select(_snapshots).where(*paging.fits(filters, _snapshots.c, _EQUAL, ('name', 'description')))
+    query = sa.select(_snapshots).where(*paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description')))
     if not filters.get('deferred'):
         query = query.where(~_snapshots.c.is_going)
     if project_id is not None:
@@ -99,7 +99,7 @@ def update(conn: Connection, ident: str, **values: Any) -> None:
         conn.execute(_snapshots.update().where(_snapshots.c.id == ident).values(**values))
 
 
-def hold_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> bool:
+def lock_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> bool:
     """Lock the share's status until the transaction ends. Say whether it is one of these."""
     # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
     return bool(conn.execute(
@@ -107,7 +107,7 @@ def hold_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> b
         .values(previous_status=_instances.c.previous_status, updated_at=_instances.c.updated_at)).rowcount)
 
 
-def share_in_making(conn: Connection, ident: str) -> str | None:
+def find_share_being_created(conn: Connection, ident: str) -> str | None:
     """Return the id of a share that is being created from the snapshot at this moment, or None."""
     return conn.execute(
         sa.select(_shares.c.id).join(_instances, _instances.c.share_id == _shares.c.id)

@@ -15,7 +15,7 @@ def _services(conn: Connection, work: Work) -> tuple[values.SecurityService, val
     :raises errors.Final: one is gone.
     """
     wanted = [ident for ident in (work.data['new_id'], work.data['current_id']) if ident]
-    found = {row.id: share_server_values.service(row) for row in security_services.by_ids(conn, wanted)}
+    found = {row.id: share_server_values.service(row) for row in security_services.list_by_ids(conn, wanted)}
     for ident in wanted:
         if ident not in found:
             raise errors.Final(f'Security service {ident} is gone.')

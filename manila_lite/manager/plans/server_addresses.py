@@ -37,7 +37,7 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
     for _ in range(_TRIES):
         with services.db.reader() as conn:
             found = allocations.of_server(conn, server_id, subnet.id)
-            taken = allocations.taken(conn, place.neutron_subnet_id)
+            taken = allocations.used_addresses(conn, place.neutron_subnet_id)
         if len(found) >= count:
             return found
         addresses = plugin.allocate(place, count - len(found), taken=taken, owner=server_id)
@@ -81,7 +81,7 @@ def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
     with services.db.writer() as conn:
         if hold:
             hold(conn)
-        allocations.remove(conn, [row.id for row in rows])
+        allocations.delete(conn, [row.id for row in rows])
 
 
 def _forget(plugin: NetworkPlugin, server_id: str, subnet_id: str | None, places: list[Any]) -> None:
@@ -98,7 +98,7 @@ def free_leftovers(services: context.Services, plugin: NetworkPlugin) -> None:
     # In this order: a server has its row before it has anything else.
     owners = plugin.owners()
     with services.db.reader() as conn:
-        gone = share_server_queries.gone(conn, owners)
+        gone = share_server_queries.filter_deleted(conn, owners)
     for owner in gone:
         LOG.warning('Share server %s is gone, and the network plugin still kept something for it', owner)
         plugin.forget(owner)

@@ -42,8 +42,8 @@ def _migration(work: Work) -> values.ServerMigration:
             networks=tuple(network(subnet, (), {})
                            for subnet in share_server_queries.subnets_for(conn, data['network_id'], data['zone_id'])))
         found = server_migration_queries.shares_of(conn, source.id)
-        exports = shares.exports(conn, [row.instance_id for row in found])
-        rules = access.granted(conn, [row.id for row in found], cast=False)
+        exports = shares.export_locations_of(conn, [row.instance_id for row in found])
+        rules = access.granted_rules(conn, [row.id for row in found], cast=False)
         taken = server_migration_queries.snapshots_of(conn, source.id)
     known = {row.id: to_kind(row, {}, exports.get(row.instance_id, ()), server=source) for row in found}
     if data.get('cut') and data['keeps_addresses']:
@@ -76,7 +76,7 @@ def _chosen(work: Work) -> str | None:
     network_id = work.data['network_id']
     with work.ctx.db.reader() as conn:
         places = [subnet.id for subnet in share_server_queries.subnets_for(conn, network_id, work.data['zone_id'])]
-        idle = load(conn, share_server_queries.idle(conn, work.op.host, network_id, places))
+        idle = load(conn, share_server_queries.list_idle(conn, work.op.host, network_id, places))
     chosen = work.service.driver.choose_share_server_compatible_for_migration(tuple(idle.values()), _migration(work))
     if chosen is not None and chosen not in idle:
         raise errors.ManilaLiteError(f'The backend chose share server {chosen}, which is not among those that are idle.')
@@ -90,7 +90,7 @@ def _enter(work: Work, state: Migration, unless: Migration | None = None) -> boo
 
 
 def _task_state(conn: Connection, work: Work) -> str | None:
-    found = share_server_queries.by_ids(conn, (work.resource_id,))
+    found = share_server_queries.list_by_ids(conn, (work.resource_id,))
     return found[0].task_state if found else None
 
 
@@ -206,13 +206,13 @@ def cut_over(work: Work) -> None:
 def moved_over(conn: Connection, work: Work) -> None:
     """Move shares, snapshots and addresses to the target, and begin to delete the source."""
     source, target, data = work.resource_id, work.data['target'], work.data
-    share_networks.hold(conn, data['network_id'], states.SHARE_NETWORK.statuses)
+    share_networks.lock(conn, data['network_id'], states.SHARE_NETWORK.statuses)
     left = _what_is_left(conn, source)
     verb = states.SHARE['server_migrate']
     finish_cutover(conn, source, verb.during, verb.ok or '')
     there = {row.instance_id for row in server_migration_queries.shares_of(conn, source)}
-    shares.set_exports_of(conn, {ident: [values.ExportLocation(**place) for place in places]
-                                 for ident, places in data['moved']['exports'].items() if ident in there})
+    shares.set_export_locations_of(conn, {ident: [values.ExportLocation(**place) for place in places]
+                                          for ident, places in data['moved']['exports'].items() if ident in there})
     server_migration_queries.set_provider_locations(conn, data['moved']['provider_locations'])
     server_migration_queries.move_shares(conn, source, target, {
         'host': f'{work.op.host}#{data["pool"]}', 'availability_zone_id': data['zone_id'], 'cast_rules_to_readonly': False,
@@ -263,8 +263,8 @@ def apply_rules(work: Work) -> None:
             raise errors.Again(steps.SOON)
         server = share_servers.found(conn, work)
         rows = server_migration_queries.shares_of(conn, server.id)
-        exports = shares.exports(conn, [row.instance_id for row in rows])
-        wanted = access.granted(conn, [row.id for row in rows])
+        exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
+        wanted = access.granted_rules(conn, [row.id for row in rows])
     for row in rows:
         rules = wanted.get(row.id, [])
         told = work.service.driver.update_access(to_kind(row, {}, exports.get(row.instance_id, ()), server=server), rules)

@@ -33,7 +33,7 @@ from manila_lite.workflow.access import tell_rules
 # Values for drivers ---------------------------------------------------------------------------------
 
 def _target_row(conn: Connection, work: Work) -> Any:
-    found = shares.aside(conn, instance_id=work.data['target'])
+    found = shares.list_second_instances(conn, instance_id=work.data['target'])
     if not found:
         raise errors.Final(f'Share instance {work.data["target"]} is gone.')
     return found[0]
@@ -45,7 +45,7 @@ def _migration(work: Work, *, planned: bool = False) -> values.ShareMigration:
         row = share_row(conn, work)
         source = as_share(conn, row)
         target = _planned(conn, work, source) if planned else as_share(conn, _target_row(conn, work))
-        rules = access.granted(conn, (row.id,), cast=False).get(row.id, ())
+        rules = access.granted_rules(conn, (row.id,), cast=False).get(row.id, ())
         taken = share_migration.snapshots_of(conn, row.id)
     return values.ShareMigration(
         source, work.data['from'], target, tuple(values.Snapshot(
@@ -179,7 +179,7 @@ def moved_over(conn: Connection, work: Work) -> None:
     share_id, data = work.resource_id, work.data
     access.lock(conn, share_id)
     # Workers of the source backend tell no rules any more; the target is told all rules once more, below.
-    rows.drop_of(conn, share_id, (access.SYNC,))
+    rows.supersede(conn, share_id, (access.SYNC,))
     source, target = share_row(conn, work), _target_row(conn, work)
     left = ends.what_is_left(source, target.host, share_migration.snapshots_of(conn, share_id))
     ends.settle(conn, work, 'migrate', states.SHARE['migrate'].ok or '')
@@ -189,13 +189,14 @@ def moved_over(conn: Connection, work: Work) -> None:
                            access_rules_status=source.access_rules_status)
     if data['abilities'].get('replication_type'):
         transitions.replica_state(conn, target.instance_id, states.Replica.ACTIVE)
-    shares.set_exports(conn, target.instance_id, [values.ExportLocation(**place) for place in data['moved']['exports']])
+    shares.set_export_locations(conn, target.instance_id,
+                                [values.ExportLocation(**place) for place in data['moved']['exports']])
     server_migration.set_provider_locations(conn, data['moved']['provider_locations'])
     shares.update(conn, share_id, **data['abilities'])
     transitions.share_task(conn, share_id, (None, *Migration), Migration.SUCCESS)
     tell_rules(conn, work.ctx, share_id, target.host)
     snapshot_access.begin_all(conn, work.ctx, (share_id,), target.host, moved=True)
-    for row in shares.aside(conn, instance_id=source.instance_id):
+    for row in shares.list_second_instances(conn, instance_id=source.instance_id):
         ends.begin_release(conn, work.ctx, row, left)
     ends.announce(work.ctx, share_id, data, f'{ends.COMPLETE}.end', work.op.host)
     work.service.report_soon()
