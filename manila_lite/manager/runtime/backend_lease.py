@@ -102,7 +102,7 @@ class BackendLease:
             if kept and self._end is None:
                 self._begin()
             elif not kept and self._end is not None:
-                self._lose(other)
+                self._lose(self._end, other)
             elif not kept and self._waits_for != other:
                 LOG.info('%s: %s works there; waiting', self._key[0], other)
                 self._waits_for = other
@@ -128,9 +128,9 @@ class BackendLease:
             self._end.set()
         self._changed.notify_all()
 
-    def _lose(self, other: str | None) -> None:
+    def _lose(self, end: threading.Event, other: str | None) -> None:
         LOG.warning('%s: %s took over from this process, which stands back', self._key[0], other)
         self._until = 0.0
         self._waits_for = other or 'nobody'
-        self._end.set()
+        end.set()
         self._end = None
