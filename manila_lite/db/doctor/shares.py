@@ -5,7 +5,6 @@ Statuses are not written here: ``db/core/transitions.py`` does that. Every write
 changes nothing if another process was faster.
 """
 
-import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +13,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
 from manila_lite.db import models
+from manila_lite.db.doctor.operations import COLUMNS, UNDER_WAY, operation_on, since
 from manila_lite.db.queries import access, ensure, server_migration, share_backups, share_migration, share_replicas
 
 _operations = models.operations
@@ -25,7 +25,6 @@ _pools = models.pools
 _services = models.services
 _zones = models.availability_zones
 
-_UNDER_WAY = ('open', 'parked')
 _SYNC = access.SYNC
 _RESIZING = tuple(states.SHARE[verb].during for verb in ('extend', 'shrink', 'revert'))
 
@@ -38,7 +37,7 @@ _OPERATION = (*(column for column in _operations.c if column.name != 'data'),
 
 def list_operations(conn: Connection) -> list[Row]:
     """Return the operations that are open or parked, oldest first, with their data as ``text``."""
-    return list(conn.execute(sa.select(*_OPERATION).where(_operations.c.state.in_(_UNDER_WAY))
+    return list(conn.execute(sa.select(*_OPERATION).where(_operations.c.state.in_(UNDER_WAY))
                              .order_by(_operations.c.created_at, _operations.c.id)))
 
 
@@ -72,23 +71,11 @@ def delete_parked(conn: Connection, ident: str) -> bool:
 
 # Resources ------------------------------------------------------------------------------------
 
-def _since(table: sa.Table) -> sa.ColumnElement[datetime.datetime]:
-    return sa.func.coalesce(table.c.updated_at, table.c.created_at).label('since')
-
-
-_WORK = (_operations.c.id.label('operation_id'), _operations.c.kind.label('operation_kind'),
-         _operations.c.state.label('operation_state'))
-
-
-def _work_on(resource_id: Any, *so: Any) -> sa.ColumnElement[bool]:
-    return sa.and_(_operations.c.resource_id == resource_id, _operations.c.state.in_(_UNDER_WAY), *so)
-
-
 def _shares_with_work() -> sa.Select:
     return (sa.select(_shares.c.id, _shares.c.project_id, _shares.c.user_id, _shares.c.size, _shares.c.target_size,
                       _instances.c.id.label('instance_id'), _instances.c.host, _instances.c.status.label('state'),
                       _instances.c.launched_at, _instances.c.access_rules_status, _zones.c.name.label('zone'),
-                      _since(_instances), *_WORK)
+                      since(_instances), *COLUMNS)
             .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
             .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id)
             .order_by(_shares.c.created_at, _shares.c.id))
@@ -96,21 +83,21 @@ def _shares_with_work() -> sa.Select:
 
 def _moving(status: Any, machine: states.Machine) -> sa.ColumnElement[bool]:
     """Return the condition that an operation moves the share server, and ends the status of its shares and snapshots."""
-    return _work_on(_instances.c.share_server_id, _operations.c.kind == server_migration.KIND,
-                    status == machine['server_migrate'].during)
+    return operation_on(_instances.c.share_server_id, _operations.c.kind == server_migration.KIND,
+                        status == machine['server_migrate'].during)
 
 
 def _being_ensured() -> sa.ColumnElement[bool]:
     """Return the condition that a run over its backend ends the ``ensuring`` status of an instance."""
     return sa.and_(_instances.c.status == states.SHARE['ensure'].during, _operations.c.kind == ensure.KIND,
-                   _operations.c.state.in_(_UNDER_WAY), _instances.c.host.like(_operations.c.host + '#%'))
+                   _operations.c.state.in_(UNDER_WAY), _instances.c.host.like(_operations.c.host + '#%'))
 
 
 def _being_promoted() -> sa.ColumnElement[bool]:
     """Return the condition that the promotion of another replica ends the status of the active one."""
     other = _instances.alias()
     return sa.and_(_instances.c.status == states.SHARE['promote'].during, _operations.c.kind == share_replicas.PROMOTE,
-                   _operations.c.state.in_(_UNDER_WAY),
+                   _operations.c.state.in_(UNDER_WAY),
                    sa.exists().where(other.c.id == _operations.c.resource_id, other.c.share_id == _shares.c.id))
 
 
@@ -121,12 +108,12 @@ def _being_backed_up() -> sa.ColumnElement[bool]:
                     _instances.c.status == states.SHARE['back_up'].during)
     from_it = sa.and_(_operations.c.kind == share_backups.RESTORE, backups.c.target_share_id == _shares.c.id,
                       _instances.c.status == states.SHARE['take_back'].during)
-    return sa.and_(_operations.c.state.in_(_UNDER_WAY),
+    return sa.and_(_operations.c.state.in_(UNDER_WAY),
                    sa.exists().where(backups.c.id == _operations.c.resource_id, sa.or_(to_it, from_it)))
 
 
 def _with_own_work() -> sa.Select:
-    work = sa.or_(_work_on(_shares.c.id, _operations.c.kind != _SYNC), _moving(_instances.c.status, states.SHARE),
+    work = sa.or_(operation_on(_shares.c.id, _operations.c.kind != _SYNC), _moving(_instances.c.status, states.SHARE),
                   _being_ensured(), _being_promoted(), _being_backed_up())
     return _shares_with_work().outerjoin(_operations, work)
 
@@ -142,14 +129,14 @@ def find_share(conn: Connection, ident: str) -> Row | None:
 
 
 def _snapshots_with_work() -> sa.Select:
-    work = sa.or_(_work_on(_snapshots.c.id), _moving(_snapshots.c.status, states.SNAPSHOT),
-                  _work_on(_snapshots.c.share_id, _operations.c.kind == 'share.revert',
-                           _snapshots.c.status == states.SNAPSHOT['restore'].during),
-                  _work_on(_snapshots.c.share_id, _operations.c.kind == share_migration.KIND,
-                           _snapshots.c.status == states.SNAPSHOT['migrate'].during))
+    work = sa.or_(operation_on(_snapshots.c.id), _moving(_snapshots.c.status, states.SNAPSHOT),
+                  operation_on(_snapshots.c.share_id, _operations.c.kind == 'share.revert',
+                               _snapshots.c.status == states.SNAPSHOT['restore'].during),
+                  operation_on(_snapshots.c.share_id, _operations.c.kind == share_migration.KIND,
+                               _snapshots.c.status == states.SNAPSHOT['migrate'].during))
     return (sa.select(_snapshots.c.id, _snapshots.c.project_id, _snapshots.c.user_id, _snapshots.c.size,
                       _snapshots.c.share_id, _snapshots.c.status.label('state'), _instances.c.host,
-                      _instances.c.id.label('instance_id'), _since(_snapshots), *_WORK)
+                      _instances.c.id.label('instance_id'), since(_snapshots), *COLUMNS)
             .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside))
             .outerjoin(_operations, work)
             .order_by(_snapshots.c.created_at, _snapshots.c.id))
@@ -168,24 +155,24 @@ def find_snapshot(conn: Connection, ident: str) -> Row | None:
 def list_rules(conn: Connection) -> list[Row]:
     """Return access rules in a transient state, each with the operation that will end it, if there is one."""
     return list(conn.execute(
-        sa.select(_rules.c.id, _rules.c.share_id, _shares.c.project_id, _rules.c.state, _instances.c.host, _since(_rules),
-                  *_WORK)
+        sa.select(_rules.c.id, _rules.c.share_id, _shares.c.project_id, _rules.c.state, _instances.c.host, since(_rules),
+                  *COLUMNS)
         .join(_shares, _shares.c.id == _rules.c.share_id)
         .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
-        .outerjoin(_operations, _work_on(_rules.c.share_id, _operations.c.kind == _SYNC))
+        .outerjoin(_operations, operation_on(_rules.c.share_id, _operations.c.kind == _SYNC))
         .where(_rules.c.state.in_(states.ACCESS.transient)).order_by(_rules.c.created_at, _rules.c.id)))
 
 
 def list_second_instances(conn: Connection) -> list[Row]:
     """Return second instances of shares, each with the operation that will end it, if there is one."""
     first = _instances.alias()
-    work = sa.or_(_work_on(_shares.c.id, _operations.c.kind == share_migration.KIND),
-                  _work_on(_shares.c.id, _operations.c.kind == share_migration.RELEASE,
-                           _operations.c.serial == _instances.c.id))
+    work = sa.or_(operation_on(_shares.c.id, _operations.c.kind == share_migration.KIND),
+                  operation_on(_shares.c.id, _operations.c.kind == share_migration.RELEASE,
+                               _operations.c.serial == _instances.c.id))
     return list(conn.execute(
         sa.select(_instances.c.id, _shares.c.id.label('share_id'), _shares.c.project_id, _shares.c.task_state,
                   first.c.status.label('share_state'), _instances.c.host, _instances.c.status.label('state'),
-                  _since(_instances), *_WORK)
+                  since(_instances), *COLUMNS)
         .join(_shares, _shares.c.id == _instances.c.share_id)
         .join(first, sa.and_(first.c.share_id == _shares.c.id, ~first.c.is_aside)).outerjoin(_operations, work)
         .where(_instances.c.is_aside, _instances.c.replica_state.is_(None)).order_by(_instances.c.created_at, _instances.c.id)))
@@ -194,7 +181,7 @@ def list_second_instances(conn: Connection) -> list[Row]:
 def list_shares_without_rule_operation(conn: Connection) -> list[Row]:
     """Return shares whose rules count as being applied, without a rule or an operation for that."""
     on_the_way = sa.exists().where(_rules.c.share_id == _shares.c.id, _rules.c.state.in_(states.ACCESS.transient))
-    work = _work_on(_shares.c.id, _operations.c.kind == _SYNC)
+    work = operation_on(_shares.c.id, _operations.c.kind == _SYNC)
     return list(conn.execute(_shares_with_work().outerjoin(_operations, work).where(
         _instances.c.access_rules_status == states.Rules.SYNCING.value, _operations.c.id.is_(None), ~on_the_way)))
 
@@ -204,14 +191,14 @@ def list_shares_without_rule_operation(conn: Connection) -> list[Row]:
 def _left_sizes(*so: Any) -> list[Any]:
     idle = sa.exists().where(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside,
                              _instances.c.status.not_in(_RESIZING))
-    work = sa.exists().where(_work_on(_shares.c.id, _operations.c.kind != _SYNC))
+    work = sa.exists().where(operation_on(_shares.c.id, _operations.c.kind != _SYNC))
     return [_shares.c.target_size.is_not(None), idle, ~work, *so]
 
 
 def list_stale_target_sizes(conn: Connection) -> list[Row]:
     """Return shares that quota counts with the size of a resize that is not under way."""
     return list(conn.execute(sa.select(_shares.c.id, _shares.c.project_id, _shares.c.size, _shares.c.target_size,
-                                       _since(_shares)).where(*_left_sizes()).order_by(_shares.c.created_at)))
+                                       since(_shares)).where(*_left_sizes()).order_by(_shares.c.created_at)))
 
 
 def clear_stale_target_size(conn: Connection, share_id: str) -> bool:

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors, states, values
+from manila_lite import context, states, values
 from manila_lite.db import models
 from manila_lite.db.core import key_values
+from manila_lite.db.core.rows import get_row
 
 _rules = models.access_rules
 _shares = models.shares
@@ -51,10 +52,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     if not ctx.is_admin:
         query = query.join(_shares, _shares.c.id == _rules.c.share_id).where(_shares.c.project_id == ctx.project_id,
                                                                               ~_shares.c.is_going)
-    row = conn.execute(query).first()
-    if row is None:
-        raise errors.NotFound.of('access rule', ident)
-    return row
+    return get_row(conn, query, 'access rule', ident)
 
 
 def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = None) -> list[Row]:

@@ -14,6 +14,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.core import key_values
+from manila_lite.db.core.rows import get_row
 
 _exports = models.export_locations
 _metadata = models.export_location_metadata
@@ -29,10 +30,7 @@ def get(conn: Connection, instance_ids: Sequence[str], ident: str, *, hidden: bo
     query = sa.select(_exports).where(_exports.c.id == ident, _exports.c.share_instance_id.in_(instance_ids))
     if not hidden:
         query = query.where(sa.not_(_exports.c.is_admin_only))
-    row = conn.execute(query).first()
-    if row is None:
-        raise errors.NotFound.of('export location', ident)
-    return row
+    return get_row(conn, query, 'export location', ident)
 
 
 def metadata(conn: Connection, row: Row) -> dict[str, str]:

@@ -10,9 +10,10 @@ import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 
 _messages = models.messages
 _KEEP = datetime.timedelta(days=30)
@@ -143,10 +144,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(_visible(ctx).where(_messages.c.id == ident)).first()
-    if row is None:
-        raise errors.NotFound.of('message', ident)
-    return row
+    return get_row(conn, _visible(ctx).where(_messages.c.id == ident), 'message', ident)
 
 
 _EQUAL = ('id', 'detail_id', 'action_id', 'resource_id', 'resource_type', 'message_level', 'request_id')

@@ -7,8 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 from manila_lite.db.models import operations
 
 #: Resource types that projects see. The others (share servers, services) are for administrators.
@@ -33,10 +34,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(_visible(ctx).where(operations.c.id == ident)).first()
-    if row is None:
-        raise errors.NotFound.of('operation', ident)
-    return row
+    return get_row(conn, _visible(ctx).where(operations.c.id == ident), 'operation', ident)
 
 
 def list_operations(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page, *,

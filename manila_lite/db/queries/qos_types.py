@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
+from manila_lite.db.core.rows import get_row
 
 _types = models.qos_types
 _specs = models.qos_type_specs
@@ -28,18 +29,12 @@ def get(conn: Connection, ident: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(sa.select(_types).where(_types.c.id == ident)).first()
-    if row is None:
-        raise errors.NotFound.of('qos type', ident)
-    return row
+    return get_row(conn, sa.select(_types).where(_types.c.id == ident), 'qos type', ident)
 
 
 def get_and_lock(conn: Connection, ident: str) -> Row:
     """Return a QoS type and lock it: it cannot be changed, deleted or referred to (``find``) until the transaction ends."""
-    row = conn.execute(sa.select(_types).where(_types.c.id == ident).with_for_update()).first()
-    if row is None:
-        raise errors.NotFound.of('qos type', ident)
-    return row
+    return get_row(conn, sa.select(_types).where(_types.c.id == ident).with_for_update(), 'qos type', ident)
 
 
 def find(conn: Connection, wanted: str) -> Row | None:

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from oslo_utils import uuidutils
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 
 _locks = models.resource_locks
 
@@ -49,10 +49,7 @@ def get(conn: Connection, ident: str, *, project_id: str | None) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(_SELECT.where(_locks.c.id == ident, *_of_project(project_id))).first()
-    if row is None:
-        raise errors.NotFound.of('resource lock', ident)
-    return row
+    return get_row(conn, _SELECT.where(_locks.c.id == ident, *_of_project(project_id)), 'resource lock', ident)
 
 
 def _of_project(project_id: str | None) -> list[sa.ColumnElement[bool]]:

@@ -8,9 +8,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 
 _services = models.security_services
 _used = models.share_network_security_services
@@ -26,10 +27,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     :raises errors.NotFound: there is none.
     """
     mine = [] if ctx.is_admin else [_services.c.project_id == ctx.project_id]
-    row = conn.execute(sa.select(_services).where(_services.c.id == ident, *mine)).first()
-    if row is None:
-        raise errors.NotFound.of('security service', ident)
-    return row
+    return get_row(conn, sa.select(_services).where(_services.c.id == ident, *mine), 'security service', ident)
 
 
 def list_by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:

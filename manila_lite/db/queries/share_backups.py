@@ -8,9 +8,10 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors, states
+from manila_lite import context, states
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 
 _backups = models.share_backups
 _instances = models.share_instances
@@ -41,10 +42,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     :raises errors.NotFound: there is none.
     """
     mine = [] if ctx.is_admin else [_backups.c.project_id == ctx.project_id]
-    row = conn.execute(_select().where(_backups.c.id == ident, *mine)).first()
-    if row is None:
-        raise errors.NotFound.of('share backup', ident)
-    return row
+    return get_row(conn, _select().where(_backups.c.id == ident, *mine), 'share backup', ident)
 
 
 def find(conn: Connection, ident: str) -> Row | None:

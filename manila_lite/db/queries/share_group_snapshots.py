@@ -8,9 +8,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 from manila_lite.db.queries import shares
 
 _snapshots = models.share_group_snapshots
@@ -29,10 +30,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     :raises errors.NotFound: there is none.
     """
     mine = [] if ctx.is_admin else [_snapshots.c.project_id == ctx.project_id]
-    row = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident, *mine)).first()
-    if row is None:
-        raise errors.NotFound.of('share group snapshot', ident)
-    return row
+    return get_row(conn, sa.select(_snapshots).where(_snapshots.c.id == ident, *mine), 'share group snapshot', ident)
 
 
 def find(conn: Connection, ident: str) -> Row | None:

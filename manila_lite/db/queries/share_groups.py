@@ -7,9 +7,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 from manila_lite.db.queries import hosts, share_group_types
 
 _groups = models.share_groups
@@ -36,10 +37,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     :raises errors.NotFound: there is none.
     """
     mine = [] if ctx.is_admin else [_groups.c.project_id == ctx.project_id]
-    row = conn.execute(select().where(_groups.c.id == ident, *mine)).first()
-    if row is None:
-        raise errors.NotFound.of('share group', ident)
-    return row
+    return get_row(conn, select().where(_groups.c.id == ident, *mine), 'share group', ident)
 
 
 def find(conn: Connection, ident: str) -> Row | None:

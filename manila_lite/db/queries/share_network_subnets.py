@@ -8,9 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.core import key_values
+from manila_lite.db.core.rows import get_row
 
 _subnets = models.share_network_subnets
 _networks = models.share_networks
@@ -31,10 +31,8 @@ def get(conn: Connection, network_id: str, ident: str) -> Row:
 
     :raises errors.NotFound: the network has none of that id.
     """
-    row = conn.execute(select().where(_subnets.c.id == ident, _subnets.c.share_network_id == network_id)).first()
-    if row is None:
-        raise errors.NotFound.of('share network subnet', ident)
-    return row
+    query = select().where(_subnets.c.id == ident, _subnets.c.share_network_id == network_id)
+    return get_row(conn, query, 'share network subnet', ident)
 
 
 def of_networks(conn: Connection, network_ids: Iterable[str]) -> dict[str, list[Row]]:

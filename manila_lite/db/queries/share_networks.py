@@ -7,9 +7,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 
 _networks = models.share_networks
 _subnets = models.share_network_subnets
@@ -41,10 +42,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(select().where(_networks.c.id == ident, *_mine(ctx))).first()
-    if row is None:
-        raise errors.NotFound.of('share network', ident)
-    return row
+    return get_row(conn, select().where(_networks.c.id == ident, *_mine(ctx)), 'share network', ident)
 
 
 def lock(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:

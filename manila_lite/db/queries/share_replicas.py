@@ -10,9 +10,10 @@ import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
+from manila_lite.db.core.rows import get_row
 from manila_lite.db.queries import shares
 
 _shares = models.shares
@@ -48,10 +49,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     query = _select().where(_instances.c.id == ident)
     if not ctx.is_admin:
         query = query.where(_shares.c.project_id == ctx.project_id, ~_shares.c.is_going)
-    row = conn.execute(query).first()
-    if row is None:
-        raise errors.NotFound.of('share replica', ident)
-    return row
+    return get_row(conn, query, 'share replica', ident)
 
 
 def list_replicas(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:

@@ -8,9 +8,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors, states
+from manila_lite import context, states
 from manila_lite.db import models
 from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.rows import get_row
 
 _servers = models.share_servers
 _networks = models.share_networks
@@ -28,7 +29,7 @@ def get(conn: Connection, ident: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    return _one(conn, ident)
+    return get_row(conn, select().where(_servers.c.id == ident), 'share server', ident)
 
 
 def get_visible(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
@@ -36,14 +37,8 @@ def get_visible(conn: Connection, ctx: context.RequestContext, ident: str) -> Ro
 
     :raises errors.NotFound: there is none.
     """
-    return _one(conn, ident, *([] if ctx.is_admin else [_networks.c.project_id == ctx.project_id]))
-
-
-def _one(conn: Connection, ident: str, *where: sa.ColumnElement[bool]) -> Row:
-    row = conn.execute(select().where(_servers.c.id == ident, *where)).first()
-    if row is None:
-        raise errors.NotFound.of('share server', ident)
-    return row
+    mine = [] if ctx.is_admin else [_networks.c.project_id == ctx.project_id]
+    return get_row(conn, select().where(_servers.c.id == ident, *mine), 'share server', ident)
 
 
 _EQUAL = {**{name: _servers.c[name] for name in ('id', 'host', 'status', 'source_share_server_id', 'identifier',

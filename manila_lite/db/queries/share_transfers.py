@@ -7,9 +7,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 
 _transfers = models.share_transfers
 
@@ -30,10 +31,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
     :raises errors.NotFound: there is none.
     """
     mine = [] if ctx.is_admin else [_transfers.c.project_id == ctx.project_id]
-    row = conn.execute(sa.select(_transfers).where(_transfers.c.id == ident, *mine)).first()
-    if row is None:
-        raise errors.NotFound.of('transfer', ident)
-    return row
+    return get_row(conn, sa.select(_transfers).where(_transfers.c.id == ident, *mine), 'transfer', ident)
 
 
 def list_transfers(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors, values
 from manila_lite.db import models
+from manila_lite.db.core.rows import get_row
 from manila_lite.db.queries import access
 
 _rules = models.snapshot_access_rules
@@ -33,10 +34,8 @@ def get(conn: Connection, snapshot_id: str, ident: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(sa.select(_rules).where(_rules.c.id == ident, _rules.c.snapshot_id == snapshot_id)).first()
-    if row is None:
-        raise errors.NotFound.of('snapshot access rule', ident)
-    return row
+    query = sa.select(_rules).where(_rules.c.id == ident, _rules.c.snapshot_id == snapshot_id)
+    return get_row(conn, query, 'snapshot access rule', ident)
 
 
 def of_snapshot(conn: Connection, snapshot_id: str, states: Collection[str] | None = None) -> list[Row]:

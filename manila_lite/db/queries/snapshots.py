@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context, errors
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
+from manila_lite.db.core.rows import get_row
 from manila_lite.db.queries import shares
 
 _snapshots = models.snapshots
@@ -30,10 +31,7 @@ def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident, *_mine(ctx))).first()
-    if row is None:
-        raise errors.NotFound.of('snapshot', ident)
-    return row
+    return get_row(conn, sa.select(_snapshots).where(_snapshots.c.id == ident, *_mine(ctx)), 'snapshot', ident)
 
 
 def count_of(conn: Connection, share_id: str, *, seen: bool = False) -> int:
