@@ -22,13 +22,13 @@ def is_cut(op: Any, data: dict[str, Any] | None) -> bool:
     return op.kind in _FAILED and bool((data or {}).get('cut'))
 
 
-def fail(conn: Connection, desk: RepairContext, ident: str) -> str | None:
+def fail(conn: Connection, repair: RepairContext, operation_id: str) -> str | None:
     """End the parked migration as failed, like the plan does: everything that moves is in error, and kept."""
-    if not operations.fail_parked(conn, ident):
+    if not operations.fail_parked(conn, operation_id):
         return None
-    op = operations.get(conn, ident)
+    op = operations.get(conn, operation_id)
     if op is None:
         return None
-    work = Work(op, dict(op.data), context.behind(op, desk.services), None)
+    work = Work(op, dict(op.data), context.behind(op, repair.services), None)
     _FAILED[op.kind](conn, work, errors.ManilaLiteError(op.error or ''))
     return 'its cut-over has failed, and everything is kept: say migration_complete once more'

@@ -60,5 +60,5 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain values. ``mendable`` says whether the doctor can mend it."""
-        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != 'mend'}
-        return {**found, 'mendable': self.mend is not None}
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != 'mend'}
+        return {**values, 'mendable': self.mend is not None}

@@ -43,25 +43,25 @@ class _Verdict:
     mend: Mend | None = None
 
 
-def find(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield every operation that has not ended."""
-    found = shares.list_operations(conn)
-    world = _world(conn, desk, found)
-    for op in found:
+    rows = shares.list_operations(conn)
+    world = _world(conn, repair, rows)
+    for op in rows:
         verdict = _judge(op, world)
         yield Finding(
             'operation', op.id, op.state, verdict.why, verdict.wrong, about=f'{op.kind} {op.resource_id}',
-            project_id=op.project_id, age=desk.age(op.created_at), attempts=op.attempts, owner=op.owner,
+            project_id=op.project_id, age=repair.age(op.created_at), attempts=op.attempts, owner=op.owner,
             lease_left=(op.lease_expires_at - world.now).total_seconds() if op.lease_expires_at else None,
             error=op.error, mend=verdict.mend)
 
 
-def _world(conn: Connection, desk: RepairContext, found: Iterable[Any]) -> _World:
-    conf = desk.services.conf
+def _world(conn: Connection, repair: RepairContext, rows: Iterable[Any]) -> _World:
+    conf = repair.services.conf
     up = {(row.binary, row.host): services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time)
           for row in services.list_services(conn)}
-    world = _World(desk.now, max(_POLLS * conf.operations.poll_interval, _LEAST), up, collections.Counter(), {})
-    for op in found:
+    world = _World(repair.now, max(_POLLS * conf.operations.poll_interval, _LEAST), up, collections.Counter(), {})
+    for op in rows:
         if op.state == operations.OPEN and world.has_lease(op):
             world.busy[op.topic, op.host, op.lane] += 1
             world.serials[op.serial] = op.id
@@ -141,9 +141,9 @@ def _hasten(op: Any) -> Mend:
 
 def _going(op: Any, change: Callable[[Connection, Any], bool], said: str) -> Mend:
     """Return the mender that changes the operation, if it did not change since, and wakes its worker."""
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
         if not change(conn, op):
             return None
-        desk.wakes.append(Wake(op.topic, op.host, op.id, op.lane))
+        repair.wakes.append(Wake(op.topic, op.host, op.id, op.lane))
         return said
     return mend

@@ -73,11 +73,11 @@ class Database:
         return self._both()[0]
 
     def _both(self) -> tuple[Engine, Engine]:
-        found = self._engines
-        if found is None:
+        engines = self._engines
+        if engines is None:
             with self._lock:
-                found = self._engines = self._engines or self._start()
-        return found
+                engines = self._engines = self._engines or self._start()
+        return engines
 
     def _start(self) -> tuple[Engine, Engine]:
         manager = enginefacade.transaction_context()

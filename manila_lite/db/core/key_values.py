@@ -24,10 +24,10 @@ def of(conn: Connection, table: sa.Table, owner_id: str) -> dict[str, str]:
 
 def of_many(conn: Connection, table: sa.Table, owner_ids: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return the pairs of several owners by owner id, in one statement; owners without any are left out."""
-    found: dict[str, dict[str, str]] = defaultdict(dict)
+    pairs: dict[str, dict[str, str]] = defaultdict(dict)
     for owner, key, value in _of_owners(table).all(conn, tuple(owner_ids)):
-        found[owner][key] = value
-    return found
+        pairs[owner][key] = value
+    return pairs
 
 
 @functools.cache

@@ -51,6 +51,6 @@ class Page:
 
 def _after(query: sa.Select, marker: str, order: Sequence[Any], tie: Any) -> sa.ColumnElement[bool]:
     """Return the condition by row numbers, not by values: these may be null, and databases sort nulls in different ways."""
-    places = query.with_only_columns(tie.label('ident'), sa.func.row_number().over(order_by=order).label('place')).cte()
-    mark = sa.select(places.c.place).where(places.c.ident == marker).scalar_subquery()
-    return tie.in_(sa.select(places.c.ident).where(places.c.place > mark))
+    places = query.with_only_columns(tie.label('row_id'), sa.func.row_number().over(order_by=order).label('place')).cte()
+    mark = sa.select(places.c.place).where(places.c.row_id == marker).scalar_subquery()
+    return tie.in_(sa.select(places.c.row_id).where(places.c.place > mark))

@@ -119,9 +119,9 @@ class Query:
         return send(conn, compiled.text, compiled.values(values))
 
     def _learnt(self, dialect: Dialect, description: Sequence[Any]) -> list[tuple[int, _Change]]:
-        found = [(place, column.type.dialect_impl(dialect).result_processor(dialect, description[place][1]))
-                 for place, column in enumerate(self._columns)]
-        return [(place, change) for place, change in found if change is not None]
+        changes = [(place, column.type.dialect_impl(dialect).result_processor(dialect, description[place][1]))
+                   for place, column in enumerate(self._columns)]
+        return [(place, change) for place, change in changes if change is not None]
 
 
 class Among:
@@ -141,7 +141,7 @@ class Among:
 
     def all(self, conn: Connection, wanted: Sequence[Any]) -> list[Any]:
         """Return all rows, in one statement for each portion."""
-        found: list[Any] = []
+        rows: list[Any] = []
         for start in range(0, len(wanted), self.MOST):
             portion = wanted[start:start + self.MOST]
             size = 1 << (len(portion) - 1).bit_length()
@@ -149,8 +149,8 @@ class Among:
                 names = [sa.bindparam(f'wanted_{number}') for number in range(size)]
                 self._queries[size] = Query(self._statement.where(self._column.in_(names)), named=False)
             filled = [*portion, *portion[:1] * (size - len(portion))]
-            found += self._queries[size].all(conn, {f'wanted_{number}': value for number, value in enumerate(filled)})
-        return found
+            rows += self._queries[size].all(conn, {f'wanted_{number}': value for number, value in enumerate(filled)})
+        return rows
 
 
 class Write:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One row, or the error of a resource that does not exist."""
+"""Rows of a result: one, or the error of a resource that does not exist; and rows in groups."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,3 +20,11 @@ def get_row(conn: Connection, query: sa.Select[Any], resource_name: str, resourc
     if row is None:
         raise errors.NotFound.of(resource_name, resource_id)
     return row
+
+
+def group_rows(rows: Iterable[Row[Any]], name: str) -> dict[str, list[Row[Any]]]:
+    """Return the rows by their value of the column ``name``. A value that no row has stands for no rows."""
+    groups: dict[str, list[Row[Any]]] = defaultdict(list)
+    for row in rows:
+        groups[getattr(row, name)].append(row)
+    return groups

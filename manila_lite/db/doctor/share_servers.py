@@ -101,16 +101,16 @@ class UnknownServers(NamedTuple):
     """The servers without a row that a backend reported."""
 
     host: str
-    idents: tuple[str, ...]
+    server_ids: tuple[str, ...]
     reported_at: Any
 
 
 def list_unknown_servers(conn: Connection) -> list[UnknownServers]:
     """Return the servers that backends reported without a row, by backend. Servers that have a row by now are left out."""
-    found: dict[str, UnknownServers] = {}
+    unknown: dict[str, UnknownServers] = {}
     known = set(conn.execute(sa.select(_servers.c.id)).scalars())
     for row in list_pools(conn):
-        idents = tuple(sorted(set((row.capabilities or {}).get(STRAYS) or ()) - known))
-        if idents:
-            found[row.backend_host] = UnknownServers(row.backend_host, idents, row.reported_at)
-    return list(found.values())
+        server_ids = tuple(sorted(set((row.capabilities or {}).get(STRAYS) or ()) - known))
+        if server_ids:
+            unknown[row.backend_host] = UnknownServers(row.backend_host, server_ids, row.reported_at)
+    return list(unknown.values())

@@ -63,9 +63,9 @@ def _due_now(conn: Connection, seen: Row, *so: Any) -> bool:
                              .values(owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow())).rowcount)
 
 
-def delete_parked(conn: Connection, ident: str) -> bool:
+def delete_parked(conn: Connection, operation_id: str) -> bool:
     """Delete the operation if it is parked. Say whether it was."""
-    return bool(conn.execute(_operations.delete().where(_operations.c.id == ident,
+    return bool(conn.execute(_operations.delete().where(_operations.c.id == operation_id,
                                                         _operations.c.state == 'parked')).rowcount)
 
 
@@ -123,9 +123,9 @@ def list_shares(conn: Connection) -> list[Row]:
     return list(conn.execute(_with_own_work().where(_instances.c.status.in_(states.SHARE.transient))))
 
 
-def find_share(conn: Connection, ident: str) -> Row | None:
+def find_share(conn: Connection, share_id: str) -> Row | None:
     """Return one share as ``list_shares`` does, in any status."""
-    return conn.execute(_with_own_work().where(_shares.c.id == ident)).first()
+    return conn.execute(_with_own_work().where(_shares.c.id == share_id)).first()
 
 
 def _snapshots_with_work() -> sa.Select:
@@ -147,9 +147,9 @@ def list_snapshots(conn: Connection) -> list[Row]:
     return list(conn.execute(_snapshots_with_work().where(_snapshots.c.status.in_(states.SNAPSHOT.transient))))
 
 
-def find_snapshot(conn: Connection, ident: str) -> Row | None:
+def find_snapshot(conn: Connection, snapshot_id: str) -> Row | None:
     """Return one snapshot as ``list_snapshots`` does, in any status."""
-    return conn.execute(_snapshots_with_work().where(_snapshots.c.id == ident)).first()
+    return conn.execute(_snapshots_with_work().where(_snapshots.c.id == snapshot_id)).first()
 
 
 def list_rules(conn: Connection) -> list[Row]:

@@ -31,8 +31,8 @@ class Secret(NamedTuple):
 
 def check(conn: Connection) -> str | None:
     """Return the stored check of the key; None if the database is new."""
-    found: str | None = conn.execute(sa.select(_checks.c.value).where(_checks.c.id == _CHECK)).scalar()
-    return found
+    value: str | None = conn.execute(sa.select(_checks.c.value).where(_checks.c.id == _CHECK)).scalar()
+    return value
 
 
 def store_check(conn: Connection, value: str) -> bool:
@@ -48,8 +48,8 @@ def count_unencrypted(conn: Connection) -> dict[str, int]:
 
 def list_after(conn: Connection, kind: str, after: str, limit: int) -> list[Secret]:
     """Return the next secrets of a kind in the order of their ids."""
-    column, ident = COLUMNS[kind], COLUMNS[kind].table.c.id
-    query = sa.select(ident, column).where(column.is_not(None), ident > after).order_by(ident).limit(limit)
+    column, row_id = COLUMNS[kind], COLUMNS[kind].table.c.id
+    query = sa.select(row_id, column).where(column.is_not(None), row_id > after).order_by(row_id).limit(limit)
     return [Secret(kind, *row) for row in conn.execute(query)]
 
 

@@ -42,6 +42,6 @@ def of_server(conn: Connection, server_id: str, subnet_id: str | None = None) ->
     return list(conn.execute(query.order_by(_allocations.c.created_at, _allocations.c.ip_address)))
 
 
-def delete(conn: Connection, idents: Iterable[str]) -> None:
+def delete(conn: Connection, allocation_ids: Iterable[str]) -> None:
     """Delete the addresses. The caller has freed them at the plugin."""
-    conn.execute(_allocations.delete().where(_allocations.c.id.in_(tuple(idents))))
+    conn.execute(_allocations.delete().where(_allocations.c.id.in_(tuple(allocation_ids))))

@@ -41,10 +41,10 @@ def list_shares_after(conn: Connection, host: str, instance_id: str, limit: int,
     return list(conn.execute(query.order_by(_instances.c.id).limit(limit)))
 
 
-def list_shares_by_instance(conn: Connection, host: str, idents: Iterable[str], without: Collection[str]) -> list[Row]:
+def list_shares_by_instance(conn: Connection, host: str, instance_ids: Iterable[str], without: Collection[str]) -> list[Row]:
     """Return the backend's shares among these instance ids."""
     return list(conn.execute(shares.select().where(
-        _instances.c.id.in_(tuple(idents)), _of(host), _instances.c.status.not_in(tuple(without)))
+        _instances.c.id.in_(tuple(instance_ids)), _of(host), _instances.c.status.not_in(tuple(without)))
         .order_by(_instances.c.id)))
 
 
@@ -53,12 +53,13 @@ def list_ensuring_instances(conn: Connection, host: str) -> list[str]:
     return list(conn.execute(sa.select(_instances.c.id).where(_of(host), _instances.c.status == _MARK)).scalars())
 
 
-def lock_instances(conn: Connection, idents: Iterable[str]) -> dict[str, str]:
+def lock_instances(conn: Connection, instance_ids: Iterable[str]) -> dict[str, str]:
     """Lock these instances and their rules until the transaction ends. Return the status of each, except for those that
     are gone, that are no longer the share's main instance, or that another transaction holds: waiting for one of many
     would keep all others waiting. To be called before anything else is read or written, as ``access.lock``.
     """
-    query = sa.select(_instances.c.id, _instances.c.status).where(_instances.c.id.in_(tuple(idents)), ~_instances.c.is_aside)
+    query = sa.select(_instances.c.id, _instances.c.status).where(_instances.c.id.in_(tuple(instance_ids)),
+                                                                  ~_instances.c.is_aside)
     return dict(conn.execute(query.order_by(_instances.c.id).with_for_update(skip_locked=True)).all())
 
 

@@ -29,12 +29,12 @@ def _visible(ctx: context.RequestContext) -> sa.Select:
     return query.where(operations.c.project_id == ctx.project_id, operations.c.resource_type.in_(OWN_TYPES))
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, operation_id: str) -> Row:
     """Return an operation that the caller may see.
 
     :raises errors.NotFound: there is none.
     """
-    return get_row(conn, _visible(ctx).where(operations.c.id == ident), 'operation', ident)
+    return get_row(conn, _visible(ctx).where(operations.c.id == operation_id), 'operation', operation_id)
 
 
 def list_operations(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page, *,
@@ -52,7 +52,7 @@ def list_operations(conn: Connection, ctx: context.RequestContext, filters: dict
 def data(row: Row) -> dict[str, Any]:
     """Return the operation's data, or none if they cannot be read."""
     try:
-        found = json.loads(row.text)
+        content = json.loads(row.text)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}

@@ -27,9 +27,9 @@ _INSERT = Write(operations.insert())
 
 def insert(conn: Connection, **values: Any) -> str:
     """Insert an open operation. Return its id."""
-    ident = uuidutils.generate_uuid()
-    _INSERT.execute(conn, {'id': ident, **_new(values)} | values)
-    return ident
+    operation_id = uuidutils.generate_uuid()
+    _INSERT.execute(conn, {'id': operation_id, **_new(values)} | values)
+    return operation_id
 
 
 def _new(values: dict[str, Any]) -> dict[str, Any]:
@@ -60,22 +60,22 @@ def insert_many(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
         conn.execute(operations.insert(), values)
 
 
-def make_due(conn: Connection, ident: str) -> None:
+def make_due(conn: Connection, operation_id: str) -> None:
     """Make the operation, if open, due now, whatever its delay. If it is running, it runs once more after that."""
-    conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == OPEN)
+    conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.state == OPEN)
                  .values(next_run_at=timeutils.utcnow()))
 
 
-def reopen(conn: Connection, ident: str, step: int, open_key: str) -> bool:
+def reopen(conn: Connection, operation_id: str, step: int, open_key: str) -> bool:
     """Reopen the failed operation, going forward from ``step``. Return False if it has not failed."""
-    return bool(conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == FAILED).values(
+    return bool(conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.state == FAILED).values(
         state=OPEN, open_key=open_key, step=step, undoing=False, attempts=0, error=None, error_code=None,
         finished_at=None, next_run_at=timeutils.utcnow())).rowcount)
 
 
-def get(conn: Connection, ident: str) -> Row | None:
+def get(conn: Connection, operation_id: str) -> Row | None:
     """Return the operation, or None."""
-    return conn.execute(sa.select(operations).where(operations.c.id == ident)).first()
+    return conn.execute(sa.select(operations).where(operations.c.id == operation_id)).first()
 
 
 def is_open(conn: Connection, open_key: str) -> bool:
@@ -95,9 +95,9 @@ def list_of_resource(conn: Connection, resource_id: str, kind: str) -> list[Row]
                              .order_by(operations.c.created_at)))
 
 
-def delete(conn: Connection, idents: Iterable[str]) -> None:
+def delete(conn: Connection, operation_ids: Iterable[str]) -> None:
     """Delete the operations. One that is running ends without a trace."""
-    conn.execute(operations.delete().where(operations.c.id.in_(tuple(idents))))
+    conn.execute(operations.delete().where(operations.c.id.in_(tuple(operation_ids))))
 
 
 def is_claimable(rows: Any, now: Any) -> sa.ColumnElement[bool]:
@@ -128,29 +128,29 @@ def park(conn: Connection, seen: Row, why: str) -> None:
         state=PARKED, open_key=None, error=why, finished_at=timeutils.utcnow()))
 
 
-def fail_parked(conn: Connection, ident: str) -> bool:
+def fail_parked(conn: Connection, operation_id: str) -> bool:
     """Set the operation to failed if it is parked. Say whether it was."""
-    return bool(conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == PARKED)
+    return bool(conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.state == PARKED)
                              .values(state=FAILED)).rowcount)
 
 
-def renew(conn: Connection, idents: Iterable[str], owner: str, lease: float) -> None:
+def renew(conn: Connection, operation_ids: Iterable[str], owner: str, lease: float) -> None:
     """Extend the owner's claims to ``lease`` seconds from now."""
-    conn.execute(operations.update().where(operations.c.id.in_(tuple(idents)), operations.c.owner == owner)
+    conn.execute(operations.update().where(operations.c.id.in_(tuple(operation_ids)), operations.c.owner == owner)
                  .values(lease_expires_at=timeutils.utcnow() + datetime.timedelta(seconds=lease)))
 
 
-def move(conn: Connection, ident: str, owner: str, /, **values: Any) -> None:
+def move(conn: Connection, operation_id: str, owner: str, /, **values: Any) -> None:
     """Set ``values`` of the owner's operation, which stays the owner's.
 
     :raises errors.LostClaim: another worker took it over.
     """
-    if not conn.execute(operations.update().where(operations.c.id == ident, operations.c.owner == owner)
+    if not conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.owner == owner)
                         .values(**values)).rowcount:
-        raise errors.LostClaim(f'Operation {ident} is no longer ours.')
+        raise errors.LostClaim(f'Operation {operation_id} is no longer ours.')
 
 
-def postpone(conn: Connection, ident: str, owner: str, /, after: float = 0.0, seen: datetime.datetime | None = None,
+def postpone(conn: Connection, operation_id: str, owner: str, /, after: float = 0.0, seen: datetime.datetime | None = None,
             **values: Any) -> None:
     """Free the operation, to be due in ``after`` seconds; ``values`` (topic, host, data ...) change with it.
 
@@ -160,23 +160,23 @@ def postpone(conn: Connection, ident: str, owner: str, /, after: float = 0.0, se
     due_at: Any = now + datetime.timedelta(seconds=after)
     if seen is not None:
         due_at = sa.case((operations.c.next_run_at > seen, now), else_=due_at)
-    move(conn, ident, owner, **{'owner': None, 'lease_expires_at': None, 'next_run_at': due_at} | values)
+    move(conn, operation_id, owner, **{'owner': None, 'lease_expires_at': None, 'next_run_at': due_at} | values)
 
 
-def finish(conn: Connection, ident: str, owner: str, state: str, error: str | None = None,
+def finish(conn: Connection, operation_id: str, owner: str, state: str, error: str | None = None,
            wanted: int | None = None, error_code: str | None = None) -> bool:
     """End the operation. With ``wanted``: if it was asked for again since (``request_rerun``), restart it at its first step
     and first try instead, and return False.
 
     :raises errors.LostClaim: another worker took it over.
     """
-    query = operations.update().where(operations.c.id == ident, operations.c.owner == owner)
+    query = operations.update().where(operations.c.id == operation_id, operations.c.owner == owner)
     if wanted is not None:
         query = query.where(operations.c.wanted <= wanted)
     if conn.execute(query.values(state=state, open_key=None, owner=None, lease_expires_at=None, error=error,
                                  error_code=error_code, finished_at=timeutils.utcnow())).rowcount:
         return True
-    move(conn, ident, owner, step=0, attempts=1)
+    move(conn, operation_id, owner, step=0, attempts=1)
     return False
 
 
@@ -193,12 +193,12 @@ def free_claims_of(conn: Connection, owner: str) -> int:
                         .values(owner=None, lease_expires_at=None)).rowcount
 
 
-def release_unsaved(conn: Connection, ident: str, owner: str, after: float, uncounted: bool) -> None:
+def release_unsaved(conn: Connection, operation_id: str, owner: str, after: float, uncounted: bool) -> None:
     """Free the operation, if it is still the owner's, as it was last saved; it is due in ``after`` seconds.
 
     ``uncounted``: this try does not count.
     """
-    conn.execute(operations.update().where(operations.c.id == ident, operations.c.owner == owner).values(
+    conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.owner == owner).values(
         owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow() + datetime.timedelta(seconds=after),
         attempts=operations.c.attempts - (1 if uncounted else 0)))
 

@@ -24,17 +24,17 @@ NAMED_BY = 'default_qos_type'
 SORTABLE = {column.name: column for column in _types.c}
 
 
-def get(conn: Connection, ident: str) -> Row:
+def get(conn: Connection, qos_type_id: str) -> Row:
     """Return a QoS type.
 
     :raises errors.NotFound: there is none.
     """
-    return get_row(conn, sa.select(_types).where(_types.c.id == ident), 'qos type', ident)
+    return get_row(conn, sa.select(_types).where(_types.c.id == qos_type_id), 'qos type', qos_type_id)
 
 
-def get_and_lock(conn: Connection, ident: str) -> Row:
+def get_and_lock(conn: Connection, qos_type_id: str) -> Row:
     """Return a QoS type and lock it: it cannot be changed, deleted or referred to (``find``) until the transaction ends."""
-    return get_row(conn, sa.select(_types).where(_types.c.id == ident).with_for_update(), 'qos type', ident)
+    return get_row(conn, sa.select(_types).where(_types.c.id == qos_type_id).with_for_update(), 'qos type', qos_type_id)
 
 
 def find(conn: Connection, wanted: str) -> Row | None:
@@ -56,23 +56,23 @@ def create(conn: Connection, name: str, description: str | None, specs: Mapping[
 
     :raises errors.Exists: the name is taken.
     """
-    ident = uuidutils.generate_uuid()
+    qos_type_id = uuidutils.generate_uuid()
     try:
-        conn.execute(_types.insert().values(id=ident, name=name, description=description))
+        conn.execute(_types.insert().values(id=qos_type_id, name=name, description=description))
     except db_exception.DBDuplicateEntry:
         raise errors.Exists(f'name: a QoS type named {name!r} exists already.') from None
-    key_values.insert(conn, _specs, ident, specs)
-    return ident
+    key_values.insert(conn, _specs, qos_type_id, specs)
+    return qos_type_id
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, qos_type_id: str, **values: Any) -> None:
     """Set these values of the QoS type."""
-    conn.execute(_types.update().where(_types.c.id == ident).values(**values))
+    conn.execute(_types.update().where(_types.c.id == qos_type_id).values(**values))
 
 
-def delete(conn: Connection, ident: str) -> None:
+def delete(conn: Connection, qos_type_id: str) -> None:
     """Delete the QoS type with its specs."""
-    conn.execute(_types.delete().where(_types.c.id == ident))
+    conn.execute(_types.delete().where(_types.c.id == qos_type_id))
 
 
 def share_types_of(conn: Connection, row: Row) -> list[str]:
@@ -91,9 +91,9 @@ def specs_of_many(conn: Connection, kinds: Mapping[str, Mapping[str, str]]) -> d
     named = {key: specs[NAMED_BY] for key, specs in kinds.items() if NAMED_BY in specs}
     if not named:
         return {}
-    found = _idents(conn, named.values())
-    specs = key_values.of_many(conn, _specs, found.values())
-    return {key: specs.get(found[wanted], {}) for key, wanted in named.items() if wanted in found}
+    type_ids = _idents(conn, named.values())
+    specs = key_values.of_many(conn, _specs, type_ids.values())
+    return {key: specs.get(type_ids[wanted], {}) for key, wanted in named.items() if wanted in type_ids}
 
 
 def _idents(conn: Connection, wanted: Iterable[str]) -> dict[str, str]:

@@ -29,13 +29,13 @@ def zone_id(conn: Connection, name: str, *, create: bool = False) -> str:
     :raises errors.NotFound: there is no such zone, and ``create`` is off.
     """
     query = sa.select(_zones.c.id).where(_zones.c.name == name)
-    found = conn.execute(query).scalar()
-    if found is None and create:
+    existing_id = conn.execute(query).scalar()
+    if existing_id is None and create:
         insert_ignore(conn, _zones, {'id': uuidutils.generate_uuid(), 'name': name})
-        found = conn.execute(query).scalar()
-    if found is None:
+        existing_id = conn.execute(query).scalar()
+    if existing_id is None:
         raise errors.NotFound.of('availability zone', name)
-    return found
+    return existing_id
 
 
 def list_zones(conn: Connection) -> list[Row]:
@@ -162,11 +162,11 @@ def promises_of_pools(conn: Connection, backend_host: str) -> dict[str, Promised
 
     One statement reads one state of the database: a claim that is committed meanwhile is either in all figures or in none.
     """
-    found: dict[str, Promised] = {}
+    promises: dict[str, Promised] = {}
     for host, *figures in conn.execute(sa.union_all(_claims(backend_host), _sizes(backend_host))):
-        before = found.get(host, Promised())
-        found[host] = Promised(*(float(more) + had for more, had in zip(figures, dataclasses.astuple(before), strict=True)))
-    return found
+        before = promises.get(host, Promised())
+        promises[host] = Promised(*(float(more) + had for more, had in zip(figures, dataclasses.astuple(before), strict=True)))
+    return promises
 
 
 def _claims(backend_host: str) -> sa.Select:

@@ -36,18 +36,18 @@ def _select() -> sa.Select:
     return sa.select(*_backups.c, _TOPIC)
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, backup_id: str) -> Row:
     """Return a backup of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
     mine = [] if ctx.is_admin else [_backups.c.project_id == ctx.project_id]
-    return get_row(conn, _select().where(_backups.c.id == ident, *mine), 'share backup', ident)
+    return get_row(conn, _select().where(_backups.c.id == backup_id, *mine), 'share backup', backup_id)
 
 
-def find(conn: Connection, ident: str) -> Row | None:
+def find(conn: Connection, backup_id: str) -> Row | None:
     """Return a backup of any project, or None."""
-    return conn.execute(_select().where(_backups.c.id == ident)).first()
+    return conn.execute(_select().where(_backups.c.id == backup_id)).first()
 
 
 def count_of(conn: Connection, share_id: str) -> int:
@@ -100,16 +100,16 @@ def list_ended_with_access(conn: Connection, host: str) -> dict[str, str]:
             _instances.c.host.startswith(f'{host}#', autoescape=True)))}
 
 
-def clear_copiers(conn: Connection, idents: Iterable[str]) -> None:
+def clear_copiers(conn: Connection, backup_ids: Iterable[str]) -> None:
     """Record that access of copying clients of these backups was withdrawn, unless they are being copied again."""
-    conn.execute(_backups.update().where(_backups.c.id.in_(tuple(idents)), ~_backups.c.status.in_(_COPYING))
+    conn.execute(_backups.update().where(_backups.c.id.in_(tuple(backup_ids)), ~_backups.c.status.in_(_COPYING))
                  .values(copier=None))
 
 
-def is_claimed(conn: Connection, ident: str) -> bool:
+def is_claimed(conn: Connection, backup_id: str) -> bool:
     """Say whether an operation on the backup is claimed at this moment."""
     return conn.execute(sa.select(_operations.c.id).where(
-        _operations.c.resource_id == ident, _operations.c.kind.in_(KINDS), _operations.c.state == 'open',
+        _operations.c.resource_id == backup_id, _operations.c.kind.in_(KINDS), _operations.c.state == 'open',
         _operations.c.lease_expires_at >= timeutils.utcnow()).limit(1)).first() is not None
 
 
@@ -121,7 +121,7 @@ def move_deletions(conn: Connection, old: str, new: str) -> tuple[int, int]:
     return conn.execute(_backups.update().where(_backups.c.host == old).values(host=new)).rowcount, waiting
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, backup_id: str, **values: Any) -> None:
     """Set these values of the backup. Never a status."""
     if values:
-        conn.execute(_backups.update().where(_backups.c.id == ident).values(**values))
+        conn.execute(_backups.update().where(_backups.c.id == backup_id).values(**values))

@@ -41,15 +41,15 @@ def _select() -> sa.Select:
             .where(_instances.c.replica_state.is_not(None)))
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, replica_id: str) -> Row:
     """Return a replica of a share of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
-    query = _select().where(_instances.c.id == ident)
+    query = _select().where(_instances.c.id == replica_id)
     if not ctx.is_admin:
         query = query.where(_shares.c.project_id == ctx.project_id, ~_shares.c.is_going)
-    return get_row(conn, query, 'share replica', ident)
+    return get_row(conn, query, 'share replica', replica_id)
 
 
 def list_replicas(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
@@ -93,9 +93,9 @@ def find_replicated_on_server(conn: Connection, server_id: str) -> str | None:
                           other.c.replica_state.is_not(None))).limit(1)).scalar()
 
 
-def as_share(conn: Connection, ident: str) -> Row | None:
+def as_share(conn: Connection, replica_id: str) -> Row | None:
     """Return the share's row with the replica, which is not the active one, as its instance; or None."""
-    return conn.execute(shares.select(replicas=True).where(_instances.c.id == ident)).first()
+    return conn.execute(shares.select(replicas=True).where(_instances.c.id == replica_id)).first()
 
 
 def list_non_active_at(conn: Connection, host: str, statuses: Iterable[str]) -> list[Row]:
@@ -116,14 +116,14 @@ def list_claimed_operations(conn: Connection, open_keys: Iterable[str]) -> dict[
 
 # Snapshots ----------------------------------------------------------------------------------------
 
-def set_snapshots(conn: Connection, ident: str, wanted: Mapping[str, str | None]) -> None:
+def set_snapshots(conn: Connection, replica_id: str, wanted: Mapping[str, str | None]) -> None:
     """Set the snapshots (ids) that the replica holds, with their locations. Snapshots that it held keep their row."""
-    old = dict(conn.execute(sa.select(_held.c.snapshot_id, _held.c.id).where(_held.c.share_instance_id == ident)).all())
+    old = dict(conn.execute(sa.select(_held.c.snapshot_id, _held.c.id).where(_held.c.share_instance_id == replica_id)).all())
     gone = [old[snapshot] for snapshot in old if snapshot not in wanted]
     if gone:
         conn.execute(_held.delete().where(_held.c.id.in_(gone)))
     there = set(conn.execute(sa.select(_snapshots.c.id).where(_snapshots.c.id.in_(tuple(wanted)))).scalars())
-    fresh = [{'id': uuidutils.generate_uuid(), 'snapshot_id': snapshot, 'share_instance_id': ident,
+    fresh = [{'id': uuidutils.generate_uuid(), 'snapshot_id': snapshot, 'share_instance_id': replica_id,
               'provider_location': place} for snapshot, place in wanted.items() if snapshot not in old and snapshot in there]
     if fresh:
         conn.execute(_held.insert(), fresh)

@@ -25,13 +25,13 @@ _EQUAL = {'id': _transfers.c.id, 'name': _transfers.c.name, 'resource_id': _tran
           'source_project_id': _transfers.c.project_id}
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, transfer_id: str) -> Row:
     """Return a transfer that the caller's project offers (or any project, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
     mine = [] if ctx.is_admin else [_transfers.c.project_id == ctx.project_id]
-    return get_row(conn, sa.select(_transfers).where(_transfers.c.id == ident, *mine), 'transfer', ident)
+    return get_row(conn, sa.select(_transfers).where(_transfers.c.id == transfer_id, *mine), 'transfer', transfer_id)
 
 
 def list_transfers(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
@@ -54,9 +54,9 @@ def insert(conn: Connection, values: dict[str, Any]) -> None:
     conn.execute(_transfers.insert().values(**values))
 
 
-def delete(conn: Connection, ident: str) -> bool:
+def delete(conn: Connection, transfer_id: str) -> bool:
     """Delete the transfer. Say whether it existed: of several transactions, one is told so."""
-    return bool(conn.execute(_transfers.delete().where(_transfers.c.id == ident)).rowcount)
+    return bool(conn.execute(_transfers.delete().where(_transfers.c.id == transfer_id)).rowcount)
 
 
 def delete_of_share(conn: Connection, share_id: str) -> None:

@@ -29,13 +29,13 @@ _NEVER_MADE = ('error', 'manage_error')
 
 # Rules ------------------------------------------------------------------------------------------
 
-def get(conn: Connection, snapshot_id: str, ident: str) -> Row:
+def get(conn: Connection, snapshot_id: str, rule_id: str) -> Row:
     """Return a rule of a snapshot.
 
     :raises errors.NotFound: there is none.
     """
-    query = sa.select(_rules).where(_rules.c.id == ident, _rules.c.snapshot_id == snapshot_id)
-    return get_row(conn, query, 'snapshot access rule', ident)
+    query = sa.select(_rules).where(_rules.c.id == rule_id, _rules.c.snapshot_id == snapshot_id)
+    return get_row(conn, query, 'snapshot access rule', rule_id)
 
 
 def of_snapshot(conn: Connection, snapshot_id: str, states: Collection[str] | None = None) -> list[Row]:
@@ -72,15 +72,15 @@ def export_locations_of(conn: Connection, snapshot_id: str, *, hidden: bool = Fa
     return list(conn.execute(query if hidden else query.where(~_exports.c.is_admin_only)))
 
 
-def get_export_location(conn: Connection, snapshot_id: str, ident: str, *, hidden: bool = False) -> Row:
+def get_export_location(conn: Connection, snapshot_id: str, location_id: str, *, hidden: bool = False) -> Row:
     """Return one export location of a snapshot.
 
     :raises errors.NotFound: there is none.
     """
     for row in export_locations_of(conn, snapshot_id, hidden=hidden):
-        if row.id == ident:
+        if row.id == location_id:
             return row
-    raise errors.NotFound.of('export location', ident)
+    raise errors.NotFound.of('export location', location_id)
 
 
 def set_export_locations(conn: Connection, snapshot_id: str, locations: Sequence[values.ExportLocation]) -> None:

@@ -26,12 +26,12 @@ def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
     return [] if ctx.is_admin else [_snapshots.c.project_id == ctx.project_id, ~_snapshots.c.is_going]
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, snapshot_id: str) -> Row:
     """Return a snapshot of the caller's project.
 
     :raises errors.NotFound: there is none.
     """
-    return get_row(conn, sa.select(_snapshots).where(_snapshots.c.id == ident, *_mine(ctx)), 'snapshot', ident)
+    return get_row(conn, sa.select(_snapshots).where(_snapshots.c.id == snapshot_id, *_mine(ctx)), 'snapshot', snapshot_id)
 
 
 def count_of(conn: Connection, share_id: str, *, seen: bool = False) -> int:
@@ -91,10 +91,10 @@ def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) 
     return conn.execute(sa.select(sa.func.count()).select_from(_listed(filters, project_id).subquery())).scalar_one()
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, snapshot_id: str, **values: Any) -> None:
     """Set these values of the snapshot. Never a status."""
     if values:
-        conn.execute(_snapshots.update().where(_snapshots.c.id == ident).values(**values))
+        conn.execute(_snapshots.update().where(_snapshots.c.id == snapshot_id).values(**values))
 
 
 def lock_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> bool:
@@ -105,28 +105,28 @@ def lock_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> b
         .values(previous_status=_instances.c.previous_status, updated_at=_instances.c.updated_at)).rowcount)
 
 
-def find_share_being_created(conn: Connection, ident: str) -> str | None:
+def find_share_being_created(conn: Connection, snapshot_id: str) -> str | None:
     """Return the id of a share that is being created from the snapshot at this moment, or None."""
     return conn.execute(
         sa.select(_shares.c.id).join(_instances, _instances.c.share_id == _shares.c.id)
-        .where(_shares.c.snapshot_id == ident, _instances.c.status.in_(('creating', 'creating_from_snapshot')))
+        .where(_shares.c.snapshot_id == snapshot_id, _instances.c.status.in_(('creating', 'creating_from_snapshot')))
         .limit(1)).scalar()
 
 
-def share_of(conn: Connection, ident: str) -> Row:
+def share_of(conn: Connection, snapshot_id: str) -> Row:
     """Return the row of the snapshot's share, of any project.
 
     :raises errors.NotFound: the snapshot is gone, perhaps deleted just now.
     """
-    found = with_share(conn, ident)
-    if found is None:
-        raise errors.NotFound.of('snapshot', ident)
-    return found[1]
+    pair = with_share(conn, snapshot_id)
+    if pair is None:
+        raise errors.NotFound.of('snapshot', snapshot_id)
+    return pair[1]
 
 
-def with_share(conn: Connection, ident: str) -> tuple[Row, Row] | None:
+def with_share(conn: Connection, snapshot_id: str) -> tuple[Row, Row] | None:
     """Return a snapshot and its share's row, of any project, or None."""
-    snapshot = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident)).first()
+    snapshot = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == snapshot_id)).first()
     if snapshot is None:
         return None
     share = conn.execute(shares.select().where(_shares.c.id == snapshot.share_id)).first()
