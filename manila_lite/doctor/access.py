@@ -5,7 +5,7 @@ from typing import Any
 
 from manila_lite import states
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import access, operations
 from manila_lite.doctor.finding import Mend, RepairContext
@@ -34,7 +34,7 @@ def mend_rules(conn: Connection, repair: RepairContext, share_id: str, *, once_m
     return _give_up(conn, row, pending)
 
 
-def _give_up(conn: Connection, row: Any, pending: list[Any]) -> str:
+def _give_up(conn: Connection, row: Row, pending: list[Row]) -> str:
     """End the rules of which no backend can be told: delete those to be deleted if there is no backend, fail the others."""
     for state in {rule.state for rule in pending}:
         rule_ids = [rule.id for rule in pending if rule.state == state]

@@ -4,7 +4,7 @@
 from typing import Any
 
 from manila_lite import context, errors
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations
 from manila_lite.db.queries import server_migration as server_migration_queries
 from manila_lite.db.queries import share_migration as share_migration_queries
@@ -17,7 +17,7 @@ _FAILED = {server_migration_queries.KIND: server_migration_workflow.fail_cutover
            share_migration_queries.KIND: share_migration_workflow.fail_cutover}
 
 
-def is_cut(op: Any, data: dict[str, Any] | None) -> bool:
+def is_cut(op: Row, data: dict[str, Any] | None) -> bool:
     """Say whether an operation is a migration whose target may hold the only data. ``data`` is the operation's data."""
     return op.kind in _FAILED and bool((data or {}).get('cut'))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manila_lite import context
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.engine.begin import Wake
 
 
@@ -23,7 +23,7 @@ class RepairContext:
         """Return the seconds since then, 0 where another host's clock is ahead."""
         return None if since is None else max((self.now - since).total_seconds(), 0.0)
 
-    def owner(self, row: Any, request_id: str | None = None) -> context.RequestContext:
+    def owner(self, row: Row, request_id: str | None = None) -> context.RequestContext:
         """Return the context of a resource's owner, with administrator rights."""
         return context.RequestContext(
             user_id=row.user_id, project_id=row.project_id, request_id=request_id, resource_uuid=row.id, is_admin=True,

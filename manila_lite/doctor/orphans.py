@@ -2,9 +2,8 @@
 """Rows without an owner, and sizes of resizes that are not under way, which quota counts."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.maintenance import orphans
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
@@ -21,7 +20,7 @@ def find_sizes(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
                       project_id=row.project_id, age=repair.age(row.since), mend=_drop(row))
 
 
-def _drop(row: Any) -> Mend:
+def _drop(row: Row) -> Mend:
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         return f'counts with its {row.size} GiB' if shares.clear_stale_target_size(conn, row.id) else None
     return mend

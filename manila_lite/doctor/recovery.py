@@ -5,7 +5,7 @@ from typing import Any
 
 from manila_lite import context, states
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares as share_findings
 from manila_lite.db.queries import access, messages, shares, snapshots
 from manila_lite.db.queries.messages import Detail
@@ -38,7 +38,7 @@ def stuck_resource_mender(resource_type: str, resource_id: str) -> Mend:
     return mend
 
 
-def parked_operation_mender(op: Any) -> Mend:
+def parked_operation_mender(op: Row) -> Mend:
     """Return the mender of a parked operation: it begins another like it, or ends the status of the resource."""
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         data = read_data(op)
@@ -57,7 +57,7 @@ def parked_operation_mender(op: Any) -> Mend:
     return mend
 
 
-def _replace(conn: Connection, repair: RepairContext, op: Any, data: dict[str, Any] | None, first: bool) -> str | None:
+def _replace(conn: Connection, repair: RepairContext, op: Row, data: dict[str, Any] | None, first: bool) -> str | None:
     resource_type = op.resource_type
     row = _take(conn, resource_type, op.resource_id) if resource_type in _ROW else None
     if row is None:
@@ -71,7 +71,7 @@ def _replace(conn: Connection, repair: RepairContext, op: Any, data: dict[str, A
     return f'{op.kind} was begun again'
 
 
-def _take(conn: Connection, resource_type: str, resource_id: str) -> Any:
+def _take(conn: Connection, resource_type: str, resource_id: str) -> Row | None:
     """Return the row if it is in a transient status that no operation will end, and lock it until the commit."""
     row, machine = _ROW[resource_type](conn, resource_id), states.MACHINES[resource_type]
     if row is None or row.state not in machine.transient:
@@ -80,10 +80,11 @@ def _take(conn: Connection, resource_type: str, resource_id: str) -> Any:
     if not transitions.settle(conn, machine, (held,), row.state, row.state):
         return None
     row = _ROW[resource_type](conn, resource_id)
-    return None if row.operation_id else row
+    return None if row is None or row.operation_id else row
 
 
-def _end(conn: Connection, repair: RepairContext, resource_type: str, row: Any, last: Any, *, once_more: bool = True) -> str:
+def _end(conn: Connection, repair: RepairContext, resource_type: str, row: Row, last: Row | None, *,
+         once_more: bool = True) -> str:
     """End the transient status of a row.
 
     :param last: the last operation of the resource
@@ -103,7 +104,7 @@ def _end(conn: Connection, repair: RepairContext, resource_type: str, row: Any, 
     return _fail(conn, repair, resource_type, row, redo)
 
 
-def _begin(conn: Connection, repair: RepairContext, resource_type: str, row: Any, redo: Redo, last: Any,
+def _begin(conn: Connection, repair: RepairContext, resource_type: str, row: Row, redo: Redo, last: Row | None,
            data: dict[str, Any]) -> str:
     asks_for_room = redo.verb == 'extend' and last is not None and (last.kind, last.topic) == (redo.kind, 'scheduler')
     topic = 'share' if row.host and not asks_for_room else 'scheduler'
@@ -114,7 +115,7 @@ def _begin(conn: Connection, repair: RepairContext, resource_type: str, row: Any
     return f'{redo.kind} was begun again'
 
 
-def _fail(conn: Connection, repair: RepairContext, resource_type: str, row: Any, redo: Redo) -> str:
+def _fail(conn: Connection, repair: RepairContext, resource_type: str, row: Row, redo: Redo) -> str:
     machine = states.MACHINES[resource_type]
     if machine is states.SHARE:
         transitions.fail(conn, machine, redo.verb, row.instance_id)

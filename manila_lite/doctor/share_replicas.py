@@ -20,7 +20,8 @@ def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
         if row.id in seen:
             continue
         seen.add(row.id)
-        why, mend = f'of share {row.share_id}: no operation will end this', _fail(row.id)
+        mend: Mend | None = _fail(row.id)
+        why = f'of share {row.share_id}: no operation will end this'
         if row.operation_id is not None:
             why, mend = f'of share {row.share_id}: see operation {row.operation_id} ({row.operation_kind})', None
         yield Finding('share replica', row.id, row.state, why, wrong=mend is not None or row.operation_state == 'parked',

@@ -7,7 +7,7 @@ from typing import Any
 
 from manila_lite import context, states
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import share_servers as rows
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import messages, operations, share_networks, share_server_queries
@@ -36,15 +36,15 @@ class Redo:
     safe: Callable[[Connection, Any, dict[str, Any]], bool] = lambda conn, row, data: True
 
 
-def _unused(conn: Connection, row: Any, data: dict[str, Any]) -> bool:
+def _unused(conn: Connection, row: Row, data: dict[str, Any]) -> bool:
     return not share_server_queries.is_used(conn, row.id)
 
 
-def _without_exports(conn: Connection, row: Any, data: dict[str, Any]) -> bool:
+def _without_exports(conn: Connection, row: Row, data: dict[str, Any]) -> bool:
     return not share_server_queries.shares_on(conn, row.id)
 
 
-def _in_subnet(conn: Connection, row: Any, data: dict[str, Any]) -> bool:
+def _in_subnet(conn: Connection, row: Row, data: dict[str, Any]) -> bool:
     """Say whether the server is still in the subnet that the operation is to add, if the operation is about a subnet."""
     mapped = {subnet.id for subnet in share_server_queries.subnets_of(conn, (row.id,)).get(row.id, [])}
     return 'subnet_id' not in data or data['subnet_id'] in mapped
@@ -66,7 +66,7 @@ REDO: dict[str, Redo] = {
 
 def find_servers(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield share servers in a transient status, each with the operation that ends it, if there is one."""
-    chosen: dict[str, Any] = {}
+    chosen: dict[str, Row] = {}
     for row in rows.list_servers(conn):      # beside the open operation there may be parked ones
         if row.id not in chosen or row.operation_state == 'open':
             chosen[row.id] = row
@@ -87,13 +87,13 @@ def _stuck(server_id: str) -> Mend:
     return mend
 
 
-def replace(conn: Connection, repair: RepairContext, op: Any, data: dict[str, Any] | None, first: bool) -> str | None:
+def replace(conn: Connection, repair: RepairContext, op: Row, data: dict[str, Any] | None, first: bool) -> str | None:
     """Mend the server of a parked operation that is deleted already: begin another like it, or end the server's status."""
     row = _take(conn, op.resource_id)
     return _end(conn, repair, row, op, once_more=first and data is not None, more={BEFORE: True}) if row else None
 
 
-def _take(conn: Connection, server_id: str) -> Any:
+def _take(conn: Connection, server_id: str) -> Row | None:
     """Return the server if it is in a transient status that no operation will end, and lock it until the commit."""
     row = rows.find_server(conn, server_id)
     if row is None or row.state not in REDO:
@@ -102,10 +102,10 @@ def _take(conn: Connection, server_id: str) -> Any:
     if not transitions.settle(conn, states.SHARE_SERVER, (server_id,), row.state, row.state):
         return None
     row = rows.find_server(conn, server_id)
-    return None if row.operation_id else row
+    return None if row is None or row.operation_id else row
 
 
-def _end(conn: Connection, repair: RepairContext, row: Any, last: Any, *, once_more: bool = True,
+def _end(conn: Connection, repair: RepairContext, row: Row, last: Row | None, *, once_more: bool = True,
          more: dict[str, Any] | None = None) -> str:
     """End the transient status of a server.
 
@@ -113,8 +113,9 @@ def _end(conn: Connection, repair: RepairContext, row: Any, last: Any, *, once_m
     :param once_more: whether that operation may be begun again, with ``more`` in its data
     """
     redo, data = REDO[row.state], read_data(last)
-    asked = last is not None and last.kind in redo.kinds and last.error_code != operations.SUPERSEDED
-    if once_more and asked and data is not None and redo.safe(conn, row, data):
+    if last is not None and (last.kind not in redo.kinds or last.error_code == operations.SUPERSEDED):
+        last = None
+    if once_more and last is not None and data is not None and redo.safe(conn, row, data):
         repair.wakes.append(begin(
             conn, context.behind(last, repair.services), last.kind, 'share_server', row.id, topic='share', host=row.host,
             data={**data, **(more or {})}, serial=f'server:{row.id}', open_key=f'server:{row.id}'))
@@ -170,7 +171,7 @@ def find_subnets(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
                       project_id=row.project_id, age=repair.age(row.since), mend=_add(row) if mendable else None)
 
 
-def _add(row: Any) -> Mend:
+def _add(row: Row) -> Mend:
     """Return the mender that gives the server its addresses, as if the subnet were added now."""
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         held = share_networks.lock(conn, row.share_network_id, states.SHARE_NETWORK['change'].allowed)

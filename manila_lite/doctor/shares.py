@@ -6,7 +6,7 @@ from typing import Any
 
 from manila_lite import errors, states
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares as share_findings
 from manila_lite.db.queries import share_migration as share_migration_queries
 from manila_lite.db.queries import shares
@@ -29,7 +29,8 @@ def find_shares(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
 def find_second_places(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield second instances of shares: the targets of migrations under way, and instances left over."""
     for row in share_findings.list_second_instances(conn):
-        why, mend = f'of share {row.share_id}: nothing will end this', _release(row.id)
+        mend: Mend | None = _release(row.id)
+        why = f'of share {row.share_id}: nothing will end this'
         if row.operation_id is not None:
             why, mend = f'of share {row.share_id}: see operation {row.operation_id} ({row.operation_kind})', None
         elif row.share_state == 'error' and row.task_state == states.Migration.ERROR:
@@ -68,8 +69,8 @@ def find_rules(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
                     lambda row: access.rules_mender(row.share_id))
 
 
-def _all(repair: RepairContext, resource_name: str, rows: Iterable[Any], mend: Any) -> Iterator[Finding]:
-    chosen: dict[str, Any] = {}
+def _all(repair: RepairContext, resource_name: str, rows: Iterable[Row], mend: Any) -> Iterator[Finding]:
+    chosen: dict[str, Row] = {}
     for row in rows:        # beside the open operation there may be parked ones
         if row.id not in chosen or row.operation_state == 'open':
             chosen[row.id] = row
@@ -77,7 +78,7 @@ def _all(repair: RepairContext, resource_name: str, rows: Iterable[Any], mend: A
         yield _one(repair, resource_name, row, mend(row))
 
 
-def _one(repair: RepairContext, resource_name: str, row: Any, mend: Mend) -> Finding:
+def _one(repair: RepairContext, resource_name: str, row: Row, mend: Mend) -> Finding:
     if row.operation_id is None:
         why, wrong = 'no operation will end this', True
     else:

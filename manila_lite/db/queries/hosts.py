@@ -64,10 +64,10 @@ def _silent(before: datetime.datetime) -> sa.ColumnElement[bool]:
 
 def delete_silent_service(conn: Connection, service_id: int, before: datetime.datetime) -> bool:
     """Delete the service and its pools if it is silent since ``before`` and unused. Say whether it was."""
-    host = conn.execute(sa.select(_services.c.host, _services.c.binary).where(_services.c.id == service_id)).first()
+    service = conn.execute(sa.select(_services.c.host, _services.c.binary).where(_services.c.id == service_id)).first()
     gone = conn.execute(_services.delete().where(_services.c.id == service_id, _silent(before), ~_used())).rowcount
-    if gone and host.binary == _SHARE:
-        conn.execute(_pools.delete().where(_pools.c.backend_host == host.host))
+    if service is not None and gone and service.binary == _SHARE:
+        conn.execute(_pools.delete().where(_pools.c.backend_host == service.host))
     return bool(gone)
 
 

@@ -6,12 +6,11 @@ while. Then another request may take it over, and the former owner can no longer
 """
 
 import datetime
-from typing import Any
 
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
-from manila_lite.db.core.engine import Connection, insert_ignore
+from manila_lite.db.core.engine import Connection, Row, insert_ignore
 from manila_lite.db.models import idempotency_keys as _kept
 
 
@@ -27,7 +26,7 @@ def claim(conn: Connection, key: str, request: str, owner: str, *, seconds: floa
     return bool(taken.rowcount) or insert_ignore(conn, _kept, {'id': key, **values})
 
 
-def get(conn: Connection, key: str) -> Any:
+def get(conn: Connection, key: str) -> Row | None:
     """Return the row of a key: request, claim, HTTP code and body; or None."""
     return conn.execute(sa.select(_kept).where(_kept.c.id == key)).first()
 

@@ -87,7 +87,7 @@ class Detail(enum.Enum):
     @classmethod
     def named(cls, name: str | None) -> 'Detail':
         """Return the detail of that name. A name without a message of its own is NO_VALID_HOST or UNKNOWN_ERROR."""
-        if name in cls.__members__:
+        if name is not None and name in cls.__members__:
             return cls[name]
         return cls.NO_VALID_HOST if name and name.startswith('FILTER') else cls.UNKNOWN_ERROR
 
