@@ -126,7 +126,7 @@ def remove(conn: Connection, table: sa.Table, owner_id: str, key: str, item_name
         raise errors.NotFound.of(item_name, key)
 
 
-def matching(table: sa.Table, owner: sa.ColumnElement, wanted: Mapping[str, str]) -> list[sa.ColumnElement[bool]]:
+def matching(table: sa.Table, owner: sa.ColumnElement[Any], wanted: Mapping[str, str]) -> list[sa.ColumnElement[bool]]:
     """Return conditions that hold for owners that have all of the ``wanted`` pairs."""
     return [sa.exists().where(table.c.owner_id == owner, table.c.key == key, table.c.value == value)
             for key, value in wanted.items()]

@@ -130,7 +130,7 @@ def share_task(conn: Connection, share_id: str, allowed: Iterable[str | None], t
 
 
 def _task(conn: Connection, table: sa.Table, row_id: str, allowed: tuple[str | None, ...], to: str | None) -> bool:
-    was = table.c.task_state.in_([value for value in allowed if value is not None])
+    was: sa.ColumnElement[bool] = table.c.task_state.in_([value for value in allowed if value is not None])
     if None in allowed:
         was = sa.or_(was, table.c.task_state.is_(None))
     return bool(conn.execute(table.update().where(table.c.id == row_id, was).values(task_state=to)).rowcount)
