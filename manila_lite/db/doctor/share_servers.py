@@ -49,8 +49,8 @@ def find_server(conn: Connection, server_id: str) -> Row | None:
     return conn.execute(_servers_with_work().where(_servers.c.id == server_id)).first()
 
 
-def _count(*so: Any) -> Any:
-    return (sa.select(sa.func.count()).select_from(_servers).where(_servers.c.share_network_id == _networks.c.id, *so)
+def _count(*conditions: Any) -> Any:
+    return (sa.select(sa.func.count()).select_from(_servers).where(_servers.c.share_network_id == _networks.c.id, *conditions)
             .scalar_subquery())
 
 

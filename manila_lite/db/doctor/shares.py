@@ -58,8 +58,8 @@ def make_due(conn: Connection, seen: Row) -> bool:
     return _due_now(conn, seen, _operations.c.owner.is_(None))
 
 
-def _due_now(conn: Connection, seen: Row, *so: Any) -> bool:
-    return bool(conn.execute(_operations.update().where(_operations.c.id == seen.id, _operations.c.state == 'open', *so)
+def _due_now(conn: Connection, seen: Row, *conditions: Any) -> bool:
+    return bool(conn.execute(_operations.update().where(_operations.c.id == seen.id, _operations.c.state == 'open', *conditions)
                              .values(owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow())).rowcount)
 
 
@@ -188,11 +188,11 @@ def list_shares_without_rule_operation(conn: Connection) -> list[Row]:
 
 # Quota ----------------------------------------------------------------------------------------
 
-def _left_sizes(*so: Any) -> list[Any]:
+def _left_sizes(*conditions: Any) -> list[Any]:
     idle = sa.exists().where(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside,
                              _instances.c.status.not_in(_RESIZING))
     work = sa.exists().where(operation_on(_shares.c.id, _operations.c.kind != _SYNC))
-    return [_shares.c.target_size.is_not(None), idle, ~work, *so]
+    return [_shares.c.target_size.is_not(None), idle, ~work, *conditions]
 
 
 def list_stale_target_sizes(conn: Connection) -> list[Row]:

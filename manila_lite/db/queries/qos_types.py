@@ -86,9 +86,9 @@ def specs_of(conn: Connection, extra_specs: Mapping[str, str]) -> dict[str, str]
     return specs_of_many(conn, {'': extra_specs}).get('', {})
 
 
-def specs_of_many(conn: Connection, kinds: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+def specs_of_many(conn: Connection, extra_specs_by_type: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
     """Do as ``specs_of`` for several share types, in two statements; in none if no type refers to a QoS type."""
-    named = {key: specs[NAMED_BY] for key, specs in kinds.items() if NAMED_BY in specs}
+    named = {key: specs[NAMED_BY] for key, specs in extra_specs_by_type.items() if NAMED_BY in specs}
     if not named:
         return {}
     type_ids = _idents(conn, named.values())

@@ -44,8 +44,8 @@ def _find(conn: Connection, ctx: context.RequestContext, *where: sa.ColumnElemen
     rows = conn.execute(sa.select(_types).where(*_visible(ctx), *where).order_by(_types.c.created_at, _types.c.id)).all()
     group_type_ids = [row.id for row in rows]
     specs = key_values.of_many(conn, _specs, group_type_ids)
-    kinds = share_types_of(conn, models.share_group_type_share_types, group_type_ids)
-    return [ShareGroupType(group_specs=specs.get(row.id, {}), share_types=kinds.get(row.id, ()), **row._asdict())
+    share_types = share_types_of(conn, models.share_group_type_share_types, group_type_ids)
+    return [ShareGroupType(group_specs=specs.get(row.id, {}), share_types=share_types.get(row.id, ()), **row._asdict())
             for row in rows]
 
 

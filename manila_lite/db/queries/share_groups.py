@@ -18,7 +18,7 @@ _shares = models.shares
 _instances = models.share_instances
 _zones = models.availability_zones
 _snapshots = models.share_group_snapshots
-_kinds = models.share_group_share_types
+_share_types = models.share_group_share_types
 
 _ZONE = _zones.c.name.label('availability_zone')
 
@@ -61,12 +61,12 @@ def list_groups(conn: Connection, filters: dict[str, Any], page: paging.Page, *,
 
 def share_types_of(conn: Connection, group_ids: Iterable[str]) -> dict[str, list[str]]:
     """Return the ids of the share types that shares of groups may have, by group id."""
-    return share_group_types.share_types_of(conn, _kinds, group_ids)
+    return share_group_types.share_types_of(conn, _share_types, group_ids)
 
 
-def set_share_types(conn: Connection, group_id: str, kinds: Iterable[str]) -> None:
+def set_share_types(conn: Connection, group_id: str, share_type_ids: Iterable[str]) -> None:
     """Set the types that shares of a new group may have."""
-    share_group_types.set_share_types(conn, _kinds, group_id, kinds)
+    share_group_types.set_share_types(conn, _share_types, group_id, share_type_ids)
 
 
 def update(conn: Connection, group_id: str, **values: Any) -> None:
