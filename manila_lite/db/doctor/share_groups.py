@@ -6,7 +6,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
 from manila_lite.db import models
-from manila_lite.db.doctor import operations
+from manila_lite.db.doctor.operations import OPERATION_COLUMNS, operation_on, since
 
 _TABLES = {
     states.SHARE_GROUP.resource_type: models.share_groups,
@@ -19,6 +19,6 @@ def list_in_transition(conn: Connection, machine: states.Machine) -> list[Row]:
     """Return id, project_id, state and ``since`` of rows in a transient status, with the operation that will end it."""
     table = _TABLES[machine.resource_type]
     return list(conn.execute(
-        sa.select(table.c.id, table.c.project_id, table.c.status.label('state'), operations.since(table), *operations.COLUMNS)
-        .outerjoin(models.operations, operations.operation_on(table.c.id))
+        sa.select(table.c.id, table.c.project_id, table.c.status.label('state'), since(table), *OPERATION_COLUMNS)
+        .outerjoin(models.operations, operation_on(table.c.id))
         .where(table.c.status.in_(machine.transient)).order_by(table.c.created_at, table.c.id)))

@@ -6,7 +6,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
 from manila_lite.db import models
-from manila_lite.db.doctor import operations
+from manila_lite.db.doctor.operations import OPERATION_COLUMNS, operation_on, since
 
 _shares = models.shares
 _instances = models.share_instances
@@ -15,9 +15,9 @@ _instances = models.share_instances
 def list_in_transition(conn: Connection, replica_id: str | None = None) -> list[Row]:
     """Return replicas (or only ``replica_id``), each with the operation that will end its status, if there is one."""
     query = (sa.select(_instances.c.id, _shares.c.id.label('share_id'), _shares.c.project_id, _shares.c.user_id,
-                       _instances.c.host, _instances.c.status.label('state'), operations.since(_instances), *operations.COLUMNS)
+                       _instances.c.host, _instances.c.status.label('state'), since(_instances), *OPERATION_COLUMNS)
              .join(_shares, _shares.c.id == _instances.c.share_id)
-             .outerjoin(models.operations, operations.operation_on(_instances.c.id))
+             .outerjoin(models.operations, operation_on(_instances.c.id))
              .where(_instances.c.is_aside, _instances.c.replica_state.is_not(None),
                     _instances.c.status.in_(states.SHARE.transient))
              .order_by(_instances.c.created_at, _instances.c.id))

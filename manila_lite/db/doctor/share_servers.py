@@ -8,7 +8,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
 from manila_lite.db import models
-from manila_lite.db.doctor.operations import COLUMNS, operation_on, since
+from manila_lite.db.doctor.operations import OPERATION_COLUMNS, operation_on, since
 from manila_lite.db.queries import server_migration
 from manila_lite.db.queries.services import list_pools
 
@@ -22,7 +22,8 @@ _mappings = models.share_server_share_network_subnet_mappings
 _addresses = models.network_allocations
 _operations = models.operations
 
-_OPERATION = (*COLUMNS, _operations.c.attempts, _operations.c.owner, _operations.c.lease_expires_at, _operations.c.error)
+_OPERATION = (*OPERATION_COLUMNS, _operations.c.attempts, _operations.c.owner, _operations.c.lease_expires_at,
+              _operations.c.error)
 
 
 def _servers_with_work() -> sa.Select:

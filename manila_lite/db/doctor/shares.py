@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
 from manila_lite.db import models
-from manila_lite.db.doctor.operations import COLUMNS, UNDER_WAY, operation_on, since
+from manila_lite.db.doctor.operations import OPERATION_COLUMNS, UNDER_WAY, operation_on, since
 from manila_lite.db.queries import access, ensure, server_migration, share_backups, share_migration, share_replicas
 
 _operations = models.operations
@@ -75,7 +75,7 @@ def _shares_with_work() -> sa.Select:
     return (sa.select(_shares.c.id, _shares.c.project_id, _shares.c.user_id, _shares.c.size, _shares.c.target_size,
                       _instances.c.id.label('instance_id'), _instances.c.host, _instances.c.status.label('state'),
                       _instances.c.launched_at, _instances.c.access_rules_status, _zones.c.name.label('zone'),
-                      since(_instances), *COLUMNS)
+                      since(_instances), *OPERATION_COLUMNS)
             .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
             .outerjoin(_zones, _zones.c.id == _instances.c.availability_zone_id)
             .order_by(_shares.c.created_at, _shares.c.id))
@@ -136,7 +136,7 @@ def _snapshots_with_work() -> sa.Select:
                                _snapshots.c.status == states.SNAPSHOT['migrate'].during))
     return (sa.select(_snapshots.c.id, _snapshots.c.project_id, _snapshots.c.user_id, _snapshots.c.size,
                       _snapshots.c.share_id, _snapshots.c.status.label('state'), _instances.c.host,
-                      _instances.c.id.label('instance_id'), since(_snapshots), *COLUMNS)
+                      _instances.c.id.label('instance_id'), since(_snapshots), *OPERATION_COLUMNS)
             .join(_instances, sa.and_(_instances.c.share_id == _snapshots.c.share_id, ~_instances.c.is_aside))
             .outerjoin(_operations, work)
             .order_by(_snapshots.c.created_at, _snapshots.c.id))
@@ -156,7 +156,7 @@ def list_rules(conn: Connection) -> list[Row]:
     """Return access rules in a transient state, each with the operation that will end it, if there is one."""
     return list(conn.execute(
         sa.select(_rules.c.id, _rules.c.share_id, _shares.c.project_id, _rules.c.state, _instances.c.host, since(_rules),
-                  *COLUMNS)
+                  *OPERATION_COLUMNS)
         .join(_shares, _shares.c.id == _rules.c.share_id)
         .join(_instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside))
         .outerjoin(_operations, operation_on(_rules.c.share_id, _operations.c.kind == _SYNC))
@@ -172,7 +172,7 @@ def list_second_instances(conn: Connection) -> list[Row]:
     return list(conn.execute(
         sa.select(_instances.c.id, _shares.c.id.label('share_id'), _shares.c.project_id, _shares.c.task_state,
                   first.c.status.label('share_state'), _instances.c.host, _instances.c.status.label('state'),
-                  since(_instances), *COLUMNS)
+                  since(_instances), *OPERATION_COLUMNS)
         .join(_shares, _shares.c.id == _instances.c.share_id)
         .join(first, sa.and_(first.c.share_id == _shares.c.id, ~first.c.is_aside)).outerjoin(_operations, work)
         .where(_instances.c.is_aside, _instances.c.replica_state.is_(None)).order_by(_instances.c.created_at, _instances.c.id)))
