@@ -39,7 +39,7 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
         if not despite_errors and share.access_rules_status == states.Rules.ERROR:
             raise errors.Invalid(f'Share {share_id} has access rules in error; deny them first.',
                                  code='access_rules_in_error')
-        if any(access_targets.same(kind, to, other) for other in access.tos(conn, share_id, kind)):
+        if any(access_targets.same(kind, to, other) for other in access.clients_of_type(conn, share_id, kind)):
             raise errors.Invalid(f'access_to: share {share_id} has an access rule for {kind} {to} already.',
                                  code='access_rule_exists')
         limits.one_more(ctx.conf, 'access_rules', f'share {share_id}', access.count(conn, share_id))
@@ -58,7 +58,7 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
 def _must_be_whole(conn: Connection, share: Any, despite_replicas: bool) -> None:
     if despite_replicas or not share.replication_type:
         return
-    for row in share_replicas.others(conn, share.id):
+    for row in share_replicas.list_non_active(conn, share.id):
         if row.status == 'error':
             raise errors.Invalid(f'Replica {row.id} of share {share.id} is in error; from microversion 2.74 on access rules '
                                  'can be changed all the same.', code='replica_in_error')
@@ -122,7 +122,7 @@ def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool
 def clear(conn: Connection, ctx: RequestContext, share: Any) -> list[engine.Wake]:
     """Queue all rules of the share for removal. Return the wake-up, if there are rules.
 
-    The caller has locked the share (``db.access.lock``).
+    The caller has locked the share (``access.lock``).
 
     :raises errors.Forbidden: a rule has a resource lock that the caller may not lift.
     """

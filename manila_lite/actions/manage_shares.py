@@ -66,7 +66,7 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
         key = _key(kind, server)
         proto = _proto(ctx, wanted['protocol'])
         mount_point = mount_points.full(kind, ctx.project_id or '', wanted.get('mount_point_name'))
-        if known := manage_shares.share_at(conn, service.host, path):
+        if known := manage_shares.find_managed_share(conn, service.host, path):
             raise errors.Exists(f'export_path: {path} on {service.host} is {_named(ctx, "share", known)}.',
                                 code='share_already_managed')
         mount_points.insert(conn, {
@@ -80,7 +80,7 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
             'replica_state': share_requests.replica_state(share_requests.abilities(kind)),
             'share_network_id': server.share_network_id if server else None,
             'share_server_id': server.id if server else None}, 'manage')
-        shares.set_exports(conn, instance['id'], [values.ExportLocation(path)])
+        shares.set_export_locations(conn, instance['id'], [values.ExportLocation(path)])
         wake = _begin_share(conn, ctx, 'share.manage', ident, instance['id'], host,
                             {'export_path': path, 'options': _options(wanted)})
         row = shares.get(conn, ctx, ident)
@@ -111,7 +111,7 @@ def _living(conn: Connection, ctx: RequestContext, host: str) -> tuple[Any, Any]
     service = services.get(conn, backend, 'manila-share')
     if not services.is_up(service.heartbeat_at, service.stopped, ctx.conf.service_down_time):
         raise errors.Invalid(f'service_host: {backend} is down.', code='backend_down')
-    pools = services.pools(conn, [host])
+    pools = services.list_pools(conn, [host])
     if not pools:
         raise errors.Invalid(f'service_host: {backend} reports no such pool as {host}.', code='pool_not_found')
     return service, pools[0]
@@ -144,9 +144,9 @@ def _server(conn: Connection, ctx: RequestContext, kind: share_types.ShareType, 
     if not ident:
         raise errors.Invalid(f'share_server_id: missing; share type {kind.name} needs a share server.')
     try:
-        server = share_servers.seen(conn, ctx, ident)
-        share_networks.hold(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
-        server = share_servers.seen(conn, ctx, ident)
+        server = share_servers.get_visible(conn, ctx, ident)
+        share_networks.lock(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
+        server = share_servers.get_visible(conn, ctx, ident)
     except errors.NotFound as gone:
         raise errors.Conflict(f'share_server_id: {gone}', code='bad_share_server') from None
     if server.host != service.host or server.status != 'active':
@@ -194,7 +194,7 @@ def unmanage_share(ctx: RequestContext, ident: str, *, on_servers: bool = True) 
         if share_migration.is_going_on(conn, ident):
             raise errors.WrongState(f'Share {ident} is being moved to another backend; cancel that first.')
         if share.share_server_id:
-            share_networks.hold(conn, share.share_network_id, states.SHARE_NETWORK.statuses)
+            share_networks.lock(conn, share.share_network_id, states.SHARE_NETWORK.statuses)
         transitions.begin(conn, states.SHARE, 'unmanage', share.instance_id)
         # After the transition: no lock can be placed and no snapshot can begin any more.
         resource_locks.refuse_if_locked(conn, ctx, ident, 'be unmanaged')
@@ -204,7 +204,7 @@ def unmanage_share(ctx: RequestContext, ident: str, *, on_servers: bool = True) 
         if count := snapshots.count_of(conn, ident):
             raise errors.Conflict(f'Share {ident} has {count} snapshots; unmanage or delete them first.',
                                   code='share_has_snapshots')
-        if shares.aside(conn, share_id=ident):
+        if shares.list_second_instances(conn, share_id=ident):
             raise errors.Conflict(f'Share {ident} has a second instance that a migration left; delete that first.',
                                   code='share_has_instances')
         if share.share_server_id:       # deleting the server would delete the share's data
@@ -242,11 +242,11 @@ def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_server
         if not share.snapshot_support:
             raise errors.Invalid(f'share_id: the share type of share {share.id} does not do snapshots.',
                                  code='snapshots_not_supported')
-        if not snapshots.hold_share(conn, share.instance_id, ('available',)):
+        if not snapshots.lock_share(conn, share.instance_id, ('available',)):
             raise errors.WrongState(f'share_id: share {share.id} is {share.status}; it must be available.')
         share_bin.must_have_no_replicas(conn, share)
         share_group_membership.must_be_still(conn, share)
-        if known := manage_shares.snapshot_at(conn, engine.backend_of(share.host), location):
+        if known := manage_shares.find_managed_snapshot(conn, engine.backend_of(share.host), location):
             raise errors.Exists(f'provider_location: {location} is {_named(ctx, "snapshot", known)}.',
                                 code='snapshot_already_managed')
         transitions.create(conn, states.SNAPSHOT, {
@@ -279,7 +279,7 @@ def unmanage_snapshot(ctx: RequestContext, ident: str, *, on_servers: bool = Tru
         _may_go(share, on_servers)
         hold_place_of(conn, share)
         share_bin.must_have_no_replicas(conn, share)
-        if growing := snapshots.share_in_making(conn, ident):
+        if growing := snapshots.find_share_being_created(conn, ident):
             raise errors.WrongState(f'Share {growing} is being made from snapshot {ident}; wait for it.')
         transitions.begin(conn, states.SNAPSHOT, 'unmanage', ident)
         wake = _begin_snapshot(conn, ctx, 'snapshot.unmanage', ident, share)

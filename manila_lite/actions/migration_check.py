@@ -66,4 +66,4 @@ def _get(ctx: RequestContext, operation_id: str) -> Any:
 @retry
 def _remove(ctx: RequestContext, operation_id: str) -> None:
     with ctx.db.writer() as conn:
-        rows.remove(conn, (operation_id,))
+        rows.delete(conn, (operation_id,))

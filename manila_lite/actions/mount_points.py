@@ -37,7 +37,7 @@ def insert(conn: Connection, values: dict, metadata: dict[str, str]) -> None:
     :raises errors.Exists: another share has its mount point name.
     """
     name = values.get('mount_point_name')
-    if name and shares.is_taken(conn, name):
+    if name and shares.is_mount_point_taken(conn, name):
         raise _taken(name)
     try:
         shares.insert(conn, values, metadata)

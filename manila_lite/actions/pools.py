@@ -24,7 +24,7 @@ def list_pools(ctx: RequestContext, wanted: Mapping[str, Any]) -> list[Any]:
     with ctx.db.reader() as conn:
         if wanted.get('share_type'):
             asked |= _asked_by_type(conn, ctx, wanted['share_type'])
-        found = services.pools(conn)
+        found = services.list_pools(conn)
     return [row for row in found
             if services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time)
             and all(pattern.match(names(row.host)[key]) for key, pattern in patterns.items())

@@ -56,7 +56,7 @@ def delete(ctx: RequestContext, ident: str) -> None:
     :raises errors.Conflict: a share type names the QoS type.
     """
     with ctx.db.writer() as conn:
-        if used := qos_types.users(conn, qos_types.hold(conn, ident)):
+        if used := qos_types.share_types_of(conn, qos_types.get_and_lock(conn, ident)):
             raise errors.Conflict(f'QoS type {ident} is named by share type {used[0]}.', code='qos_type_in_use')
         qos_types.delete(conn, ident)
 

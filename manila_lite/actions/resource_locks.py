@@ -46,12 +46,12 @@ def refuse_if_locked(conn: Connection, ctx: RequestContext, share_id: str, doing
 
     :raises errors.Forbidden: there is such a lock; the message names the locks, and what to do next.
     """
-    found = resource_locks.on_share(conn, share_id)
+    found = resource_locks.deletion_locks(conn, share_id)
     if found:
         raise errors.Forbidden(
             f'Share {share_id} cannot {doing} while it is locked: {_named(found)}. Delete these resource locks first; one that '
             'was placed for the sake of an access rule goes when that is denied.', code='share_locked')
-    for ident, on_rule in resource_locks.on_rules(conn, share_id, resource_locks.DELETE).items():
+    for ident, on_rule in resource_locks.locks_of_rules(conn, share_id, resource_locks.DELETE).items():
         if strange := _strange(ctx, on_rule):
             raise errors.Forbidden(
                 f'Share {share_id} cannot {doing} while its access rule {ident} is locked by {_named(strange)}, which is not '
@@ -78,11 +78,11 @@ def give_up(conn: Connection, ctx: RequestContext, share_id: str, transfer_id: s
 
     :raises errors.Forbidden: the caller may not lift one of the locks.
     """
-    if strange := _strange(ctx, resource_locks.all_of(conn, share_id)):
+    if strange := _strange(ctx, resource_locks.locks_of_share(conn, share_id)):
         raise errors.Forbidden(
             f'Share {share_id} cannot be transferred: it, or an access rule of it, is locked by {_named(strange)}, which is '
             'not yours to lift. Ask who placed it, or an administrator.', code='share_locked')
-    resource_locks.mark(conn, share_id, transfer_id)
+    resource_locks.mark_for_transfer(conn, share_id, transfer_id)
 
 
 def must_be_given_up(conn: Connection, share_id: str, transfer_id: str) -> None:
@@ -92,7 +92,7 @@ def must_be_given_up(conn: Connection, share_id: str, transfer_id: str) -> None:
 
     :raises errors.Forbidden: there is such a lock.
     """
-    if left := [row for row in resource_locks.all_of(conn, share_id) if row.transfer_id != transfer_id]:
+    if left := [row for row in resource_locks.locks_of_share(conn, share_id) if row.transfer_id != transfer_id]:
         raise errors.Forbidden(f'Share {share_id} was locked after it had been offered: {_named(left)}. It can be taken over '
                                'when these resource locks are gone.', code='share_locked')
 
@@ -108,7 +108,7 @@ def check_deny(conn: Connection, ctx: RequestContext, rule: Any, *, unrestrict: 
 
     :raises errors.Forbidden: the rule is locked.
     """
-    found = resource_locks.on_rule(conn, rule.id, resource_locks.DELETE)
+    found = resource_locks.locks_of_rule(conn, rule.id, resource_locks.DELETE)
     if found and not unrestrict:
         raise errors.Forbidden(f'Access rule {rule.id} cannot be denied: it is locked by {_named(found)}. Deny it with '
                                'unrestrict (version 2.82), or delete its locks first.', code='access_rule_locked')
@@ -122,7 +122,7 @@ def check_change(conn: Connection, ctx: RequestContext, rule: Any) -> None:
 
     :raises errors.Forbidden: the rule is locked.
     """
-    _must_lift(ctx, rule.id, resource_locks.on_rule(conn, rule.id, resource_locks.DELETE), 'be changed')
+    _must_lift(ctx, rule.id, resource_locks.locks_of_rule(conn, rule.id, resource_locks.DELETE), 'be changed')
 
 
 def check_deny_all(conn: Connection, ctx: RequestContext, share_id: str) -> None:
@@ -130,7 +130,7 @@ def check_deny_all(conn: Connection, ctx: RequestContext, share_id: str) -> None
 
     :raises errors.Forbidden: there is such a lock.
     """
-    for ident, found in resource_locks.on_rules(conn, share_id, resource_locks.DELETE).items():
+    for ident, found in resource_locks.locks_of_rules(conn, share_id, resource_locks.DELETE).items():
         _must_lift(ctx, ident, found, 'be denied')
 
 
@@ -161,7 +161,7 @@ def hidden(conn: Connection, ctx: RequestContext, share_id: str) -> set[str]:
         return asked[key]
 
     return {ident for ident,
-            found in resource_locks.on_rules(conn, share_id, resource_locks.SHOW).items() if not all(map(sees, found))}
+            found in resource_locks.locks_of_rules(conn, share_id, resource_locks.SHOW).items() if not all(map(sees, found))}
 
 
 # Making and changing locks ----------------------------------------------------------------------
@@ -220,7 +220,7 @@ def _check(conn: Connection, ctx: RequestContext, share_id: str, access_id: str 
                               code='too_late_to_lock')
     if access_id is None:
         return
-    if action == resource_locks.SHOW and resource_locks.on_rule(conn, access_id, action):
+    if action == resource_locks.SHOW and resource_locks.locks_of_rule(conn, access_id, action):
         raise errors.Conflict(f'The visibility of access rule {access_id} is locked already.', code='visibility_locked')
     if action == resource_locks.DELETE and (state := access.get(conn, ctx.elevated(), access_id).state) in _GOING_RULE:
         raise errors.Conflict(f'Access rule {access_id} is {state}: it is too late to lock it.', code='too_late_to_lock')

@@ -68,13 +68,13 @@ def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
 
 def _held(conn: Connection, ctx: RequestContext, ident: str) -> None:
     security_services.get(conn, ctx, ident)
-    if not security_services.hold(conn, ident):
+    if not security_services.lock(conn, ident):
         raise errors.NotFound.of('security service', ident)
 
 
 def _must_be_left_alone(conn: Connection, row: Any) -> None:
     """Refuse a service while share servers are changing to another one: their backend may still need it."""
-    if share_server_queries.busy_with(conn, row.project_id, share_server_updates.SECURITY_SERVICE.do):
+    if share_server_queries.has_open_operation(conn, row.project_id, share_server_updates.SECURITY_SERVICE.do):
         raise errors.Forbidden('Share servers of the project are just given another security service; wait for them.',
                                code='security_service_in_use')
 

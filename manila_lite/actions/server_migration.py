@@ -63,7 +63,7 @@ class ServerRequests(Requests[ServerMove]):
 
     def get(self, conn: Any, ctx: RequestContext, resource_id: str) -> Any:
         """Return the server's row."""
-        return share_servers.seen(conn, ctx, resource_id)
+        return share_servers.get_visible(conn, ctx, resource_id)
 
     def last(self, conn: Any, resource_id: str) -> Any:
         """Return the last migration of the server, as source or as target, or None."""
@@ -140,7 +140,7 @@ class ServerRequests(Requests[ServerMove]):
 
     def shown_task_state(self, conn: Any, ctx: RequestContext, resource_id: str, op: Any) -> str | None:
         """Return the task state of the server. A source that has moved is gone, and shows success."""
-        known = share_server_queries.by_ids(conn, (resource_id, op.data['target']) if op else (resource_id,))
+        known = share_server_queries.list_by_ids(conn, (resource_id, op.data['target']) if op else (resource_id,))
         servers = [row for row in known if row.id == resource_id]
         if not (op or servers) or not (ctx.is_admin or any(row.project_id == ctx.project_id for row in known)):
             raise errors.NotFound.of('share server', resource_id)
@@ -159,14 +159,14 @@ def _must_be_movable(conn: Any, move: ServerMove) -> None:
         raise errors.WrongState(f'Share server {server.id} is {server.status}, not active.')
     if server.encryption_key_ref:
         raise errors.Invalid(f'Share server {server.id} is encrypted, and stays where it is.', code='share_server_encrypted')
-    if replicated := share_replicas.on_server(conn, server.id):
+    if replicated := share_replicas.find_replicated_on_server(conn, server.id):
         raise errors.Conflict(f'Share {replicated} on share server {server.id} has replicas; delete them first.',
                               code='share_has_replicas')
     if not move.shares:
         raise errors.Conflict(f'Share server {server.id} has no shares, so there is nothing to move.')
     if move.host == server.host and move.keeps_addresses:
         raise errors.Conflict(f'Share server {server.id} is on {move.host} already, in the same share network.')
-    if group := share_groups.on_server(conn, server.id):
+    if group := share_groups.find_on_server(conn, server.id):
         raise errors.Conflict(f'Share group {group} is on share server {server.id}, and would be torn apart.')
     if coming := share_migration.comes_to(conn, server.id):
         raise errors.Conflict(f'Share {coming} is being moved to share server {server.id}, or was and left something there.')
@@ -213,8 +213,8 @@ def _take_in(conn: Any, move: ServerMove, target: str) -> str:
 
     :raises errors.WrongState: the server is not idle any more.
     """
-    share_networks.hold(conn, move.network_id, states.SHARE_NETWORK.statuses)     # no share is placed on it meanwhile
-    if target not in share_server_queries.idle(conn, move.host, move.network_id, [subnet.id for subnet in move.subnets]):
+    share_networks.lock(conn, move.network_id, states.SHARE_NETWORK.statuses)     # no share is placed on it meanwhile
+    if target not in share_server_queries.list_idle(conn, move.host, move.network_id, [subnet.id for subnet in move.subnets]):
         raise errors.WrongState(f'Share server {target}, which was to take the shares in, is not idle any more; try again.')
     transitions.begin(conn, states.SHARE_SERVER, 'take_in', target, source_share_server_id=move.server.id,
                       is_auto_deletable=False)
@@ -235,7 +235,7 @@ def reset_task_state(ctx: RequestContext, server_id: str, value: str | None) -> 
     """
     wanted = task_state(value)
     with ctx.db.writer() as conn:
-        share_servers.seen(conn, ctx, server_id)
+        share_servers.get_visible(conn, ctx, server_id)
         transitions.server_task(conn, server_id, (None, *Migration), wanted)
 
 

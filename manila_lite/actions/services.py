@@ -36,9 +36,9 @@ def ensure_shares(ctx: RequestContext, host: str) -> None:
             raise errors.Conflict(f'Service manila-share on host {host} is down.', code='service_down')
         if service.disabled:
             raise errors.Conflict(f'Service manila-share on host {host} is disabled.', code='service_disabled')
-        if operations.is_open(conn, ensure.key(host)):
+        if operations.is_open(conn, ensure.open_key(host)):
             raise errors.Conflict(f'The shares on host {host} are being ensured already.', code='already_ensuring')
-        busy = ensure.not_available(conn, host) if ctx.conf.ensure_shares_strict else 0
+        busy = ensure.count_unavailable_shares(conn, host) if ctx.conf.ensure_shares_strict else 0
         if busy:
             raise errors.Conflict(f'{busy} shares on host {host} are not available.', code='shares_not_available')
         wake = runs.ask(conn, ctx, service, 'api')

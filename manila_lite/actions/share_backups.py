@@ -137,7 +137,7 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
     with ctx.db.writer() as conn:
         row = share_backups.get(conn, ctx, ident)
         backup_workflow.share_ended(conn, ctx, row)
-        rows.drop_of(conn, ident, share_backups.KINDS)
+        rows.supersede(conn, ident, share_backups.KINDS)
         transitions.reset(conn, _BACKUP, ident, status)
         if status in (_BACKUP['create'].during, _BACKUP['restore'].during):
             # No worker copies, even if the new status means a copy.

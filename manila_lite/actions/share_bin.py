@@ -85,7 +85,7 @@ def soft_delete(ctx: RequestContext, ident: str) -> None:
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, ident, own=True)
-        if not snapshots.hold_share(conn, share.instance_id, _RESTING):
+        if not snapshots.lock_share(conn, share.instance_id, _RESTING):
             raise errors.WrongState(f'Share {ident} is {share.status}; it must be {", ".join(_RESTING)} to be soft deleted.')
         _must_be_free(conn, ctx, share)
         until = timeutils.utcnow() + datetime.timedelta(seconds=ctx.conf.soft_deleted_share_retention_time)
@@ -116,7 +116,7 @@ def restore(ctx: RequestContext, ident: str) -> bool:
         share = shares.get(conn, ctx, ident, own=True)
         if not share.is_soft_deleted:
             return False
-        if share.status in _TOO_LATE or not snapshots.hold_share(conn, share.instance_id, states.SHARE.statuses - _TOO_LATE):
+        if share.status in _TOO_LATE or not snapshots.lock_share(conn, share.instance_id, states.SHARE.statuses - _TOO_LATE):
             raise errors.Forbidden(f'Share {ident} is being deleted; it is too late to restore it.', code='share_expired')
         shares.update(conn, ident, is_soft_deleted=False, scheduled_to_be_deleted_at=None)
     _tell(ctx, 'share.restore', share)

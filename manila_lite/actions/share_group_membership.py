@@ -25,7 +25,7 @@ def join(conn: Connection, ctx: RequestContext, wanted: dict[str, Any],
     ident = wanted.get('share_group_id')
     if not ident:
         return None, wanted
-    held = share_groups.hold(conn, ident, ('available',))
+    held = share_groups.lock(conn, ident, ('available',))
     group = share_groups.get(conn, ctx, ident)      # after the hold: its creation may just have ended
     if group.project_id != ctx.project_id:
         raise errors.NotFound.of('share group', ident)
@@ -65,7 +65,7 @@ def must_be_still(conn: Connection, share: Any) -> None:
 
     :raises errors.WrongState: there is such a group snapshot.
     """
-    if share.share_group_id and (ident := share_groups.snapshot_under_way(conn, share.share_group_id)):
+    if share.share_group_id and (ident := share_groups.find_snapshot_in_transition(conn, share.share_group_id)):
         raise errors.WrongState(f'Share group snapshot {ident}, of the group that share {share.id} is in, is being taken or '
                                 'deleted; wait for it.')
 

@@ -28,13 +28,13 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     """
     ident = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
-        held = share_groups.hold(conn, wanted['share_group_id'], ('available',))
+        held = share_groups.lock(conn, wanted['share_group_id'], ('available',))
         group = share_groups.get(conn, ctx, wanted['share_group_id'])  # after the hold: its creation may just have ended
         if not held:
             raise errors.WrongState(f'share_group_id: share group {group.id} is {group.status}, not available.')
         if not share_group_membership.is_placed(group):
             raise errors.WrongState(f'share_group_id: share group {group.id} has no place: it was never made.')
-        if busy := share_groups.snapshot_under_way(conn, group.id):
+        if busy := share_groups.find_snapshot_in_transition(conn, group.id):
             raise errors.WrongState(f'share_group_id: snapshot {busy} of share group {group.id} is being taken or deleted.')
         found = share_groups.shares_of(conn, group.id)
         for share in found:
@@ -58,7 +58,7 @@ def _must_be_calm(conn: Connection, share: Any) -> None:
     if not share.snapshot_support:
         raise errors.Conflict(f'share_group_id: the share type of share {share.id} does not do snapshots.',
                               code='snapshots_not_supported')
-    if not snapshots.hold_share(conn, share.instance_id, ('available',)):
+    if not snapshots.lock_share(conn, share.instance_id, ('available',)):
         raise errors.WrongState(f'share_group_id: share {share.id} of the group is {share.status}, not available.')
 
 
@@ -84,15 +84,15 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
     with ctx.db.writer() as conn:
         snapshot = share_group_snapshots.get(conn, ctx, ident)
         group = share_groups.get(conn, ctx.elevated(), snapshot.share_group_id)
-        share_groups.hold(conn, group.id, states.SHARE_GROUP.statuses)
+        share_groups.lock(conn, group.id, states.SHARE_GROUP.statuses)
         for _, share in share_group_snapshots.with_shares(conn, ident):   # no operation on one of them begins meanwhile
-            snapshots.hold_share(conn, share.instance_id, states.SHARE.statuses)
+            snapshots.lock_share(conn, share.instance_id, states.SHARE.statuses)
         if force:
-            rows.drop_of(conn, ident, _LIFE)
+            rows.supersede(conn, ident, _LIFE)
         transitions.begin(conn, states.SHARE_GROUP_SNAPSHOT, 'force_delete' if force else 'delete', ident)
         if force:
-            rows.drop_of(conn, ident, _LIFE)        # and operations begun before the row was locked
-        elif growing := share_group_snapshots.share_in_making(conn, ident):
+            rows.supersede(conn, ident, _LIFE)        # and operations begun before the row was locked
+        elif growing := share_group_snapshots.find_share_being_created(conn, ident):
             raise errors.WrongState(f'Share {growing} is being made from share group snapshot {ident}; wait for it.')
         wake = _begin(conn, ctx, 'delete', ident, group)
     wake.send(ctx)
@@ -103,6 +103,6 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
     """Set a group snapshot's status. Its open operations end."""
     with ctx.db.writer() as conn:
         share_group_snapshots.get(conn, ctx, ident)
-        rows.drop_of(conn, ident, _LIFE)
+        rows.supersede(conn, ident, _LIFE)
         transitions.reset(conn, states.SHARE_GROUP_SNAPSHOT, ident, status)
-        rows.drop_of(conn, ident, _LIFE)            # and operations begun before the row was locked
+        rows.supersede(conn, ident, _LIFE)            # and operations begun before the row was locked

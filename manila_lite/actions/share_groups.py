@@ -79,7 +79,7 @@ def _source(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) ->
     if wanted.get('share_types'):
         raise errors.Invalid('share_types: those of the group snapshot are taken; give one of the two.')
     snapshot = share_group_snapshots.get(conn, ctx, ident)
-    if not share_group_snapshots.hold(conn, ident, ('available',)):
+    if not share_group_snapshots.lock(conn, ident, ('available',)):
         raise errors.WrongState(f'source_share_group_snapshot_id: share group snapshot {ident} is {snapshot.status}, not '
                                 'available.')
     group = share_groups.get(conn, ctx, snapshot.share_group_id)
@@ -145,7 +145,7 @@ def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], c
     if not ident:
         raise errors.Invalid('share_network_id: missing; the share types need a share network.')
     share_networks.get(conn, ctx, ident)
-    if not share_networks.hold(conn, ident, ('active',)):
+    if not share_networks.lock(conn, ident, ('active',)):
         raise errors.Invalid(f'share_network_id: share network {ident} is not active.', code='share_network_not_active')
     return str(ident)
 
@@ -198,10 +198,10 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
     with ctx.db.writer() as conn:
         share_groups.get(conn, ctx, ident)
         if force:
-            rows.drop_of(conn, ident, _LIFE)
+            rows.supersede(conn, ident, _LIFE)
         transitions.begin(conn, states.SHARE_GROUP, 'force_delete' if force else 'delete', ident)
         if force:
-            rows.drop_of(conn, ident, _LIFE)        # and operations begun before the row was locked
+            rows.supersede(conn, ident, _LIFE)        # and operations begun before the row was locked
         share_group_membership.must_have_no_shares(conn, ident)
         wake = engine.begin(conn, ctx, 'share_group.delete', 'share_group', ident, topic='scheduler', serial=ident,
                                 open_key=f'share_group:{ident}')
@@ -213,6 +213,6 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
     """Set a group's status. Its open operations end."""
     with ctx.db.writer() as conn:
         share_groups.get(conn, ctx, ident)
-        rows.drop_of(conn, ident, _LIFE)
+        rows.supersede(conn, ident, _LIFE)
         transitions.reset(conn, states.SHARE_GROUP, ident, status)
-        rows.drop_of(conn, ident, _LIFE)            # and operations begun before the row was locked
+        rows.supersede(conn, ident, _LIFE)            # and operations begun before the row was locked

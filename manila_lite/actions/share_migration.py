@@ -59,7 +59,7 @@ class ShareRequests(Requests[ShareMove]):
 
     def last(self, conn: Any, resource_id: str) -> Any:
         """Return the last migration of the share, or None."""
-        operations = rows.of(conn, resource_id, share_migration.KIND)
+        operations = rows.list_of_resource(conn, resource_id, share_migration.KIND)
         return operations[-1] if operations else None
 
     def examine(self, conn: Any, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> ShareMove:
@@ -158,7 +158,7 @@ def _must_be_movable(conn: Any, move: ShareMove) -> None:
         raise errors.Conflict(f'Share {share.id} is in share group {share.share_group_id}, which would be torn apart.')
     if share.replication_type:
         raise errors.Conflict(f'Share {share.id} is of a share type with replicas ({share.replication_type}).')
-    for row in shares.aside(conn, share_id=share.id):
+    for row in shares.list_second_instances(conn, share_id=share.id):
         raise errors.Conflict(f'Share {share.id} left something on {row.host} when it was moved; delete share instance '
                               f'{row.instance_id} first.', code='share_has_second_instance')
     if move.to == share.host and move.changes_only_the_host:

@@ -57,7 +57,7 @@ def _change(ctx: RequestContext, network_id: str, service_id: str, current_id: s
         subnet_actions.must_be_active(conn, network_id)
         # Held in one order: two requests that swap the same services then do not wait for each other.
         for ident in sorted(filter(None, (service_id, current_id))):
-            if not security_services.hold(conn, ident):
+            if not security_services.lock(conn, ident):
                 raise errors.NotFound.of('security service', ident)
         share_server_updates.must_be_the_same(question, _examined(conn, ctx, network_id, service_id, current_id))
         if current_id:

@@ -67,4 +67,4 @@ def _push(conn: Connection, ctx: RequestContext, ident: str, changed: Iterable[s
     return [engine.begin_once(conn, ctx, 'share_server.push_metadata', 'share_server', server.id, topic='share',
                                   host=server.host, serial=f'server:{server.id}', open_key=f'metadata:{server.id}:{ident}',
                                   data={'subnet_id': ident})
-            for server in share_server_queries.in_subnets(conn, (ident,)) if server.status in share_server_queries.RUNNING]
+            for server in share_server_queries.list_in_subnets(conn, (ident,)) if server.status in share_server_queries.RUNNING]

@@ -48,7 +48,7 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
         share_server_updates.must_be_the_same(question, _examined(conn, ctx, network_id, wanted, place, several))
         ident = insert(conn, network_id, zone(conn, wanted.get('availability_zone')), place, wanted.get('metadata') or {})
         wakes = share_server_updates.begin(conn, ctx, question, {'subnet_id': ident})
-        share_server_queries.map_to(conn, [server.id for server in question.servers], ident)
+        share_server_queries.add_to_subnet(conn, [server.id for server in question.servers], ident)
         row = share_network_subnets.get(conn, network_id, ident)
     for wake in wakes:
         wake.send(ctx)
@@ -92,7 +92,7 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
     _must_not_overlap(place, beside)
     about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
     question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about,
-                                       tuple(share_server_queries.in_subnets(conn, [subnet.id for subnet in beside])),
+                                       tuple(share_server_queries.list_in_subnets(conn, [subnet.id for subnet in beside])),
                                        {'network': {'subnet_id': '', **place}})
     if question.servers and not place['neutron_subnet_id']:
         raise errors.Invalid('neutron_net_id: missing; share servers in use take their addresses from the subnet.')
@@ -139,7 +139,7 @@ def must_be_active(conn: Connection, network_id: str) -> None:
 
     :raises errors.WrongState: the network is not active, or is gone.
     """
-    if not share_networks.hold(conn, network_id, ('active',)):
+    if not share_networks.lock(conn, network_id, ('active',)):
         raise errors.WrongState(f'Share network {network_id} is not active.')
 
 
@@ -148,7 +148,7 @@ def must_be_still(conn: Connection, network_id: str) -> None:
 
     :raises errors.WrongState: the network is being changed, or is gone.
     """
-    if not share_networks.hold(conn, network_id, states.SHARE_NETWORK.statuses - states.SHARE_NETWORK.transient):
+    if not share_networks.lock(conn, network_id, states.SHARE_NETWORK.statuses - states.SHARE_NETWORK.transient):
         raise errors.WrongState(f'Share network {network_id} is changing; wait for it.')
 
 

@@ -80,7 +80,7 @@ def delete(ctx: RequestContext, ident: str) -> None:
         count = share_networks.count_shares(conn, ident)
         if count:
             raise errors.Conflict(f'Share network {ident} is used by {count} shares.', code='share_network_in_use')
-        if count := share_groups.in_network(conn, ident):
+        if count := share_groups.count_in_network(conn, ident):
             raise errors.Conflict(f'Share network {ident} is used by {count} share groups.', code='share_network_in_use')
         if len(share_network_subnets.of_network(conn, ident)) > 1:
             raise errors.Conflict(f'Share network {ident} has several subnets; delete all but one first.',
@@ -88,7 +88,7 @@ def delete(ctx: RequestContext, ident: str) -> None:
         servers = share_servers.list_servers(conn, {'share_network_id': ident})
         wakes = [remove_server(conn, ctx, _may_go(server)) for server in servers]
         if servers:
-            share_networks.let_go(conn, ident)
+            share_networks.delete_for_owner(conn, ident)
         else:
             share_networks.delete(conn, ident)
     for wake in wakes:

@@ -76,7 +76,7 @@ def _must_be_replicable(conn: Connection, share: Any) -> None:
     if share.share_group_id:
         raise errors.Invalid(f'share_id: share {share.id} is a member of share group {share.share_group_id}.',
                              code='share_in_group')
-    if not share.host or not snapshots.hold_share(conn, share.instance_id, ('available',)):
+    if not share.host or not snapshots.lock_share(conn, share.instance_id, ('available',)):
         raise errors.Invalid(f'share_id: share {share.id} is {share.status}; to make a replica, it must be available.',
                              code='share_not_available')
     share_bin.must_still_be_out(conn, share.id)
@@ -104,7 +104,7 @@ def _network(conn: Connection, ctx: RequestContext, share: Any, wanted: str | No
         share_networks.get(conn, ctx, ident)
     except errors.NotFound as none:
         raise errors.Invalid(f'share_network_id: {none}') from None
-    if not share_networks.hold(conn, ident, ('active',)):
+    if not share_networks.lock(conn, ident, ('active',)):
         raise errors.Invalid(f'share_network_id: share network {ident} is not active.', code='share_network_not_active')
     if zone_id and not share_server_queries.subnets_for(conn, ident, zone_id):
         raise errors.Invalid(f'share_network_id: share network {ident} has no subnet in that availability zone.')
@@ -164,7 +164,7 @@ def _must_be_placed(row: Any) -> None:
 
 
 def _must_stand_still(conn: Connection, share: Any) -> None:
-    for snapshot in snapshots.unsettled(conn, share.id):
+    for snapshot in snapshots.list_unavailable(conn, share.id):
         if snapshot.status in states.SNAPSHOT.transient:
             raise errors.WrongState(f'Snapshot {snapshot.id} of share {share.id} is {snapshot.status}; wait for it, or reset '
                                     'it.')
@@ -217,9 +217,9 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
             raise errors.Invalid(f'Replica {ident} is the active one; promote another one first.', code='active_replica')
         stopped, left = force and _stop_promotion(conn, ctx, row), replica_workflow.left_at(conn, ident)
         if force:
-            rows.drop_of(conn, ident, _LIFE)
+            rows.supersede(conn, ident, _LIFE)
         transitions.begin(conn, _SHARE, 'force_delete' if force else 'delete', ident)
-        rows.drop_of(conn, ident, (share_replicas.UPDATE, share_replicas.ACCESS))
+        rows.supersede(conn, ident, (share_replicas.UPDATE, share_replicas.ACCESS))
         wake = engine.begin(conn, ctx, share_replicas.DELETE, 'share_replica', ident, serial=ident, host=row.host or '',
                                 topic='share' if row.host else 'scheduler', open_key=f'replica:{ident}',
                                 data={'share_id': row.share_id, 'force': force, 'left': left})
@@ -233,7 +233,7 @@ def _stop_promotion(conn: Connection, ctx: RequestContext, row: Any) -> bool:
     if row.status != _SHARE['promote'].during or not row.is_aside:
         return False
     share = shares.get(conn, ctx.elevated(), row.share_id)
-    for op in rows.of(conn, row.id, share_replicas.PROMOTE)[-1:]:
+    for op in rows.list_of_resource(conn, row.id, share_replicas.PROMOTE)[-1:]:
         transitions.fail(conn, _SHARE, op.data['over'], share.instance_id)
     transitions.fail(conn, _SHARE, 'promote', row.id)
     return True
@@ -248,7 +248,7 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
         access.lock(conn, share_id)
         row = share_replicas.get(conn, ctx, ident)
         stopped = _stop_promotion(conn, ctx, row)
-        rows.drop_of(conn, ident, _LIFE)
+        rows.supersede(conn, ident, _LIFE)
         transitions.reset(conn, _SHARE, ident, status)
         wakes = replica_workflow.put_back(conn, ctx, row.share_id, ident) if stopped else []
     for wake in wakes:

@@ -84,7 +84,7 @@ def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], k
     if not ident:
         raise errors.Invalid('share_network_id: missing; the share type needs a share network.')
     share_networks.get(conn, ctx, ident)
-    if not share_networks.hold(conn, ident, ('active',)):
+    if not share_networks.lock(conn, ident, ('active',)):
         raise errors.Invalid(f'share_network_id: share network {ident} is not active.', code='share_network_not_active')
     places = share_server_queries.subnets_for(conn, ident, zone_id) if zone_id else share_network_subnets.of_network(conn,
                                                                                                                      ident)

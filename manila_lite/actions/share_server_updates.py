@@ -84,7 +84,7 @@ def must_be_healthy(conn: Connection, ctx: RequestContext, question: UpdateCheck
         row = services.get(conn, host, 'manila-share')
         if not services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time):
             raise errors.Conflict(f'The backend of share servers {_on(question, host)} is down.', code='backend_down')
-    share = share_server_queries.unwell(conn, [server.id for server in question.servers])
+    share = share_server_queries.find_unhealthy_share(conn, [server.id for server in question.servers])
     if share is not None:
         raise errors.WrongState(f'Share {share.id} is {share.status} and its access rules are {share.access_rules_status}; '
                                 'every share of the share servers must be available, its rules active.')
@@ -98,7 +98,7 @@ def _on(question: UpdateCheck, host: str) -> str:
 def ask(ctx: RequestContext, question: UpdateCheck) -> None:
     """Begin to ask every backend that has not been asked yet."""
     with ctx.db.writer() as conn:
-        share_networks.hold(conn, question.network_id, states.SHARE_NETWORK.statuses)   # concurrent requests take turns
+        share_networks.lock(conn, question.network_id, states.SHARE_NETWORK.statuses)   # concurrent requests take turns
         known = _asked(conn, question)
         wakes = [_ask_one(conn, ctx, question, host) for host in question.hosts if host not in known]
     for wake in wakes:
@@ -115,7 +115,7 @@ def _ask_one(conn: Connection, ctx: RequestContext, question: UpdateCheck, host:
 
 def _asked(conn: Connection, question: UpdateCheck) -> dict[str, Any]:
     keys = {question.key(host): host for host in question.hosts}
-    return {keys[row.data['key']]: row for row in rows.of(conn, question.network_id, question.change.ask)
+    return {keys[row.data['key']]: row for row in rows.list_of_resource(conn, question.network_id, question.change.ask)
             if row.data.get('key') in keys}
 
 
@@ -140,7 +140,7 @@ def asked(ctx: RequestContext, question: UpdateCheck, *, reset: bool) -> dict[st
 def forget(ctx: RequestContext, question: UpdateCheck) -> None:
     """Delete the question and its answers."""
     with ctx.db.writer() as conn:
-        rows.remove(conn, [row.id for row in _asked(conn, question).values()])
+        rows.delete(conn, [row.id for row in _asked(conn, question).values()])
 
 
 def must_be_possible(ctx: RequestContext, question: UpdateCheck) -> None:

@@ -26,17 +26,17 @@ def delete(ctx: RequestContext, ident: str) -> None:
     :raises errors.Conflict: the server has shares.
     """
     with ctx.db.writer() as conn:
-        wake = remove_server(conn, ctx, share_servers.seen(conn, ctx, ident))
+        wake = remove_server(conn, ctx, share_servers.get_visible(conn, ctx, ident))
     wake.send(ctx)
 
 
 def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
     """Set a share server's status. Its open operations end."""
     with ctx.db.writer() as conn:
-        share_servers.seen(conn, ctx, ident)
-        rows.drop_of(conn, ident, (*_LIFE, *share_server_updates.DOING))
+        share_servers.get_visible(conn, ctx, ident)
+        rows.supersede(conn, ident, (*_LIFE, *share_server_updates.DOING))
         transitions.reset(conn, states.SHARE_SERVER, ident, status)
-        rows.drop_of(conn, ident, (*_LIFE, *share_server_updates.DOING))      # and operations begun before the row was locked
+        rows.supersede(conn, ident, (*_LIFE, *share_server_updates.DOING))      # and operations begun before the row was locked
 
 
 # Manage and unmanage ------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
         share_networks.get(conn, ctx, network_id)
         share_network_subnets.must_be_active(conn, network_id)
         subnet = _place(conn, network_id, wanted.get('share_network_subnet_id'), service)
-        known = share_servers.named(conn, identifier)
+        known = share_servers.find_by_identifier(conn, identifier)
         if known is not None:
             named = f'share server {known.id} on {known.host}' if ctx.sees(known.project_id) else 'managed already'
             raise errors.Invalid(f'identifier: {identifier} is {named}.', code='identifier_in_use')
@@ -108,12 +108,12 @@ def unmanage(ctx: RequestContext, ident: str, *, force: bool) -> None:
     :raises errors.Conflict: the server has shares, or is encrypted.
     """
     with ctx.db.writer() as conn:
-        server = share_servers.seen(conn, ctx, ident)
+        server = share_servers.get_visible(conn, ctx, ident)
         # While the network is held, no share is placed on this server.
-        share_networks.hold(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
+        share_networks.lock(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
         if server.encryption_key_ref:
             raise errors.Conflict(f'Share server {ident} is encrypted with a key of ours.', code='share_server_encrypted')
-        if share_server_queries.used(conn, ident) or server_migration.is_half_moved(conn, ident):
+        if share_server_queries.is_used(conn, ident) or server_migration.is_half_moved(conn, ident):
             raise errors.Conflict(f'Share server {ident} has shares, or is being given some.', code='share_server_in_use')
         transitions.begin(conn, states.SHARE_SERVER, 'unmanage', ident)
         wake = _begin(conn, ctx, 'share_server.unmanage', ident, server.host, {'force': force})

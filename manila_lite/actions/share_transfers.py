@@ -73,7 +73,7 @@ def _must_be_free(conn: Connection, share: Any) -> None:
     for reason, true in reasons.items():
         if true:
             raise errors.Invalid(f'share_id: share {share.id} cannot be transferred: {reason}.', code='share_not_transferable')
-    busy = snapshots.unsettled(conn, share.id)
+    busy = snapshots.list_unavailable(conn, share.id)
     if busy:
         raise errors.WrongState(f'Snapshot {busy[0].id} of share {share.id} is {busy[0].status}, not available.')
 
@@ -119,7 +119,7 @@ def accept(ctx: RequestContext, ident: str, key: str, *, clear_rules: bool = Fal
         resource_locks.must_be_given_up(conn, transfer.share_id, ident)
         share = _end(conn, ctx, transfer)
         _must_fit(conn, ctx, share)
-        share_transfers.hand_over(conn, share.id, ctx.project_id, ctx.user_id)
+        share_transfers.give_share(conn, share.id, ctx.project_id, ctx.user_id)
         wakes = [*rules.clear(conn, ctx, share), *snapshot_rules.clear(conn, ctx, share)] if clear_rules else []
     for wake in wakes:
         wake.send(ctx)
@@ -138,7 +138,7 @@ def _must_fit(conn: Connection, ctx: RequestContext, share: Any) -> None:
     number, size = snapshots.sizes_of(conn, share.id)
     quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id, {
         **share_requests.counted(share.size, share.replication_type), 'snapshots': number, 'snapshot_gigabytes': size,
-        **quotas.keys_added(conn, ctx.project_id, share.encryption_key_ref)}, one_share=share.size)
+        **quotas.count_new_keys(conn, ctx.project_id, share.encryption_key_ref)}, one_share=share.size)
 
 
 def _tell(ctx: RequestContext, event: str, transfer: Any) -> None:

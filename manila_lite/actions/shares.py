@@ -62,7 +62,7 @@ def begin_making(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
     ident = uuidutils.generate_uuid()
     quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, kind.id,
                  {**share_requests.counted(spec.size, spec.abilities['replication_type']),
-                  **quotas.keys_added(conn, ctx.project_id, wanted.get('encryption_key_ref'))}, one_share=spec.size)
+                  **quotas.count_new_keys(conn, ctx.project_id, wanted.get('encryption_key_ref'))}, one_share=spec.size)
     mount_points.insert(conn, {
         'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
         'description': wanted.get('description'), 'size': spec.size, 'share_proto': spec.proto,
@@ -70,7 +70,7 @@ def begin_making(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
         'share_group_id': group.id if group else None, 'source_share_group_snapshot_member_id': member,
         'mount_point_name': mount_point, 'encryption_key_ref': wanted.get('encryption_key_ref'), **spec.abilities},
         spec.metadata)
-    affinity.remember(conn, ident, ctx.project_id, {hint: spec.hints[hint] for hint in affinity.KEYS if hint in spec.hints})
+    affinity.add_share(conn, ident, ctx.project_id, {hint: spec.hints[hint] for hint in affinity.KEYS if hint in spec.hints})
     instance = transitions.create(conn, states.SHARE, {
         'id': uuidutils.generate_uuid(), 'share_id': ident, 'share_type_id': kind.id, 'progress': '0%',
         'availability_zone_id': spec.zone_id, 'share_network_id': spec.network_id,
@@ -144,7 +144,7 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bo
         verb, kind = share_bin.way_out(ctx, 'share', share.host, force=force)
         transitions.begin(conn, states.SHARE, verb, share.instance_id)
         if force:
-            rows.drop_of(conn, ident, _LIFE)    # and one begun before the row was locked: a retry of a deferred deletion
+            rows.supersede(conn, ident, _LIFE)    # and one begun before the row was locked: a retry of a deferred deletion
         share_bin.must_have_no_replicas(conn, share)
         share_group_membership.must_be_in_no_snapshot(conn, share)
         if from_bin and not shares.is_in_bin(conn, ident):
@@ -157,7 +157,8 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bo
         if count:
             raise errors.Forbidden(f'Share {ident} has {count} snapshots; delete them first.', code='share_has_snapshots')
         share_bin.must_have_no_backups(conn, ident)
-        left = [share_migration_workflow.begin_release(conn, ctx, row) for row in shares.aside(conn, share_id=ident)
+        left = [share_migration_workflow.begin_release(conn, ctx, row)
+                for row in shares.list_second_instances(conn, share_id=ident)
                 if row.status in states.SHARE['delete'].allowed]
         wake = _to_backend(conn, ctx, kind, share)
     for note in (wake, *left):
@@ -170,7 +171,8 @@ def delete_second(ctx: RequestContext, instance_id: str) -> bool:
     :raises errors.WrongState: the instance is being deleted already, or a migration needs it.
     """
     with ctx.db.writer() as conn:
-        wakes = [share_migration_workflow.begin_release(conn, ctx, row) for row in shares.aside(conn, instance_id=instance_id)]
+        wakes = [share_migration_workflow.begin_release(conn, ctx, row)
+                 for row in shares.list_second_instances(conn, instance_id=instance_id)]
     for wake in wakes:
         wake.send(ctx)
     return bool(wakes)
@@ -179,7 +181,7 @@ def delete_second(ctx: RequestContext, instance_id: str) -> bool:
 def reset_second(ctx: RequestContext, instance_id: str, status: str) -> bool:
     """Set the status of a share's second instance. Return False if the instance is the share itself."""
     with ctx.db.writer() as conn:
-        found = shares.aside(conn, instance_id=instance_id)
+        found = shares.list_second_instances(conn, instance_id=instance_id)
         for row in found:
             transitions.reset(conn, states.SHARE, row.instance_id, status)
     return bool(found)
@@ -191,9 +193,9 @@ _LIFE = ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.
 
 def _supersede(conn: Connection, ctx: RequestContext, share: Any) -> None:
     """End open operations on the share, with its target size, transfers, backups and restored snapshots."""
-    rows.drop_of(conn, share.id, _LIFE)
+    rows.supersede(conn, share.id, _LIFE)
     shares.update(conn, share.id, target_size=None)
-    share_transfers.delete_of(conn, share.id)
+    share_transfers.delete_of_share(conn, share.id)
     share_backups.abandon(conn, ctx, share.id)
     restoring = states.SNAPSHOT['restore']
     transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, share.id), restoring.during, restoring.fail)
@@ -304,7 +306,7 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
         share_bin.must_be_out(share)
         _supersede(conn, ctx, share)
         transitions.reset(conn, states.SHARE, share.instance_id, status)
-        rows.drop_of(conn, ident, _LIFE)        # and operations begun before the row was locked
+        rows.supersede(conn, ident, _LIFE)        # and operations begun before the row was locked
         if share.is_going:
             shares.update(conn, ident, is_going=False)
 

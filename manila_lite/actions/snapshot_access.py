@@ -85,7 +85,7 @@ def deny(ctx: RequestContext, ident: str, access_id: str) -> None:
 def clear(conn: Connection, ctx: RequestContext, share: Any) -> list[engine.Wake]:
     """Queue all rules of the share's snapshots for removal. Return the wake-ups.
 
-    The caller has locked the share (``db.access.lock``).
+    The caller has locked the share (``access.lock``).
     """
     rules = snapshot_access.of_share(conn, share.id) if share.host else []
     transitions.begin_many(conn, states.SNAPSHOT_ACCESS, 'revoke', [rule.id for rule in rules])

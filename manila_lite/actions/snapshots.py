@@ -57,7 +57,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
 def _check_share(conn: Connection, share: Any, allowed: tuple[str, ...]) -> None:
     if not share.host:
         raise errors.WrongState(f'share_id: share {share.id} has no host: it was never made at a backend.')
-    if not snapshots.hold_share(conn, share.instance_id, allowed):
+    if not snapshots.lock_share(conn, share.instance_id, allowed):
         raise errors.WrongState(f'share_id: share {share.id} is {share.status}; to take a snapshot, it must be '
                                 f'{" or ".join(allowed)}.')
 
@@ -88,7 +88,7 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
         snapshots.get(conn, ctx, ident)
         if force:
             _supersede(conn, ident)
-        elif growing := snapshots.share_in_making(conn, ident):
+        elif growing := snapshots.find_share_being_created(conn, ident):
             raise errors.WrongState(f'Share {growing} is being made from snapshot {ident}; wait for it.')
         share = snapshots.share_of(conn, ident)
         hold_place_of(conn, share)
@@ -108,10 +108,10 @@ def hold_place_of(conn: Connection, share: Any) -> None:
     :raises errors.WrongState: a replica is being promoted, or a group snapshot is being taken or deleted.
     """
     changing = states.SHARE['promote'].during
-    if share.replication_type and not snapshots.hold_share(conn, share.instance_id, states.SHARE.statuses - {changing}):
+    if share.replication_type and not snapshots.lock_share(conn, share.instance_id, states.SHARE.statuses - {changing}):
         raise errors.WrongState(f'Share {share.id} is {changing}; wait until that is over.')
     if share.share_group_id:
-        share_groups.hold(conn, share.share_group_id, states.SHARE_GROUP.statuses)
+        share_groups.lock(conn, share.share_group_id, states.SHARE_GROUP.statuses)
         share_group_membership.must_be_still(conn, share)
 
 
@@ -126,8 +126,8 @@ def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
 
 
 def _supersede(conn: Connection, ident: str) -> None:
-    rows.drop_of(conn, ident, ('snapshot.create', 'snapshot.delete', 'snapshot.deferred_delete', 'snapshot.manage',
-                               'snapshot.unmanage'))
+    rows.supersede(conn, ident, ('snapshot.create', 'snapshot.delete', 'snapshot.deferred_delete', 'snapshot.manage',
+                                 'snapshot.unmanage'))
 
 
 #: Actions on the metadata of snapshots.

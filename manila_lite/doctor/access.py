@@ -5,44 +5,44 @@ from typing import Any
 
 from manila_lite import states
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import access, operations
 from manila_lite.doctor.finding import Mend, RepairContext
 from manila_lite.workflow.access import apply_rules
 
 
-def rules(share_id: str) -> Mend:
+def rules_mender(share_id: str) -> Mend:
     """Return the mender of a share's access rules, and of their summary status, if no operation will end them."""
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
-        return sync(conn, desk, share_id, once_more=True)
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        return mend_rules(conn, repair, share_id, once_more=True)
     return mend
 
 
-def sync(conn: Connection, desk: RepairContext, share_id: str, *, once_more: bool,
-         data: dict[str, Any] | None = None) -> str | None:
-    """Mend as ``rules`` does, at once. ``once_more``: the backend may be told again."""
+def mend_rules(conn: Connection, repair: RepairContext, share_id: str, *, once_more: bool,
+               data: dict[str, Any] | None = None) -> str | None:
+    """Mend as ``rules_mender`` would, at once. ``once_more``: the backend may be told again."""
     access.lock(conn, share_id)
-    row, pending = shares.share(conn, share_id), access.pending(conn, share_id)
-    told = operations.is_open(conn, access.open_key(share_id))
-    if row is None or told or not (pending or row.access_rules_status == states.Rules.SYNCING):
+    row, pending = shares.find_share(conn, share_id), access.pending_rules(conn, share_id)
+    is_under_way = operations.is_open(conn, access.open_key(share_id))
+    if row is None or is_under_way or not (pending or row.access_rules_status == states.Rules.SYNCING):
         return None
     if row.host and once_more:
         transitions.rules_status(conn, row.instance_id, states.Rules.SYNCING)
-        desk.wakes.append(apply_rules(conn, desk.owner(row), share_id, row.host, data=data))
+        repair.wakes.append(apply_rules(conn, repair.owner(row), share_id, row.host, data=data))
         return 'the backend will be told of the access rules again'
     return _give_up(conn, row, pending)
 
 
-def _give_up(conn: Connection, row: Any, pending: list[Any]) -> str:
+def _give_up(conn: Connection, row: Row, pending: list[Row]) -> str:
     """End the rules of which no backend can be told: delete those to be deleted if there is no backend, fail the others."""
     for state in {rule.state for rule in pending}:
-        idents = [rule.id for rule in pending if rule.state == state]
+        rule_ids = [rule.id for rule in pending if rule.state == state]
         verb = next(verb for verb in states.ACCESS.verbs.values() if verb.during == state)
         if verb.ok is None and not row.host:
-            transitions.remove(conn, states.ACCESS, idents, state)
+            transitions.remove(conn, states.ACCESS, rule_ids, state)
         else:
-            transitions.settle(conn, states.ACCESS, idents, state, verb.fail)
-    bad = access.states_of(conn, row.id) - {'active'}
+            transitions.settle(conn, states.ACCESS, rule_ids, state, verb.fail)
+    bad = access.rule_states(conn, row.id) - {'active'}
     transitions.rules_status(conn, row.instance_id, states.Rules.ERROR if bad else states.Rules.ACTIVE)
     return 'the backend cannot be told of the access rules: error'

@@ -21,23 +21,23 @@ _QUESTIONS = (operations.find, shares.find_shares, shares.find_second_places, sh
 
 def look(services: context.Services, older_than: float = 0.0) -> list[Finding]:
     """Return the findings of all checks that are at least ``older_than`` seconds old, or have no age."""
-    desk = RepairContext(services, timeutils.utcnow())
+    repair = RepairContext(services, timeutils.utcnow())
     with services.db.reader() as conn:
-        found = [finding for question in _QUESTIONS for finding in question(conn, desk)]
-    return [finding for finding in found if finding.age is None or finding.age >= older_than]
+        findings = [finding for question in _QUESTIONS for finding in question(conn, repair)]
+    return [finding for finding in findings if finding.age is None or finding.age >= older_than]
 
 
 def mend(services: context.Services, finding: Finding) -> str | None:
     """Do what the finding offers, and wake the worker. Return a description, or None if there was nothing to do."""
     @retry
     def once() -> tuple[str | None, RepairContext]:
-        desk = RepairContext(services, timeutils.utcnow())
+        repair = RepairContext(services, timeutils.utcnow())
         with services.db.writer() as conn:
-            return finding.mend(conn, desk) if finding.mend else None, desk
+            return finding.mend(conn, repair) if finding.mend else None, repair
 
-    said, desk = once()
+    said, repair = once()
     if said:
         LOG.debug('%s: %s %s: %s', finding.id, finding.what, finding.state, said)
-    for wake in desk.wakes:
+    for wake in repair.wakes:
         wake.send(context.admin(services))
     return said

@@ -4,7 +4,7 @@
 from typing import Any
 
 from manila_lite import context, errors
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations
 from manila_lite.doctor.finding import RepairContext
 from manila_lite.engine.plans import Work
@@ -14,18 +14,18 @@ from manila_lite.workflow.share_migration import SHARES
 _MIGRATIONS = {migrations.kind: migrations for migrations in (SHARES, SERVERS)}
 
 
-def is_cut(op: Any, data: dict[str, Any] | None) -> bool:
+def is_cut(op: Row, data: dict[str, Any] | None) -> bool:
     """Say whether an operation is a migration whose target may hold the only data. ``data`` is the operation's data."""
     return op.kind in _MIGRATIONS and bool((data or {}).get('cut'))
 
 
-def fail(conn: Connection, desk: RepairContext, ident: str) -> str | None:
+def fail(conn: Connection, repair: RepairContext, operation_id: str) -> str | None:
     """End the parked migration as failed, like the plan does: everything that moves is in error, and kept."""
-    if not operations.fail_parked(conn, ident):
+    if not operations.fail_parked(conn, operation_id):
         return None
-    op = operations.get(conn, ident)
+    op = operations.get(conn, operation_id)
     if op is None:
         return None
-    work = Work(op, dict(op.data), context.behind(op, desk.services), None)
+    work = Work(op, dict(op.data), context.behind(op, repair.services), None)
     _MIGRATIONS[op.kind].fail_cut_over(conn, work, errors.ManilaLiteError(op.error or ''))
     return 'its cut-over has failed, and everything is kept: say migration_complete once more'

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manila_lite import context
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.engine.begin import Wake
 
 
@@ -23,7 +23,7 @@ class RepairContext:
         """Return the seconds since then, 0 where another host's clock is ahead."""
         return None if since is None else max((self.now - since).total_seconds(), 0.0)
 
-    def owner(self, row: Any, request_id: str | None = None) -> context.RequestContext:
+    def owner(self, row: Row, request_id: str | None = None) -> context.RequestContext:
         """Return the context of a resource's owner, with administrator rights."""
         return context.RequestContext(
             user_id=row.user_id, project_id=row.project_id, request_id=request_id, resource_uuid=row.id, is_admin=True,
@@ -60,5 +60,5 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain values. ``mendable`` says whether the doctor can mend it."""
-        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != 'mend'}
-        return {**found, 'mendable': self.mend is not None}
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != 'mend'}
+        return {**values, 'mendable': self.mend is not None}

@@ -7,7 +7,7 @@ import datetime
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import operations, services
 from manila_lite.doctor import recovery
@@ -32,7 +32,7 @@ class _World:
     busy: collections.Counter               # (topic, host, lane) -> operations being worked on
     serials: dict[str, str]                 # serial -> the operation of it that is being worked on
 
-    def has_lease(self, op: Any) -> bool:
+    def has_lease(self, op: Row) -> bool:
         return bool(op.owner and op.lease_expires_at and op.lease_expires_at >= self.now)
 
 
@@ -43,34 +43,35 @@ class _Verdict:
     mend: Mend | None = None
 
 
-def find(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield every operation that has not ended."""
-    found = shares.operations(conn)
-    world = _world(conn, desk, found)
-    for op in found:
+    rows = shares.list_operations(conn)
+    world = _world(conn, repair, rows)
+    for op in rows:
         verdict = _judge(op, world)
         yield Finding(
             'operation', op.id, op.state, verdict.why, verdict.wrong, about=f'{op.kind} {op.resource_id}',
-            project_id=op.project_id, age=desk.age(op.created_at), attempts=op.attempts, owner=op.owner,
+            project_id=op.project_id, age=repair.age(op.created_at), attempts=op.attempts, owner=op.owner,
             lease_left=(op.lease_expires_at - world.now).total_seconds() if op.lease_expires_at else None,
             error=op.error, mend=verdict.mend)
 
 
-def _world(conn: Connection, desk: RepairContext, found: Iterable[Any]) -> _World:
-    conf = desk.services.conf
+def _world(conn: Connection, repair: RepairContext, rows: Iterable[Row]) -> _World:
+    conf = repair.services.conf
     up = {(row.binary, row.host): services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time)
           for row in services.list_services(conn)}
-    world = _World(desk.now, max(_POLLS * conf.operations.poll_interval, _LEAST), up, collections.Counter(), {})
-    for op in found:
+    world = _World(repair.now, max(_POLLS * conf.operations.poll_interval, _LEAST), up, collections.Counter(), {})
+    for op in rows:
         if op.state == operations.OPEN and world.has_lease(op):
             world.busy[op.topic, op.host, op.lane] += 1
             world.serials[op.serial] = op.id
     return world
 
 
-def _judge(op: Any, world: _World) -> _Verdict:
+def _judge(op: Row, world: _World) -> _Verdict:
     if op.state == operations.PARKED:
-        return _Verdict(f'is parked: {op.error or "nobody can carry it out"}', wrong=True, mend=recovery.parked(op))
+        return _Verdict(f'is parked: {op.error or "nobody can carry it out"}', wrong=True,
+                        mend=recovery.parked_operation_mender(op))
     if op.owner:
         return _claimed(op, world)
     left = (op.next_run_at - world.now).total_seconds()
@@ -81,7 +82,7 @@ def _judge(op: Any, world: _World) -> _Verdict:
     return _due(op, world, -left)
 
 
-def _claimed(op: Any, world: _World) -> _Verdict:
+def _claimed(op: Row, world: _World) -> _Verdict:
     if process_names.is_dead(op.owner):
         return _Verdict(f'{op.owner}, which worked on it, is dead', wrong=True, mend=_free(op))
     if world.has_lease(op):
@@ -91,7 +92,7 @@ def _claimed(op: Any, world: _World) -> _Verdict:
                     mend=_free(op) if over >= world.grace else None)
 
 
-def _due(op: Any, world: _World, since: float) -> _Verdict:
+def _due(op: Row, world: _World, since: float) -> _Verdict:
     down = _nobody(op, world)
     other = world.serials.get(op.serial) if op.serial else None
     busy = world.busy[op.topic, op.host, op.lane]
@@ -109,11 +110,11 @@ def _due(op: Any, world: _World, since: float) -> _Verdict:
     return verdict
 
 
-def _place(op: Any) -> str:
+def _place(op: Row) -> str:
     return f'{TOPICS[op.topic]} on {op.host}' if op.host else TOPICS.get(op.topic, op.topic)
 
 
-def _nobody(op: Any, world: _World) -> str | None:
+def _nobody(op: Row, world: _World) -> str | None:
     """Return why no service is there to run the operation, or None if there is one."""
     binary = TOPICS.get(op.topic)
     if binary is None:
@@ -130,19 +131,19 @@ def _nobody(op: Any, world: _World) -> str | None:
             f'"manila-manage {command} update_host"')
 
 
-def _free(op: Any) -> Mend:
-    return _going(op, shares.free, 'its claim is free again')
+def _free(op: Row) -> Mend:
+    return _going(op, shares.drop_claim, 'its claim is free again')
 
 
-def _hasten(op: Any) -> Mend:
-    return _going(op, shares.hasten, 'is due now, and its worker was told')
+def _hasten(op: Row) -> Mend:
+    return _going(op, shares.make_due, 'is due now, and its worker was told')
 
 
-def _going(op: Any, change: Callable[[Connection, Any], bool], said: str) -> Mend:
+def _going(op: Row, change: Callable[[Connection, Any], bool], said: str) -> Mend:
     """Return the mender that changes the operation, if it did not change since, and wakes its worker."""
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
         if not change(conn, op):
             return None
-        desk.wakes.append(Wake(op.topic, op.host, op.id, op.lane))
+        repair.wakes.append(Wake(op.topic, op.host, op.id, op.lane))
         return said
     return mend

@@ -2,9 +2,8 @@
 """Rows without an owner, and sizes of resizes that are not under way, which quota counts."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.maintenance import orphans
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
@@ -13,21 +12,21 @@ from manila_lite.doctor.finding import Finding, Mend, RepairContext
 _NAMED = 3
 
 
-def find_sizes(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_sizes(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield sizes of resizes that are not under way. Quota counts all other usage anew each time."""
-    for row in shares.left_sizes(conn):
+    for row in shares.list_stale_target_sizes(conn):
         yield Finding('quota', row.id, f'{row.size} -> {row.target_size} GiB',
                       'quota counts a resize that is not under way', wrong=True, about='share',
-                      project_id=row.project_id, age=desk.age(row.since), mend=_drop(row))
+                      project_id=row.project_id, age=repair.age(row.since), mend=_drop(row))
 
 
-def _drop(row: Any) -> Mend:
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
-        return f'counts with its {row.size} GiB' if shares.drop_left_size(conn, row.id) else None
+def _drop(row: Row) -> Mend:
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        return f'counts with its {row.size} GiB' if shares.clear_stale_target_size(conn, row.id) else None
     return mend
 
 
-def find_orphans(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_orphans(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield rows without an owner, by table and reason."""
     for kind in orphans.kinds():
         keys = kind.find(conn)
@@ -38,7 +37,7 @@ def find_orphans(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
 
 
 def _clean(kind: orphans.Orphans) -> Mend:
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
         count = kind.clean(conn)
         done = f'{kind.clear} is empty now' if kind.clear else 'deleted'
         return f'{count} rows: {done}' if count else None

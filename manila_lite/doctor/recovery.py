@@ -5,18 +5,18 @@ from typing import Any
 
 from manila_lite import context, states
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares as share_findings
 from manila_lite.db.queries import access, messages, shares, snapshots
 from manila_lite.db.queries.messages import Detail
 from manila_lite.doctor import access as access_questions
 from manila_lite.doctor import failed_cutovers, share_servers
 from manila_lite.doctor.finding import BEFORE, Mend, RepairContext
-from manila_lite.doctor.recovery_table import REDO, Redo, readable
+from manila_lite.doctor.recovery_table import REDO, Redo, read_data
 from manila_lite.engine.begin import begin
 from manila_lite.workflow.access import apply_rules
 
-_ROW = {states.SHARE.resource_type: share_findings.share, states.SNAPSHOT.resource_type: share_findings.snapshot}
+_ROW = {states.SHARE.resource_type: share_findings.find_share, states.SNAPSHOT.resource_type: share_findings.find_snapshot}
 _MESSAGES = {states.SHARE.resource_type: 'SHARE', states.SNAPSHOT.resource_type: 'SHARE_SNAPSHOT'}
 
 
@@ -30,60 +30,61 @@ _WITH_OTHERS = {'restoring': ('restore', 'its share is not being reverted'),
                 'backup_restoring': ('take_back', 'no backup is being restored to it')}
 
 
-def stuck(resource_type: str, ident: str) -> Mend:
+def stuck_resource_mender(resource_type: str, resource_id: str) -> Mend:
     """Return the mender of a status without an operation, of a share or snapshot."""
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
-        row = _take(conn, resource_type, ident)
-        return _end(conn, desk, resource_type, row, share_findings.last_of(conn, ident)) if row else None
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        row = _take(conn, resource_type, resource_id)
+        return _end(conn, repair, resource_type, row, share_findings.last_operation(conn, resource_id)) if row else None
     return mend
 
 
-def parked(op: Any) -> Mend:
+def parked_operation_mender(op: Row) -> Mend:
     """Return the mender of a parked operation: it begins another like it, or ends the status of the resource."""
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
-        data = readable(op)
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        data = read_data(op)
         if failed_cutovers.is_cut(op, data):
-            return failed_cutovers.fail(conn, desk, op.id)
-        if not share_findings.forget_parked(conn, op.id):
+            return failed_cutovers.fail(conn, repair, op.id)
+        if not share_findings.delete_parked(conn, op.id):
             return None
         first = not (data or {}).get(BEFORE)
         if op.kind == access.SYNC:
-            said = access_questions.sync(conn, desk, op.resource_id, once_more=first, data={BEFORE: True})
+            said = access_questions.mend_rules(conn, repair, op.resource_id, once_more=first, data={BEFORE: True})
         elif op.resource_type == 'share_server':
-            said = share_servers.replace(conn, desk, op, data, first)
+            said = share_servers.replace(conn, repair, op, data, first)
         else:
-            said = _replace(conn, desk, op, data, first)
+            said = _replace(conn, repair, op, data, first)
         return f'{said or "nothing waits for it"}; the parked operation is gone'
     return mend
 
 
-def _replace(conn: Connection, desk: RepairContext, op: Any, data: dict[str, Any] | None, first: bool) -> str | None:
+def _replace(conn: Connection, repair: RepairContext, op: Row, data: dict[str, Any] | None, first: bool) -> str | None:
     resource_type = op.resource_type
     row = _take(conn, resource_type, op.resource_id) if resource_type in _ROW else None
     if row is None:
         return None
     redo = REDO[resource_type].get(row.state)
     if redo is None or redo.kind != op.kind or data is None or not first:
-        return _end(conn, desk, resource_type, row, op, once_more=first)
-    desk.wakes.append(begin(
-        conn, context.behind(op, desk.services), op.kind, resource_type, row.id, topic=op.topic, host=op.host, lane=op.lane,
+        return _end(conn, repair, resource_type, row, op, once_more=first)
+    repair.wakes.append(begin(
+        conn, context.behind(op, repair.services), op.kind, resource_type, row.id, topic=op.topic, host=op.host, lane=op.lane,
         data={**data, BEFORE: True}, serial=op.serial, open_key=f'{resource_type}:{row.id}'))
     return f'{op.kind} was begun again'
 
 
-def _take(conn: Connection, resource_type: str, ident: str) -> Any:
+def _take(conn: Connection, resource_type: str, resource_id: str) -> Row | None:
     """Return the row if it is in a transient status that no operation will end, and lock it until the commit."""
-    row, machine = _ROW[resource_type](conn, ident), states.MACHINES[resource_type]
+    row, machine = _ROW[resource_type](conn, resource_id), states.MACHINES[resource_type]
     if row is None or row.state not in machine.transient:
         return None
     held = row.instance_id if machine is states.SHARE else row.id
     if not transitions.settle(conn, machine, (held,), row.state, row.state):
         return None
-    row = _ROW[resource_type](conn, ident)
-    return None if row.operation_id else row
+    row = _ROW[resource_type](conn, resource_id)
+    return None if row is None or row.operation_id else row
 
 
-def _end(conn: Connection, desk: RepairContext, resource_type: str, row: Any, last: Any, *, once_more: bool = True) -> str:
+def _end(conn: Connection, repair: RepairContext, resource_type: str, row: Row, last: Row | None, *,
+         once_more: bool = True) -> str:
     """End the transient status of a row.
 
     :param last: the last operation of the resource
@@ -95,26 +96,26 @@ def _end(conn: Connection, desk: RepairContext, resource_type: str, row: Any, la
         machine = states.MACHINES[resource_type]
         transitions.fail(conn, machine, verb, row.instance_id if machine is states.SHARE else row.id)
         if machine is states.SHARE and verb == 'migrate' and row.host:      # its rules may be read-only
-            desk.wakes.append(apply_rules(conn, desk.owner(row), row.id, row.host, {row.instance_id: False}))
+            repair.wakes.append(apply_rules(conn, repair.owner(row), row.id, row.host, {row.instance_id: False}))
         return f'{why}: {machine[verb].fail}'
-    data = redo.data(conn, row, readable(last) or {})
+    data = redo.data(conn, row, read_data(last) or {})
     if once_more and data is not None and (row.host or redo.placeless) and redo.proof(row, last):
-        return _begin(conn, desk, resource_type, row, redo, last, data)
-    return _fail(conn, desk, resource_type, row, redo)
+        return _begin(conn, repair, resource_type, row, redo, last, data)
+    return _fail(conn, repair, resource_type, row, redo)
 
 
-def _begin(conn: Connection, desk: RepairContext, resource_type: str, row: Any, redo: Redo, last: Any,
+def _begin(conn: Connection, repair: RepairContext, resource_type: str, row: Row, redo: Redo, last: Row | None,
            data: dict[str, Any]) -> str:
     asks_for_room = redo.verb == 'extend' and last is not None and (last.kind, last.topic) == (redo.kind, 'scheduler')
     topic = 'share' if row.host and not asks_for_room else 'scheduler'
-    ctx = desk.owner(row, getattr(last, 'request_id', None))
-    desk.wakes.append(begin(
+    ctx = repair.owner(row, getattr(last, 'request_id', None))
+    repair.wakes.append(begin(
         conn, ctx, redo.kind, resource_type, row.id, topic=topic, host=row.host if topic == 'share' else '', data=data,
         serial=row.instance_id, open_key=f'{resource_type}:{row.id}'))
     return f'{redo.kind} was begun again'
 
 
-def _fail(conn: Connection, desk: RepairContext, resource_type: str, row: Any, redo: Redo) -> str:
+def _fail(conn: Connection, repair: RepairContext, resource_type: str, row: Row, redo: Redo) -> str:
     machine = states.MACHINES[resource_type]
     if machine is states.SHARE:
         transitions.fail(conn, machine, redo.verb, row.instance_id)
@@ -123,6 +124,6 @@ def _fail(conn: Connection, desk: RepairContext, resource_type: str, row: Any, r
         transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, row.id), restoring.during, restoring.fail)
     else:
         transitions.fail(conn, machine, redo.verb, row.id)
-    messages.create(conn, desk.owner(row), _MESSAGES[resource_type], row.id, redo.action, Detail.UNKNOWN_ERROR,
+    messages.create(conn, repair.owner(row), _MESSAGES[resource_type], row.id, redo.action, Detail.UNKNOWN_ERROR,
                     'It was interrupted and could not be taken up again.')
     return f'it cannot be taken up again: {machine[redo.verb].fail}'

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manila_lite import states
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import operations, snapshots
 from manila_lite.db.queries.messages import Action
@@ -37,32 +37,32 @@ class Redo:
     placeless: bool = False
 
 
-def _nothing(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any]:
+def _nothing(conn: Connection, row: Row, before: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def _placement(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any]:
+def _placement(conn: Connection, row: Row, before: dict[str, Any]) -> dict[str, Any]:
     known = {key: before[key] for key in ('hints', 'zone', 'excluded', 'member') if key in before}
     return {'hints': {}, 'zone': row.zone, **known}
 
 
-def _sizes(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any] | None:
+def _sizes(conn: Connection, row: Row, before: dict[str, Any]) -> dict[str, Any] | None:
     return {'size': row.size, 'new_size': row.target_size} if row.target_size else None
 
 
-def _reversion(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any] | None:
+def _reversion(conn: Connection, row: Row, before: dict[str, Any]) -> dict[str, Any] | None:
     latest = snapshots.latest_of(conn, row.id)
-    snapshot = shares.snapshot(conn, latest) if latest else None
+    snapshot = shares.find_snapshot(conn, latest) if latest else None
     if snapshot is None or snapshot.state != states.SNAPSHOT['restore'].during:
         return None
     return {'snapshot_id': snapshot.id, 'new_size': snapshot.size}
 
 
-def _path(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any] | None:
+def _path(conn: Connection, row: Row, before: dict[str, Any]) -> dict[str, Any] | None:
     return {key: before[key] for key in ('export_path', 'options')} if {'export_path', 'options'} <= set(before) else None
 
 
-def _options(conn: Connection, row: Any, before: dict[str, Any]) -> dict[str, Any]:
+def _options(conn: Connection, row: Row, before: dict[str, Any]) -> dict[str, Any]:
     return {'options': before.get('options', {})}
 
 
@@ -95,8 +95,8 @@ REDO: dict[str, dict[str, Redo]] = {
 }
 
 
-def readable(op: Any) -> dict[str, Any] | None:
-    """Return the data of an operation as ``doctor.last_of`` reads it; None if there is none, or it cannot be read."""
+def read_data(op: Row | None) -> dict[str, Any] | None:
+    """Return the data of an operation, whose row has them as ``text``; None if there is none, or it cannot be read."""
     try:
         data = json.loads(op.text) if op is not None else None
     except (TypeError, ValueError):

@@ -2,9 +2,8 @@
 """Services that are down, backends that report no pools, and pools whose figures are wrong."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import ensure, operations, services
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
@@ -13,54 +12,54 @@ from manila_lite.doctor.finding import Finding, Mend, RepairContext
 _MISSED = 3
 
 
-def find_services(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_services(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield services that are not up, and backends that are up and have no pool."""
-    conf = desk.services.conf
-    silent = set(services.silent(conn, conf.service_down_time))
+    conf = repair.services.conf
+    silent = set(services.list_backends_without_pools(conn, conf.service_down_time))
     for row in services.list_services(conn):
         up = services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time)
         if not up:
-            yield _down(desk, row)
+            yield _down(repair, row)
         elif row.binary == 'manila-share' and row.host in silent:
-            yield _service(desk, row, 'up', 'its backend is not ready and reports no pool: see its log',
-                           wrong=(desk.age(row.created_at) or 0) > conf.capability_interval)
+            yield _service(repair, row, 'up', 'its backend is not ready and reports no pool: see its log',
+                           wrong=(repair.age(row.created_at) or 0) > conf.capability_interval)
 
 
-def find_left_ensuring(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_left_ensuring(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield services that are marked as ensuring their shares, without an open operation that does so."""
-    for row in shares.left_ensuring(conn):
+    for row in shares.list_services_left_ensuring(conn):
         yield Finding('service', row.host, 'ensuring', 'no operation ensures its shares', wrong=True, about=row.binary,
-                      age=desk.age(row.updated_at), owner=row.lease_owner, mend=_not_ensuring(row.host))
+                      age=repair.age(row.updated_at), owner=row.lease_owner, mend=_not_ensuring(row.host))
 
 
 def _not_ensuring(host: str) -> Mend:
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
         known = services.set_ensuring(conn, host, False)
-        if known and operations.is_open(conn, ensure.key(host)):
+        if known and operations.is_open(conn, ensure.open_key(host)):
             services.set_ensuring(conn, host, True)
             return None
         return 'it says so no more' if known else None
     return mend
 
 
-def _down(desk: RepairContext, row: Any) -> Finding:
+def _down(repair: RepairContext, row: Row) -> Finding:
     if row.stopped:
-        return _service(desk, row, 'stopped', 'was stopped', wrong=False)
+        return _service(repair, row, 'stopped', 'was stopped', wrong=False)
     why = 'no heartbeat: start it, or remove it with "manila-manage service cleanup"'
-    return _service(desk, row, 'down', why, wrong=not row.disabled)
+    return _service(repair, row, 'down', why, wrong=not row.disabled)
 
 
-def _service(desk: RepairContext, row: Any, state: str, why: str, *, wrong: bool) -> Finding:
-    return Finding('service', row.host, state, why, wrong, about=row.binary, age=desk.age(row.heartbeat_at),
+def _service(repair: RepairContext, row: Row, state: str, why: str, *, wrong: bool) -> Finding:
+    return Finding('service', row.host, state, why, wrong, about=row.binary, age=repair.age(row.heartbeat_at),
                    owner=row.lease_owner)
 
 
-def find_pools(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_pools(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield pools that running backends do not report any more, and old figures that cannot be true."""
-    conf = desk.services.conf
+    conf = repair.services.conf
     old = _MISSED * conf.capability_interval
-    for row in shares.pools(conn):
-        age = desk.age(row.reported_at) or 0.0
+    for row in shares.list_pools(conn):
+        age = repair.age(row.reported_at) or 0.0
         if age <= old:
             continue        # each report counts anew
         if not 0 <= row.claimed_gb <= row.most:
@@ -71,10 +70,10 @@ def find_pools(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
                           about=row.backend_host, age=age)
 
 
-def _recount(row: Any) -> Mend:
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
-        found = services.promised(conn, row.backend_host).get(row.host, services.Promised())
-        if not shares.recount(conn, row, found.unseen, found.provisioned):
+def _recount(row: Row) -> Mend:
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        promised = services.promises_of_pools(conn, row.backend_host).get(row.host, services.Promised())
+        if not shares.correct_promises(conn, row, promised.unseen, promised.provisioned):
             return None
-        return f'{found.unseen:g} GiB are claimed'
+        return f'{promised.unseen:g} GiB are claimed'
     return mend

@@ -13,27 +13,28 @@ from manila_lite.doctor.finding import Finding, Mend, RepairContext
 _VERBS = {states.SHARE[verb].during: verb for verb in ('create', 'delete', 'promote')}
 
 
-def find(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield replicas in a transient status."""
     seen = set()
-    for row in sorted(share_replicas.replicas(conn), key=lambda row: row.operation_state == 'parked'):
+    for row in sorted(share_replicas.list_in_transition(conn), key=lambda row: row.operation_state == 'parked'):
         if row.id in seen:
             continue
         seen.add(row.id)
-        why, mend = f'of share {row.share_id}: no operation will end this', _fail(row.id)
+        mend: Mend | None = _fail(row.id)
+        why = f'of share {row.share_id}: no operation will end this'
         if row.operation_id is not None:
             why, mend = f'of share {row.share_id}: see operation {row.operation_id} ({row.operation_kind})', None
         yield Finding('share replica', row.id, row.state, why, wrong=mend is not None or row.operation_state == 'parked',
-                      about=row.host or '', project_id=row.project_id, age=desk.age(row.since), mend=mend)
+                      about=row.host or '', project_id=row.project_id, age=repair.age(row.since), mend=mend)
 
 
-def _fail(ident: str) -> Mend:
+def _fail(replica_id: str) -> Mend:
     """Return the mender that ends the status as failed. Then the replica can be deleted, or brought up to date."""
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
-        for row in share_replicas.replicas(conn, ident):
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        for row in share_replicas.list_in_transition(conn, replica_id):
             if row.operation_id is None and row.state in _VERBS:
                 verb = _VERBS[row.state]
-                transitions.fail(conn, states.SHARE, verb, ident)
+                transitions.fail(conn, states.SHARE, verb, replica_id)
                 return f'{verb} was interrupted: {states.SHARE[verb].fail}'
         return None
     return mend

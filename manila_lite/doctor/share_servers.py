@@ -7,14 +7,14 @@ from typing import Any
 
 from manila_lite import context, states
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import share_servers as rows
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import messages, operations, share_networks, share_server_queries
 from manila_lite.db.queries import server_migration as server_migration_queries
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.doctor.finding import BEFORE, Finding, Mend, RepairContext
-from manila_lite.doctor.recovery_table import readable
+from manila_lite.doctor.recovery_table import read_data
 from manila_lite.engine.begin import begin
 from manila_lite.workflow import server_migration as server_migration_workflow
 
@@ -36,15 +36,15 @@ class Redo:
     safe: Callable[[Connection, Any, dict[str, Any]], bool] = lambda conn, row, data: True
 
 
-def _unused(conn: Connection, row: Any, data: dict[str, Any]) -> bool:
-    return not share_server_queries.used(conn, row.id)
+def _unused(conn: Connection, row: Row, data: dict[str, Any]) -> bool:
+    return not share_server_queries.is_used(conn, row.id)
 
 
-def _without_exports(conn: Connection, row: Any, data: dict[str, Any]) -> bool:
+def _without_exports(conn: Connection, row: Row, data: dict[str, Any]) -> bool:
     return not share_server_queries.shares_on(conn, row.id)
 
 
-def _in_subnet(conn: Connection, row: Any, data: dict[str, Any]) -> bool:
+def _in_subnet(conn: Connection, row: Row, data: dict[str, Any]) -> bool:
     """Say whether the server is still in the subnet that the operation is to add, if the operation is about a subnet."""
     mapped = {subnet.id for subnet in share_server_queries.subnets_of(conn, (row.id,)).get(row.id, [])}
     return 'subnet_id' not in data or data['subnet_id'] in mapped
@@ -64,122 +64,124 @@ REDO: dict[str, Redo] = {
 
 # Servers ------------------------------------------------------------------------------------------
 
-def find_servers(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_servers(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield share servers in a transient status, each with the operation that ends it, if there is one."""
-    chosen: dict[str, Any] = {}
-    for row in rows.servers(conn):      # beside the open operation there may be parked ones
+    chosen: dict[str, Row] = {}
+    for row in rows.list_servers(conn):      # beside the open operation there may be parked ones
         if row.id not in chosen or row.operation_state == 'open':
             chosen[row.id] = row
     for row in chosen.values():
         why, wrong = 'no operation will end this', True
         if row.operation_id:
             why, wrong = f'see its operation {row.operation_id} ({row.operation_kind})', row.operation_state == 'parked'
-        left = (row.lease_expires_at - desk.now).total_seconds() if row.lease_expires_at else None
+        left = (row.lease_expires_at - repair.now).total_seconds() if row.lease_expires_at else None
         yield Finding(_SERVER, row.id, row.state, why, wrong, about=row.host, project_id=row.project_id,
-                      age=desk.age(row.since), attempts=row.attempts, owner=row.owner, lease_left=left, error=row.error,
+                      age=repair.age(row.since), attempts=row.attempts, owner=row.owner, lease_left=left, error=row.error,
                       mend=None if row.operation_id else _stuck(row.id))
 
 
-def _stuck(ident: str) -> Mend:
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
-        row = _take(conn, ident)
-        return _end(conn, desk, row, shares.last_of(conn, ident)) if row else None
+def _stuck(server_id: str) -> Mend:
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        row = _take(conn, server_id)
+        return _end(conn, repair, row, shares.last_operation(conn, server_id)) if row else None
     return mend
 
 
-def replace(conn: Connection, desk: RepairContext, op: Any, data: dict[str, Any] | None, first: bool) -> str | None:
+def replace(conn: Connection, repair: RepairContext, op: Row, data: dict[str, Any] | None, first: bool) -> str | None:
     """Mend the server of a parked operation that is deleted already: begin another like it, or end the server's status."""
     row = _take(conn, op.resource_id)
-    return _end(conn, desk, row, op, once_more=first and data is not None, more={BEFORE: True}) if row else None
+    return _end(conn, repair, row, op, once_more=first and data is not None, more={BEFORE: True}) if row else None
 
 
-def _take(conn: Connection, ident: str) -> Any:
+def _take(conn: Connection, server_id: str) -> Row | None:
     """Return the server if it is in a transient status that no operation will end, and lock it until the commit."""
-    row = rows.server(conn, ident)
+    row = rows.find_server(conn, server_id)
     if row is None or row.state not in REDO:
         return None
-    share_networks.hold(conn, row.share_network_id, states.SHARE_NETWORK.statuses)
-    if not transitions.settle(conn, states.SHARE_SERVER, (ident,), row.state, row.state):
+    share_networks.lock(conn, row.share_network_id, states.SHARE_NETWORK.statuses)
+    if not transitions.settle(conn, states.SHARE_SERVER, (server_id,), row.state, row.state):
         return None
-    row = rows.server(conn, ident)
-    return None if row.operation_id else row
+    row = rows.find_server(conn, server_id)
+    return None if row is None or row.operation_id else row
 
 
-def _end(conn: Connection, desk: RepairContext, row: Any, last: Any, *, once_more: bool = True,
+def _end(conn: Connection, repair: RepairContext, row: Row, last: Row | None, *, once_more: bool = True,
          more: dict[str, Any] | None = None) -> str:
     """End the transient status of a server.
 
     :param last: the last operation of the server
     :param once_more: whether that operation may be begun again, with ``more`` in its data
     """
-    redo, data = REDO[row.state], readable(last)
-    asked = last is not None and last.kind in redo.kinds and last.error_code != operations.SUPERSEDED
-    if once_more and asked and data is not None and redo.safe(conn, row, data):
-        desk.wakes.append(begin(
-            conn, context.behind(last, desk.services), last.kind, 'share_server', row.id, topic='share', host=row.host,
+    redo, data = REDO[row.state], read_data(last)
+    if last is not None and (last.kind not in redo.kinds or last.error_code == operations.SUPERSEDED):
+        last = None
+    if once_more and last is not None and data is not None and redo.safe(conn, row, data):
+        repair.wakes.append(begin(
+            conn, context.behind(last, repair.services), last.kind, 'share_server', row.id, topic='share', host=row.host,
             data={**data, **(more or {})}, serial=f'server:{row.id}', open_key=f'server:{row.id}'))
         return f'{last.kind} was begun again'
     if redo.verb == 'migrate' and server_migration_queries.cast_rules(conn, row.id, False):
-        desk.wakes.append(server_migration_workflow.apply_rules(conn, desk.owner(row), row.id, row.host))
+        repair.wakes.append(server_migration_workflow.apply_rules(conn, repair.owner(row), row.id, row.host))
     end = states.SHARE_SERVER[redo.verb].fail
     transitions.fail(conn, states.SHARE_SERVER, redo.verb, row.id)
-    messages.create(conn, desk.owner(row), 'SHARE_SERVER', row.id, redo.action, Detail.UNKNOWN_ERROR,
+    messages.create(conn, repair.owner(row), 'SHARE_SERVER', row.id, redo.action, Detail.UNKNOWN_ERROR,
                     'It was interrupted and could not be taken up again.')
     return f'it cannot be taken up again: {end}'
 
 
 # Networks and subnets -----------------------------------------------------------------------------
 
-def find_networks(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_networks(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield networks in transition, and networks whose owner deleted them and that wait until their servers are gone."""
-    for row in rows.networks(conn):
+    for row in rows.list_networks(conn):
         if row.is_going:
             waits, state, mend = row.servers, 'going', _sweep(row.id)
             why = f'goes with the last of its {waits} share servers' if waits else 'its share servers are gone'
         else:
             waits, state, mend = row.changing, row.state, _settle(row.id)
             why = f'{waits} of its share servers change' if waits else 'none of its share servers changes'
-        yield Finding(_NETWORK, row.id, state, why, wrong=not waits, project_id=row.project_id, age=desk.age(row.since),
+        yield Finding(_NETWORK, row.id, state, why, wrong=not waits, project_id=row.project_id, age=repair.age(row.since),
                       mend=None if waits else mend)
 
 
-def _settle(ident: str) -> Mend:
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
-        if not share_networks.hold(conn, ident, ('network_change',)) or share_server_queries.changing(conn, ident):
+def _settle(network_id: str) -> Mend:
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        in_change = share_networks.lock(conn, network_id, ('network_change',))
+        if not in_change or share_server_queries.is_any_changing(conn, network_id):
             return None
-        transitions.finish(conn, states.SHARE_NETWORK, 'change', ident)
+        transitions.finish(conn, states.SHARE_NETWORK, 'change', network_id)
         return 'is active again'
     return mend
 
 
-def _sweep(ident: str) -> Mend:
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
-        return 'is gone' if share_networks.sweep(conn, ident) else None
+def _sweep(network_id: str) -> Mend:
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        return 'is gone' if share_networks.delete_if_without_servers(conn, network_id) else None
     return mend
 
 
-def find_subnets(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_subnets(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield subnets in which a server has no address: they are being added, or the operation was lost."""
-    for row in rows.bare_subnets(conn):
+    for row in rows.list_subnets_without_address(conn):
         idle = row.operation_id is None
         why = (f'share server {row.server_id} has no address in it' if idle else
                f'share server {row.server_id} gets its addresses by operation {row.operation_id} ({row.operation_kind})')
         mendable = idle and (row.server_status, row.network_status) == ('active', 'active')
         yield Finding('share network subnet', row.id, 'without address', why, wrong=idle, about=row.host,
-                      project_id=row.project_id, age=desk.age(row.since), mend=_add(row) if mendable else None)
+                      project_id=row.project_id, age=repair.age(row.since), mend=_add(row) if mendable else None)
 
 
-def _add(row: Any) -> Mend:
+def _add(row: Row) -> Mend:
     """Return the mender that gives the server its addresses, as if the subnet were added now."""
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
-        held = share_networks.hold(conn, row.share_network_id, states.SHARE_NETWORK['change'].allowed)
-        server = rows.server(conn, row.server_id)
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        held = share_networks.lock(conn, row.share_network_id, states.SHARE_NETWORK['change'].allowed)
+        server = rows.find_server(conn, row.server_id)
         if not held or server is None or server.operation_id:
             return None
         transitions.begin(conn, states.SHARE_NETWORK, 'change', row.share_network_id)
         transitions.begin(conn, states.SHARE_SERVER, 'change', row.server_id)
-        desk.wakes.append(begin(
-            conn, desk.owner(server), _ADD, 'share_server', server.id, topic='share', host=server.host,
+        repair.wakes.append(begin(
+            conn, repair.owner(server), _ADD, 'share_server', server.id, topic='share', host=server.host,
             data={'subnet_id': row.id, 'network_id': row.share_network_id}, serial=f'server:{server.id}',
             open_key=f'server:{server.id}'))
         return f'{_ADD} was begun for share server {server.id}'
@@ -188,17 +190,17 @@ def _add(row: Any) -> Mend:
 
 # Addresses, and servers that backends hold --------------------------------------------------------
 
-def find_addresses(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_addresses(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield addresses in subnets that their server is not in, and for which no operation is open."""
-    for row in rows.leaked_addresses(conn):
+    for row in rows.list_leaked_addresses(conn):
         yield Finding('address', row.id, row.ip_address,
                       f'share server {row.share_server_id} is not in its subnet {row.share_network_subnet_id}: to delete the '
-                      'server frees it', wrong=True, about=row.host, project_id=row.project_id, age=desk.age(row.since))
+                      'server frees it', wrong=True, about=row.host, project_id=row.project_id, age=repair.age(row.since))
 
 
-def find_strays(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_strays(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield share servers that a backend reports and that have no row."""
-    for row in rows.strays(conn):
-        for ident in row.idents:
-            yield Finding(_SERVER, ident, 'unknown', 'its backend holds it, and there is no record of it: delete it there',
-                          wrong=True, about=row.host, age=desk.age(row.reported_at))
+    for row in rows.list_unknown_servers(conn):
+        for server_id in row.server_ids:
+            yield Finding(_SERVER, server_id, 'unknown', 'its backend holds it, and there is no record of it: delete it there',
+                          wrong=True, about=row.host, age=repair.age(row.reported_at))

@@ -6,7 +6,7 @@ from typing import Any
 
 from manila_lite import errors, states
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares as share_findings
 from manila_lite.db.queries import share_migration as share_migration_queries
 from manila_lite.db.queries import shares
@@ -15,37 +15,40 @@ from manila_lite.doctor.finding import Finding, Mend, RepairContext
 from manila_lite.workflow import share_migration as share_migration_workflow
 
 
-def find_shares(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_shares(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield shares in a transient status, and shares whose rules count as being applied without an operation for it."""
     resource_type = states.SHARE.resource_type
-    yield from _all(desk, resource_type, share_findings.shares(conn), lambda row: recovery.stuck(resource_type, row.id))
-    for row in share_findings.shares_out_of_step(conn):
+    yield from _all(repair, resource_type, share_findings.list_shares(conn),
+                    lambda row: recovery.stuck_resource_mender(resource_type, row.id))
+    for row in share_findings.list_shares_without_rule_operation(conn):
         yield Finding(resource_type, row.id, f'rules {row.access_rules_status}', 'no access rule is on its way', wrong=True,
-                      about=row.host or '', project_id=row.project_id, age=desk.age(row.since), mend=access.rules(row.id))
+                      about=row.host or '', project_id=row.project_id, age=repair.age(row.since),
+                      mend=access.rules_mender(row.id))
 
 
-def find_second_places(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_second_places(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield second instances of shares: the targets of migrations under way, and instances left over."""
-    for row in share_findings.places_aside(conn):
-        why, mend = f'of share {row.share_id}: nothing will end this', _release(row.id)
+    for row in share_findings.list_second_instances(conn):
+        mend: Mend | None = _release(row.id)
+        why = f'of share {row.share_id}: nothing will end this'
         if row.operation_id is not None:
             why, mend = f'of share {row.share_id}: see operation {row.operation_id} ({row.operation_kind})', None
         elif row.share_state == 'error' and row.task_state == states.Migration.ERROR:
             why, mend = f'of share {row.share_id}, whose cut-over failed and can be tried again', None
         yield Finding('share instance', row.id, row.state, why, wrong=mend is not None or row.operation_state == 'parked',
-                      about=row.host or '', project_id=row.project_id, age=desk.age(row.since), mend=mend)
+                      about=row.host or '', project_id=row.project_id, age=repair.age(row.since), mend=mend)
 
 
-def _release(ident: str) -> Mend:
+def _release(instance_id: str) -> Mend:
     """Return the mender that has the backend delete its part of a second instance."""
-    def mend(conn: Connection, desk: RepairContext) -> str | None:
-        for row in shares.aside(conn, instance_id=ident):
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        for row in shares.list_second_instances(conn, instance_id=instance_id):
             verb = next((verb for verb in ('receive', 'delete') if states.SHARE[verb].during == row.status), None)
             if verb:
-                transitions.fail(conn, states.SHARE, verb, ident)
-            for now in shares.aside(conn, instance_id=ident):
+                transitions.fail(conn, states.SHARE, verb, instance_id)
+            for now in shares.list_second_instances(conn, instance_id=instance_id):
                 try:
-                    desk.wakes.append(share_migration_workflow.begin_release(conn, desk.owner(now), now))
+                    repair.wakes.append(share_migration_workflow.begin_release(conn, repair.owner(now), now))
                 except errors.WrongState:
                     return None
                 return f'{share_migration_queries.RELEASE} was begun'
@@ -53,31 +56,33 @@ def _release(ident: str) -> Mend:
     return mend
 
 
-def find_snapshots(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_snapshots(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield snapshots in a transient status."""
     resource_type = states.SNAPSHOT.resource_type
-    yield from _all(desk, resource_type, share_findings.snapshots(conn), lambda row: recovery.stuck(resource_type, row.id))
+    yield from _all(repair, resource_type, share_findings.list_snapshots(conn),
+                    lambda row: recovery.stuck_resource_mender(resource_type, row.id))
 
 
-def find_rules(conn: Connection, desk: RepairContext) -> Iterator[Finding]:
+def find_rules(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield access rules in a transient state."""
-    yield from _all(desk, states.ACCESS.resource_name, share_findings.rules(conn), lambda row: access.rules(row.share_id))
+    yield from _all(repair, states.ACCESS.resource_name, share_findings.list_rules(conn),
+                    lambda row: access.rules_mender(row.share_id))
 
 
-def _all(desk: RepairContext, resource_name: str, rows: Iterable[Any], mend: Any) -> Iterator[Finding]:
-    chosen: dict[str, Any] = {}
+def _all(repair: RepairContext, resource_name: str, rows: Iterable[Row], mend: Any) -> Iterator[Finding]:
+    chosen: dict[str, Row] = {}
     for row in rows:        # beside the open operation there may be parked ones
         if row.id not in chosen or row.operation_state == 'open':
             chosen[row.id] = row
     for row in chosen.values():
-        yield _one(desk, resource_name, row, mend(row))
+        yield _one(repair, resource_name, row, mend(row))
 
 
-def _one(desk: RepairContext, resource_name: str, row: Any, mend: Mend) -> Finding:
+def _one(repair: RepairContext, resource_name: str, row: Row, mend: Mend) -> Finding:
     if row.operation_id is None:
         why, wrong = 'no operation will end this', True
     else:
         why = f'see its operation {row.operation_id} ({row.operation_kind})'
         wrong = row.operation_state == 'parked'
     return Finding(resource_name, row.id, row.state, why, wrong, about=row.host or '', project_id=row.project_id,
-                   age=desk.age(row.since), mend=None if row.operation_id else mend)
+                   age=repair.age(row.since), mend=None if row.operation_id else mend)

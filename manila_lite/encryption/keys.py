@@ -75,7 +75,7 @@ class Keys:
         if self._is_right:
             return
         check = secrets.check(conn)
-        if check is None and not secrets.note_check(conn, encrypted(found, _WORD)):
+        if check is None and not secrets.store_check(conn, encrypted(found, _WORD)):
             check = secrets.check(conn)
         if check is not None and decrypted(found, check) is None:
             raise self.wrong()

@@ -33,7 +33,7 @@ def look(conf: Any, db: Database) -> dict[str, Counter[str]]:
 def _portions(conn: Connection, kind: str) -> Iterator[list[secrets.Secret]]:
     after: str | None = ''
     while after is not None:
-        some = secrets.portion(conn, kind, after, _PORTION)
+        some = secrets.list_after(conn, kind, after, _PORTION)
         after = some[-1].id if len(some) == _PORTION else None
         yield some
 
@@ -61,7 +61,7 @@ def reencrypt(conf: Any, db: Database) -> Iterator[list[tuple[secrets.Secret, st
         while after is not None:
             with db.writer() as conn:
                 secrets.overwrite(conn)
-                some = secrets.portion(conn, kind, after, _PORTION)
+                some = secrets.list_after(conn, kind, after, _PORTION)
                 told = [(secret, _renew(conn, keys.need(), secret)) for secret in some]
             after = some[-1].id if len(some) == _PORTION else None
             yield told

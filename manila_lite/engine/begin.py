@@ -39,7 +39,7 @@ def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_typ
 def begin_once(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
                topic: str, host: str, open_key: str, lane: str = WORK, **more: Any) -> Wake:
     """Have the open operation with this key run once more before it ends, or begin it if none is open."""
-    operation_id = rows.ask_again(conn, open_key)
+    operation_id = rows.request_rerun(conn, open_key)
     if operation_id is not None:
         return Wake(topic, backend_of(host), operation_id, lane)
     return begin(conn, ctx, kind, resource_type, resource_id, topic=topic, host=host, open_key=open_key,
@@ -49,7 +49,7 @@ def begin_once(conn: Connection, ctx: context.RequestContext, kind: str, resourc
 def begin_many_once(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str,
                     resources: Mapping[str, str], *, topic: str, host: str, lane: str = WORK) -> None:
     """Do as ``begin_once`` for each of these ids, in a constant number of statements. Each one's key is its serial too."""
-    known = rows.ask_all_again(conn, resources)
+    known = rows.request_reruns(conn, resources)
     rows.insert_many(conn, [_row(ctx, host, None, kind=kind, resource_type=resource_type, resource_id=resource_id, topic=topic,
                                  serial=key, open_key=key, lane=lane)
                             for key, resource_id in resources.items() if key not in known])

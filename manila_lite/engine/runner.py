@@ -82,7 +82,7 @@ class Runner:
     def free_dead_claims(self) -> None:
         """Free the claims of dead processes of this host, so that their operations do not wait until the leases run out."""
         with self.services.db.writer() as conn:
-            for owner in rows.owners(conn, self.topic, self.host):
+            for owner in rows.claim_owners(conn, self.topic, self.host):
                 if owner != self.owner and self._environment.is_dead(owner):
                     count = rows.free_claims_of(conn, owner)
                     LOG.warning('%s operations of %s are taken over: it is gone', count, owner)
@@ -161,7 +161,8 @@ class Runner:
 
     def _find(self, free: list[str], scarce: list[str], running: set[str], busy: set[str]) -> list[Any]:
         with self.services.db.reader() as conn:
-            return project_turns.due(conn, self.topic, self.host, self._most, free, scarce=scarce, skip=running, busy=busy)
+            return project_turns.list_claimable(conn, self.topic, self.host, self._most, free, scarce=scarce,
+                                                skip=running, busy=busy)
 
     def _has_thread(self, lane: str, running: int) -> bool:
         """Say whether the lane has a thread for a project with so many ``running`` there. Some are for those with none."""

@@ -70,9 +70,9 @@ class Hosts:
         read those that reported anew in full.
         """
         now = timeutils.utcnow()
-        alive = {row.host: _service(row, self._down_time, now) for row in services.backends(conn)}
+        alive = {row.host: _service(row, self._down_time, now) for row in services.list_backends(conn)}
         moved = {host for host, service in alive.items() if self._alive.get(host) != service}
-        marks = {mark[0]: mark for mark in services.pool_marks(conn) if mark[1] in alive}
+        marks = {mark[0]: mark for mark in services.list_pool_versions(conn) if mark[1] in alive}
         changed = self._changed(marks, moved)
         if changed or len(marks) != self._groups.count:
             self._update(conn, marks, changed, alive)
@@ -96,7 +96,7 @@ class Hosts:
             else:
                 fresh[host] = dataclasses.replace(old, claimed_gb=claimed, allocated_gb=allocated,
                                                   provisioned_gb=provisioned, **alive[backend]._asdict())
-        for row in services.pools(conn, unread if len(unread) <= _MANY else None) if unread else ():
+        for row in services.list_pools(conn, unread if len(unread) <= _MANY else None) if unread else ():
             if row.host in marks:
                 fresh[row.host] = _state(row, alive[row.backend_host])
         if len(marks) == self._groups.count and all(self._groups.fits(pool) for pool in fresh.values()):
@@ -122,7 +122,7 @@ def _service(row: Any, down_time: float, now: datetime.datetime | None = None) -
 
 def one(conn: Connection, host: str, down_time: float) -> PoolState | None:
     """Return the pool with this host string as it is now, if there is one."""
-    return next((_state(row, _service(row, down_time)) for row in services.pools(conn, [host])), None)
+    return next((_state(row, _service(row, down_time)) for row in services.list_pools(conn, [host])), None)
 
 
 def _state(row: Any, service: _Service) -> PoolState:

@@ -35,7 +35,7 @@ def claim(work: Work) -> None:
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         for pool, request in _candidates(conn, work):
-            if rows.claim(conn, pool.host, pool.generation, request.size, pool.claimed_gb + headroom(request, pool)):
+            if rows.claim_space(conn, pool.host, pool.generation, request.size, pool.claimed_gb + headroom(request, pool)):
                 work.data['pool'] = pool.host.partition('#')[2]
                 work.data['claimed'] = [pool.host, request.size]
                 if work.op.kind == SHARES.kind:

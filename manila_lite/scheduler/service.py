@@ -101,7 +101,7 @@ def _wait_for_reports(conn: Connection, work: Work) -> None:
     conf = work.ctx.conf
     if timeutils.is_older_than(work.op.created_at, conf.scheduler.first_report_wait):
         return
-    if rows.silent(conn, conf.service_down_time):
+    if rows.list_backends_without_pools(conn, conf.service_down_time):
         raise errors.Again(_LOOK_AGAIN)
 
 
@@ -115,7 +115,7 @@ def _share(conn: Connection, work: Work) -> Any:
 def _request(conn: Connection, work: Work, share: Any) -> Request:
     hints = work.data.get('hints') or {}
     source_host = _source_host(conn, share)
-    group = share_group_placement.place_of(share_groups.by_id(conn, share.share_group_id)) if share.share_group_id else None
+    group = share_group_placement.place_of(share_groups.find(conn, share.share_group_id)) if share.share_group_id else None
     return Request(
         size=share.size, proto=share.share_proto, project_id=share.project_id,
         extra_specs=key_values.of(conn, share_type_extra_specs, share.share_type_id),
@@ -152,7 +152,7 @@ def _hosts_of(conn: Connection, hints: dict[str, Any], hint: str) -> frozenset[s
 
 def _claim(conn: Connection, candidates: list[PoolState], request: Request) -> PoolState | None:
     for pool in candidates:
-        if rows.claim(conn, pool.host, pool.generation, request.size, pool.claimed_gb + headroom(request, pool)):
+        if rows.claim_space(conn, pool.host, pool.generation, request.size, pool.claimed_gb + headroom(request, pool)):
             return pool
     return None
 
@@ -280,6 +280,6 @@ class Scheduler:
     def _purge(self) -> None:
         with self.services.db.writer() as conn:
             kept = datetime.timedelta(hours=self.services.conf.operations.finished_retention_hours)
-            operations.purge(conn, timeutils.utcnow() - kept)
-            messages.expire(conn)
-            idempotency_keys.expire(conn)
+            operations.delete_ended(conn, timeutils.utcnow() - kept)
+            messages.delete_expired(conn)
+            idempotency_keys.delete_expired(conn)

@@ -38,7 +38,7 @@ def plans(choose: Callable[[Connection, Work, Request], PoolState]) -> list[Plan
         """
         with work.ctx.db.writer() as conn:
             work.hold(conn)
-            group = share_groups.by_id(conn, work.resource_id)
+            group = share_groups.find(conn, work.resource_id)
             if group is None:
                 raise errors.Final(f'Share group {work.resource_id} is gone.')
             chosen = choose(conn, work, _request(conn, work, group))

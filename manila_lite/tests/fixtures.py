@@ -144,7 +144,7 @@ class Service(fixtures.Fixture):
 
         def known():
             with self.services.db.reader() as conn:
-                return any(f'@{name}#' in row.host for row in rows.pools(conn))
+                return any(f'@{name}#' in row.host for row in rows.list_pools(conn))
         waiting.until(known, f'backend {name} has reported a pool', patience)
 
     def knob(self, backend, text):

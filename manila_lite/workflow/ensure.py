@@ -16,7 +16,7 @@ def ask(conn: Connection, ctx: context.RequestContext, service: Any, why: str) -
     ``service`` is the row of the backend's service, which the caller held first of all (``db.services.set_ensuring``).
     """
     return begin(conn, ctx, ensure.KIND, 'service', str(service.id), topic='share', host=service.host, lane=EXCLUSIVE,
-                 open_key=ensure.key(service.host), data={'why': why})
+                 open_key=ensure.open_key(service.host), data={'why': why})
 
 
 def ask_once(conn: Connection, ctx: context.RequestContext, host: str, why: str, only: list[str] | None = None) -> Wake:
@@ -24,4 +24,4 @@ def ask_once(conn: Connection, ctx: context.RequestContext, host: str, why: str,
     services.set_ensuring(conn, host, True)
     service = services.get(conn, host, 'manila-share')
     return begin_once(conn, ctx, ensure.KIND, 'service', str(service.id), topic='share', host=host, lane=EXCLUSIVE,
-                      open_key=ensure.key(host), data={'why': why, **({} if only is None else {'only': only})})
+                      open_key=ensure.open_key(host), data={'why': why, **({} if only is None else {'only': only})})

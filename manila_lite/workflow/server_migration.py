@@ -54,7 +54,7 @@ class ServerMigrations(Migrations):
         else:
             transitions.remove(conn, states.SHARE_SERVER, (target,), states.SHARE_SERVER['receive'].during)
         if work.data.get('claimed'):
-            services.give_back(conn, *work.data['claimed'])
+            services.release_space(conn, *work.data['claimed'])
 
     def keep_failed(self, conn: Connection, work: Work) -> None:
         """Set both servers to error."""

@@ -24,8 +24,8 @@ _KINDS = (share_backups.CREATE, share_backups.RESTORE)
 
 def abandon(conn: Connection, ctx: RequestContext, share_id: str) -> None:
     """End all copying between the share and its backups, and set these backups to the failed status."""
-    for backup in share_backups.at_work(conn, share_id):
-        rows.drop_of(conn, backup.id, _KINDS)
+    for backup in share_backups.list_copying(conn, share_id):
+        rows.supersede(conn, backup.id, _KINDS)
         for verb in OF_SHARE:
             transitions.fail(conn, states.SHARE_BACKUP, verb, backup.id)
         withdraw(conn, ctx, backup)

@@ -53,7 +53,7 @@ class ShareMigrations(Migrations):
             return
         transitions.remove(conn, states.SHARE, (work.data['target'],), states.SHARE['receive'].during)
         if work.data.get('claimed'):
-            services.give_back(conn, *work.data['claimed'])
+            services.release_space(conn, *work.data['claimed'])
 
     def keep_failed(self, conn: Connection, work: Work) -> None:
         """Set the second instance to error, and the task state of the share."""
@@ -86,7 +86,7 @@ def begin_release(conn: Connection, ctx: context.RequestContext, row: Any, left:
 
 
 def _noted(conn: Connection, row: Any) -> dict[str, Any]:
-    for op in reversed(rows.of(conn, row.id, share_migration.RELEASE)):
+    for op in reversed(rows.list_of_resource(conn, row.id, share_migration.RELEASE)):
         if op.data.get('instance') == row.instance_id:
             return dict(op.data)
     return what_is_left(row, shares.host_of(conn, row.id), share_migration.snapshots_of(conn, row.id))

@@ -56,21 +56,21 @@ def give_up(conn: Connection, ctx: context.RequestContext, row: Any) -> None:
 
 def left_at(conn: Connection, replica_id: str) -> list[str]:
     """Return the ids of snapshots that the replica may hold from the time when it was the active one."""
-    return [snapshot_id for op in rows.of(conn, replica_id, share_replicas.UPDATE) if op.state == rows.OPEN
+    return [snapshot_id for op in rows.list_of_resource(conn, replica_id, share_replicas.UPDATE) if op.state == rows.OPEN
             for snapshot_id in op.data.get('left', ())]
 
 
 def resync_all(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
     """Have all other replicas of the share brought up to date with the active one."""
     access.lock(conn, share_id)
-    for row in share_replicas.others(conn, share_id):
+    for row in share_replicas.list_non_active(conn, share_id):
         if row.host and row.status in FOLLOWING:
             resync(conn, ctx, row)
 
 
 def apply_rules(conn: Connection, ctx: context.RequestContext, share_id: str) -> None:
     """Have the share's access rules applied to the replicas that clients mount."""
-    for row in share_replicas.others(conn, share_id):
+    for row in share_replicas.list_non_active(conn, share_id):
         if row.host and row.status in FOLLOWING and row.cast_rules_to_readonly:
             begin_once(conn, ctx, share_replicas.ACCESS, 'share_replica', row.id, topic='share', host=row.host, lane=FAST,
                        serial=f'access:{row.id}', open_key=f'{share_replicas.ACCESS}:{row.id}', data={'share_id': share_id})
@@ -88,7 +88,7 @@ def not_made(conn: Connection, work: Work, error: Exception) -> None:
     """Set the replica to error, and tell its owner why."""
     access.lock(conn, work.data['share_id'])
     if work.data.get('claimed'):
-        services.give_back(conn, *work.data['claimed'])
+        services.release_space(conn, *work.data['claimed'])
     if share_replicas.as_share(conn, work.resource_id) is not None:
         transitions.fail(conn, _SHARE, 'create', work.resource_id)
         transitions.replica_state(conn, work.resource_id, states.Replica.ERROR)
@@ -118,7 +118,7 @@ def put_back(conn: Connection, ctx: context.RequestContext, share_id: str, repli
     far its backend went is not known. Return the wake-ups to send.
     """
     active = shares.get(conn, ctx.elevated(), share_id)
-    wakes = [resync(conn, ctx, row) for row in share_replicas.others(conn, share_id)
+    wakes = [resync(conn, ctx, row) for row in share_replicas.list_non_active(conn, share_id)
              if row.id == replica_id and row.host and row.status in FOLLOWING]
     if active.host:
         wakes.append(ensure.ask_once(conn, ctx, backend_of(active.host), _WHY, [active.instance_id]))
@@ -130,12 +130,12 @@ def take_snapshots(conn: Connection, work: Work, share_id: str, held: Mapping[st
     replica does not hold are in error and without exports.
     """
     server_migration.set_provider_locations(conn, held)
-    share_replicas.hold_snapshots(conn, work.resource_id, {})
+    share_replicas.set_snapshots(conn, work.resource_id, {})
     lost = {row.id: row.project_id for row in share_migration.snapshots_of(conn, share_id)
             if row.id not in held and row.status == 'available'}
     if transitions.settle(conn, states.SNAPSHOT, lost, 'available', 'error'):
         messages.create_many(conn, work.ctx, 'SHARE_SNAPSHOT', lost, Action.PROMOTE, Detail.UNKNOWN_ERROR,
                              'The replica that was promoted does not hold the snapshot.')
     for snapshot_id in lost:
-        snapshot_access.set_exports(conn, snapshot_id, ())
+        snapshot_access.set_export_locations(conn, snapshot_id, ())
     snapshot_access_workflow.begin_all(conn, work.ctx, (share_id,), work.op.host, moved=True)

@@ -18,11 +18,11 @@ def remove_server(conn: Connection, ctx: context.RequestContext, server: Any) ->
     :raises errors.WrongState: it cannot be deleted in its status.
     """
     # After this lock no share is placed on this server any more.
-    share_networks.hold(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
+    share_networks.lock(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
     if server_migration.is_half_moved(conn, server.id):
         raise errors.Conflict(f'Share server {server.id} is the target of a migration that is not at its end.',
                               code='share_server_in_use')
-    if share_server_queries.used(conn, server.id):
+    if share_server_queries.is_used(conn, server.id):
         raise errors.Conflict(f'Share server {server.id} has shares.', code='share_server_in_use')
     transitions.begin(conn, states.SHARE_SERVER, 'delete', server.id)
     kind, data = 'share_server.delete', {}

@@ -25,7 +25,7 @@ def begin_all(conn: Connection, ctx: context.RequestContext, share_ids: Iterable
     ``moved``: drop the operations of the backend that had the snapshots before. ``inheriting``: only snapshots that
     clients of the share may mount.
     """
-    for snapshot_id in snapshot_access.mountable(conn, share_ids, inheriting=inheriting):
+    for snapshot_id in snapshot_access.list_mountable(conn, share_ids, inheriting=inheriting):
         if moved:
-            rows.drop_of(conn, snapshot_id, (snapshot_access.KIND,))
+            rows.supersede(conn, snapshot_id, (snapshot_access.KIND,))
         begin(conn, ctx, snapshot_id, host)

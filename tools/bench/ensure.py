@@ -43,7 +43,7 @@ def _wait(manager: ShareManager, ident: str) -> None:
 def _alone(manager: ShareManager, count: int) -> float:
     """Return the shares that the driver alone ensures per second of processor time."""
     with manager.services.db.reader() as conn:
-        found = ensure_queries.after(conn, manager.host, '', count, ())
+        found = ensure_queries.list_shares_after(conn, manager.host, '', count, ())
     targets = ensure_results.targets(manager.services.db, found)
     began = time.process_time()
     for start in range(0, len(targets), ensure.BATCH):

@@ -72,7 +72,7 @@ def compare(found: report.Report, made: inside.Inside, count: int) -> None:
     def claim() -> None:
         pool = next(fitting)
         with db.writer() as conn:
-            assert services.claim(conn, pool.host, pool.generation, REQUEST.size, _ROOM)
+            assert services.claim_space(conn, pool.host, pool.generation, REQUEST.size, _ROOM)
 
     def decide() -> None:
         with db.writer() as conn:

@@ -87,7 +87,8 @@ class _Once:
         try:
             with self._db.together() as whole:
                 response = make()
-                if not idempotency_keys.keep(whole.connection, self._ident, self._owner, response.status_int, response.text):
+                if not idempotency_keys.store_answer(whole.connection, self._ident, self._owner, response.status_int,
+                                                     response.text):
                     raise _Lost
         except _Lost:
             return self._found()

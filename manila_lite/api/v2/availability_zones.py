@@ -10,4 +10,4 @@ from manila_lite.db.queries import services
 def index(req: Request) -> list[Any]:
     """List the zones that have a backend."""
     with req.ctx.db.reader() as conn:
-        return services.zones(conn)
+        return services.list_zones(conn)

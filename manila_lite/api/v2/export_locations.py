@@ -34,7 +34,7 @@ def show(req: Request) -> Any:
 
 def _instances(conn: Connection, req: Request, share: Any) -> list[str]:
     """Return the instances whose locations are listed. Below 2.47 those of replicas are listed last."""
-    others = (share_replicas.others(conn, share.id)
+    others = (share_replicas.list_non_active(conn, share.id)
               if share.replication_type and req.version < versions.EXPORTS_OF_REPLICAS else ())
     return [share.instance_id, *(replica.id for replica in others)]
 
@@ -52,7 +52,7 @@ def show_of_instance(req: Request) -> Any:
 
 
 def _list(conn: Connection, req: Request, *idents: str) -> list[Any]:
-    known = shares.exports(conn, idents)
+    known = shares.export_locations_of(conn, idents)
     found = [row for ident in idents for row in known.get(ident, ())
              if req.ctx.is_admin or not row.is_admin_only]
     related.load_pairs(conn, req, models.export_location_metadata, found)

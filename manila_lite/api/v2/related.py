@@ -22,9 +22,9 @@ def load_for_shares(conn: Connection, req: Request, rows: Sequence[Any]) -> None
     """Load metadata, replication and, below 2.9, the export locations of these shares for the view."""
     req.related['metadata'] = key_values.of_many(conn, models.share_metadata, [row.id for row in rows])
     if named := [row.id for row in rows if row.replication_type]:
-        req.related['replicated'] = share_replicas.replicated(conn, named)
+        req.related['replicated'] = share_replicas.filter_replicated(conn, named)
     if req.version <= _INLINE_EXPORTS_UNTIL:
-        req.related['exports'] = shares.exports(conn, [row.instance_id for row in rows])
+        req.related['exports'] = shares.export_locations_of(conn, [row.instance_id for row in rows])
 
 
 def load_pairs(conn: Connection, req: Request, table: Any, rows: Sequence[Any]) -> None:

@@ -45,7 +45,7 @@ def _list(req: Request, filters: dict[str, Any]) -> list[Any]:
 
 def _load_exports(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     if req.version <= _INLINE_EXPORTS_UNTIL:
-        req.related['exports'] = shares.exports(conn, [row.id for row in rows])
+        req.related['exports'] = shares.export_locations_of(conn, [row.id for row in rows])
 
 
 def show(req: Request) -> Any:

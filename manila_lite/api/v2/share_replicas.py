@@ -107,7 +107,7 @@ def exports(req: Request) -> list[Any]:
     """List the export locations of a replica."""
     with req.ctx.db.reader() as conn:
         row = req.related['replica'] = _get(conn, req)
-        return [place for place in shares.exports(conn, (row.id,)).get(row.id, ())
+        return [place for place in shares.export_locations_of(conn, (row.id,)).get(row.id, ())
                 if req.ctx.is_admin or not place.is_admin_only]
 
 

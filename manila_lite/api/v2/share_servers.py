@@ -30,7 +30,7 @@ def details_of(row: Any, req: Request) -> dict[str, str]:
 
 def _shown(req: Request, ident: str) -> Any:
     with req.ctx.db.reader() as conn:
-        row = share_servers.seen(conn, req.ctx, ident)
+        row = share_servers.get_visible(conn, req.ctx, ident)
         req.related['subnets'] = share_servers.subnets_of(conn, [row.id])
         req.related['details'] = share_servers.details(conn, row.id)
     return row
@@ -53,7 +53,7 @@ def show(req: Request) -> Any:
 def details(req: Request) -> dict[str, str]:
     """Show the details that the backend stores for a share server."""
     with req.ctx.db.reader() as conn:
-        row = share_servers.seen(conn, req.ctx, req.params['share_server_id'])
+        row = share_servers.get_visible(conn, req.ctx, req.params['share_server_id'])
         return share_servers.details(conn, row.id)
 
 

@@ -54,7 +54,7 @@ def default(req: Request) -> Any:
     if not name:
         raise errors.NotFound('No default share type is configured.', code='share_type_not_found')
     with req.ctx.db.reader() as conn:
-        return share_types.named(conn, req.ctx, name)
+        return share_types.get_by_name(conn, req.ctx, name)
 
 
 def show(req: Request) -> Any:

@@ -29,27 +29,27 @@ def exports(req: Request) -> list[Any]:
     """List the export locations of a snapshot."""
     with req.ctx.db.reader() as conn:
         found = snapshots.get(conn, req.ctx, req.params['snapshot_id'])
-        return snapshot_access.exports(conn, found.id, hidden=bool(req.ctx.is_admin))
+        return snapshot_access.export_locations_of(conn, found.id, hidden=bool(req.ctx.is_admin))
 
 
 def export(req: Request) -> Any:
     """Show one export location of a snapshot."""
     with req.ctx.db.reader() as conn:
         found = snapshots.get(conn, req.ctx, req.params['snapshot_id'])
-        return snapshot_access.export(conn, found.id, req.params['snapshot_export_location_id'],
-                                      hidden=bool(req.ctx.is_admin))
+        return snapshot_access.get_export_location(conn, found.id, req.params['snapshot_export_location_id'],
+                                                   hidden=bool(req.ctx.is_admin))
 
 
 def instance_exports(req: Request) -> list[Any]:
     """List the export locations of a snapshot instance."""
     with req.ctx.db.reader() as conn:
         found = snapshot_instances.get(conn, req.ctx, req.params['snapshot_instance_id'])
-        return snapshot_access.exports(conn, found.snapshot_id, hidden=bool(req.ctx.is_admin))
+        return snapshot_access.export_locations_of(conn, found.snapshot_id, hidden=bool(req.ctx.is_admin))
 
 
 def instance_export(req: Request) -> Any:
     """Show one export location of a snapshot instance."""
     with req.ctx.db.reader() as conn:
         found = snapshot_instances.get(conn, req.ctx, req.params['snapshot_instance_id'])
-        return snapshot_access.export(conn, found.snapshot_id, req.params['snapshot_export_location_id'],
-                                      hidden=bool(req.ctx.is_admin))
+        return snapshot_access.get_export_location(conn, found.snapshot_id, req.params['snapshot_export_location_id'],
+                                                   hidden=bool(req.ctx.is_admin))

@@ -64,9 +64,9 @@ def _known(call: Call, revision: str | None) -> None:
 def purge(call: Call) -> int:
     """Delete finished operations older than a number of days, expired messages, and expired answers."""
     with call.db.writer() as conn:
-        gone = operations.purge(conn, timeutils.utcnow() - datetime.timedelta(days=call.args.age_in_days))
-        expired = messages.expire(conn)
-        answers = idempotency_keys.expire(conn)
+        gone = operations.delete_ended(conn, timeutils.utcnow() - datetime.timedelta(days=call.args.age_in_days))
+        expired = messages.delete_expired(conn)
+        answers = idempotency_keys.delete_expired(conn)
     print(f'{gone} finished operations, {expired} expired messages and {answers} expired answers are gone.')
     return GOOD
 

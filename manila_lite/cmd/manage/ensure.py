@@ -20,7 +20,7 @@ def follow(call: Call) -> int:
     host = call.args.host.partition('#')[0]
     with call.db.reader() as conn:
         service = services.get(conn, host, 'manila-share')
-        found = rows.of(conn, str(service.id), ensure.KIND)
+        found = rows.list_of_resource(conn, str(service.id), ensure.KIND)
     if not found:
         raise errors.NotFound(f'The shares on host {host} were not ensured lately.')
     ident = found[-1].id

@@ -37,8 +37,8 @@ def service_cleanup(call: Call) -> int:
     before = timeutils.utcnow() - datetime.timedelta(seconds=call.args.down)
     shown = []
     with call.db.writer() as conn:
-        for row in hosts.silent_since(conn, before):
-            gone = hosts.forget(conn, row.id, before)
+        for row in hosts.list_silent_services(conn, before):
+            gone = hosts.delete_silent_service(conn, row.id, before)
             shown.append({'binary': row.binary, 'host': row.host, 'heartbeat': row.heartbeat_at,
                           'result': 'removed' if gone else 'kept: shares or operations need it' if row.used
                           else 'kept: it came back'})
@@ -49,7 +49,7 @@ def service_cleanup(call: Call) -> int:
 def host_list(call: Call) -> int:
     """List all backends, or those of one availability zone."""
     with call.db.reader() as conn:
-        rows = hosts.backends(conn, call.args.zone)
+        rows = hosts.list_backends(conn, call.args.zone)
     down = call.conf.service_down_time
     call.show(('host', 'zone', 'status', 'state', 'pools', 'shares'), [
         {'host': row.host, 'zone': row.zone, 'status': 'disabled' if row.disabled else 'enabled',

@@ -46,7 +46,8 @@ def _found(conn: Connection, ident: str) -> str:
 
     :raises errors.NotFound: there is none.
     """
-    found = [*rows.of(conn, ident, share_migration.KIND), *filter(None, [server_migration_queries.last(conn, ident)])]
+    found = [*rows.list_of_resource(conn, ident, share_migration.KIND),
+             *filter(None, [server_migration_queries.last(conn, ident)])]
     if not found:
         found = [op for op in [server_migration_queries.last(conn, _server_of(conn, ident) or '')] if op]
     if not found:

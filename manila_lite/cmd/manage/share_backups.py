@@ -30,7 +30,7 @@ def update_host(call: Call) -> int:
     with call.db.writer() as conn:
         if not call.args.force:
             _check(call, conn, old, new)
-        backups, deletions = share_backups.hand_over(conn, old, new)
+        backups, deletions = share_backups.move_deletions(conn, old, new)
     print(f'From {old} to {new}: {backups} backups, {deletions} deletions that waited.')
     return GOOD
 
@@ -47,7 +47,7 @@ def _check(call: Call, conn: Connection, old: str, new: str) -> None:
         raise errors.Invalid(f'{new} is not up: start its manila-share first, and see "manila-manage host list".{_FORCE}')
     if up.get(old):
         raise errors.Conflict(f'{old} is up: it can delete its backups itself.{_FORCE}')
-    if busy := hosts.busy(conn, old):
+    if busy := hosts.count_claimed_operations(conn, old):
         raise errors.Conflict(f'{busy} operations of {old} are being worked on: wait until their leases are over.{_FORCE}')
 
 
@@ -56,7 +56,7 @@ def delete(call: Call) -> int:
     ident, reached = call.args.backup, call.services()
     try:
         with call.db.writer() as conn:
-            backup = share_backups.by_id(conn, ident)
+            backup = share_backups.find(conn, ident)
             if backup is None:
                 raise errors.NotFound.of('share backup', ident)
             if not call.args.force:
@@ -73,7 +73,7 @@ def delete(call: Call) -> int:
 def _forget(conn: Connection, ctx: context.RequestContext, backup: Any) -> None:
     backup_workflow.share_ended(conn, ctx, backup)
     backup_workflow.withdraw(conn, ctx, backup)
-    rows.drop_of(conn, backup.id, share_backups.KINDS)
+    rows.supersede(conn, backup.id, share_backups.KINDS)
     if not transitions.remove(conn, states.SHARE_BACKUP, (backup.id,), backup.status):
         raise errors.WrongState(f'backup {backup.id} is no longer {backup.status}: look again.')
 
@@ -82,7 +82,7 @@ def _refuse(conn: Connection, backup: Any) -> None:
     if backup.status not in _UNWANTED:
         raise errors.WrongState(f'backup {backup.id} is {backup.status}: delete it with "openstack share backup delete".'
                                 f'{_FORCE}')
-    if share_backups.is_held(conn, backup.id):
+    if share_backups.is_claimed(conn, backup.id):
         raise errors.WrongState(f'backup {backup.id} is being worked on: wait until that has ended.{_FORCE}')
 
 

@@ -37,7 +37,7 @@ def update_host(call: Call) -> int:
     with call.db.writer() as conn:
         if not call.args.force:
             _check(call, conn, old, new)
-        moved = hosts.rename(conn, old, new)
+        moved = hosts.move_resources(conn, old, new)
     print(f'From {old} to {new}: ' + ', '.join(f'{count} {what}' for what, count in moved.items()) + '.')
     return GOOD
 
@@ -52,7 +52,7 @@ def _shape(host: str) -> tuple[bool, bool]:
 
 def _check(call: Call, conn: Connection, old: str, new: str) -> None:
     backend = old.partition('#')[0]
-    if not hosts.knows(conn, new):
+    if not hosts.exists(conn, new):
         raise errors.Invalid(f'no service reports {new}: start its manila-share first, and see "manila-manage host list".'
                              f'{_FORCE}')
     if new.partition('#')[0] == backend:
@@ -62,7 +62,7 @@ def _check(call: Call, conn: Connection, old: str, new: str) -> None:
           and services.is_up(row.heartbeat_at, row.stopped, call.conf.service_down_time)]
     if up:
         raise errors.Conflict(f'{", ".join(up)} is up: stop it first.{_FORCE}')
-    if busy := hosts.busy(conn, old):
+    if busy := hosts.count_claimed_operations(conn, old):
         raise errors.Conflict(f'{busy} operations of {backend} are being worked on: wait until their leases are over.{_FORCE}')
 
 
@@ -72,15 +72,15 @@ def delete(call: Call) -> int:
     ctx = context.admin(context.Services(conf=call.conf, db=call.db))
     with call.db.writer() as conn:
         share = shares.get(conn, ctx, ident)
-        work = share_records.work_on(conn, ident)
+        work = share_records.list_open_operations(conn, ident)
         if count := share_backups.count_of(conn, ident):
             raise errors.Conflict(f'share {ident} has {count} backups, which need its record: delete them first, or forget '
                                   'them with "manila-manage share_backup delete".')
         if not call.args.force:
             _refuse(conn, share, work)
         for row in {(row.resource_id, row.kind) for row in work}:
-            operations.drop_of(conn, row[0], (row[1],))
-        gone = share_records.forget_snapshots(conn, ident)
+            operations.supersede(conn, row[0], (row[1],))
+        gone = share_records.delete_snapshots(conn, ident)
         shares.delete(conn, ident)
     print(f'The record of share {ident} is gone{f", and of {gone} snapshots" if gone else ""}. The backend was not touched: '
           f'instance {share.instance_id} may still be on {share.host or "no host"}.')

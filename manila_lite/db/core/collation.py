@@ -48,7 +48,7 @@ def _orphans_are_let_be(conn: Connection) -> Iterator[None]:
 
 def _drop(conn: Connection, tables: Iterable[str]) -> None:
     """Drop the foreign keys of these tables: the two ends of a foreign key cannot change in one statement."""
-    found = sa.inspect(conn)
+    inspector = sa.inspect(conn)
     for table in tables:
-        for key in found.get_foreign_keys(table):
+        for key in inspector.get_foreign_keys(table):
             op.drop_constraint(key['name'], table, type_='foreignkey')

@@ -17,12 +17,12 @@ from oslo_db import api as oslo_db_api
 from oslo_db import exception as oslo_db_exception
 from oslo_db.sqlalchemy import enginefacade, exc_filters
 from sqlalchemy import event, pool
-from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.engine import Connection, Engine, Row
 
 from manila_lite.db.core import prepared, statement_events
 from manila_lite.db.core.unit_of_work import UnitOfWork
 
-__all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'insert_ignore', 'retry']
+__all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'Row', 'insert_ignore', 'retry']
 
 _BUSY_TIMEOUT_MS = 10000
 
@@ -73,11 +73,11 @@ class Database:
         return self._both()[0]
 
     def _both(self) -> tuple[Engine, Engine]:
-        found = self._engines
-        if found is None:
+        engines = self._engines
+        if engines is None:
             with self._lock:
-                found = self._engines = self._engines or self._start()
-        return found
+                engines = self._engines = self._engines or self._start()
+        return engines
 
     def _start(self) -> tuple[Engine, Engine]:
         manager = enginefacade.transaction_context()

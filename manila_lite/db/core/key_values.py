@@ -24,10 +24,10 @@ def of(conn: Connection, table: sa.Table, owner_id: str) -> dict[str, str]:
 
 def of_many(conn: Connection, table: sa.Table, owner_ids: Iterable[str]) -> dict[str, dict[str, str]]:
     """Return the pairs of several owners by owner id, in one statement; owners without any are left out."""
-    found: dict[str, dict[str, str]] = defaultdict(dict)
+    pairs: dict[str, dict[str, str]] = defaultdict(dict)
     for owner, key, value in _of_owners(table).all(conn, tuple(owner_ids)):
-        found[owner][key] = value
-    return found
+        pairs[owner][key] = value
+    return pairs
 
 
 @functools.cache
@@ -126,7 +126,7 @@ def remove(conn: Connection, table: sa.Table, owner_id: str, key: str, item_name
         raise errors.NotFound.of(item_name, key)
 
 
-def matching(table: sa.Table, owner: sa.ColumnElement, wanted: Mapping[str, str]) -> list[sa.ColumnElement[bool]]:
+def matching(table: sa.Table, owner: sa.ColumnElement[Any], wanted: Mapping[str, str]) -> list[sa.ColumnElement[bool]]:
     """Return conditions that hold for owners that have all of the ``wanted`` pairs."""
     return [sa.exists().where(table.c.owner_id == owner, table.c.key == key, table.c.value == value)
             for key, value in wanted.items()]

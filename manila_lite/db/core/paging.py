@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from manila_lite import errors
 
 
-def fits(filters: Mapping[str, Any], columns: Any, equal: Iterable[str], parts: Iterable[str] = ()) -> list[Any]:
+def conditions(filters: Mapping[str, Any], columns: Any, equal: Iterable[str], parts: Iterable[str] = ()) -> list[Any]:
     """Return the conditions of filters: columns named in ``equal`` equal their filter, and columns in ``parts`` contain
     theirs, whose name ends in ``~``. A filter that is None does not count.
     """
@@ -29,7 +29,7 @@ class Page:
     descending: bool = True
     marker: str | None = None
 
-    def apply(self, query: sa.Select, columns: Mapping[str, Any], *, tie: Any) -> sa.Select:
+    def apply(self, query: sa.Select[Any], columns: Mapping[str, Any], *, tie: Any) -> sa.Select[Any]:
         """Return the query sorted (ties by ``tie``, so that pages never overlap) and cut.
 
         :raises errors.Invalid: the sort key is none of ``columns``.
@@ -49,8 +49,9 @@ class Page:
         return query
 
 
-def _after(query: sa.Select, marker: str, order: Sequence[Any], tie: Any) -> sa.ColumnElement[bool]:
+def _after(query: sa.Select[Any], marker: str, order: Sequence[Any], tie: Any) -> sa.ColumnElement[bool]:
     """Return the condition by row numbers, not by values: these may be null, and databases sort nulls in different ways."""
-    places = query.with_only_columns(tie.label('ident'), sa.func.row_number().over(order_by=order).label('place')).cte()
-    mark = sa.select(places.c.place).where(places.c.ident == marker).scalar_subquery()
-    return tie.in_(sa.select(places.c.ident).where(places.c.place > mark))
+    places = query.with_only_columns(tie.label('row_id'), sa.func.row_number().over(order_by=order).label('place')).cte()
+    mark = sa.select(places.c.place).where(places.c.row_id == marker).scalar_subquery()
+    after: sa.ColumnElement[bool] = tie.in_(sa.select(places.c.row_id).where(places.c.place > mark))
+    return after

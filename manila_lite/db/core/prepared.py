@@ -57,7 +57,7 @@ class _Compiled:
         if compiled.post_compile_params:
             raise TypeError(f'a list of any length cannot be prepared: {compiled}')
         fixed = {name: bind.value for name, bind in compiled.binds.items() if not bind.required}
-        made = {}
+        made: dict[str, Callable[[Any], Any]] = {}
         for column, default in [*((column, column.default) for column in compiled.insert_prefetch),
                                 *((column, column.onupdate) for column in compiled.update_prefetch)]:
             fixed.pop(column.key, None)
@@ -84,7 +84,7 @@ class _Compiled:
 class Query:
     """A SELECT. Its rows are tuples, with names unless ``named`` is off."""
 
-    def __init__(self, statement: sa.Select | sa.CompoundSelect, *, named: bool = True):
+    def __init__(self, statement: sa.Select[Any] | sa.CompoundSelect[Any], *, named: bool = True):
         self._statement = statement
         self._columns = tuple(statement.selected_columns)
         row = NamedTuple('Row', [(column.name, Any) for column in self._columns])  # type: ignore[misc]
@@ -102,7 +102,7 @@ class Query:
             changes = self._changes[type(conn.dialect)] = self._learnt(conn.dialect, cursor.description)
         cursor.close()
         if changes and rows:
-            columns = list(zip(*rows, strict=True))
+            columns: list[Any] = list(zip(*rows, strict=True))
             for place, change in changes:
                 columns[place] = map(change, columns[place])
             rows = list(zip(*columns, strict=True))
@@ -119,9 +119,9 @@ class Query:
         return send(conn, compiled.text, compiled.values(values))
 
     def _learnt(self, dialect: Dialect, description: Sequence[Any]) -> list[tuple[int, _Change]]:
-        found = [(place, column.type.dialect_impl(dialect).result_processor(dialect, description[place][1]))
-                 for place, column in enumerate(self._columns)]
-        return [(place, change) for place, change in found if change is not None]
+        changes = [(place, column.type.dialect_impl(dialect).result_processor(dialect, description[place][1]))
+                   for place, column in enumerate(self._columns)]
+        return [(place, change) for place, change in changes if change is not None]
 
 
 class Among:
@@ -134,23 +134,23 @@ class Among:
     #: Values in a portion at most: more than a page has, and about half the limit of SQLite.
     MOST = 16384
 
-    def __init__(self, statement: sa.Select, column: Any):
+    def __init__(self, statement: sa.Select[Any], column: Any):
         self._statement = statement
         self._column = column
         self._queries: dict[int, Query] = {}
 
     def all(self, conn: Connection, wanted: Sequence[Any]) -> list[Any]:
         """Return all rows, in one statement for each portion."""
-        found: list[Any] = []
+        rows: list[Any] = []
         for start in range(0, len(wanted), self.MOST):
-            portion = wanted[start:start + self.MOST]
+            portion = list(wanted[start:start + self.MOST])
             size = 1 << (len(portion) - 1).bit_length()
             if size not in self._queries:
-                names = [sa.bindparam(f'wanted_{number}') for number in range(size)]
+                names: list[Any] = [sa.bindparam(f'wanted_{number}') for number in range(size)]
                 self._queries[size] = Query(self._statement.where(self._column.in_(names)), named=False)
             filled = [*portion, *portion[:1] * (size - len(portion))]
-            found += self._queries[size].all(conn, {f'wanted_{number}': value for number, value in enumerate(filled)})
-        return found
+            rows += self._queries[size].all(conn, {f'wanted_{number}': value for number, value in enumerate(filled)})
+        return rows
 
 
 class Write:
@@ -165,7 +165,7 @@ class Write:
         """Execute the statement. Return the number of affected rows."""
         compiled = self._of(conn, values)
         cursor = send(conn, compiled.text, compiled.values(values))
-        count = cursor.rowcount
+        count: int = cursor.rowcount
         cursor.close()
         return count
 

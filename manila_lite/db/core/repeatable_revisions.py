@@ -28,38 +28,39 @@ def _skip(conn: Connection, clause: Any, several: Any, params: Any, options: Any
     return _NOTHING if is_made and is_made(sa.inspect(conn), clause) else clause, several, params
 
 
-def _table(found: Inspector, change: schema.CreateTable) -> bool:
+def _table(inspector: Inspector, change: schema.CreateTable) -> bool:
     """Say whether there is such a table. One that has only the name in common does not count."""
     table = change.element
-    return found.has_table(table.name) and _names(found.get_columns(table.name)) >= {column.name for column in table.columns}
+    columns = {column.name for column in table.columns}
+    return inspector.has_table(table.name) and _names(inspector.get_columns(table.name)) >= columns
 
 
-def _index(found: Inspector, change: schema.CreateIndex | schema.DropIndex) -> bool:
-    return change.element.name in _names(found.get_indexes(change.element.table.name))
+def _index(inspector: Inspector, change: schema.CreateIndex | schema.DropIndex) -> bool:
+    return change.element.name in _names(inspector.get_indexes(change.element.table.name))
 
 
-def _constraint(found: Inspector, change: schema.AddConstraint | schema.DropConstraint) -> bool:
+def _constraint(inspector: Inspector, change: schema.AddConstraint | schema.DropConstraint) -> bool:
     table = change.element.table.name
     return change.element.name in _names([
-        *found.get_foreign_keys(table), *found.get_unique_constraints(table), *found.get_check_constraints(table)])
+        *inspector.get_foreign_keys(table), *inspector.get_unique_constraints(table), *inspector.get_check_constraints(table)])
 
 
-def _column(found: Inspector, change: base.AddColumn | base.DropColumn) -> bool:
-    return change.column.name in _names(found.get_columns(change.table_name))
+def _column(inspector: Inspector, change: base.AddColumn | base.DropColumn) -> bool:
+    return change.column.name in _names(inspector.get_columns(change.table_name))
 
 
-def _names(found: Iterable[Any]) -> set[str]:
-    return {one['name'] for one in found}
+def _names(descriptions: Iterable[Any]) -> set[str]:
+    return {one['name'] for one in descriptions}
 
 
 #: Functions that say whether a change is made already.
 _MADE: dict[type, Callable[[Inspector, Any], bool]] = {
     schema.CreateTable: _table,
-    schema.DropTable: lambda found, change: not found.has_table(change.element.name),
+    schema.DropTable: lambda inspector, change: not inspector.has_table(change.element.name),
     base.AddColumn: _column,
-    base.DropColumn: lambda found, change: not _column(found, change),
+    base.DropColumn: lambda inspector, change: not _column(inspector, change),
     schema.CreateIndex: _index,
-    schema.DropIndex: lambda found, change: not _index(found, change),
+    schema.DropIndex: lambda inspector, change: not _index(inspector, change),
     schema.AddConstraint: _constraint,
-    schema.DropConstraint: lambda found, change: not _constraint(found, change),
+    schema.DropConstraint: lambda inspector, change: not _constraint(inspector, change),
 }

@@ -6,7 +6,7 @@ from typing import Any
 from oslo_db.sqlalchemy import exc_filters
 from osprofiler import profiler
 from sqlalchemy import event
-from sqlalchemy.engine import Engine
+from sqlalchemy.engine import Connection, Engine
 
 from manila_lite import metrics
 
@@ -44,7 +44,7 @@ def _hide_row(seen: Any) -> None:
         error.args = tuple(arg.replace(whole, short) if isinstance(arg, str) else arg for arg in error.args)
 
 
-def _begin(conn: Any, cursor: Any, statement: str, *rest: Any) -> None:
+def _begin(conn: Connection, cursor: Any, statement: str, *rest: Any) -> None:
     profiler.start('db', info={'db': {'statement': statement}})
 
 

@@ -119,21 +119,21 @@ def task_state(conn: Connection, share_id: str, value: str | None) -> None:
     conn.execute(models.shares.update().where(models.shares.c.id == share_id).values(task_state=value))
 
 
-def server_task(conn: Connection, ident: str, allowed: Iterable[str | None], to: str | None) -> bool:
+def server_task(conn: Connection, server_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
     """Set the share server's task state to ``to`` if it is one of ``allowed``. Say whether it was."""
-    return _task(conn, models.share_servers, ident, tuple(allowed), to)
+    return _task(conn, models.share_servers, server_id, tuple(allowed), to)
 
 
-def share_task(conn: Connection, ident: str, allowed: Iterable[str | None], to: str | None) -> bool:
+def share_task(conn: Connection, share_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
     """Set the share's task state to ``to`` if it is one of ``allowed``. Say whether it was."""
-    return _task(conn, models.shares, ident, tuple(allowed), to)
+    return _task(conn, models.shares, share_id, tuple(allowed), to)
 
 
-def _task(conn: Connection, table: sa.Table, ident: str, allowed: tuple[str | None, ...], to: str | None) -> bool:
-    was = table.c.task_state.in_([value for value in allowed if value is not None])
+def _task(conn: Connection, table: sa.Table, row_id: str, allowed: tuple[str | None, ...], to: str | None) -> bool:
+    was: sa.ColumnElement[bool] = table.c.task_state.in_([value for value in allowed if value is not None])
     if None in allowed:
         was = sa.or_(was, table.c.task_state.is_(None))
-    return bool(conn.execute(table.update().where(table.c.id == ident, was).values(task_state=to)).rowcount)
+    return bool(conn.execute(table.update().where(table.c.id == row_id, was).values(task_state=to)).rowcount)
 
 
 def _swap(conn: Connection, machine: states.Machine, row_ids: tuple[str, ...], allowed: Iterable[str], to: str,

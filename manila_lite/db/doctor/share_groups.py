@@ -6,8 +6,8 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import states
 from manila_lite.db import models
+from manila_lite.db.doctor.operations import OPERATION_COLUMNS, operation_on, since
 
-_operations = models.operations
 _TABLES = {
     states.SHARE_GROUP.resource_type: models.share_groups,
     states.SHARE_GROUP_SNAPSHOT.resource_type: models.share_group_snapshots,
@@ -15,14 +15,10 @@ _TABLES = {
 }
 
 
-def find(conn: Connection, machine: states.Machine) -> list[Row]:
+def list_in_transition(conn: Connection, machine: states.Machine) -> list[Row]:
     """Return id, project_id, state and ``since`` of rows in a transient status, with the operation that will end it."""
     table = _TABLES[machine.resource_type]
-    since = sa.func.coalesce(table.c.updated_at, table.c.created_at).label('since')
     return list(conn.execute(
-        sa.select(table.c.id, table.c.project_id, table.c.status.label('state'), since,
-                  _operations.c.id.label('operation_id'), _operations.c.kind.label('operation_kind'),
-                  _operations.c.state.label('operation_state'))
-        .outerjoin(_operations, sa.and_(_operations.c.resource_id == table.c.id,
-                                        _operations.c.state.in_(('open', 'parked'))))
+        sa.select(table.c.id, table.c.project_id, table.c.status.label('state'), since(table), *OPERATION_COLUMNS)
+        .outerjoin(models.operations, operation_on(table.c.id))
         .where(table.c.status.in_(machine.transient)).order_by(table.c.created_at, table.c.id)))

@@ -100,14 +100,14 @@ def alive(conn: Connection, down_time: float) -> list[str]:
     """Return the signs that the database is in use: services that are up, valid leases and claims."""
     now = timeutils.utcnow()
     rows = services.list_services(conn)
-    found = [f'{row.binary} on {row.host} is up' for row in rows
+    signs = [f'{row.binary} on {row.host} is up' for row in rows
              if services.is_up(row.heartbeat_at, row.stopped, down_time, now)]
-    found += [f'{row.binary} on {row.host} is down and its lease is not over' for row in rows
+    signs += [f'{row.binary} on {row.host} is down and its lease is not over' for row in rows
               if not services.is_up(row.heartbeat_at, row.stopped, down_time, now)
               and row.lease_owner and row.lease_expires_at and row.lease_expires_at >= now]
     claimed = conn.execute(sa.select(sa.func.count()).where(
         _operations.c.state == 'open', _operations.c.owner.is_not(None), _operations.c.lease_expires_at >= now)).scalar_one()
-    return [*found, *([f'{claimed} operations are being worked on'] if claimed else [])]
+    return [*signs, *([f'{claimed} operations are being worked on'] if claimed else [])]
 
 
 def prepare(target: Database) -> None:
@@ -189,7 +189,7 @@ def _plain(kind: Any) -> Any:
     return sa.Text() if isinstance(kind, Json) else kind
 
 
-def copy(source: Connection, target: Database, told: Callable[[Step], None]) -> dict[str, int]:
+def copy(source: Connection, target: Database, report: Callable[[Step], None]) -> dict[str, int]:
     """Copy all rows of the source to the target, which is prepared. Return how many, by table.
 
     :raises errors.Conflict: it cannot take them; none of them is there.
@@ -202,7 +202,7 @@ def copy(source: Connection, target: Database, told: Callable[[Step], None]) -> 
         for table in tables:
             name = table.model.name
             for copied in _fill(source, conn, table):
-                told(Step(name, copied, counts[name], done + copied, sum(counts.values())))
+                report(Step(name, copied, counts[name], done + copied, sum(counts.values())))
             done += counts[name]
         for table in tables:
             _fill_late(source, conn, table)
@@ -265,7 +265,7 @@ def _pass_sequence(conn: Connection, table: _Table) -> None:
     conn.execute(sa.select(sa.func.setval(sequence, sa.func.coalesce(last, 1), last.is_not(None))))
 
 
-def _compare(counts: Mapping[str, int], found: Mapping[str, int]) -> None:
-    wrong = [f'{name} has {found[name]} of {count}' for name, count in counts.items() if found[name] != count]
+def _compare(counts: Mapping[str, int], copied: Mapping[str, int]) -> None:
+    wrong = [f'{name} has {copied[name]} of {count}' for name, count in counts.items() if copied[name] != count]
     if wrong:
         raise errors.Conflict(f'nothing was copied: somebody else wrote there, too: {_some(wrong)}')

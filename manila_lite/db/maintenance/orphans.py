@@ -65,8 +65,8 @@ def _detach(conn: Connection, doomed: sa.Table, where: sa.ColumnElement[bool]) -
                 conn.execute(table.delete().where(pointing))
 
 
-def _none(table: sa.Table, *so: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    return ~sa.exists().select_from(table).where(*so)
+def _none(table: sa.Table, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    return ~sa.exists().select_from(table).where(*conditions)
 
 
 def _bare_share(column: sa.Column) -> sa.ColumnElement[bool]:

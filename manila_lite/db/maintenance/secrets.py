@@ -31,25 +31,25 @@ class Secret(NamedTuple):
 
 def check(conn: Connection) -> str | None:
     """Return the stored check of the key; None if the database is new."""
-    found: str | None = conn.execute(sa.select(_checks.c.value).where(_checks.c.id == _CHECK)).scalar()
-    return found
+    value: str | None = conn.execute(sa.select(_checks.c.value).where(_checks.c.id == _CHECK)).scalar()
+    return value
 
 
-def note_check(conn: Connection, value: str) -> bool:
+def store_check(conn: Connection, value: str) -> bool:
     """Store the check of the key. Return False if there is one already."""
     return insert_ignore(conn, _checks, {'id': _CHECK, 'value': value})
 
 
-def plain(conn: Connection) -> dict[str, int]:
+def count_unencrypted(conn: Connection) -> dict[str, int]:
     """Return how many secrets are not encrypted, by kind."""
     return {kind: conn.execute(sa.select(sa.func.count()).select_from(column.table).where(
         column.is_not(None), column.not_like('$fernet$%'))).scalar_one() for kind, column in COLUMNS.items()}
 
 
-def portion(conn: Connection, kind: str, after: str, limit: int) -> list[Secret]:
+def list_after(conn: Connection, kind: str, after: str, limit: int) -> list[Secret]:
     """Return the next secrets of a kind in the order of their ids."""
-    column, ident = COLUMNS[kind], COLUMNS[kind].table.c.id
-    query = sa.select(ident, column).where(column.is_not(None), ident > after).order_by(ident).limit(limit)
+    column, row_id = COLUMNS[kind], COLUMNS[kind].table.c.id
+    query = sa.select(row_id, column).where(column.is_not(None), row_id > after).order_by(row_id).limit(limit)
     return [Secret(kind, *row) for row in conn.execute(query)]
 
 

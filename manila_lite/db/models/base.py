@@ -18,14 +18,14 @@ metadata = sa.MetaData(naming_convention={
 #: Microseconds on every database; the API shows them.
 Time = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
 #: GiB, and factors of GiB, in double precision: a plain FLOAT has that everywhere else.
-Room = sa.Float().with_variant(mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb')
+Gigabytes = sa.Float().with_variant(mysql.DOUBLE(asdecimal=False), 'mysql', 'mariadb')
 Name = sa.String(255)
 Id = sa.String(36)
 #: See db/maintenance/secrets.py. SQLite ignores the length, and the column keeps its old type there.
 Secret = sa.Text().with_variant(sa.String(255), 'sqlite')
 
 
-class Json(sa.TypeDecorator):
+class Json(sa.TypeDecorator[Any]):
     """A JSON value kept as text."""
 
     impl = sa.Text().with_variant(mysql.MEDIUMTEXT(), 'mysql', 'mariadb')
@@ -40,24 +40,24 @@ class Json(sa.TypeDecorator):
         return None if value is None else json.loads(value)
 
 
-def ident(name: str = 'id', **kwargs: Any) -> sa.Column:
+def primary_key(name: str = 'id', **kwargs: Any) -> sa.Column[Any]:
     """Return the column of a UUID primary key."""
     return sa.Column(name, Id, primary_key=True, **kwargs)
 
 
-def ref(name: str, target: str, *, nullable: bool = False, cascade: bool = False, index: bool = True) -> sa.Column:
+def ref(name: str, target: str, *, nullable: bool = False, cascade: bool = False, index: bool = True) -> sa.Column[Any]:
     """Return a column of UUIDs that point to another table's rows. ``cascade``: rows are deleted with those."""
     return sa.Column(name, Id, sa.ForeignKey(target, ondelete='CASCADE' if cascade else None),
                      nullable=nullable, index=index)
 
 
-def times() -> tuple[sa.Column, sa.Column]:
+def times() -> tuple[sa.Column[Any], sa.Column[Any]]:
     """Return the columns created_at and updated_at, which are set automatically."""
     return (sa.Column('created_at', Time, nullable=False, default=timeutils.utcnow),
             sa.Column('updated_at', Time, onupdate=timeutils.utcnow))
 
 
-def flag(name: str, default: bool = False) -> sa.Column:
+def flag(name: str, default: bool = False) -> sa.Column[Any]:
     """Return a boolean column that is never null."""
     return sa.Column(name, sa.Boolean, nullable=False, default=default,
                      server_default=sa.true() if default else sa.false())

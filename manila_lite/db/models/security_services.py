@@ -4,10 +4,10 @@
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
-from manila_lite.db.models.base import Id, Name, Secret, Time, ident, metadata, times
+from manila_lite.db.models.base import Id, Name, Secret, Time, metadata, primary_key, times
 
 security_services = sa.Table(
-    'security_services', metadata, ident(), *times(),
+    'security_services', metadata, primary_key(), *times(),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('type', sa.String(32), nullable=False),
     sa.Column('name', Name),

@@ -3,10 +3,10 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Json, Name, Room, Time, flag, ident, metadata, ref, times
+from manila_lite.db.models.base import Gigabytes, Json, Name, Time, flag, metadata, primary_key, ref, times
 
 availability_zones = sa.Table(
-    'availability_zones', metadata, ident(), *times(),
+    'availability_zones', metadata, primary_key(), *times(),
     sa.Column('name', Name, nullable=False, unique=True),
 )
 
@@ -35,15 +35,15 @@ pools = sa.Table(
     'pools', metadata,
     sa.Column('host', Name, primary_key=True),          # host@backend#pool
     sa.Column('backend_host', Name, nullable=False, index=True),
-    sa.Column('total_gb', Room, nullable=False),
-    sa.Column('free_gb', Room, nullable=False),
-    sa.Column('allocated_gb', Room, nullable=False, server_default='0'),
+    sa.Column('total_gb', Gigabytes, nullable=False),
+    sa.Column('free_gb', Gigabytes, nullable=False),
+    sa.Column('allocated_gb', Gigabytes, nullable=False, server_default='0'),
     # Promised by schedulers since the report of this generation.
-    sa.Column('claimed_gb', Room, nullable=False, server_default='0'),
-    sa.Column('provisioned_gb', Room, nullable=False, server_default='0'),
+    sa.Column('claimed_gb', Gigabytes, nullable=False, server_default='0'),
+    sa.Column('provisioned_gb', Gigabytes, nullable=False, server_default='0'),
     sa.Column('reserved_percentage', sa.Integer, nullable=False, server_default='0'),
     flag('thin_provisioning'),
-    sa.Column('max_over_subscription_ratio', Room, nullable=False, server_default='1'),
+    sa.Column('max_over_subscription_ratio', Gigabytes, nullable=False, server_default='1'),
     sa.Column('capabilities', Json, nullable=False),
     sa.Column('generation', sa.Integer, nullable=False, server_default='0'),
     sa.Column('reported_at', Time, nullable=False),

@@ -3,10 +3,10 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Id, Name, ident, metadata, ref, times
+from manila_lite.db.models.base import Id, Name, metadata, primary_key, ref, times
 
 share_backups = sa.Table(
-    'share_backups', metadata, ident(), *times(),
+    'share_backups', metadata, primary_key(), *times(),
     # No cascade: a share with backups cannot be deleted.
     ref('share_id', 'shares.id'),
     sa.Column('project_id', Name, nullable=False),

@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Id, Name, flag, ident, metadata, pairs, ref, times
+from manila_lite.db.models.base import Id, Name, flag, metadata, pairs, primary_key, ref, times
 
 
 def _of_types(name: str, owner: str) -> sa.Table:
@@ -15,7 +15,7 @@ def _of_types(name: str, owner: str) -> sa.Table:
 
 
 share_group_types = sa.Table(
-    'share_group_types', metadata, ident(), *times(),
+    'share_group_types', metadata, primary_key(), *times(),
     sa.Column('name', Name, nullable=False, unique=True),
     flag('is_public', default=True),
 )
@@ -31,7 +31,7 @@ share_group_type_projects = sa.Table(
 share_group_type_share_types = _of_types('share_group_type_share_types', 'share_group_types')
 
 share_groups = sa.Table(
-    'share_groups', metadata, ident(), *times(),
+    'share_groups', metadata, primary_key(), *times(),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('user_id', Name),
     sa.Column('name', Name),
@@ -54,7 +54,7 @@ share_groups = sa.Table(
 share_group_share_types = _of_types('share_group_share_types', 'share_groups')
 
 share_group_snapshots = sa.Table(
-    'share_group_snapshots', metadata, ident(), *times(),
+    'share_group_snapshots', metadata, primary_key(), *times(),
     # No cascade: a group with snapshots cannot be deleted.
     ref('share_group_id', 'share_groups.id'),
     sa.Column('project_id', Name, nullable=False),
@@ -68,7 +68,7 @@ share_group_snapshots = sa.Table(
 
 # The snapshot of each share in a group snapshot. Not in ``snapshots``: it is created and deleted with the others.
 share_group_snapshot_members = sa.Table(
-    'share_group_snapshot_members', metadata, ident(), *times(),
+    'share_group_snapshot_members', metadata, primary_key(), *times(),
     ref('share_group_snapshot_id', 'share_group_snapshots.id', cascade=True),
     ref('share_id', 'shares.id'),
     sa.Column('size', sa.Integer, nullable=False),

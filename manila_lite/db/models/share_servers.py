@@ -4,10 +4,10 @@
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
-from manila_lite.db.models.base import Id, Name, Time, flag, ident, metadata, pairs, ref, times
+from manila_lite.db.models.base import Id, Name, Time, flag, metadata, pairs, primary_key, ref, times
 
 share_servers = sa.Table(
-    'share_servers', metadata, ident(), *times(),
+    'share_servers', metadata, primary_key(), *times(),
     # No cascade: a network with servers cannot be deleted.
     ref('share_network_id', 'share_networks.id'),
     sa.Column('host', Name, nullable=False),

@@ -3,10 +3,10 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Id, Name, flag, ident, metadata, pairs, times
+from manila_lite.db.models.base import Id, Name, flag, metadata, pairs, primary_key, times
 
 share_types = sa.Table(
-    'share_types', metadata, ident(), *times(),
+    'share_types', metadata, primary_key(), *times(),
     sa.Column('name', Name, nullable=False, unique=True),
     sa.Column('description', Name),
     flag('is_public', default=True),

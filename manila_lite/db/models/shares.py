@@ -3,10 +3,10 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Id, Name, Time, flag, ident, metadata, pairs, ref, times
+from manila_lite.db.models.base import Id, Name, Time, flag, metadata, pairs, primary_key, ref, times
 
 shares = sa.Table(
-    'shares', metadata, ident(), *times(),
+    'shares', metadata, primary_key(), *times(),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('user_id', Name),
     sa.Column('name', Name),
@@ -43,7 +43,7 @@ shares = sa.Table(
 )
 
 share_instances = sa.Table(
-    'share_instances', metadata, ident(), *times(),
+    'share_instances', metadata, primary_key(), *times(),
     ref('share_id', 'shares.id', cascade=True),
     sa.Column('host', Name),
     sa.Column('status', Name, nullable=False),
@@ -69,7 +69,7 @@ share_instances = sa.Table(
 share_metadata = pairs('share_metadata', 'shares')
 
 export_locations = sa.Table(
-    'export_locations', metadata, ident(), *times(),
+    'export_locations', metadata, primary_key(), *times(),
     ref('share_instance_id', 'share_instances.id', cascade=True),
     sa.Column('position', sa.Integer, nullable=False),
     sa.Column('path', sa.String(2000), nullable=False),

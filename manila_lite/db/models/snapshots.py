@@ -3,10 +3,10 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Name, flag, ident, metadata, pairs, ref, times
+from manila_lite.db.models.base import Name, flag, metadata, pairs, primary_key, ref, times
 
 snapshots = sa.Table(
-    'snapshots', metadata, ident(), *times(),
+    'snapshots', metadata, primary_key(), *times(),
     # No cascade: a share with snapshots cannot be deleted.
     ref('share_id', 'shares.id'),
     sa.Column('project_id', Name, nullable=False),
@@ -28,7 +28,7 @@ snapshots = sa.Table(
 snapshot_metadata = pairs('snapshot_metadata', 'snapshots')
 
 snapshot_access_rules = sa.Table(
-    'snapshot_access_rules', metadata, ident(), *times(),
+    'snapshot_access_rules', metadata, primary_key(), *times(),
     ref('snapshot_id', 'snapshots.id', cascade=True),
     sa.Column('access_type', sa.String(32), nullable=False),
     sa.Column('access_to', Name, nullable=False),
@@ -36,7 +36,7 @@ snapshot_access_rules = sa.Table(
 )
 
 snapshot_export_locations = sa.Table(
-    'snapshot_export_locations', metadata, ident(), *times(),
+    'snapshot_export_locations', metadata, primary_key(), *times(),
     ref('snapshot_id', 'snapshots.id', cascade=True),
     sa.Column('position', sa.Integer, nullable=False),
     sa.Column('path', sa.String(2000), nullable=False),

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors, states, values
+from manila_lite import context, states, values
 from manila_lite.db import models
 from manila_lite.db.core import key_values
+from manila_lite.db.core.rows import get_row
 
 _rules = models.access_rules
 _shares = models.shares
@@ -42,19 +43,16 @@ def lock(conn: Connection, share_id: str) -> None:
     conn.execute(sa.select(_instances.c.id).where(_instances.c.share_id == share_id).with_for_update())
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, rule_id: str) -> Row:
     """Return a rule of a share of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
-    query = sa.select(_rules).where(_rules.c.id == ident)
+    query = sa.select(_rules).where(_rules.c.id == rule_id)
     if not ctx.is_admin:
         query = query.join(_shares, _shares.c.id == _rules.c.share_id).where(_shares.c.project_id == ctx.project_id,
                                                                               ~_shares.c.is_going)
-    row = conn.execute(query).first()
-    if row is None:
-        raise errors.NotFound.of('access rule', ident)
-    return row
+    return get_row(conn, query, 'access rule', rule_id)
 
 
 def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = None) -> list[Row]:
@@ -68,7 +66,7 @@ def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = N
         *key_values.matching(models.access_rule_metadata, _rules.c.id, filters.get('metadata') or {}))))
 
 
-def tos(conn: Connection, share_id: str, access_type: str) -> list[str]:
+def clients_of_type(conn: Connection, share_id: str, access_type: str) -> list[str]:
     """Return the ``access_to`` of the share's rules of a type."""
     return list(conn.execute(sa.select(_rules.c.access_to).where(
         _rules.c.share_id == share_id, _rules.c.access_type == access_type)).scalars())
@@ -79,17 +77,17 @@ def count(conn: Connection, share_id: str) -> int:
     return conn.execute(sa.select(sa.func.count()).select_from(_rules).where(_rules.c.share_id == share_id)).scalar_one()
 
 
-def granted(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) -> dict[str, list[values.AccessRule]]:
+def granted_rules(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) -> dict[str, list[values.AccessRule]]:
     """Return the rules that shall be in force, by share id, as drivers see them; with ``cast``, read-only where cast so."""
-    found: dict[str, list[values.AccessRule]] = defaultdict(list)
+    rules: dict[str, list[values.AccessRule]] = defaultdict(list)
     query = (sa.select(_rules, _instances.c.cast_rules_to_readonly)
              .join(_instances, sa.and_(_instances.c.share_id == _rules.c.share_id, ~_instances.c.is_aside))
              .where(_rules.c.share_id.in_(tuple(share_ids)), _rules.c.state.in_(_GRANTED))
              .order_by(_rules.c.created_at, _rules.c.id))
     for row in conn.execute(query):
-        rule = as_kind(row)
-        found[row.share_id].append(dataclasses.replace(rule, level='ro') if cast and row.cast_rules_to_readonly else rule)
-    return found
+        rule = as_driver_rule(row)
+        rules[row.share_id].append(dataclasses.replace(rule, level='ro') if cast and row.cast_rules_to_readonly else rule)
+    return rules
 
 
 class Copier(NamedTuple):
@@ -111,24 +109,24 @@ def copiers_of(conn: Connection, share_ids: Iterable[str]) -> list[Copier]:
                    if row.status in _LEVELS else None) for row in rows]
 
 
-def in_force(conn: Connection, share_ids: Iterable[str],
-             copiers: Iterable[Copier] | None = None) -> dict[str, list[values.AccessRule]]:
+def rules_in_force(conn: Connection, share_ids: Iterable[str],
+                   copiers: Iterable[Copier] | None = None) -> dict[str, list[values.AccessRule]]:
     """Return the rules that the backends are to be told, by share id: those that are granted, and one for each copy to
     or from a backup that a manager makes as a client. Such a rule has the id of the backup.
 
     ``copiers``: the copiers of these shares, if the caller has them already.
     """
     ids = tuple(share_ids)
-    found = granted(conn, ids)
+    rules = granted_rules(conn, ids)
     for share_id, rule in ((one.share_id, one.rule) for one in (copiers_of(conn, ids) if copiers is None else copiers)):
         if rule is None:
             continue
-        same = [one for one in found[share_id] if _is_of(one, rule.to)]
+        same = [one for one in rules[share_id] if _is_of(one, rule.to)]
         # One rule for one client, as its user wrote it: drivers need not decide which of two counts.
         level = 'rw' if 'rw' in (rule.level, *(one.level for one in same)) else 'ro'
-        found[share_id] = [one for one in found[share_id] if one not in same]
-        found[share_id].append(dataclasses.replace(same[0] if same else rule, level=level))
-    return found
+        rules[share_id] = [one for one in rules[share_id] if one not in same]
+        rules[share_id].append(dataclasses.replace(same[0] if same else rule, level=level))
+    return rules
 
 
 def _is_of(rule: values.AccessRule, address: str) -> bool:
@@ -136,21 +134,21 @@ def _is_of(rule: values.AccessRule, address: str) -> bool:
     return rule.type == 'ip' and ipaddress.ip_network(rule.to, strict=False) == ipaddress.ip_network(address)
 
 
-def as_kind(row: Row) -> values.AccessRule:
+def as_driver_rule(row: Row) -> values.AccessRule:
     """Return a rule as drivers see it."""
     return values.AccessRule(row.id, row.access_type, row.access_to, row.access_level)
 
 
-def pending(conn: Connection, share_id: str) -> list[Row]:
+def pending_rules(conn: Connection, share_id: str) -> list[Row]:
     """Return the rules of which the backend was not told yet, or was being told when the process died."""
     return list(conn.execute(sa.select(_rules).where(_rules.c.share_id == share_id, _rules.c.state.in_(_PENDING))))
 
 
-def states_of(conn: Connection, share_id: str) -> set[str]:
+def rule_states(conn: Connection, share_id: str) -> set[str]:
     """Return the states that the share's rules are in."""
     return set(conn.execute(sa.select(_rules.c.state).where(_rules.c.share_id == share_id).distinct()).scalars())
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, rule_id: str, **values: Any) -> None:
     """Set these values of the rule. Never a state."""
-    conn.execute(_rules.update().where(_rules.c.id == ident).values(**values))
+    conn.execute(_rules.update().where(_rules.c.id == rule_id).values(**values))

@@ -17,31 +17,32 @@ KEYS = {'same_host': '__affinity_same_host', 'different_host': '__affinity_diffe
 _LONGEST = 1023
 
 
-def remember(conn: Connection, ident: str, project_id: str, named: Mapping[str, Collection[str]]) -> None:
+def add_share(conn: Connection, share_id: str, project_id: str, named: Mapping[str, Collection[str]]) -> None:
     """Add the new share to the metadata of the shares that its hints name, if they are the project's and the value fits."""
-    for hint, idents in named.items():
-        mine = conn.execute(sa.select(_shares.c.id).where(_shares.c.id.in_(tuple(idents)), _shares.c.project_id == project_id))
+    for hint, share_ids in named.items():
+        mine = conn.execute(sa.select(_shares.c.id).where(_shares.c.id.in_(tuple(share_ids)),
+                                                          _shares.c.project_id == project_id))
         had = _of(conn, KEYS[hint], mine.scalars())
-        _write(conn, KEYS[hint], {owner: [*others, ident] for owner, others in had.items()})
+        _write(conn, KEYS[hint], {owner: [*others, share_id] for owner, others in had.items()})
 
 
-def forget(conn: Connection, ident: str) -> None:
+def remove_share(conn: Connection, share_id: str) -> None:
     """Remove the share, which is being deleted, from the metadata of all other shares."""
-    own = key_values.of(conn, _metadata, ident)
+    own = key_values.of(conn, _metadata, share_id)
     for key in KEYS.values():
         if key in own:
             had = _of(conn, key, own[key].split(','))
-            _write(conn, key, {owner: [other for other in others if other != ident] for owner, others in had.items()
-                               if ident in others})
+            _write(conn, key, {owner: [other for other in others if other != share_id] for owner, others in had.items()
+                               if share_id in others})
 
 
 def _of(conn: Connection, key: str, owners: Iterable[str]) -> dict[str, list[str]]:
     """Return the values of existing owners under the key."""
-    found: dict[str, list[str]] = {owner: [] for owner in owners}
+    named: dict[str, list[str]] = {owner: [] for owner in owners}
     for row in conn.execute(sa.select(_metadata.c.owner_id, _metadata.c.value).where(
-            _metadata.c.owner_id.in_(tuple(found)), _metadata.c.key == key)):
-        found[row.owner_id] = row.value.split(',')
-    return found
+            _metadata.c.owner_id.in_(tuple(named)), _metadata.c.key == key)):
+        named[row.owner_id] = row.value.split(',')
+    return named
 
 
 def _write(conn: Connection, key: str, wanted: Mapping[str, Collection[str]]) -> None:

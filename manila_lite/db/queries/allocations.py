@@ -17,7 +17,7 @@ _allocations = models.network_allocations
 ADMIN = ''
 
 
-def taken(conn: Connection, neutron_subnet_id: str) -> set[str]:
+def used_addresses(conn: Connection, neutron_subnet_id: str) -> set[str]:
     """Return every address that is in use in a subnet of the network plugin, by any share network."""
     return set(conn.execute(sa.select(_allocations.c.ip_address)
                             .where(_allocations.c.neutron_subnet_id == neutron_subnet_id)).scalars())
@@ -42,6 +42,6 @@ def of_server(conn: Connection, server_id: str, subnet_id: str | None = None) ->
     return list(conn.execute(query.order_by(_allocations.c.created_at, _allocations.c.ip_address)))
 
 
-def remove(conn: Connection, idents: Iterable[str]) -> None:
+def delete(conn: Connection, allocation_ids: Iterable[str]) -> None:
     """Delete the addresses. The caller has freed them at the plugin."""
-    conn.execute(_allocations.delete().where(_allocations.c.id.in_(tuple(idents))))
+    conn.execute(_allocations.delete().where(_allocations.c.id.in_(tuple(allocation_ids))))

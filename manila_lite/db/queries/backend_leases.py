@@ -21,7 +21,7 @@ def _until(seconds: float) -> datetime.datetime:
     return timeutils.utcnow() + datetime.timedelta(seconds=seconds)
 
 
-def holder(conn: Connection, host: str, binary: str) -> tuple[str | None, float]:
+def get_holder(conn: Connection, host: str, binary: str) -> tuple[str | None, float]:
     """Return the holder of the lease and the seconds that it still lasts. An expired lease has its last holder."""
     row = conn.execute(sa.select(services.c.lease_owner, services.c.lease_expires_at).where(_of(host, binary))).first()
     if row is None or row.lease_owner is None:
@@ -44,13 +44,13 @@ def take(conn: Connection, host: str, binary: str, owner: str, seconds: float, d
                              .values(lease_owner=owner, lease_expires_at=_until(seconds))).rowcount)
 
 
-def hold(conn: Connection, host: str, binary: str, owner: str) -> bool:
+def lock_if_owned(conn: Connection, host: str, binary: str, owner: str) -> bool:
     """Say whether the lease is the owner's, expired or not. If so, nobody can take it until the transaction ends."""
     row = sa.select(services.c.lease_owner).where(_of(host, binary)).with_for_update()
     return conn.execute(row).scalar() == owner
 
 
-def give_up(conn: Connection, host: str, binary: str, owner: str) -> None:
+def release(conn: Connection, host: str, binary: str, owner: str) -> None:
     """Free the lease if the owner holds it."""
     conn.execute(services.update().where(_of(host, binary), services.c.lease_owner == owner)
                  .values(lease_owner=None, lease_expires_at=None))

@@ -17,7 +17,7 @@ KIND = 'service.ensure'
 _MARK = states.SHARE['ensure'].during
 
 
-def key(host: str) -> str:
+def open_key(host: str) -> str:
     """Return the open key of such an operation: a backend has at most one."""
     return f'ensure:{host}'
 
@@ -26,41 +26,43 @@ def _of(host: str) -> sa.ColumnElement[bool]:
     return _instances.c.host.startswith(f'{host}#', autoescape=True)
 
 
-def count(conn: Connection, host: str, without: Collection[str]) -> int:
+def count_shares(conn: Connection, host: str, without: Collection[str]) -> int:
     """Return how many shares a backend has, except for those in the statuses ``without``."""
     return conn.execute(sa.select(sa.func.count()).where(
         _of(host), ~_instances.c.is_aside, _instances.c.status.not_in(tuple(without)))).scalar_one()
 
 
-def after(conn: Connection, host: str, ident: str, limit: int, without: Collection[str], until: str = '') -> list[Row]:
+def list_shares_after(conn: Connection, host: str, instance_id: str, limit: int, without: Collection[str],
+                      until: str = '') -> list[Row]:
     """Return the next shares of a backend after an instance id, up to the id ``until`` if it is given."""
-    query = shares.select().where(_of(host), _instances.c.id > ident, _instances.c.status.not_in(tuple(without)))
+    query = shares.select().where(_of(host), _instances.c.id > instance_id, _instances.c.status.not_in(tuple(without)))
     if until:
         query = query.where(_instances.c.id <= until)
     return list(conn.execute(query.order_by(_instances.c.id).limit(limit)))
 
 
-def named(conn: Connection, host: str, idents: Iterable[str], without: Collection[str]) -> list[Row]:
+def list_shares_by_instance(conn: Connection, host: str, instance_ids: Iterable[str], without: Collection[str]) -> list[Row]:
     """Return the backend's shares among these instance ids."""
     return list(conn.execute(shares.select().where(
-        _instances.c.id.in_(tuple(idents)), _of(host), _instances.c.status.not_in(tuple(without)))
+        _instances.c.id.in_(tuple(instance_ids)), _of(host), _instances.c.status.not_in(tuple(without)))
         .order_by(_instances.c.id)))
 
 
-def marked(conn: Connection, host: str) -> list[str]:
+def list_ensuring_instances(conn: Connection, host: str) -> list[str]:
     """Return the ids of the backend's instances in status ``ensuring``."""
     return list(conn.execute(sa.select(_instances.c.id).where(_of(host), _instances.c.status == _MARK)).scalars())
 
 
-def lock(conn: Connection, idents: Iterable[str]) -> dict[str, str]:
+def lock_instances(conn: Connection, instance_ids: Iterable[str]) -> dict[str, str]:
     """Lock these instances and their rules until the transaction ends. Return the status of each, except for those that
     are gone, that are no longer the share's main instance, or that another transaction holds: waiting for one of many
-    would keep all others waiting. To be called before anything else is read or written, as ``db.access.lock``.
+    would keep all others waiting. To be called before anything else is read or written, as ``access.lock``.
     """
-    query = sa.select(_instances.c.id, _instances.c.status).where(_instances.c.id.in_(tuple(idents)), ~_instances.c.is_aside)
+    query = sa.select(_instances.c.id, _instances.c.status).where(_instances.c.id.in_(tuple(instance_ids)),
+                                                                  ~_instances.c.is_aside)
     return dict(conn.execute(query.order_by(_instances.c.id).with_for_update(skip_locked=True)).all())
 
 
-def not_available(conn: Connection, host: str) -> int:
+def count_unavailable_shares(conn: Connection, host: str) -> int:
     """Return how many shares of a backend are not available."""
-    return count(conn, host, ('available',))
+    return count_shares(conn, host, ('available',))

@@ -24,7 +24,7 @@ _RESIDENTS = [table for table in models.metadata.sorted_tables
               if 'host' in table.c and table not in (_services, _pools, _operations)]
 
 
-def backends(conn: Connection, zone: str | None = None) -> list[Row]:
+def list_backends(conn: Connection, zone: str | None = None) -> list[Row]:
     """Return backends with zone, heartbeat, and the number of their pools and share instances."""
     count = sa.func.count().label
     pools = sa.select(count('n')).where(_pools.c.backend_host == _services.c.host).scalar_subquery()
@@ -51,7 +51,7 @@ def _used() -> sa.ColumnElement[bool]:
                    sa.or_(*(sa.exists().where(_on(table, _services.c.host)) for table in _RESIDENTS), _waits()))
 
 
-def silent_since(conn: Connection, before: datetime.datetime) -> list[Row]:
+def list_silent_services(conn: Connection, before: datetime.datetime) -> list[Row]:
     """Return services whose last heartbeat is older, with ``used``: they have resources, or operations wait for them."""
     return list(conn.execute(
         sa.select(_services.c.id, _services.c.host, _services.c.binary, _services.c.heartbeat_at, _used().label('used'))
@@ -62,16 +62,16 @@ def _silent(before: datetime.datetime) -> sa.ColumnElement[bool]:
     return sa.func.coalesce(_services.c.heartbeat_at, _services.c.created_at) < before
 
 
-def forget(conn: Connection, ident: int, before: datetime.datetime) -> bool:
+def delete_silent_service(conn: Connection, service_id: int, before: datetime.datetime) -> bool:
     """Delete the service and its pools if it is silent since ``before`` and unused. Say whether it was."""
-    host = conn.execute(sa.select(_services.c.host, _services.c.binary).where(_services.c.id == ident)).first()
-    gone = conn.execute(_services.delete().where(_services.c.id == ident, _silent(before), ~_used())).rowcount
-    if gone and host.binary == _SHARE:
-        conn.execute(_pools.delete().where(_pools.c.backend_host == host.host))
+    service = conn.execute(sa.select(_services.c.host, _services.c.binary).where(_services.c.id == service_id)).first()
+    gone = conn.execute(_services.delete().where(_services.c.id == service_id, _silent(before), ~_used())).rowcount
+    if service is not None and gone and service.binary == _SHARE:
+        conn.execute(_pools.delete().where(_pools.c.backend_host == service.host))
     return bool(gone)
 
 
-def knows(conn: Connection, host: str) -> bool:
+def exists(conn: Connection, host: str) -> bool:
     """Say whether there is such a pool, such a backend, or a backend on such a host."""
     if '#' in host:
         query = sa.select(_pools.c.host).where(_pools.c.host == host)
@@ -80,7 +80,7 @@ def knows(conn: Connection, host: str) -> bool:
     return conn.execute(query.limit(1)).first() is not None
 
 
-def busy(conn: Connection, old: str) -> int:
+def count_claimed_operations(conn: Connection, old: str) -> int:
     """Return how many operations of host or backend ``old`` are claimed at this moment."""
     return conn.execute(sa.select(sa.func.count()).where(
         _operations.c.topic == 'share', below(_operations.c.host, _backend(old)), _operations.c.state == 'open',
@@ -105,7 +105,7 @@ def _backend(host: str) -> str:
     return host.partition('#')[0]
 
 
-def rename(conn: Connection, old: str, new: str) -> dict[str, int]:
+def move_resources(conn: Connection, old: str, new: str) -> dict[str, int]:
     """Move everything from host, backend or pool ``old`` to ``new``, of the same kind. Return how many rows, by table.
 
     If both have a pool of the same name, the one of ``new`` is kept.

@@ -10,9 +10,10 @@ import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 
 _messages = models.messages
 _KEEP = datetime.timedelta(days=30)
@@ -86,7 +87,7 @@ class Detail(enum.Enum):
     @classmethod
     def named(cls, name: str | None) -> 'Detail':
         """Return the detail of that name. A name without a message of its own is NO_VALID_HOST or UNKNOWN_ERROR."""
-        if name in cls.__members__:
+        if name is not None and name in cls.__members__:
             return cls[name]
         return cls.NO_VALID_HOST if name and name.startswith('FILTER') else cls.UNKNOWN_ERROR
 
@@ -106,7 +107,8 @@ def create(conn: Connection, ctx: context.RequestContext, resource_type: str, re
 def create_many(conn: Connection, ctx: context.RequestContext, resource_type: str, owners: Mapping[str, str],
                 action: Action, detail: Detail, text: str = '') -> None:
     """Do as ``create`` for resources by id with their projects, in one statement for any number."""
-    create_each(conn, ctx, resource_type, {ident: (project, text) for ident, project in owners.items()}, action, detail)
+    texts = {resource_id: (project_id, text) for resource_id, project_id in owners.items()}
+    create_each(conn, ctx, resource_type, texts, action, detail)
 
 
 def create_each(conn: Connection, ctx: context.RequestContext, resource_type: str, texts: Mapping[str, tuple[str, str]],
@@ -115,14 +117,15 @@ def create_each(conn: Connection, ctx: context.RequestContext, resource_type: st
     same = {'request_id': ctx.request_id, 'resource_type': resource_type, 'action_id': action.value[0],
             'detail_id': detail.value[0], 'message_level': 'ERROR', 'expires_at': timeutils.utcnow() + _KEEP}
     if texts:
-        conn.execute(_messages.insert(), [{**same, 'id': uuidutils.generate_uuid(), 'resource_id': ident,
-                                           'project_id': project, 'text': text} for ident, (project, text) in texts.items()])
+        conn.execute(_messages.insert(), [
+            {**same, 'id': uuidutils.generate_uuid(), 'resource_id': resource_id, 'project_id': project_id, 'text': text}
+            for resource_id, (project_id, text) in texts.items()])
 
 
-def told(conn: Connection, idents: Iterable[str], action: Action) -> set[str]:
+def resources_with_message(conn: Connection, resource_ids: Iterable[str], action: Action) -> set[str]:
     """Return those of these resources that have a message of that action."""
     return set(conn.execute(sa.select(_messages.c.resource_id).distinct().where(
-        _messages.c.resource_id.in_(tuple(idents)), _messages.c.action_id == action.value[0])).scalars())
+        _messages.c.resource_id.in_(tuple(resource_ids)), _messages.c.action_id == action.value[0])).scalars())
 
 
 def user_message(row: Row) -> str:
@@ -138,15 +141,12 @@ def _visible(ctx: context.RequestContext) -> sa.Select:
     return query if ctx.is_admin else query.where(_messages.c.project_id == ctx.project_id)
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, message_id: str) -> Row:
     """Return a message of the caller's project.
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(_visible(ctx).where(_messages.c.id == ident)).first()
-    if row is None:
-        raise errors.NotFound.of('message', ident)
-    return row
+    return get_row(conn, _visible(ctx).where(_messages.c.id == message_id), 'message', message_id)
 
 
 _EQUAL = ('id', 'detail_id', 'action_id', 'resource_id', 'resource_type', 'message_level', 'request_id')
@@ -165,15 +165,15 @@ def list_messages(conn: Connection, ctx: context.RequestContext, filters: dict[s
     return list(conn.execute(page.apply(query, _messages.c, tie=_messages.c.id)).all())
 
 
-def delete(conn: Connection, ctx: context.RequestContext, ident: str) -> None:
+def delete(conn: Connection, ctx: context.RequestContext, message_id: str) -> None:
     """Delete the message.
 
     :raises errors.NotFound: there is none.
     """
-    get(conn, ctx, ident)
-    conn.execute(_messages.delete().where(_messages.c.id == ident))
+    get(conn, ctx, message_id)
+    conn.execute(_messages.delete().where(_messages.c.id == message_id))
 
 
-def expire(conn: Connection) -> int:
+def delete_expired(conn: Connection) -> int:
     """Delete expired messages. Return their number."""
     return conn.execute(_messages.delete().where(_messages.c.expires_at < timeutils.utcnow())).rowcount

@@ -7,8 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 from manila_lite.db.models import operations
 from manila_lite.db.queries import operations as rows
 
@@ -29,15 +30,12 @@ def _visible(ctx: context.RequestContext) -> sa.Select:
     return query.where(operations.c.project_id == ctx.project_id, operations.c.resource_type.in_(OWN_TYPES))
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, operation_id: str) -> Row:
     """Return an operation that the caller may see.
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(_visible(ctx).where(operations.c.id == ident)).first()
-    if row is None:
-        raise errors.NotFound.of('operation', ident)
-    return row
+    return get_row(conn, _visible(ctx).where(operations.c.id == operation_id), 'operation', operation_id)
 
 
 def list_operations(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page, *,
@@ -65,7 +63,7 @@ def phase(row: Row) -> str:
 def data(row: Row) -> dict[str, Any]:
     """Return the operation's data, or none if they cannot be read."""
     try:
-        found = json.loads(row.text)
+        content = json.loads(row.text)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}

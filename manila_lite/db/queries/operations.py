@@ -33,16 +33,16 @@ _INSERT = Write(operations.insert())
 
 def insert(conn: Connection, **values: Any) -> str:
     """Insert an open operation. Return its id."""
-    ident = uuidutils.generate_uuid()
-    _INSERT.execute(conn, {'id': ident, **_new(values)} | values)
-    return ident
+    operation_id = uuidutils.generate_uuid()
+    _INSERT.execute(conn, {'id': operation_id, **_new(values)} | values)
+    return operation_id
 
 
 def _new(values: dict[str, Any]) -> dict[str, Any]:
     return {'state': OPEN, 'next_run_at': timeutils.utcnow(), 'turn_of': values.get('project_id') or ''}
 
 
-def ask_again(conn: Connection, open_key: str) -> str | None:
+def request_rerun(conn: Connection, open_key: str) -> str | None:
     """Have the open operation with this key run once more before it ends. Return its id, or None if none is open."""
     changed = conn.execute(operations.update().where(operations.c.open_key == open_key)
                            .values(wanted=operations.c.wanted + 1, next_run_at=timeutils.utcnow())).rowcount
@@ -51,8 +51,8 @@ def ask_again(conn: Connection, open_key: str) -> str | None:
     return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).scalar()
 
 
-def ask_all_again(conn: Connection, open_keys: Iterable[str]) -> set[str]:
-    """Do as ``ask_again`` for many keys in two statements. Return the keys of open operations."""
+def request_reruns(conn: Connection, open_keys: Iterable[str]) -> set[str]:
+    """Do as ``request_rerun`` for many keys in two statements. Return the keys of open operations."""
     known = operations.c.open_key.in_(tuple(open_keys))
     if not conn.execute(operations.update().where(known).values(wanted=operations.c.wanted + 1,
                                                                 next_run_at=timeutils.utcnow())).rowcount:
@@ -66,9 +66,9 @@ def insert_many(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
         conn.execute(operations.insert(), values)
 
 
-def make_due(conn: Connection, ident: str) -> None:
+def make_due(conn: Connection, operation_id: str) -> None:
     """Make the operation, if open, due now, whatever its delay. If it is running, it runs once more after that."""
-    conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == OPEN)
+    conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.state == OPEN)
                  .values(next_run_at=timeutils.utcnow()))
 
 
@@ -92,9 +92,9 @@ def reopen(conn: Connection, row: Any, step: str, open_key: str) -> bool:
         error_code=None, finished_at=None, next_run_at=timeutils.utcnow())).rowcount)
 
 
-def get(conn: Connection, ident: str) -> Row | None:
+def get(conn: Connection, operation_id: str) -> Row | None:
     """Return the operation, or None."""
-    return conn.execute(sa.select(operations).where(operations.c.id == ident)).first()
+    return conn.execute(sa.select(operations).where(operations.c.id == operation_id)).first()
 
 
 def is_open(conn: Connection, open_key: str) -> bool:
@@ -102,24 +102,24 @@ def is_open(conn: Connection, open_key: str) -> bool:
     return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).first() is not None
 
 
-def busy(conn: Connection, serials: Iterable[str]) -> bool:
+def is_any_serial_open(conn: Connection, serials: Iterable[str]) -> bool:
     """Say whether an operation of one of these serials is open."""
     return conn.execute(sa.select(operations.c.id).where(operations.c.serial.in_(tuple(serials)), operations.c.state == OPEN)
                         .limit(1)).first() is not None
 
 
-def of(conn: Connection, resource_id: str, kind: str) -> list[Row]:
+def list_of_resource(conn: Connection, resource_id: str, kind: str) -> list[Row]:
     """Return all operations of this kind on the resource, oldest first, in any state."""
     return list(conn.execute(sa.select(operations).where(operations.c.resource_id == resource_id, operations.c.kind == kind)
                              .order_by(operations.c.created_at)))
 
 
-def remove(conn: Connection, idents: Iterable[str]) -> None:
+def delete(conn: Connection, operation_ids: Iterable[str]) -> None:
     """Delete the operations. One that is running ends without a trace."""
-    conn.execute(operations.delete().where(operations.c.id.in_(tuple(idents))))
+    conn.execute(operations.delete().where(operations.c.id.in_(tuple(operation_ids))))
 
 
-def free(rows: Any, now: Any) -> sa.ColumnElement[bool]:
+def is_claimable(rows: Any, now: Any) -> sa.ColumnElement[bool]:
     """Return the condition that operations are due and unclaimed. ``rows`` is the table or an alias of it."""
     return sa.and_(rows.c.state == OPEN, rows.c.next_run_at <= now,
                    sa.or_(rows.c.lease_expires_at.is_(None), rows.c.lease_expires_at < now))
@@ -127,7 +127,7 @@ def free(rows: Any, now: Any) -> sa.ColumnElement[bool]:
 
 def _as_seen(seen: Row, now: datetime.datetime) -> sa.ColumnElement[bool]:
     return sa.and_(operations.c.id == seen.id, operations.c.attempts == seen.attempts, operations.c.step == seen.step,
-                   operations.c.topic == seen.topic, operations.c.host == seen.host, free(operations, now))
+                   operations.c.topic == seen.topic, operations.c.host == seen.host, is_claimable(operations, now))
 
 
 def claim(conn: Connection, seen: Row, owner: str, lease: float, /, **values: Any) -> Row | None:
@@ -149,29 +149,29 @@ def park(conn: Connection, seen: Row, why: str) -> None:
         state=PARKED, open_key=None, error=why, finished_at=timeutils.utcnow()))
 
 
-def fail_parked(conn: Connection, ident: str) -> bool:
+def fail_parked(conn: Connection, operation_id: str) -> bool:
     """Set the operation to failed if it is parked. Say whether it was."""
-    return bool(conn.execute(operations.update().where(operations.c.id == ident, operations.c.state == PARKED)
+    return bool(conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.state == PARKED)
                              .values(state=FAILED)).rowcount)
 
 
-def renew(conn: Connection, idents: Iterable[str], owner: str, lease: float) -> None:
+def renew(conn: Connection, operation_ids: Iterable[str], owner: str, lease: float) -> None:
     """Extend the owner's claims to ``lease`` seconds from now."""
-    conn.execute(operations.update().where(operations.c.id.in_(tuple(idents)), operations.c.owner == owner)
+    conn.execute(operations.update().where(operations.c.id.in_(tuple(operation_ids)), operations.c.owner == owner)
                  .values(lease_expires_at=timeutils.utcnow() + datetime.timedelta(seconds=lease)))
 
 
-def move(conn: Connection, ident: str, owner: str, /, **values: Any) -> None:
+def move(conn: Connection, operation_id: str, owner: str, /, **values: Any) -> None:
     """Set ``values`` of the owner's operation, which stays the owner's.
 
     :raises errors.LostClaim: another worker took it over.
     """
-    if not conn.execute(operations.update().where(operations.c.id == ident, operations.c.owner == owner)
+    if not conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.owner == owner)
                         .values(**values)).rowcount:
-        raise errors.LostClaim(f'Operation {ident} is no longer ours.')
+        raise errors.LostClaim(f'Operation {operation_id} is no longer ours.')
 
 
-def postpone(conn: Connection, ident: str, owner: str, /, after: float = 0.0, seen: datetime.datetime | None = None,
+def postpone(conn: Connection, operation_id: str, owner: str, /, after: float = 0.0, seen: datetime.datetime | None = None,
             **values: Any) -> None:
     """Free the operation, to be due in ``after`` seconds; ``values`` (topic, host, data ...) change with it.
 
@@ -181,27 +181,27 @@ def postpone(conn: Connection, ident: str, owner: str, /, after: float = 0.0, se
     due_at: Any = now + datetime.timedelta(seconds=after)
     if seen is not None:
         due_at = sa.case((operations.c.next_run_at > seen, now), else_=due_at)
-    move(conn, ident, owner, **{'owner': None, 'lease_expires_at': None, 'next_run_at': due_at} | values)
+    move(conn, operation_id, owner, **{'owner': None, 'lease_expires_at': None, 'next_run_at': due_at} | values)
 
 
-def finish(conn: Connection, ident: str, owner: str, state: str, error: str | None = None,
+def finish(conn: Connection, operation_id: str, owner: str, state: str, error: str | None = None,
            wanted: int | None = None, error_code: str | None = None) -> bool:
-    """End the operation. With ``wanted``: if it was asked for again since (``ask_again``), restart it at its first step
+    """End the operation. With ``wanted``: if it was asked for again since (``request_rerun``), restart it at its first step
     and first try instead, and return False.
 
     :raises errors.LostClaim: another worker took it over.
     """
-    query = operations.update().where(operations.c.id == ident, operations.c.owner == owner)
+    query = operations.update().where(operations.c.id == operation_id, operations.c.owner == owner)
     if wanted is not None:
         query = query.where(operations.c.wanted <= wanted)
     if conn.execute(query.values(state=state, open_key=None, owner=None, lease_expires_at=None, error=error,
                                  error_code=error_code, finished_at=timeutils.utcnow())).rowcount:
         return True
-    move(conn, ident, owner, step=0, attempts=1)
+    move(conn, operation_id, owner, step=0, attempts=1)
     return False
 
 
-def owners(conn: Connection, topic: str, host: str) -> set[str]:
+def claim_owners(conn: Connection, topic: str, host: str) -> set[str]:
     """Return the owners of present claims in this worker's queue."""
     return set(conn.execute(sa.select(operations.c.owner).distinct()
                             .where(operations.c.topic == topic, operations.c.host == host, operations.c.state == OPEN,
@@ -214,17 +214,17 @@ def free_claims_of(conn: Connection, owner: str) -> int:
                         .values(owner=None, lease_expires_at=None)).rowcount
 
 
-def release_unsaved(conn: Connection, ident: str, owner: str, after: float, uncounted: bool) -> None:
+def release_unsaved(conn: Connection, operation_id: str, owner: str, after: float, uncounted: bool) -> None:
     """Free the operation, if it is still the owner's, as it was last saved; it is due in ``after`` seconds.
 
     ``uncounted``: this try does not count.
     """
-    conn.execute(operations.update().where(operations.c.id == ident, operations.c.owner == owner).values(
+    conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.owner == owner).values(
         owner=None, lease_expires_at=None, next_run_at=timeutils.utcnow() + datetime.timedelta(seconds=after),
         attempts=operations.c.attempts - (1 if uncounted else 0)))
 
 
-def drop_of(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
+def supersede(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
     """End open and parked operations of these kinds on the resource as failed: they are superseded."""
     conn.execute(operations.update()
                  .where(operations.c.resource_id == resource_id, operations.c.kind.in_(tuple(kinds)),
@@ -233,7 +233,7 @@ def drop_of(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
                          finished_at=timeutils.utcnow()))
 
 
-def purge(conn: Connection, older_than: datetime.datetime) -> int:
+def delete_ended(conn: Connection, older_than: datetime.datetime) -> int:
     """Delete operations that ended before ``older_than``. Return their number. Parked ones wait for an operator."""
     return conn.execute(operations.delete().where(operations.c.finished_at < older_than,
                                                   operations.c.state != PARKED)).rowcount

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 
 from manila_lite.db.core.prepared import Query
 from manila_lite.db.models import operations
-from manila_lite.db.queries.operations import OPEN, free
+from manila_lite.db.queries.operations import OPEN, is_claimable
 
 _topic, _host, _now = (sa.bindparam(name, type_=operations.c[column].type)
                        for name, column in (('topic', 'topic'), ('host', 'host'), ('now', 'next_run_at')))
@@ -23,8 +23,8 @@ _topic, _host, _now = (sa.bindparam(name, type_=operations.c[column].type)
 _SEEN = ('id', 'kind', 'resource_id', 'topic', 'host', 'lane', 'serial', 'step', 'steps', 'attempts')
 
 
-def due(conn: Connection, topic: str, host: str, most: int, lanes: Collection[str], *, scarce: Collection[str] = (),
-        skip: Collection[str] = (), busy: Collection[str] = ()) -> list[Any]:
+def list_claimable(conn: Connection, topic: str, host: str, most: int, lanes: Collection[str], *, scarce: Collection[str] = (),
+                   skip: Collection[str] = (), busy: Collection[str] = ()) -> list[Any]:
     """Return at most ``most`` operations to claim next, best first: of each lane and project the oldest that is due,
     and that is not in ``skip`` nor has a serial in ``busy``. In ``scarce`` lanes, only of projects with no running
     operation there.
@@ -106,7 +106,7 @@ def _oldest(waiting: sa.CTE, size: int, *columns: str, behind: int = 0) -> sa.Se
     """Return the project's oldest operation that may be claimed now, or the one ``behind`` it: its id, or these columns."""
     rows = operations.alias(f'behind_{behind}')
     return (sa.select(*(rows.c[name] for name in columns or ('id',)))
-            .where(_here(rows), rows.c.lane == waiting.c.lane, rows.c.turn_of == waiting.c.turn_of, free(rows, _now),
+            .where(_here(rows), rows.c.lane == waiting.c.lane, rows.c.turn_of == waiting.c.turn_of, is_claimable(rows, _now),
                    _none_of(rows.c.id, 'skip', size),
                    sa.or_(rows.c.serial.is_(None), _none_of(rows.c.serial, 'busy', size)))
             .order_by(rows.c.next_run_at).limit(sa.literal_column('1')).offset(sa.literal_column(str(behind)))

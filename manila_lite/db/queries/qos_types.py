@@ -12,6 +12,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
+from manila_lite.db.core.rows import get_row
 
 _types = models.qos_types
 _specs = models.qos_type_specs
@@ -23,23 +24,17 @@ NAMED_BY = 'default_qos_type'
 SORTABLE = {column.name: column for column in _types.c}
 
 
-def get(conn: Connection, ident: str) -> Row:
+def get(conn: Connection, qos_type_id: str) -> Row:
     """Return a QoS type.
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(sa.select(_types).where(_types.c.id == ident)).first()
-    if row is None:
-        raise errors.NotFound.of('qos type', ident)
-    return row
+    return get_row(conn, sa.select(_types).where(_types.c.id == qos_type_id), 'qos type', qos_type_id)
 
 
-def hold(conn: Connection, ident: str) -> Row:
+def get_and_lock(conn: Connection, qos_type_id: str) -> Row:
     """Return a QoS type and lock it: it cannot be changed, deleted or referred to (``find``) until the transaction ends."""
-    row = conn.execute(sa.select(_types).where(_types.c.id == ident).with_for_update()).first()
-    if row is None:
-        raise errors.NotFound.of('qos type', ident)
-    return row
+    return get_row(conn, sa.select(_types).where(_types.c.id == qos_type_id).with_for_update(), 'qos type', qos_type_id)
 
 
 def find(conn: Connection, wanted: str) -> Row | None:
@@ -52,7 +47,7 @@ def find(conn: Connection, wanted: str) -> Row | None:
 def list_types(conn: Connection, filters: Mapping[str, Any], page: paging.Page) -> list[Row]:
     """Return QoS types, filtered by ``name`` and ``description``, and by both with ``~`` for a part of it."""
     texts = ('name', 'description')
-    query = sa.select(_types).where(*paging.fits(filters, _types.c, texts, texts))
+    query = sa.select(_types).where(*paging.conditions(filters, _types.c, texts, texts))
     return list(conn.execute(page.apply(query, SORTABLE, tie=_types.c.id)).all())
 
 
@@ -61,26 +56,26 @@ def create(conn: Connection, name: str, description: str | None, specs: Mapping[
 
     :raises errors.Exists: the name is taken.
     """
-    ident = uuidutils.generate_uuid()
+    qos_type_id = uuidutils.generate_uuid()
     try:
-        conn.execute(_types.insert().values(id=ident, name=name, description=description))
+        conn.execute(_types.insert().values(id=qos_type_id, name=name, description=description))
     except db_exception.DBDuplicateEntry:
         raise errors.Exists(f'name: a QoS type named {name!r} exists already.') from None
-    key_values.insert(conn, _specs, ident, specs)
-    return ident
+    key_values.insert(conn, _specs, qos_type_id, specs)
+    return qos_type_id
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, qos_type_id: str, **values: Any) -> None:
     """Set these values of the QoS type."""
-    conn.execute(_types.update().where(_types.c.id == ident).values(**values))
+    conn.execute(_types.update().where(_types.c.id == qos_type_id).values(**values))
 
 
-def delete(conn: Connection, ident: str) -> None:
+def delete(conn: Connection, qos_type_id: str) -> None:
     """Delete the QoS type with its specs."""
-    conn.execute(_types.delete().where(_types.c.id == ident))
+    conn.execute(_types.delete().where(_types.c.id == qos_type_id))
 
 
-def users(conn: Connection, row: Row) -> list[str]:
+def share_types_of(conn: Connection, row: Row) -> list[str]:
     """Return the ids of the share types that refer to it."""
     return list(conn.execute(sa.select(_type_specs.c.owner_id).where(
         _type_specs.c.key == NAMED_BY, _type_specs.c.value.in_((row.id, row.name)))).scalars())
@@ -91,14 +86,14 @@ def specs_of(conn: Connection, extra_specs: Mapping[str, str]) -> dict[str, str]
     return specs_of_many(conn, {'': extra_specs}).get('', {})
 
 
-def specs_of_many(conn: Connection, kinds: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+def specs_of_many(conn: Connection, extra_specs_by_type: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
     """Do as ``specs_of`` for several share types, in two statements; in none if no type refers to a QoS type."""
-    named = {key: specs[NAMED_BY] for key, specs in kinds.items() if NAMED_BY in specs}
+    named = {key: specs[NAMED_BY] for key, specs in extra_specs_by_type.items() if NAMED_BY in specs}
     if not named:
         return {}
-    found = _idents(conn, named.values())
-    specs = key_values.of_many(conn, _specs, found.values())
-    return {key: specs.get(found[wanted], {}) for key, wanted in named.items() if wanted in found}
+    type_ids = _idents(conn, named.values())
+    specs = key_values.of_many(conn, _specs, type_ids.values())
+    return {key: specs.get(type_ids[wanted], {}) for key, wanted in named.items() if wanted in type_ids}
 
 
 def _idents(conn: Connection, wanted: Iterable[str]) -> dict[str, str]:

@@ -69,10 +69,10 @@ def _rows(conn: Connection, project_id: str, user_id: str, share_type_id: str) -
 
 def _merge(rows: list[Any], conf: Any, user_id: str, share_type_id: str,
            names: Iterable[str] | None = None) -> dict[str, int]:
-    found = {resource: conf.quota[resource] for resource in (resources(conf) if names is None else names)}
+    merged = {resource: conf.quota[resource] for resource in (resources(conf) if names is None else names)}
     for scope in (('*', '*'), ('', ''), (user_id, share_type_id)):
-        found.update({row[2]: row[3] for row in rows if (row[0], row[1]) == scope})
-    return found
+        merged.update({row[2]: row[3] for row in rows if (row[0], row[1]) == scope})
+    return merged
 
 
 def resources(conf: Any) -> list[str]:
@@ -82,10 +82,10 @@ def resources(conf: Any) -> list[str]:
 
 def class_limits(conn: Connection, conf: Any, class_name: str) -> dict[str, int]:
     """Return the limits of a quota class. Limits that are not set are the configured ones."""
-    found = {resource: conf.quota[resource] for resource in resources(conf)}
-    found.update(conn.execute(sa.select(_classes.c.resource, _classes.c.hard_limit)
-                              .where(_classes.c.class_name == class_name)).all())
-    return found
+    merged = {resource: conf.quota[resource] for resource in resources(conf)}
+    merged.update(conn.execute(sa.select(_classes.c.resource, _classes.c.hard_limit)
+                               .where(_classes.c.class_name == class_name)).all())
+    return merged
 
 
 def set_limits(conn: Connection, project_id: str, values: Mapping[str, int], *, user_id: str = '',
@@ -173,12 +173,12 @@ _WIDTH = max(len(figures) for *_, figures in _PARTS)
 def _count(conn: Connection, scopes: list[_Scope], *, replicas: bool = True) -> list[dict[str, Usage]]:
     """Return the usage in each scope. The scopes have one project, and at most one user and one type."""
     query = _counting(tuple((bool(scope.user_id), bool(scope.share_type_id)) for scope in scopes), replicas)
-    found: list[dict[str, int]] = [{name: 0 for *_, figures in _PARTS for name in figures} for _ in scopes]
+    totals: list[dict[str, int]] = [{name: 0 for *_, figures in _PARTS for name in figures} for _ in scopes]
     for index, part, *numbers in query.all(conn, {
             'project': scopes[0].project_id, 'user': max(scope.user_id for scope in scopes),
             'type': max(scope.share_type_id for scope in scopes)}):
-        found[index].update(zip(_PARTS[part][2], map(int, numbers), strict=False))
-    return [_read(numbers, replicas) for numbers in found]
+        totals[index].update(zip(_PARTS[part][2], map(int, numbers), strict=False))
+    return [_read(total, replicas) for total in totals]
 
 
 @functools.cache
@@ -195,8 +195,8 @@ def _counting(scopes: tuple[tuple[bool, bool], ...], replicas: bool) -> Query:
 
 def _figures(index: int, part: int, table: Any, share: Any, columns: dict[str, Any], by_user: bool, by_type: bool) -> sa.Select:
     numbers = [sa.literal_column(str(number), sa.Integer) for number in (index, part, *[0] * (_WIDTH - len(columns)))]
-    told = (*numbers[:2], *columns.values(), *numbers[2:])
-    query = sa.select(*(column.label(f'figure_{place}') for place, column in enumerate(told))).select_from(table)
+    row = (*numbers[:2], *columns.values(), *numbers[2:])
+    query = sa.select(*(column.label(f'figure_{place}') for place, column in enumerate(row))).select_from(table)
     query = query.where(table.c.project_id == _PROJECT)
     if 'is_going' in table.c:
         query = query.where(~table.c.is_going)
@@ -209,17 +209,17 @@ def _figures(index: int, part: int, table: Any, share: Any, columns: dict[str, A
 
 
 def _read(numbers: Mapping[str, int], replicas: bool) -> dict[str, Usage]:
-    found = {'shares': Usage(numbers['shares']), 'gigabytes': Usage(numbers['gigabytes'], numbers['growth']),
+    usage = {'shares': Usage(numbers['shares']), 'gigabytes': Usage(numbers['gigabytes'], numbers['growth']),
              **{name: Usage(numbers[name]) for name in (
                  'snapshots', 'snapshot_gigabytes', 'share_networks', 'share_groups', 'share_group_snapshots', 'backups',
                  'backup_gigabytes', 'encryption_keys')}}
     if replicas:
-        found['share_replicas'] = Usage(numbers['share_replicas'])
-        found['replica_gigabytes'] = Usage(numbers['replica_gigabytes'], numbers['replica_growth'])
-    return found
+        usage['share_replicas'] = Usage(numbers['share_replicas'])
+        usage['replica_gigabytes'] = Usage(numbers['replica_gigabytes'], numbers['replica_growth'])
+    return usage
 
 
-def keys_added(conn: Connection, project_id: str, key: str | None) -> dict[str, int]:
+def count_new_keys(conn: Connection, project_id: str, key: str | None) -> dict[str, int]:
     """Return the quota needed for a share that is encrypted with ``key``. A key counts once for any number of shares,
     also if they are created at the same time.
     """

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource locks. A lock's row is deleted with the row of the share or access rule that it is on."""
 
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,9 +8,9 @@ import sqlalchemy as sa
 from oslo_utils import uuidutils
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row, group_rows
 
 _locks = models.resource_locks
 
@@ -33,9 +32,9 @@ SORTABLE = {name: _FIELDS[name] for name in ('id', 'created_at', 'updated_at', '
 
 def insert(conn: Connection, **values: Any) -> str:
     """Insert the lock. Return its id."""
-    ident = uuidutils.generate_uuid()
-    conn.execute(_locks.insert().values(id=ident, **values))
-    return ident
+    lock_id = uuidutils.generate_uuid()
+    conn.execute(_locks.insert().values(id=lock_id, **values))
+    return lock_id
 
 
 def count_on(conn: Connection, share_id: str, access_id: str | None) -> int:
@@ -44,15 +43,12 @@ def count_on(conn: Connection, share_id: str, access_id: str | None) -> int:
         _locks.c.share_id == share_id, _locks.c.access_id == access_id, _locks.c.because_of.is_(None))).scalar_one()
 
 
-def get(conn: Connection, ident: str, *, project_id: str | None) -> Row:
+def get(conn: Connection, lock_id: str, *, project_id: str | None) -> Row:
     """Return a lock of a project (None: of any).
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(_SELECT.where(_locks.c.id == ident, *_of_project(project_id))).first()
-    if row is None:
-        raise errors.NotFound.of('resource lock', ident)
-    return row
+    return get_row(conn, _SELECT.where(_locks.c.id == lock_id, *_of_project(project_id)), 'resource lock', lock_id)
 
 
 def _of_project(project_id: str | None) -> list[sa.ColumnElement[bool]]:
@@ -60,7 +56,7 @@ def _of_project(project_id: str | None) -> list[sa.ColumnElement[bool]]:
 
 
 def _conditions(filters: dict[str, Any], project_id: str | None) -> list[sa.ColumnElement[bool]]:
-    where = [*_of_project(project_id), *paging.fits(filters, _FIELDS, _EQUAL, ('lock_reason',))]
+    where = [*_of_project(project_id), *paging.conditions(filters, _FIELDS, _EQUAL, ('lock_reason',))]
     if filters.get('created_since') is not None:
         where.append(_locks.c.created_at >= filters['created_since'])
     if filters.get('created_before') is not None:
@@ -80,48 +76,45 @@ def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) 
         *_conditions(filters, project_id))).scalar_one()
 
 
-def on_share(conn: Connection, share_id: str) -> list[Row]:
+def deletion_locks(conn: Connection, share_id: str) -> list[Row]:
     """Return the locks that prevent a share's deletion, oldest first, of all users."""
     return list(conn.execute(_SELECT.where(
         _locks.c.share_id == share_id, _locks.c.access_id.is_(None), _locks.c.resource_action == DELETE).order_by(
             _locks.c.created_at, _locks.c.id)))
 
 
-def on_rule(conn: Connection, access_id: str, action: str) -> list[Row]:
+def locks_of_rule(conn: Connection, access_id: str, action: str) -> list[Row]:
     """Return a rule's locks of an action, oldest first, of all users."""
     return list(conn.execute(_SELECT.where(
         _locks.c.access_id == access_id, _locks.c.resource_action == action).order_by(_locks.c.created_at, _locks.c.id)))
 
 
-def on_rules(conn: Connection, share_id: str, action: str) -> dict[str, list[Row]]:
-    """Do as ``on_rule`` for all rules of a share, by rule id, without rules that have no lock. One statement."""
-    found: dict[str, list[Row]] = defaultdict(list)
-    for row in conn.execute(_SELECT.where(_locks.c.share_id == share_id, _locks.c.access_id.is_not(None),
-                                          _locks.c.resource_action == action).order_by(_locks.c.created_at, _locks.c.id)):
-        found[row.access_id].append(row)
-    return found
+def locks_of_rules(conn: Connection, share_id: str, action: str) -> dict[str, list[Row]]:
+    """Do as ``locks_of_rule`` for all rules of a share, by rule id, without rules that have no lock. One statement."""
+    query = _SELECT.where(_locks.c.share_id == share_id, _locks.c.access_id.is_not(None), _locks.c.resource_action == action)
+    return group_rows(conn.execute(query.order_by(_locks.c.created_at, _locks.c.id)), 'access_id')
 
 
-def all_of(conn: Connection, share_id: str) -> list[Row]:
+def locks_of_share(conn: Connection, share_id: str) -> list[Row]:
     """Return all locks of a share and its rules, oldest first, of all actions."""
     return list(conn.execute(_SELECT.where(_locks.c.share_id == share_id).order_by(_locks.c.created_at, _locks.c.id)))
 
 
-def mark(conn: Connection, share_id: str, transfer_id: str) -> None:
+def mark_for_transfer(conn: Connection, share_id: str, transfer_id: str) -> None:
     """Mark the present locks of a share and its rules to be deleted when the transfer is accepted."""
     conn.execute(_locks.update().where(_locks.c.share_id == share_id).values(transfer_id=transfer_id))
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, lock_id: str, **values: Any) -> None:
     """Set these values of the lock."""
-    conn.execute(_locks.update().where(_locks.c.id == ident).values(**values))
+    conn.execute(_locks.update().where(_locks.c.id == lock_id).values(**values))
 
 
-def delete(conn: Connection, idents: Iterable[str]) -> None:
+def delete(conn: Connection, lock_ids: Iterable[str]) -> None:
     """Delete the locks, and the locks that shares have because of them."""
-    conn.execute(_locks.delete().where(_locks.c.id.in_(tuple(idents))))
+    conn.execute(_locks.delete().where(_locks.c.id.in_(tuple(lock_ids))))
 
 
-def delete_following(conn: Connection, ident: str) -> None:
+def delete_following(conn: Connection, lock_id: str) -> None:
     """Delete the lock that a share has because of this one."""
-    conn.execute(_locks.delete().where(_locks.c.because_of == ident))
+    conn.execute(_locks.delete().where(_locks.c.because_of == lock_id))

@@ -8,9 +8,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 
 _services = models.security_services
 _used = models.share_network_security_services
@@ -20,26 +21,23 @@ _servers = models.share_servers
 SORTABLE = {column.name: column for column in _services.c if column.name != 'password'}
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, service_id: str) -> Row:
     """Return a security service of the caller's project.
 
     :raises errors.NotFound: there is none.
     """
     mine = [] if ctx.is_admin else [_services.c.project_id == ctx.project_id]
-    row = conn.execute(sa.select(_services).where(_services.c.id == ident, *mine)).first()
-    if row is None:
-        raise errors.NotFound.of('security service', ident)
-    return row
+    return get_row(conn, sa.select(_services).where(_services.c.id == service_id, *mine), 'security service', service_id)
 
 
-def by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
+def list_by_ids(conn: Connection, service_ids: Iterable[str]) -> list[Row]:
     """Return these security services, of any project."""
-    return list(conn.execute(sa.select(_services).where(_services.c.id.in_(tuple(idents)))))
+    return list(conn.execute(sa.select(_services).where(_services.c.id.in_(tuple(service_ids)))))
 
 
-def hold(conn: Connection, ident: str) -> bool:
+def lock(conn: Connection, service_id: str) -> bool:
     """Lock the service against being attached or deleted until the transaction ends. Say whether it exists."""
-    return bool(conn.execute(_services.update().where(_services.c.id == ident).values(
+    return bool(conn.execute(_services.update().where(_services.c.id == service_id).values(
         name=_services.c.name, updated_at=_services.c.updated_at)).rowcount)
 
 
@@ -57,13 +55,13 @@ def list_services(conn: Connection, filters: dict[str, Any], page: paging.Page, 
     return list(conn.execute(page.apply(query, SORTABLE, tie=_services.c.id)).all())
 
 
-def networks_of(conn: Connection, idents: Iterable[str]) -> dict[str, list[str]]:
+def networks_of(conn: Connection, service_ids: Iterable[str]) -> dict[str, list[str]]:
     """Return the ids of the share networks that use services, by service id."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for row in conn.execute(sa.select(_used).where(_used.c.security_service_id.in_(tuple(idents)))
+    network_ids: dict[str, list[str]] = defaultdict(list)
+    for row in conn.execute(sa.select(_used).where(_used.c.security_service_id.in_(tuple(service_ids)))
                             .order_by(_used.c.share_network_id)):
-        found[row.security_service_id].append(row.share_network_id)
-    return found
+        network_ids[row.security_service_id].append(row.share_network_id)
+    return network_ids
 
 
 def types_of(conn: Connection, network_id: str) -> dict[str, str]:
@@ -73,11 +71,11 @@ def types_of(conn: Connection, network_id: str) -> dict[str, str]:
         .where(_used.c.share_network_id == network_id))}
 
 
-def count_servers(conn: Connection, ident: str) -> int:
+def count_servers(conn: Connection, service_id: str) -> int:
     """Return how many share servers are in networks that use the service."""
     return conn.execute(sa.select(sa.func.count()).select_from(_servers)
                         .join(_used, _used.c.share_network_id == _servers.c.share_network_id)
-                        .where(_used.c.security_service_id == ident)).scalar_one()
+                        .where(_used.c.security_service_id == service_id)).scalar_one()
 
 
 def count(conn: Connection, project_id: str) -> int:
@@ -91,12 +89,12 @@ def insert(conn: Connection, values: dict[str, Any]) -> None:
     conn.execute(_services.insert().values(**values))
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, service_id: str, **values: Any) -> None:
     """Set these values of the service."""
     if values:
-        conn.execute(_services.update().where(_services.c.id == ident).values(**values))
+        conn.execute(_services.update().where(_services.c.id == service_id).values(**values))
 
 
-def delete(conn: Connection, ident: str) -> None:
+def delete(conn: Connection, service_id: str) -> None:
     """Delete the service, which no network uses."""
-    conn.execute(_services.delete().where(_services.c.id == ident))
+    conn.execute(_services.delete().where(_services.c.id == service_id))

@@ -29,16 +29,16 @@ def zone_id(conn: Connection, name: str, *, create: bool = False) -> str:
     :raises errors.NotFound: there is no such zone, and ``create`` is off.
     """
     query = sa.select(_zones.c.id).where(_zones.c.name == name)
-    found = conn.execute(query).scalar()
-    if found is None and create:
+    existing_id = conn.execute(query).scalar()
+    if existing_id is None and create:
         insert_ignore(conn, _zones, {'id': uuidutils.generate_uuid(), 'name': name})
-        found = conn.execute(query).scalar()
-    if found is None:
+        existing_id = conn.execute(query).scalar()
+    if existing_id is None:
         raise errors.NotFound.of('availability zone', name)
-    return found
+    return existing_id
 
 
-def zones(conn: Connection) -> list[Row]:
+def list_zones(conn: Connection) -> list[Row]:
     """Return all zones that have a share manager, by name."""
     used = sa.select(_services.c.availability_zone_id).where(_services.c.binary == 'manila-share')
     return list(conn.execute(sa.select(_zones).where(_zones.c.id.in_(used)).order_by(_zones.c.name)))
@@ -109,7 +109,7 @@ _ALL_POOLS = (
     .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).order_by(_pools.c.host))
 
 
-def pools(conn: Connection, hosts: Iterable[str] | None = None) -> list[Row]:
+def list_pools(conn: Connection, hosts: Iterable[str] | None = None) -> list[Row]:
     """Return every pool (or those of these host strings) with its service's zone, ``zone_id``, ``heartbeat_at``,
     ``stopped`` and ``disabled``.
     """
@@ -123,7 +123,7 @@ _BACKENDS = Query(
     .outerjoin(_zones, _zones.c.id == _services.c.availability_zone_id).where(_services.c.binary == 'manila-share'))
 
 
-def backends(conn: Connection) -> list[Row]:
+def list_backends(conn: Connection) -> list[Row]:
     """Return host, ``heartbeat_at``, ``stopped``, ``disabled``, ``zone`` and ``zone_id`` of every backend."""
     return _BACKENDS.all(conn)
 
@@ -132,12 +132,12 @@ _MARKS = Query(sa.select(_pools.c.host, _pools.c.backend_host, _pools.c.generati
                          _pools.c.allocated_gb, _pools.c.provisioned_gb), named=False)
 
 
-def pool_marks(conn: Connection) -> list[tuple]:
+def list_pool_versions(conn: Connection) -> list[tuple]:
     """Return for every pool its host string, its backend's, and values of which some differ after every change."""
     return _MARKS.all(conn)
 
 
-def silent(conn: Connection, down_time: float) -> list[str]:
+def list_backends_without_pools(conn: Connection, down_time: float) -> list[str]:
     """Return the hosts of running backends, not disabled, that have never reported a pool."""
     query = (sa.select(_services.c.host, _services.c.heartbeat_at, _services.c.stopped)
              .where(_services.c.binary == 'manila-share', _services.c.disabled.is_(False),
@@ -157,16 +157,16 @@ class Promised:
     unseen: float = 0.0
 
 
-def promised(conn: Connection, backend_host: str) -> dict[str, Promised]:
-    """Return the promises of each pool, for ``report``. To be called before the backend is asked.
+def promises_of_pools(conn: Connection, backend_host: str) -> dict[str, Promised]:
+    """Return the promises of each pool, for ``store_report``. To be called before the backend is asked.
 
     One statement reads one state of the database: a claim that is committed meanwhile is either in all figures or in none.
     """
-    found: dict[str, Promised] = {}
+    promises: dict[str, Promised] = {}
     for host, *figures in conn.execute(sa.union_all(_claims(backend_host), _sizes(backend_host))):
-        before = found.get(host, Promised())
-        found[host] = Promised(*(float(more) + had for more, had in zip(figures, dataclasses.astuple(before), strict=True)))
-    return found
+        before = promises.get(host, Promised())
+        promises[host] = Promised(*(float(more) + had for more, had in zip(figures, dataclasses.astuple(before), strict=True)))
+    return promises
 
 
 def _claims(backend_host: str) -> sa.Select:
@@ -189,7 +189,7 @@ def _sizes(backend_host: str) -> sa.Select:
             .where(_instances.c.host.startswith(f'{backend_host}#', autoescape=True)).group_by(_instances.c.host))
 
 
-def report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]], before: dict[str, Promised]) -> None:
+def store_report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]], before: dict[str, Promised]) -> None:
     """Store the backend's report: it has exactly these pools. Promises are counted anew, so they never drift. Promises
     that schedulers made since ``before`` was read are kept.
     """
@@ -222,12 +222,12 @@ _CLAIM = Write(
     .values(claimed_gb=_pools.c.claimed_gb + _MORE, allocated_gb=_pools.c.allocated_gb + _MORE))
 
 
-def claim(conn: Connection, pool_host: str, generation: int, size: float, most: float) -> bool:
+def claim_space(conn: Connection, pool_host: str, generation: int, size: float, most: float) -> bool:
     """Promise ``size`` GiB more of the pool, unless that would exceed ``most`` since this generation's report."""
     return bool(_CLAIM.execute(conn, {'pool': pool_host, 'seen': generation, 'more': size, 'most': most}))
 
 
-def gone(conn: Connection, pool_host: str, size: float) -> None:
+def subtract_deleted_share(conn: Connection, pool_host: str, size: float) -> None:
     """Subtract ``size`` GiB of a deleted share from the pool's figures. Claims stay; the next report has the rest.
 
     The last report may have counted this capacity as free already, while the backend still deleted the share. The
@@ -239,7 +239,7 @@ def gone(conn: Connection, pool_host: str, size: float) -> None:
         allocated_gb=sa.case((_pools.c.allocated_gb >= size, _pools.c.allocated_gb - size), else_=0)))
 
 
-def give_back(conn: Connection, pool_host: str, size: float) -> None:
+def release_space(conn: Connection, pool_host: str, size: float) -> None:
     """Take back a claim of ``size`` GiB on the pool. The next report counts anew anyway."""
     recent = _pools.c.claimed_gb >= size
     # In this order: in MariaDB each assignment sees the values of those before it.

@@ -8,9 +8,10 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors, states
+from manila_lite import context, states
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 
 _backups = models.share_backups
 _instances = models.share_instances
@@ -35,21 +36,18 @@ def _select() -> sa.Select:
     return sa.select(*_backups.c, _TOPIC)
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, backup_id: str) -> Row:
     """Return a backup of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
     mine = [] if ctx.is_admin else [_backups.c.project_id == ctx.project_id]
-    row = conn.execute(_select().where(_backups.c.id == ident, *mine)).first()
-    if row is None:
-        raise errors.NotFound.of('share backup', ident)
-    return row
+    return get_row(conn, _select().where(_backups.c.id == backup_id, *mine), 'share backup', backup_id)
 
 
-def by_id(conn: Connection, ident: str) -> Row | None:
+def find(conn: Connection, backup_id: str) -> Row | None:
     """Return a backup of any project, or None."""
-    return conn.execute(_select().where(_backups.c.id == ident)).first()
+    return conn.execute(_select().where(_backups.c.id == backup_id)).first()
 
 
 def count_of(conn: Connection, share_id: str) -> int:
@@ -63,7 +61,7 @@ def instance_of(conn: Connection, share_id: str) -> Row | None:
         _instances.c.share_id == share_id, ~_instances.c.is_aside)).first()
 
 
-def at_work(conn: Connection, share_id: str) -> list[Row]:
+def list_copying(conn: Connection, share_id: str) -> list[Row]:
     """Return the backups that the share is being copied to, or from, at this moment."""
     return list(conn.execute(_select().where(sa.or_(
         sa.and_(_backups.c.share_id == share_id, _backups.c.status == states.SHARE_BACKUP['create'].during),
@@ -75,7 +73,7 @@ _EQUAL = ('share_id', 'name', 'description', 'status', 'size', 'host', 'backup_t
 
 
 def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
-    where = paging.fits(filters, _backups.c, _EQUAL, ('name', 'description'))
+    where = paging.conditions(filters, _backups.c, _EQUAL, ('name', 'description'))
     if filters.get('topic') is not None:
         where.append(_TOPIC.element == filters['topic'])
     if project_id is not None:
@@ -93,7 +91,7 @@ def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) 
     return conn.execute(sa.select(sa.func.count()).select_from(_listed(filters, project_id).subquery())).scalar_one()
 
 
-def lingering(conn: Connection, host: str) -> dict[str, str]:
+def list_ended_with_access(conn: Connection, host: str) -> dict[str, str]:
     """Return the shares of a backend that still give access to a client whose copy has ended, each with its backup."""
     mine = sa.func.coalesce(_backups.c.target_share_id, _backups.c.share_id)
     return {row.share_id: row.id for row in conn.execute(
@@ -102,20 +100,20 @@ def lingering(conn: Connection, host: str) -> dict[str, str]:
             _instances.c.host.startswith(f'{host}#', autoescape=True)))}
 
 
-def forget_copiers(conn: Connection, idents: Iterable[str]) -> None:
+def clear_copiers(conn: Connection, backup_ids: Iterable[str]) -> None:
     """Record that access of copying clients of these backups was withdrawn, unless they are being copied again."""
-    conn.execute(_backups.update().where(_backups.c.id.in_(tuple(idents)), ~_backups.c.status.in_(_COPYING))
+    conn.execute(_backups.update().where(_backups.c.id.in_(tuple(backup_ids)), ~_backups.c.status.in_(_COPYING))
                  .values(copier=None))
 
 
-def is_held(conn: Connection, ident: str) -> bool:
+def is_claimed(conn: Connection, backup_id: str) -> bool:
     """Say whether an operation on the backup is claimed at this moment."""
     return conn.execute(sa.select(_operations.c.id).where(
-        _operations.c.resource_id == ident, _operations.c.kind.in_(KINDS), _operations.c.state == 'open',
+        _operations.c.resource_id == backup_id, _operations.c.kind.in_(KINDS), _operations.c.state == 'open',
         _operations.c.lease_expires_at >= timeutils.utcnow()).limit(1)).first() is not None
 
 
-def hand_over(conn: Connection, old: str, new: str) -> tuple[int, int]:
+def move_deletions(conn: Connection, old: str, new: str) -> tuple[int, int]:
     """Have the backend ``new`` delete the backups of ``old``. Return their number, and that of waiting deletions."""
     waiting = conn.execute(_operations.update().where(
         _operations.c.kind == DELETE, _operations.c.host == old, _operations.c.state.in_(('open', 'parked')))
@@ -123,7 +121,7 @@ def hand_over(conn: Connection, old: str, new: str) -> tuple[int, int]:
     return conn.execute(_backups.update().where(_backups.c.host == old).values(host=new)).rowcount, waiting
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, backup_id: str, **values: Any) -> None:
     """Set these values of the backup. Never a status."""
     if values:
-        conn.execute(_backups.update().where(_backups.c.id == ident).values(**values))
+        conn.execute(_backups.update().where(_backups.c.id == backup_id).values(**values))

@@ -14,7 +14,7 @@ _instances = models.share_instances
 _snapshots = models.snapshots
 
 
-def expired(conn: Connection, now: datetime.datetime) -> list[Row]:
+def list_expired(conn: Connection, now: datetime.datetime) -> list[Row]:
     """Return shares (id, project_id, user_id) whose time in the bin is over and that can be deleted, oldest first."""
     return list(conn.execute(
         sa.select(_shares.c.id, _shares.c.project_id, _shares.c.user_id)
@@ -24,12 +24,12 @@ def expired(conn: Connection, now: datetime.datetime) -> list[Row]:
         .order_by(_shares.c.scheduled_to_be_deleted_at, _shares.c.id)))
 
 
-def shares_left(conn: Connection, host: str, status: str) -> list[Row]:
+def list_deferred_shares(conn: Connection, host: str, status: str) -> list[Row]:
     """Return shares (id, instance_id, host, project_id, user_id) at a backend that are in the status."""
     return _left(conn, host, _shares, _shares.c.id, _instances.c.status == status)
 
 
-def snapshots_left(conn: Connection, host: str, status: str) -> list[Row]:
+def list_deferred_snapshots(conn: Connection, host: str, status: str) -> list[Row]:
     """Return snapshots at a backend in the status, with the same columns. The instance is that of their share."""
     return _left(conn, host, _snapshots, _snapshots.c.share_id, _snapshots.c.status == status)
 

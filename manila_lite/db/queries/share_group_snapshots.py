@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snapshots of share groups, and their members: the snapshots of single shares."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row, group_rows
 from manila_lite.db.queries import shares
 
 _snapshots = models.share_group_snapshots
@@ -23,21 +23,19 @@ _instances = models.share_instances
 SORTABLE = {**{column.name: column for column in _snapshots.c}, 'host': _groups.c.host}
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, group_snapshot_id: str) -> Row:
     """Return a group snapshot of the caller's project.
 
     :raises errors.NotFound: there is none.
     """
     mine = [] if ctx.is_admin else [_snapshots.c.project_id == ctx.project_id]
-    row = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident, *mine)).first()
-    if row is None:
-        raise errors.NotFound.of('share group snapshot', ident)
-    return row
+    query = sa.select(_snapshots).where(_snapshots.c.id == group_snapshot_id, *mine)
+    return get_row(conn, query, 'share group snapshot', group_snapshot_id)
 
 
-def by_id(conn: Connection, ident: str) -> Row | None:
+def find(conn: Connection, group_snapshot_id: str) -> Row | None:
     """Return a group snapshot of any project, or None."""
-    return conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident)).first()
+    return conn.execute(sa.select(_snapshots).where(_snapshots.c.id == group_snapshot_id)).first()
 
 
 _EQUAL = ('name', 'description', 'status', 'share_group_id')
@@ -45,22 +43,23 @@ _EQUAL = ('name', 'description', 'status', 'share_group_id')
 
 def list_snapshots(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
     """Return group snapshots of a project (None: of all)."""
-    where = paging.fits(filters, _snapshots.c, _EQUAL, ('name', 'description'))
+    where = paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description'))
     if project_id is not None:
         where.append(_snapshots.c.project_id == project_id)
     query = sa.select(_snapshots).join(_groups, _groups.c.id == _snapshots.c.share_group_id).where(*where)
     return list(conn.execute(page.apply(query, SORTABLE, tie=_snapshots.c.id)).all())
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, group_snapshot_id: str, **values: Any) -> None:
     """Set these values of the group snapshot. Never a status."""
     if values:
-        conn.execute(_snapshots.update().where(_snapshots.c.id == ident).values(**values))
+        conn.execute(_snapshots.update().where(_snapshots.c.id == group_snapshot_id).values(**values))
 
 
-def hold(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
+def lock(conn: Connection, group_snapshot_id: str, statuses: Iterable[str]) -> bool:
     """Lock the group snapshot's status until the transaction ends. Say whether it is one of these."""
-    return bool(conn.execute(_snapshots.update().where(_snapshots.c.id == ident, _snapshots.c.status.in_(tuple(statuses)))
+    return bool(conn.execute(_snapshots.update().where(_snapshots.c.id == group_snapshot_id,
+                                                       _snapshots.c.status.in_(tuple(statuses)))
                              .values(name=_snapshots.c.name, updated_at=_snapshots.c.updated_at)).rowcount)
 
 
@@ -72,37 +71,35 @@ def insert_members(conn: Connection, rows: Iterable[dict[str, Any]]) -> None:
         conn.execute(_members.insert(), values)
 
 
-def members_of(conn: Connection, idents: Iterable[str]) -> dict[str, list[Row]]:
+def members_of(conn: Connection, group_snapshot_ids: Iterable[str]) -> dict[str, list[Row]]:
     """Return the members of group snapshots with their shares' project, by group snapshot id, in one statement."""
-    found: dict[str, list[Row]] = defaultdict(list)
     query = (sa.select(*_members.c, _shares.c.project_id, _shares.c.name).join(_shares, _shares.c.id == _members.c.share_id)
-             .where(_members.c.share_group_snapshot_id.in_(tuple(idents))).order_by(_members.c.created_at, _members.c.id))
-    for row in conn.execute(query):
-        found[row.share_group_snapshot_id].append(row)
-    return found
+             .where(_members.c.share_group_snapshot_id.in_(tuple(group_snapshot_ids)))
+             .order_by(_members.c.created_at, _members.c.id))
+    return group_rows(conn.execute(query), 'share_group_snapshot_id')
 
 
-def with_shares(conn: Connection, ident: str) -> list[tuple[Row, Row]]:
+def with_shares(conn: Connection, group_snapshot_id: str) -> list[tuple[Row, Row]]:
     """Return the members of a group snapshot, each with its share's row, of any project."""
-    return _with_shares(conn, _members.c.share_group_snapshot_id == ident)
+    return _with_shares(conn, _members.c.share_group_snapshot_id == group_snapshot_id)
 
 
-def with_share(conn: Connection, ident: str) -> tuple[Row, Row] | None:
+def with_share(conn: Connection, member_id: str) -> tuple[Row, Row] | None:
     """Return the member of this id with its share's row, or None, of any project."""
-    return next(iter(_with_shares(conn, _members.c.id == ident)), None)
+    return next(iter(_with_shares(conn, _members.c.id == member_id)), None)
 
 
 def _with_shares(conn: Connection, which: sa.ColumnElement[bool]) -> list[tuple[Row, Row]]:
     members = conn.execute(sa.select(_members).where(which).order_by(_members.c.created_at, _members.c.id)).all()
     wanted = [row.share_id for row in members]
-    found = {row.id: row for row in conn.execute(shares.select().where(_shares.c.id.in_(wanted)))}
-    return [(row, found[row.share_id]) for row in members]
+    rows = {row.id: row for row in conn.execute(shares.select().where(_shares.c.id.in_(wanted)))}
+    return [(row, rows[row.share_id]) for row in members]
 
 
 def set_locations(conn: Connection, locations: Mapping[str, str | None]) -> None:
     """Store the members' locations at the backend, by member id."""
-    for ident, location in locations.items():
-        conn.execute(_members.update().where(_members.c.id == ident).values(provider_location=location))
+    for member_id, location in locations.items():
+        conn.execute(_members.update().where(_members.c.id == member_id).values(provider_location=location))
 
 
 def count_members(conn: Connection, share_id: str) -> int:
@@ -110,9 +107,9 @@ def count_members(conn: Connection, share_id: str) -> int:
     return conn.execute(sa.select(sa.func.count()).where(_members.c.share_id == share_id)).scalar_one()
 
 
-def share_in_making(conn: Connection, ident: str) -> str | None:
+def find_share_being_created(conn: Connection, group_snapshot_id: str) -> str | None:
     """Return the id of a share that is being created from the group snapshot at this moment, or None."""
     return conn.execute(
         sa.select(_shares.c.id).join(_instances, _instances.c.share_id == _shares.c.id)
         .join(_members, _members.c.id == _shares.c.source_share_group_snapshot_member_id)
-        .where(_members.c.share_group_snapshot_id == ident, _instances.c.status == 'creating').limit(1)).scalar()
+        .where(_members.c.share_group_snapshot_id == group_snapshot_id, _instances.c.status == 'creating').limit(1)).scalar()

@@ -6,9 +6,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 
 _instances = models.share_instances
 _shares = models.shares
@@ -34,15 +35,12 @@ def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
     return [] if ctx.is_admin else [_shares.c.project_id == ctx.project_id, ~_shares.c.is_going]
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, instance_id: str) -> Row:
     """Return an instance of a share of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(_select().where(_instances.c.id == ident, *_mine(ctx))).first()
-    if row is None:
-        raise errors.NotFound.of('share instance', ident)
-    return row
+    return get_row(conn, _select().where(_instances.c.id == instance_id, *_mine(ctx)), 'share instance', instance_id)
 
 
 def list_instances(conn: Connection, ctx: context.RequestContext, filters: dict[str, Any], page: paging.Page) -> list[Row]:

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Subnets of share networks."""
 
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.core import key_values
+from manila_lite.db.core.rows import get_row, group_rows
 
 _subnets = models.share_network_subnets
 _networks = models.share_networks
@@ -26,24 +25,19 @@ def select() -> sa.Select:
             .outerjoin(_zones, _zones.c.id == _subnets.c.availability_zone_id))
 
 
-def get(conn: Connection, network_id: str, ident: str) -> Row:
+def get(conn: Connection, network_id: str, subnet_id: str) -> Row:
     """Return a subnet of the network.
 
     :raises errors.NotFound: the network has none of that id.
     """
-    row = conn.execute(select().where(_subnets.c.id == ident, _subnets.c.share_network_id == network_id)).first()
-    if row is None:
-        raise errors.NotFound.of('share network subnet', ident)
-    return row
+    query = select().where(_subnets.c.id == subnet_id, _subnets.c.share_network_id == network_id)
+    return get_row(conn, query, 'share network subnet', subnet_id)
 
 
 def of_networks(conn: Connection, network_ids: Iterable[str]) -> dict[str, list[Row]]:
     """Return the subnets of networks by network id, oldest first."""
-    found: dict[str, list[Row]] = defaultdict(list)
     query = select().where(_subnets.c.share_network_id.in_(tuple(network_ids)))
-    for row in conn.execute(query.order_by(_subnets.c.created_at, _subnets.c.id)):
-        found[row.share_network_id].append(row)
-    return found
+    return group_rows(conn.execute(query.order_by(_subnets.c.created_at, _subnets.c.id)), 'share_network_id')
 
 
 def of_network(conn: Connection, network_id: str) -> list[Row]:
@@ -57,17 +51,17 @@ def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -
     key_values.insert(conn, _metadata, values['id'], metadata)
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, subnet_id: str, **values: Any) -> None:
     """Set these values of the subnet."""
-    conn.execute(_subnets.update().where(_subnets.c.id == ident).values(**values))
+    conn.execute(_subnets.update().where(_subnets.c.id == subnet_id).values(**values))
 
 
-def delete(conn: Connection, ident: str) -> None:
+def delete(conn: Connection, subnet_id: str) -> None:
     """Delete the subnet, which no server is in, with its metadata."""
-    conn.execute(_subnets.delete().where(_subnets.c.id == ident))
+    conn.execute(_subnets.delete().where(_subnets.c.id == subnet_id))
 
 
-def count_servers(conn: Connection, idents: Iterable[str]) -> int:
+def count_servers(conn: Connection, subnet_ids: Iterable[str]) -> int:
     """Return how many share servers are in any of the subnets."""
     return conn.execute(sa.select(sa.func.count(_mappings.c.share_server_id.distinct()))
-                        .where(_mappings.c.share_network_subnet_id.in_(tuple(idents)))).scalar_one()
+                        .where(_mappings.c.share_network_subnet_id.in_(tuple(subnet_ids)))).scalar_one()

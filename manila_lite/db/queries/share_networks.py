@@ -7,9 +7,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 
 _networks = models.share_networks
 _subnets = models.share_network_subnets
@@ -36,25 +37,22 @@ def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
     return [] if ctx.is_admin else [_networks.c.project_id == ctx.project_id]
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, network_id: str) -> Row:
     """Return a share network of the caller's project.
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(select().where(_networks.c.id == ident, *_mine(ctx))).first()
-    if row is None:
-        raise errors.NotFound.of('share network', ident)
-    return row
+    return get_row(conn, select().where(_networks.c.id == network_id, *_mine(ctx)), 'share network', network_id)
 
 
-def hold(conn: Connection, ident: str, statuses: Iterable[str]) -> bool:
+def lock(conn: Connection, network_id: str, statuses: Iterable[str]) -> bool:
     """Lock the network until the transaction ends. Say whether it is in one of the statuses.
 
     Callers that add to a network, remove from it or check whether it is in use call this first.
     """
     # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
     return bool(conn.execute(
-        _networks.update().where(_networks.c.id == ident, _networks.c.status.in_(tuple(statuses)))
+        _networks.update().where(_networks.c.id == network_id, _networks.c.status.in_(tuple(statuses)))
         .values(name=_networks.c.name, updated_at=_networks.c.updated_at)).rowcount)
 
 
@@ -63,7 +61,7 @@ _OF_SUBNETS = ('neutron_net_id', 'neutron_subnet_id', 'network_type', 'segmentat
 
 
 def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
-    where = paging.fits(filters, _networks.c, _EQUAL, ('name', 'description'))
+    where = paging.conditions(filters, _networks.c, _EQUAL, ('name', 'description'))
     if filters.get('created_since') is not None:
         where.append(_networks.c.created_at >= filters['created_since'])
     if filters.get('created_before') is not None:
@@ -86,31 +84,31 @@ def list_networks(conn: Connection, filters: dict[str, Any], page: paging.Page, 
     return list(conn.execute(page.apply(query, SORTABLE, tie=_networks.c.id)).all())
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, network_id: str, **values: Any) -> None:
     """Set these values of the network. Never a status."""
     if values:
-        conn.execute(_networks.update().where(_networks.c.id == ident).values(**values))
+        conn.execute(_networks.update().where(_networks.c.id == network_id).values(**values))
 
 
-def let_go(conn: Connection, ident: str) -> None:
+def delete_for_owner(conn: Connection, network_id: str) -> None:
     """Delete the network for its owner. Its row is deleted with the last of its servers."""
-    conn.execute(_networks.update().where(_networks.c.id == ident).values(is_going=True))
+    conn.execute(_networks.update().where(_networks.c.id == network_id).values(is_going=True))
 
 
-def sweep(conn: Connection, ident: str) -> bool:
+def delete_if_without_servers(conn: Connection, network_id: str) -> bool:
     """Delete the network's row if it is deleted for its owner and has no servers any more. Say whether it was."""
-    return bool(conn.execute(_networks.delete().where(_networks.c.id == ident, _networks.c.is_going,
-                                                      ~sa.exists().where(_servers.c.share_network_id == ident))).rowcount)
+    return bool(conn.execute(_networks.delete().where(_networks.c.id == network_id, _networks.c.is_going,
+                                                      ~sa.exists().where(_servers.c.share_network_id == network_id))).rowcount)
 
 
-def delete(conn: Connection, ident: str) -> None:
+def delete(conn: Connection, network_id: str) -> None:
     """Delete the network, with its subnets and its use of security services."""
-    conn.execute(_networks.delete().where(_networks.c.id == ident))
+    conn.execute(_networks.delete().where(_networks.c.id == network_id))
 
 
-def count_shares(conn: Connection, ident: str, *, without_server: bool = False) -> int:
+def count_shares(conn: Connection, network_id: str, *, without_server: bool = False) -> int:
     """Return how many share instances are in the network; with ``without_server``, only those that have no server yet."""
-    query = sa.select(sa.func.count()).where(_instances.c.share_network_id == ident)
+    query = sa.select(sa.func.count()).where(_instances.c.share_network_id == network_id)
     if without_server:
         query = query.where(_instances.c.share_server_id.is_(None))
     return conn.execute(query).scalar_one()
@@ -118,12 +116,12 @@ def count_shares(conn: Connection, ident: str, *, without_server: bool = False) 
 
 # Security services -------------------------------------------------------------------------------
 
-def attach(conn: Connection, ident: str, service_id: str) -> None:
+def attach(conn: Connection, network_id: str, service_id: str) -> None:
     """Have the network use the security service."""
-    conn.execute(_used.insert().values(share_network_id=ident, security_service_id=service_id))
+    conn.execute(_used.insert().values(share_network_id=network_id, security_service_id=service_id))
 
 
-def detach(conn: Connection, ident: str, service_id: str) -> bool:
+def detach(conn: Connection, network_id: str, service_id: str) -> bool:
     """End the network's use of the security service. Say whether it was used."""
-    return bool(conn.execute(_used.delete().where(_used.c.share_network_id == ident,
+    return bool(conn.execute(_used.delete().where(_used.c.share_network_id == network_id,
                                                   _used.c.security_service_id == service_id)).rowcount)

@@ -17,7 +17,7 @@ def _work(share_id: str) -> sa.ColumnElement[bool]:
                    sa.or_(_operations.c.resource_id == share_id, *(_operations.c.resource_id.in_(ids) for ids in parts)))
 
 
-def work_on(conn: Connection, share_id: str) -> list[Row]:
+def list_open_operations(conn: Connection, share_id: str) -> list[Row]:
     """Return resource and kind of the operations on the share, its snapshots and its replicas that have not ended, and
     ``held``: whether the operation is claimed.
     """
@@ -25,7 +25,7 @@ def work_on(conn: Connection, share_id: str) -> list[Row]:
     return list(conn.execute(sa.select(_operations.c.resource_id, _operations.c.kind, held).where(_work(share_id))))
 
 
-def forget_snapshots(conn: Connection, share_id: str) -> int:
+def delete_snapshots(conn: Connection, share_id: str) -> int:
     """Delete the records of the share's snapshots, and its members of group snapshots. Return their number."""
     return sum(conn.execute(table.delete().where(table.c.share_id == share_id)).rowcount
                for table in (_snapshots, models.share_group_snapshot_members))

@@ -10,9 +10,10 @@ import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
+from manila_lite.db.core.rows import get_row
 from manila_lite.db.queries import shares
 
 _shares = models.shares
@@ -40,18 +41,15 @@ def _select() -> sa.Select:
             .where(_instances.c.replica_state.is_not(None)))
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, replica_id: str) -> Row:
     """Return a replica of a share of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
-    query = _select().where(_instances.c.id == ident)
+    query = _select().where(_instances.c.id == replica_id)
     if not ctx.is_admin:
         query = query.where(_shares.c.project_id == ctx.project_id, ~_shares.c.is_going)
-    row = conn.execute(query).first()
-    if row is None:
-        raise errors.NotFound.of('share replica', ident)
-    return row
+    return get_row(conn, query, 'share replica', replica_id)
 
 
 def list_replicas(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
@@ -70,7 +68,7 @@ def of_share(conn: Connection, share_id: str) -> list[Row]:
                              .order_by(_instances.c.created_at, _instances.c.id)))
 
 
-def others(conn: Connection, share_id: str) -> list[Row]:
+def list_non_active(conn: Connection, share_id: str) -> list[Row]:
     """Return the replicas of a share that are not the active one."""
     return [row for row in of_share(conn, share_id) if row.is_aside]
 
@@ -80,13 +78,13 @@ def count_of(conn: Connection, share_id: str) -> int:
     return conn.execute(sa.select(sa.func.count()).where(_instances.c.share_id == share_id, _IS_OTHER)).scalar_one()
 
 
-def replicated(conn: Connection, share_ids: Iterable[str]) -> set[str]:
+def filter_replicated(conn: Connection, share_ids: Iterable[str]) -> set[str]:
     """Return those of these shares that have a replica beside the active one."""
     return set(conn.execute(sa.select(_instances.c.share_id).distinct().where(
         _instances.c.share_id.in_(tuple(share_ids)), _IS_OTHER)).scalars())
 
 
-def on_server(conn: Connection, server_id: str) -> str | None:
+def find_replicated_on_server(conn: Connection, server_id: str) -> str | None:
     """Return the id of a share with a replica, active or not, on the share server and another one elsewhere; or None."""
     other = _instances.alias()
     return conn.execute(sa.select(_instances.c.share_id).where(
@@ -95,19 +93,19 @@ def on_server(conn: Connection, server_id: str) -> str | None:
                           other.c.replica_state.is_not(None))).limit(1)).scalar()
 
 
-def as_share(conn: Connection, ident: str) -> Row | None:
+def as_share(conn: Connection, replica_id: str) -> Row | None:
     """Return the share's row with the replica, which is not the active one, as its instance; or None."""
-    return conn.execute(shares.select(replicas=True).where(_instances.c.id == ident)).first()
+    return conn.execute(shares.select(replicas=True).where(_instances.c.id == replica_id)).first()
 
 
-def waiting(conn: Connection, host: str, statuses: Iterable[str]) -> list[Row]:
+def list_non_active_at(conn: Connection, host: str, statuses: Iterable[str]) -> list[Row]:
     """Return the replicas at a backend, without active ones, that are in one of these statuses."""
     return list(conn.execute(_select().where(
         _IS_OTHER, _instances.c.host.startswith(f'{host}#', autoescape=True), _instances.c.status.in_(tuple(statuses)))
         .order_by(_instances.c.id)))
 
 
-def at_work(conn: Connection, open_keys: Iterable[str]) -> dict[str, str]:
+def list_claimed_operations(conn: Connection, open_keys: Iterable[str]) -> dict[str, str]:
     """Return the claimed operations with these keys, by id, each with a value that changes when the operation goes on
     to its next call of the backend.
     """
@@ -118,14 +116,14 @@ def at_work(conn: Connection, open_keys: Iterable[str]) -> dict[str, str]:
 
 # Snapshots ----------------------------------------------------------------------------------------
 
-def hold_snapshots(conn: Connection, ident: str, wanted: Mapping[str, str | None]) -> None:
+def set_snapshots(conn: Connection, replica_id: str, wanted: Mapping[str, str | None]) -> None:
     """Set the snapshots (ids) that the replica holds, with their locations. Snapshots that it held keep their row."""
-    old = dict(conn.execute(sa.select(_held.c.snapshot_id, _held.c.id).where(_held.c.share_instance_id == ident)).all())
+    old = dict(conn.execute(sa.select(_held.c.snapshot_id, _held.c.id).where(_held.c.share_instance_id == replica_id)).all())
     gone = [old[snapshot] for snapshot in old if snapshot not in wanted]
     if gone:
         conn.execute(_held.delete().where(_held.c.id.in_(gone)))
     there = set(conn.execute(sa.select(_snapshots.c.id).where(_snapshots.c.id.in_(tuple(wanted)))).scalars())
-    fresh = [{'id': uuidutils.generate_uuid(), 'snapshot_id': snapshot, 'share_instance_id': ident,
+    fresh = [{'id': uuidutils.generate_uuid(), 'snapshot_id': snapshot, 'share_instance_id': replica_id,
               'provider_location': place} for snapshot, place in wanted.items() if snapshot not in old and snapshot in there]
     if fresh:
         conn.execute(_held.insert(), fresh)

@@ -15,18 +15,18 @@ _servers = models.share_servers
 NAMES = ('network_allocation_update_support', 'security_service_update_support', 'share_server_multiple_subnet_support')
 
 
-def find(conn: Connection, idents: Collection[str] | None, host: str | None) -> list[Row]:
+def find(conn: Connection, server_ids: Collection[str] | None, host: str | None) -> list[Row]:
     """Return share servers of these ids (None: of any), and of a host, backend or pool's backend (None: of any)."""
     query = sa.select(_servers.c.id, _servers.c.host, _servers.c.status, *(_servers.c[name] for name in NAMES))
-    if idents is not None:
-        query = query.where(_servers.c.id.in_(tuple(idents)))
+    if server_ids is not None:
+        query = query.where(_servers.c.id.in_(tuple(server_ids)))
     rows = conn.execute(query.order_by(_servers.c.host, _servers.c.id))
     return [row for row in rows if host is None or hosts.is_below(row.host, host)]
 
 
-def write(conn: Connection, idents: Iterable[str], names: Iterable[str], value: bool) -> int:
+def write(conn: Connection, server_ids: Iterable[str], names: Iterable[str], value: bool) -> int:
     """Set whether the servers have these abilities. Return how many rows changed."""
     names = tuple(names)
     return conn.execute(
-        _servers.update().where(_servers.c.id.in_(tuple(idents)), sa.or_(*(_servers.c[name] != value for name in names)))
+        _servers.update().where(_servers.c.id.in_(tuple(server_ids)), sa.or_(*(_servers.c[name] != value for name in names)))
         .values(dict.fromkeys(names, value))).rowcount

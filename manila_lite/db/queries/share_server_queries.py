@@ -2,7 +2,6 @@
 """Share servers for share managers: read many at once, find one with free capacity, find unused ones."""
 
 import datetime
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +11,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
 from manila_lite.db.core import key_values
+from manila_lite.db.core.rows import group_rows
 from manila_lite.db.queries import share_network_subnets, share_servers
 from manila_lite.db.queries import shares as share_rows
 
@@ -26,9 +26,9 @@ _shares = models.shares
 _groups = models.share_groups
 
 
-def by_ids(conn: Connection, idents: Iterable[str]) -> list[Row]:
+def list_by_ids(conn: Connection, server_ids: Iterable[str]) -> list[Row]:
     """Return these share servers."""
-    return list(conn.execute(share_servers.select().where(_servers.c.id.in_(tuple(idents)))))
+    return list(conn.execute(share_servers.select().where(_servers.c.id.in_(tuple(server_ids)))))
 
 
 #: Ids in one statement; databases limit them.
@@ -37,47 +37,38 @@ _AT_ONCE = 500
 RUNNING = ('active', 'network_change', 'server_migrating')
 
 
-def running_on(conn: Connection, host: str) -> list[str]:
+def list_running(conn: Connection, host: str) -> list[str]:
     """Return the ids of the servers of a backend that clients may be using."""
     return list(conn.execute(sa.select(_servers.c.id).where(
         _servers.c.host == host, _servers.c.status.in_(RUNNING)).order_by(_servers.c.id)).scalars())
 
 
-def runs(conn: Connection, ident: str) -> bool:
+def is_running(conn: Connection, server_id: str) -> bool:
     """Say whether clients may be using the server."""
     return bool(conn.execute(sa.select(sa.exists().where(
-        _servers.c.id == ident, _servers.c.status.in_(RUNNING)))).scalar())
+        _servers.c.id == server_id, _servers.c.status.in_(RUNNING)))).scalar())
 
 
-def subnets_of(conn: Connection, idents: Iterable[str]) -> dict[str, list[Row]]:
+def subnets_of(conn: Connection, server_ids: Iterable[str]) -> dict[str, list[Row]]:
     """Return the subnets of servers by server id, in the order in which they got them."""
-    found: dict[str, list[Row]] = defaultdict(list)
     query = (share_network_subnets.select().add_columns(_mappings.c.share_server_id)
              .join(_mappings, _mappings.c.share_network_subnet_id == _subnets.c.id)
-             .where(_mappings.c.share_server_id.in_(tuple(idents)))
+             .where(_mappings.c.share_server_id.in_(tuple(server_ids)))
              .order_by(_mappings.c.created_at, _subnets.c.created_at, _subnets.c.id))
-    for row in conn.execute(query):
-        found[row.share_server_id].append(row)
-    return found
+    return group_rows(conn.execute(query), 'share_server_id')
 
 
 def security_services_of(conn: Connection, network_ids: Iterable[str]) -> dict[str, list[Row]]:
     """Return the security services that networks use, by network id."""
-    found: dict[str, list[Row]] = defaultdict(list)
     query = (sa.select(_services, _used.c.share_network_id).join(_used, _used.c.security_service_id == _services.c.id)
              .where(_used.c.share_network_id.in_(tuple(network_ids))).order_by(_services.c.type, _services.c.id))
-    for row in conn.execute(query):
-        found[row.share_network_id].append(row)
-    return found
+    return group_rows(conn.execute(query), 'share_network_id')
 
 
-def allocations_of(conn: Connection, idents: Iterable[str]) -> dict[str, list[Row]]:
+def allocations_of(conn: Connection, server_ids: Iterable[str]) -> dict[str, list[Row]]:
     """Return the addresses of servers by server id, oldest first."""
-    found: dict[str, list[Row]] = defaultdict(list)
-    query = sa.select(_allocations).where(_allocations.c.share_server_id.in_(tuple(idents)))
-    for row in conn.execute(query.order_by(_allocations.c.created_at, _allocations.c.ip_address)):
-        found[row.share_server_id].append(row)
-    return found
+    query = sa.select(_allocations).where(_allocations.c.share_server_id.in_(tuple(server_ids)))
+    return group_rows(conn.execute(query.order_by(_allocations.c.created_at, _allocations.c.ip_address)), 'share_server_id')
 
 
 def subnets_for(conn: Connection, network_id: str, zone_id: str | None) -> list[Row]:
@@ -99,7 +90,7 @@ def subnets_by_zone(conn: Connection, network_id: str) -> dict[str | None, int]:
                              .group_by(_subnets.c.availability_zone_id)).all())
 
 
-def key_for(conn: Connection, share: Any) -> str | None:
+def encryption_key_for(conn: Connection, share: Any) -> str | None:
     """Return the id of the key that the server of a share (a row) is encrypted with, or None."""
     key: str | None = getattr(share, 'encryption_key_ref', None)
     if key is None:
@@ -108,8 +99,8 @@ def key_for(conn: Connection, share: Any) -> str | None:
     return key if specs.get('encryption_support') == 'share_server' else None
 
 
-def with_room(conn: Connection, host: str, network_id: str, subnet_ids: Iterable[str], size: int, *,
-              most_shares: int, most_gb: int, key: str | None = None) -> str | None:
+def find_with_capacity(conn: Connection, host: str, network_id: str, subnet_ids: Iterable[str], size: int, *,
+                       most_shares: int, most_gb: int, key: str | None = None) -> str | None:
     """Return the fullest server of the network on a backend that can take ``size`` GiB more, encrypted with ``key``, or
     unencrypted if that is None. For limits, -1 means no limit.
     """
@@ -130,16 +121,16 @@ def with_room(conn: Connection, host: str, network_id: str, subnet_ids: Iterable
 def _mapped(subnet_ids: Iterable[str]) -> sa.ColumnElement[bool]:
     """Return the condition that the server is in all of the subnets."""
     return sa.and_(*(sa.exists().where(_mappings.c.share_server_id == _servers.c.id,
-                                       _mappings.c.share_network_subnet_id == ident) for ident in subnet_ids))
+                                       _mappings.c.share_network_subnet_id == subnet_id) for subnet_id in subnet_ids))
 
 
-def used(conn: Connection, ident: str) -> bool:
+def is_used(conn: Connection, server_id: str) -> bool:
     """Say whether the server has shares, also ones that are being created there, or a group."""
-    return bool(conn.execute(sa.select(sa.or_(sa.exists().where(_instances.c.share_server_id == ident),
-                                              sa.exists().where(_groups.c.share_server_id == ident)))).scalar())
+    return bool(conn.execute(sa.select(sa.or_(sa.exists().where(_instances.c.share_server_id == server_id),
+                                              sa.exists().where(_groups.c.share_server_id == server_id)))).scalar())
 
 
-def unused(conn: Connection, host: str, seconds: float) -> list[str]:
+def list_unused(conn: Connection, host: str, seconds: float) -> list[str]:
     """Return the ids of auto-deletable servers of a backend that have been unused for so many seconds."""
     before = timeutils.utcnow() - datetime.timedelta(seconds=seconds)
     return list(conn.execute(_at_rest(host).where(
@@ -147,7 +138,7 @@ def unused(conn: Connection, host: str, seconds: float) -> list[str]:
         sa.func.coalesce(_servers.c.updated_at, _servers.c.created_at) < before)).scalars())
 
 
-def idle(conn: Connection, host: str, network_id: str, subnet_ids: Iterable[str]) -> list[str]:
+def list_idle(conn: Connection, host: str, network_id: str, subnet_ids: Iterable[str]) -> list[str]:
     """Return the ids of a backend's active servers in these subnets of a network that are unused and auto-deletable."""
     return list(conn.execute(_at_rest(host).where(
         _servers.c.status == 'active', _servers.c.share_network_id == network_id, _mapped(subnet_ids))).scalars())
@@ -163,35 +154,35 @@ def _at_rest(host: str) -> sa.Select:
     ).order_by(_servers.c.id)
 
 
-def gone(conn: Connection, idents: Iterable[str]) -> list[str]:
+def filter_deleted(conn: Connection, server_ids: Iterable[str]) -> list[str]:
     """Return those of these ids that were share servers here, by finished operations, and have no row any more."""
     ops = models.operations
-    found: set[str] = set()
-    asked = sorted(idents)
+    deleted: set[str] = set()
+    asked = sorted(server_ids)
     for start in range(0, len(asked), _AT_ONCE):
-        found.update(conn.execute(sa.select(ops.c.resource_id).where(
+        deleted.update(conn.execute(sa.select(ops.c.resource_id).where(
             ops.c.resource_type == 'share_server', ops.c.resource_id.in_(asked[start:start + _AT_ONCE]),
             ~sa.exists().where(_servers.c.id == ops.c.resource_id)).distinct()).scalars())
-    return sorted(found)
+    return sorted(deleted)
 
 
-def shares_on(conn: Connection, ident: str) -> list[Row]:
+def shares_on(conn: Connection, server_id: str) -> list[Row]:
     """Return the shares that a server exports."""
     return list(conn.execute(share_rows.select().where(
-        _instances.c.share_server_id == ident, _instances.c.status.not_in(('creating', 'deleting', 'error')))
+        _instances.c.share_server_id == server_id, _instances.c.status.not_in(('creating', 'deleting', 'error')))
         .order_by(_instances.c.id)))
 
 
-def in_subnets(conn: Connection, subnet_ids: Iterable[str]) -> list[Row]:
+def list_in_subnets(conn: Connection, subnet_ids: Iterable[str]) -> list[Row]:
     """Return the servers that are in any of the subnets."""
     mapped = sa.select(_mappings.c.share_server_id).where(_mappings.c.share_network_subnet_id.in_(tuple(subnet_ids)))
     return list(conn.execute(share_servers.select().where(_servers.c.id.in_(mapped)).order_by(_servers.c.id)))
 
 
-def unwell(conn: Connection, idents: Iterable[str]) -> Row | None:
+def find_unhealthy_share(conn: Connection, server_ids: Iterable[str]) -> Row | None:
     """Return a share on the servers that is not available or whose rules are not active, or None."""
     return conn.execute(share_rows.select().where(
-        _instances.c.share_server_id.in_(tuple(idents)),
+        _instances.c.share_server_id.in_(tuple(server_ids)),
         sa.or_(_instances.c.status != 'available', _instances.c.access_rules_status != 'active')).limit(1)).first()
 
 
@@ -202,13 +193,13 @@ def snapshots_of(conn: Connection, share_ids: Iterable[str]) -> list[Row]:
         table.c.share_id.in_(tuple(share_ids)), table.c.status == 'available').order_by(table.c.id)))
 
 
-def changing(conn: Connection, network_id: str) -> bool:
+def is_any_changing(conn: Connection, network_id: str) -> bool:
     """Say whether any server of the network is in status network_change."""
     return bool(conn.execute(sa.select(sa.exists().where(_servers.c.share_network_id == network_id,
                                                          _servers.c.status == 'network_change'))).scalar())
 
 
-def busy_with(conn: Connection, project_id: str, kind: str) -> bool:
+def has_open_operation(conn: Connection, project_id: str, kind: str) -> bool:
     """Say whether an operation of that kind on any server of the project is open."""
     ops, networks = models.operations, models.share_networks
     return bool(conn.execute(sa.select(sa.exists().where(
@@ -216,18 +207,18 @@ def busy_with(conn: Connection, project_id: str, kind: str) -> bool:
         _servers.c.share_network_id == networks.c.id, networks.c.project_id == project_id))).scalar())
 
 
-def map_to(conn: Connection, idents: Iterable[str], subnet_id: str) -> None:
+def add_to_subnet(conn: Connection, server_ids: Iterable[str], subnet_id: str) -> None:
     """Put the servers into the subnet."""
-    if rows := [{'share_server_id': ident, 'share_network_subnet_id': subnet_id} for ident in idents]:
+    if rows := [{'share_server_id': server_id, 'share_network_subnet_id': subnet_id} for server_id in server_ids]:
         conn.execute(_mappings.insert(), rows)
 
 
-def unmap(conn: Connection, ident: str, subnet_id: str) -> None:
+def remove_from_subnet(conn: Connection, server_id: str, subnet_id: str) -> None:
     """Take the server out of the subnet."""
-    conn.execute(_mappings.delete().where(_mappings.c.share_server_id == ident,
+    conn.execute(_mappings.delete().where(_mappings.c.share_server_id == server_id,
                                           _mappings.c.share_network_subnet_id == subnet_id))
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, server_id: str, **values: Any) -> None:
     """Set these values of the server, and note that it is in use. Never a status."""
-    conn.execute(_servers.update().where(_servers.c.id == ident).values(updated_at=timeutils.utcnow(), **values))
+    conn.execute(_servers.update().where(_servers.c.id == server_id).values(updated_at=timeutils.utcnow(), **values))

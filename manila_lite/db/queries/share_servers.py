@@ -8,9 +8,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors, states
+from manila_lite import context, states
 from manila_lite.db import models
 from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.rows import get_row
 
 _servers = models.share_servers
 _networks = models.share_networks
@@ -23,27 +24,21 @@ def select() -> sa.Select:
             .join(_networks, _networks.c.id == _servers.c.share_network_id))
 
 
-def get(conn: Connection, ident: str) -> Row:
+def get(conn: Connection, server_id: str) -> Row:
     """Return a share server of any project.
 
     :raises errors.NotFound: there is none.
     """
-    return _one(conn, ident)
+    return get_row(conn, select().where(_servers.c.id == server_id), 'share server', server_id)
 
 
-def seen(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get_visible(conn: Connection, ctx: context.RequestContext, server_id: str) -> Row:
     """Return a share server in a network of the caller's project (of any, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
-    return _one(conn, ident, *([] if ctx.is_admin else [_networks.c.project_id == ctx.project_id]))
-
-
-def _one(conn: Connection, ident: str, *where: sa.ColumnElement[bool]) -> Row:
-    row = conn.execute(select().where(_servers.c.id == ident, *where)).first()
-    if row is None:
-        raise errors.NotFound.of('share server', ident)
-    return row
+    mine = [] if ctx.is_admin else [_networks.c.project_id == ctx.project_id]
+    return get_row(conn, select().where(_servers.c.id == server_id, *mine), 'share server', server_id)
 
 
 _EQUAL = {**{name: _servers.c[name] for name in ('id', 'host', 'status', 'source_share_server_id', 'identifier',
@@ -64,13 +59,13 @@ def list_servers(conn: Connection, filters: dict[str, Any], *, project_id: str |
     return list(conn.execute(query.order_by(_servers.c.created_at.desc(), _servers.c.id.desc())))
 
 
-def subnets_of(conn: Connection, idents: Iterable[str]) -> dict[str, list[str]]:
+def subnets_of(conn: Connection, server_ids: Iterable[str]) -> dict[str, list[str]]:
     """Return the ids of the subnets that servers are in, by server id, sorted."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for row in conn.execute(sa.select(_mappings).where(_mappings.c.share_server_id.in_(tuple(idents)))
+    subnet_ids: dict[str, list[str]] = defaultdict(list)
+    for row in conn.execute(sa.select(_mappings).where(_mappings.c.share_server_id.in_(tuple(server_ids)))
                             .order_by(_mappings.c.share_server_id, _mappings.c.share_network_subnet_id)):
-        found[row.share_server_id].append(row.share_network_subnet_id)
-    return found
+        subnet_ids[row.share_server_id].append(row.share_network_subnet_id)
+    return subnet_ids
 
 
 def count(conn: Connection, network_id: str) -> int:
@@ -78,12 +73,12 @@ def count(conn: Connection, network_id: str) -> int:
     return conn.execute(sa.select(sa.func.count()).where(_servers.c.share_network_id == network_id)).scalar_one()
 
 
-def details(conn: Connection, ident: str) -> dict[str, str]:
+def details(conn: Connection, server_id: str) -> dict[str, str]:
     """Return the values that the driver stored for the server."""
-    return key_values.of(conn, models.share_server_details, ident)
+    return key_values.of(conn, models.share_server_details, server_id)
 
 
-def named(conn: Connection, identifier: str) -> Row | None:
+def find_by_identifier(conn: Connection, identifier: str) -> Row | None:
     """Return the server with that identifier at its backend, or None."""
     return conn.execute(select().where(sa.or_(_servers.c.identifier == identifier, _servers.c.id == identifier))).first()
 

@@ -7,9 +7,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import context, errors
+from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
+from manila_lite.db.core.rows import get_row
 
 _transfers = models.share_transfers
 
@@ -24,16 +25,13 @@ _EQUAL = {'id': _transfers.c.id, 'name': _transfers.c.name, 'resource_id': _tran
           'source_project_id': _transfers.c.project_id}
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, transfer_id: str) -> Row:
     """Return a transfer that the caller's project offers (or any project, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
     mine = [] if ctx.is_admin else [_transfers.c.project_id == ctx.project_id]
-    row = conn.execute(sa.select(_transfers).where(_transfers.c.id == ident, *mine)).first()
-    if row is None:
-        raise errors.NotFound.of('transfer', ident)
-    return row
+    return get_row(conn, sa.select(_transfers).where(_transfers.c.id == transfer_id, *mine), 'transfer', transfer_id)
 
 
 def list_transfers(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
@@ -45,7 +43,7 @@ def list_transfers(conn: Connection, filters: dict[str, Any], page: paging.Page,
     return list(conn.execute(page.apply(query, SORTABLE, tie=_transfers.c.id)))
 
 
-def expired(conn: Connection, now: datetime.datetime) -> list[Row]:
+def list_expired(conn: Connection, now: datetime.datetime) -> list[Row]:
     """Return expired transfers (id, project_id), oldest first."""
     return list(conn.execute(sa.select(_transfers.c.id, _transfers.c.project_id).where(_transfers.c.expires_at <= now)
                              .order_by(_transfers.c.expires_at, _transfers.c.id)))
@@ -56,17 +54,17 @@ def insert(conn: Connection, values: dict[str, Any]) -> None:
     conn.execute(_transfers.insert().values(**values))
 
 
-def delete(conn: Connection, ident: str) -> bool:
+def delete(conn: Connection, transfer_id: str) -> bool:
     """Delete the transfer. Say whether it existed: of several transactions, one is told so."""
-    return bool(conn.execute(_transfers.delete().where(_transfers.c.id == ident)).rowcount)
+    return bool(conn.execute(_transfers.delete().where(_transfers.c.id == transfer_id)).rowcount)
 
 
-def delete_of(conn: Connection, share_id: str) -> None:
+def delete_of_share(conn: Connection, share_id: str) -> None:
     """Delete the transfer of the share, if there is one."""
     conn.execute(_transfers.delete().where(_transfers.c.share_id == share_id))
 
 
-def hand_over(conn: Connection, share_id: str, project_id: str, user_id: str | None) -> None:
+def give_share(conn: Connection, share_id: str, project_id: str, user_id: str | None) -> None:
     """Give the share and its snapshots to the project, and delete all locks on the share and its rules."""
     owner = {'project_id': project_id, 'user_id': user_id}
     conn.execute(models.shares.update().where(models.shares.c.id == share_id).values(**owner))

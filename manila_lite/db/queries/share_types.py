@@ -62,10 +62,10 @@ def _one_by(names: tuple[str, ...], everybody: bool) -> Query:
 
 def _one(conn: Connection, ctx: context.RequestContext, wanted: str, *names: str) -> ShareType:
     rows = _one_by(names, ctx.is_admin).all(conn, {'wanted': wanted, 'project': ctx.project_id})
-    found = _with_specs(conn, rows)
-    if not found:
+    types = _with_specs(conn, rows)
+    if not types:
         raise errors.NotFound.of('share type', wanted)
-    return next((row for row in found if row.id == wanted), found[0])
+    return next((row for row in types if row.id == wanted), types[0])
 
 
 def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool | None = None,
@@ -86,12 +86,12 @@ def _having(wanted: dict[str, str]) -> list[sa.ColumnElement[bool]]:
                           listed.contains(f',{name},', autoescape=True)) for name in zones]
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> ShareType:
+def get(conn: Connection, ctx: context.RequestContext, share_type_id: str) -> ShareType:
     """Return a type by id.
 
     :raises errors.NotFound: there is none, or the caller may not use it.
     """
-    return _one(conn, ctx, ident, 'id')
+    return _one(conn, ctx, share_type_id, 'id')
 
 
 def find(conn: Connection, ctx: context.RequestContext, name_or_id: str) -> ShareType:
@@ -102,7 +102,7 @@ def find(conn: Connection, ctx: context.RequestContext, name_or_id: str) -> Shar
     return _one(conn, ctx, name_or_id, 'id', 'name')
 
 
-def named(conn: Connection, ctx: context.RequestContext, name: str) -> ShareType:
+def get_by_name(conn: Connection, ctx: context.RequestContext, name: str) -> ShareType:
     """Return a type by name.
 
     :raises errors.NotFound: there is none, or the caller may not use it.
@@ -116,16 +116,16 @@ def create(conn: Connection, name: str, extra_specs: Mapping[str, str], *, descr
 
     :raises errors.Exists: the name is taken.
     """
-    ident = uuidutils.generate_uuid()
+    share_type_id = uuidutils.generate_uuid()
     try:
-        conn.execute(_types.insert().values(id=ident, name=name, description=description, is_public=is_public))
+        conn.execute(_types.insert().values(id=share_type_id, name=name, description=description, is_public=is_public))
     except db_exception.DBDuplicateEntry:
         raise errors.Exists(f'name: a share type named {name!r} exists already.') from None
-    key_values.insert(conn, _specs, ident, extra_specs)
-    return ident
+    key_values.insert(conn, _specs, share_type_id, extra_specs)
+    return share_type_id
 
 
-def update(conn: Connection, ident: str, values: dict[str, Any]) -> None:
+def update(conn: Connection, share_type_id: str, values: dict[str, Any]) -> None:
     """Set these values of the type (name, description, is_public).
 
     :raises errors.Exists: the name is taken.
@@ -133,26 +133,26 @@ def update(conn: Connection, ident: str, values: dict[str, Any]) -> None:
     if not values:
         return
     try:
-        conn.execute(_types.update().where(_types.c.id == ident).values(**values))
+        conn.execute(_types.update().where(_types.c.id == share_type_id).values(**values))
     except db_exception.DBDuplicateEntry:
         raise errors.Exists(f'name: a share type named {values["name"]!r} exists already.') from None
 
 
-def delete(conn: Connection, ident: str) -> None:
+def delete(conn: Connection, share_type_id: str) -> None:
     """Delete the type, with its specs, project list and quotas.
 
     :raises errors.Invalid: a share uses it.
     """
     used = conn.execute(sa.select(models.share_instances.c.id)
-                        .where(models.share_instances.c.share_type_id == ident).limit(1)).first()
+                        .where(models.share_instances.c.share_type_id == share_type_id).limit(1)).first()
     if used:
-        raise _in_use(ident)
-    conn.execute(models.quotas.delete().where(models.quotas.c.share_type_id == ident))
+        raise _in_use(share_type_id)
+    conn.execute(models.quotas.delete().where(models.quotas.c.share_type_id == share_type_id))
     try:
-        conn.execute(_types.delete().where(_types.c.id == ident))
+        conn.execute(_types.delete().where(_types.c.id == share_type_id))
     except db_exception.DBReferenceError:  # a share was created meanwhile
-        raise _in_use(ident) from None
+        raise _in_use(share_type_id) from None
 
 
-def _in_use(ident: str) -> errors.Invalid:
-    return errors.Invalid(f'Share type {ident} is in use by shares and cannot be deleted.', code='share_type_in_use')
+def _in_use(share_type_id: str) -> errors.Invalid:
+    return errors.Invalid(f'Share type {share_type_id} is in use by shares and cannot be deleted.', code='share_type_in_use')

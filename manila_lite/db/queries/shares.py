@@ -2,7 +2,6 @@
 """Shares with their instance, in one joined SELECT. Metadata and exports take one more statement each, by owner ids."""
 
 import functools
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,6 +13,7 @@ from manila_lite import context, errors, values
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
 from manila_lite.db.core.prepared import Query, Write
+from manila_lite.db.core.rows import group_rows
 from manila_lite.db.queries import affinity, hosts
 
 _shares = models.shares
@@ -59,47 +59,47 @@ def select(*, aside: bool = False, replicas: bool = False) -> sa.Select:
 
 @functools.cache
 def _one(of: str) -> Query:
-    query = select().where(_shares.c.id == sa.bindparam('ident'))
+    query = select().where(_shares.c.id == sa.bindparam('share_id'))
     mine = _shares.c.project_id == sa.bindparam('project')
     there = query.where(~_shares.c.is_going)
     return Query({'any': query, 'own': there.where(mine), 'seen': there.where(sa.or_(mine, _shares.c.is_public))}[of])
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str, *, own: bool = False) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, share_id: str, *, own: bool = False) -> Row:
     """Return a share that the caller may see; with ``own``, only of their project (or of any, for an administrator).
 
     :raises errors.NotFound: there is none.
     """
     query = _one('any' if ctx.is_admin else 'own' if own else 'seen')
-    row = query.first(conn, {'ident': ident, 'project': ctx.project_id})
+    row = query.first(conn, {'share_id': share_id, 'project': ctx.project_id})
     if row is None:
-        raise errors.NotFound.of('share', ident)
+        raise errors.NotFound.of('share', share_id)
     return row
 
 
-def by_instance(conn: Connection, instance_id: str) -> Row | None:
+def find_by_instance(conn: Connection, instance_id: str) -> Row | None:
     """Return the share of an instance, or None."""
     return conn.execute(select().where(_instances.c.id == instance_id)).first()
 
 
-def host_of(conn: Connection, ident: str) -> str | None:
+def host_of(conn: Connection, share_id: str) -> str | None:
     """Return the host of a share of any project."""
-    return conn.execute(sa.select(_instances.c.host).where(_instances.c.share_id == ident, ~_instances.c.is_aside)).scalar()
+    return conn.execute(sa.select(_instances.c.host).where(_instances.c.share_id == share_id, ~_instances.c.is_aside)).scalar()
 
 
-def hosts_of(conn: Connection, idents: Iterable[str]) -> list[tuple[str | None, str]]:
+def hosts_of(conn: Connection, share_ids: Iterable[str]) -> list[tuple[str | None, str]]:
     """Return the hosts and statuses of shares of any project."""
-    named = tuple(idents)
+    named = tuple(share_ids)
     if not named:
         return []
     return [tuple(row) for row in conn.execute(sa.select(_instances.c.host, _instances.c.status).where(
         _instances.c.share_id.in_(named), ~_instances.c.is_aside))]
 
 
-def aside(conn: Connection, *, share_id: str | None = None, instance_id: str | None = None) -> list[Row]:
+def list_second_instances(conn: Connection, *, share_id: str | None = None, instance_id: str | None = None) -> list[Row]:
     """Return the share with each of its second instances, or with that one: a migration's target, or its remains."""
-    column, ident = (_shares.c.id, share_id) if share_id else (_instances.c.id, instance_id)
-    return list(conn.execute(select(aside=True).where(column == ident).order_by(_instances.c.id)))
+    column, wanted_id = (_shares.c.id, share_id) if share_id else (_instances.c.id, instance_id)
+    return list(conn.execute(select(aside=True).where(column == wanted_id).order_by(_instances.c.id)))
 
 
 _EQUAL = {**{name: _shares.c[name] for name in ('name', 'user_id', 'snapshot_id', 'share_group_id', 'mount_point_name',
@@ -109,7 +109,7 @@ _EQUAL = {**{name: _shares.c[name] for name in ('name', 'user_id', 'snapshot_id'
 
 
 def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
-    where = paging.fits(filters, _EQUAL, _EQUAL, ('name', 'description'))
+    where = paging.conditions(filters, _EQUAL, _EQUAL, ('name', 'description'))
     where.append(_shares.c.is_soft_deleted == bool(filters.get('is_soft_deleted')))
     if filters.get('host') is not None:
         where.append(hosts.below(_instances.c.host, filters['host']))
@@ -159,23 +159,23 @@ def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -
     key_values.insert(conn, models.share_metadata, values['id'], metadata)
 
 
-_IN_BIN = Query(sa.select(_shares.c.id).where(_shares.c.id == sa.bindparam('ident'), _shares.c.is_soft_deleted))
+_IN_BIN = Query(sa.select(_shares.c.id).where(_shares.c.id == sa.bindparam('share_id'), _shares.c.is_soft_deleted))
 
 
-def is_in_bin(conn: Connection, ident: str) -> bool:
+def is_in_bin(conn: Connection, share_id: str) -> bool:
     """Say whether the share is in the recycle bin at this moment."""
-    return _IN_BIN.first(conn, {'ident': ident}) is not None
+    return _IN_BIN.first(conn, {'share_id': share_id}) is not None
 
 
-def is_taken(conn: Connection, mount_point_name: str) -> bool:
+def is_mount_point_taken(conn: Connection, mount_point_name: str) -> bool:
     """Say whether a share has the mount point name."""
     return bool(conn.execute(sa.select(sa.exists().where(_shares.c.mount_point_name == mount_point_name))).scalar())
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, share_id: str, **values: Any) -> None:
     """Set these values of the share. Never a status."""
     if values:
-        conn.execute(_shares.update().where(_shares.c.id == ident).values(**values))
+        conn.execute(_shares.update().where(_shares.c.id == share_id).values(**values))
 
 
 def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:
@@ -183,36 +183,33 @@ def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:
     conn.execute(_instances.update().where(_instances.c.id == instance_id).values(**values))
 
 
-def delete(conn: Connection, ident: str) -> None:
+def delete(conn: Connection, share_id: str) -> None:
     """Delete the share with all its dependent rows."""
-    affinity.forget(conn, ident)
-    conn.execute(_shares.delete().where(_shares.c.id == ident))
+    affinity.remove_share(conn, share_id)
+    conn.execute(_shares.delete().where(_shares.c.id == share_id))
 
 
 # Export locations -----------------------------------------------------------------------------
 
-def exports(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row]]:
+def export_locations_of(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row]]:
     """Return the export locations of instances, by instance id, in the order in which clients should try them."""
-    found: dict[str, list[Row]] = defaultdict(list)
     query = (sa.select(_exports).where(_exports.c.share_instance_id.in_(tuple(instance_ids)))
              .order_by(_exports.c.share_instance_id, _exports.c.position))
-    for row in conn.execute(query).all():
-        found[row.share_instance_id].append(row)
-    return found
+    return group_rows(conn.execute(query).all(), 'share_instance_id')
 
 
-def set_exports(conn: Connection, instance_id: str, locations: Iterable[values.ExportLocation]) -> None:
+def set_export_locations(conn: Connection, instance_id: str, locations: Iterable[values.ExportLocation]) -> None:
     """Set the instance's export locations. A path that stays keeps its id."""
-    set_exports_of(conn, {instance_id: locations})
+    set_export_locations_of(conn, {instance_id: locations})
 
 
-_KEPT_EXPORT = _exports.update().where(_exports.c.id == sa.bindparam('ident')).values(
+_KEPT_EXPORT = _exports.update().where(_exports.c.id == sa.bindparam('location_id')).values(
     {name: sa.bindparam(name) for name in ('position', 'preferred', 'is_admin_only')})
 
 
-def set_exports_of(conn: Connection, wanted: Mapping[str, Iterable[values.ExportLocation]]) -> None:
-    """Do as ``set_exports`` for many instances by id, in the same number of statements for any number."""
-    old = {(row.share_instance_id, row.path): row for rows in exports(conn, wanted).values() for row in rows}
+def set_export_locations_of(conn: Connection, wanted: Mapping[str, Iterable[values.ExportLocation]]) -> None:
+    """Do as ``set_export_locations`` for many instances by id, in the same number of statements for any number."""
+    old = {(row.share_instance_id, row.path): row for rows in export_locations_of(conn, wanted).values() for row in rows}
     fresh: list[dict[str, Any]] = []
     pairs_of: list[dict[str, Any]] = []
     changed: list[dict[str, Any]] = []
@@ -221,11 +218,11 @@ def set_exports_of(conn: Connection, wanted: Mapping[str, Iterable[values.Export
             values = {'position': position, 'preferred': location.preferred, 'is_admin_only': location.is_admin_only}
             row = old.pop((instance_id, location.path), None)
             if row is None:
-                ident = uuidutils.generate_uuid()
-                fresh.append({'id': ident, 'share_instance_id': instance_id, 'path': location.path, **values})
-                pairs_of += [{'owner_id': ident, 'key': key, 'value': value} for key, value in location.metadata.items()]
+                location_id = uuidutils.generate_uuid()
+                fresh.append({'id': location_id, 'share_instance_id': instance_id, 'path': location.path, **values})
+                pairs_of += [{'owner_id': location_id, 'key': key, 'value': value} for key, value in location.metadata.items()]
             elif (row.position, row.preferred, row.is_admin_only) != tuple(values.values()):
-                changed.append({'ident': row.id, **values})
+                changed.append({'location_id': row.id, **values})
     if old:
         conn.execute(_exports.delete().where(_exports.c.id.in_([row.id for row in old.values()])))
     for statement, rows in ((_KEPT_EXPORT, changed), (_exports.insert(), fresh),

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors, values
 from manila_lite.db import models
+from manila_lite.db.core.rows import get_row
 from manila_lite.db.queries import access
 
 _rules = models.snapshot_access_rules
@@ -28,15 +29,13 @@ _NEVER_MADE = ('error', 'manage_error')
 
 # Rules ------------------------------------------------------------------------------------------
 
-def get(conn: Connection, snapshot_id: str, ident: str) -> Row:
+def get(conn: Connection, snapshot_id: str, rule_id: str) -> Row:
     """Return a rule of a snapshot.
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(sa.select(_rules).where(_rules.c.id == ident, _rules.c.snapshot_id == snapshot_id)).first()
-    if row is None:
-        raise errors.NotFound.of('snapshot access rule', ident)
-    return row
+    query = sa.select(_rules).where(_rules.c.id == rule_id, _rules.c.snapshot_id == snapshot_id)
+    return get_row(conn, query, 'snapshot access rule', rule_id)
 
 
 def of_snapshot(conn: Connection, snapshot_id: str, states: Collection[str] | None = None) -> list[Row]:
@@ -51,42 +50,42 @@ def of_share(conn: Connection, share_id: str) -> list[Row]:
                              .where(_snapshots.c.share_id == share_id)))
 
 
-def pending(conn: Connection, snapshot_id: str) -> list[Row]:
+def pending_rules(conn: Connection, snapshot_id: str) -> list[Row]:
     """Return the rules of which the backend was not told yet, or was being told when the process died."""
     return of_snapshot(conn, snapshot_id, _PENDING)
 
 
-def granted(conn: Connection, snapshot_id: str, share_id: str | None = None) -> list[values.AccessRule]:
+def granted_rules(conn: Connection, snapshot_id: str, share_id: str | None = None) -> list[values.AccessRule]:
     """Return the rules that shall be in force, as drivers see them: read-only, including those of the share ``share_id``."""
     own = [values.AccessRule(row.id, row.access_type, row.access_to, 'ro')
            for row in of_snapshot(conn, snapshot_id, _GRANTED)]
     known = {(rule.type, rule.to) for rule in own}
-    shared = access.granted(conn, (share_id,)).get(share_id, []) if share_id else []
+    shared = access.granted_rules(conn, (share_id,)).get(share_id, []) if share_id else []
     return own + [values.AccessRule(rule.id, rule.type, rule.to, 'ro') for rule in shared if (rule.type, rule.to) not in known]
 
 
 # Export locations -------------------------------------------------------------------------------
 
-def exports(conn: Connection, snapshot_id: str, *, hidden: bool = False) -> list[Row]:
+def export_locations_of(conn: Connection, snapshot_id: str, *, hidden: bool = False) -> list[Row]:
     """Return a snapshot's export locations, in the backend's order; with ``hidden``, also those for administrators only."""
     query = sa.select(_exports).where(_exports.c.snapshot_id == snapshot_id).order_by(_exports.c.position)
     return list(conn.execute(query if hidden else query.where(~_exports.c.is_admin_only)))
 
 
-def export(conn: Connection, snapshot_id: str, ident: str, *, hidden: bool = False) -> Row:
+def get_export_location(conn: Connection, snapshot_id: str, location_id: str, *, hidden: bool = False) -> Row:
     """Return one export location of a snapshot.
 
     :raises errors.NotFound: there is none.
     """
-    for row in exports(conn, snapshot_id, hidden=hidden):
-        if row.id == ident:
+    for row in export_locations_of(conn, snapshot_id, hidden=hidden):
+        if row.id == location_id:
             return row
-    raise errors.NotFound.of('export location', ident)
+    raise errors.NotFound.of('export location', location_id)
 
 
-def set_exports(conn: Connection, snapshot_id: str, locations: Sequence[values.ExportLocation]) -> None:
+def set_export_locations(conn: Connection, snapshot_id: str, locations: Sequence[values.ExportLocation]) -> None:
     """Set the snapshot's export locations. Paths that stay keep their ids."""
-    known = {row.path: row for row in exports(conn, snapshot_id, hidden=True)}
+    known = {row.path: row for row in export_locations_of(conn, snapshot_id, hidden=True)}
     gone = [row.id for path, row in known.items() if path not in {location.path for location in locations}]
     if gone:
         conn.execute(_exports.delete().where(_exports.c.id.in_(gone)))
@@ -103,7 +102,7 @@ def set_exports(conn: Connection, snapshot_id: str, locations: Sequence[values.E
 
 # Snapshots --------------------------------------------------------------------------------------
 
-def mountable(conn: Connection, share_ids: Iterable[str], *, inheriting: bool = False) -> list[str]:
+def list_mountable(conn: Connection, share_ids: Iterable[str], *, inheriting: bool = False) -> list[str]:
     """Return the ids of all snapshots of these shares that can be mounted, or could be until now. ``inheriting``: only
     where the share's rules apply to its snapshots.
     """

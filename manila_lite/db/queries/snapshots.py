@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context, errors
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
+from manila_lite.db.core.rows import get_row
 from manila_lite.db.queries import shares
 
 _snapshots = models.snapshots
@@ -25,15 +26,12 @@ def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
     return [] if ctx.is_admin else [_snapshots.c.project_id == ctx.project_id, ~_snapshots.c.is_going]
 
 
-def get(conn: Connection, ctx: context.RequestContext, ident: str) -> Row:
+def get(conn: Connection, ctx: context.RequestContext, snapshot_id: str) -> Row:
     """Return a snapshot of the caller's project.
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident, *_mine(ctx))).first()
-    if row is None:
-        raise errors.NotFound.of('snapshot', ident)
-    return row
+    return get_row(conn, sa.select(_snapshots).where(_snapshots.c.id == snapshot_id, *_mine(ctx)), 'snapshot', snapshot_id)
 
 
 def count_of(conn: Connection, share_id: str, *, seen: bool = False) -> int:
@@ -49,7 +47,7 @@ def sizes_of(conn: Connection, share_id: str) -> tuple[int, int]:
     return row[0], int(row[1])
 
 
-def unsettled(conn: Connection, share_id: str) -> list[Row]:
+def list_unavailable(conn: Connection, share_id: str) -> list[Row]:
     """Return the share's snapshots (id, status) that are not available."""
     return list(conn.execute(sa.select(_snapshots.c.id, _snapshots.c.status).where(
         _snapshots.c.share_id == share_id, _snapshots.c.status != 'available').order_by(_snapshots.c.id)))
@@ -72,7 +70,7 @@ _EQUAL = ('name', 'description', 'status', 'share_id', 'size', 'user_id')
 
 
 def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
-    query = sa.select(_snapshots).where(*paging.fits(filters, _snapshots.c, _EQUAL, ('name', 'description')))
+    query = sa.select(_snapshots).where(*paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description')))
     if not filters.get('deferred'):
         query = query.where(~_snapshots.c.is_going)
     if project_id is not None:
@@ -93,13 +91,13 @@ def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) 
     return conn.execute(sa.select(sa.func.count()).select_from(_listed(filters, project_id).subquery())).scalar_one()
 
 
-def update(conn: Connection, ident: str, **values: Any) -> None:
+def update(conn: Connection, snapshot_id: str, **values: Any) -> None:
     """Set these values of the snapshot. Never a status."""
     if values:
-        conn.execute(_snapshots.update().where(_snapshots.c.id == ident).values(**values))
+        conn.execute(_snapshots.update().where(_snapshots.c.id == snapshot_id).values(**values))
 
 
-def hold_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> bool:
+def lock_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> bool:
     """Lock the share's status until the transaction ends. Say whether it is one of these."""
     # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
     return bool(conn.execute(
@@ -107,28 +105,28 @@ def hold_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> b
         .values(previous_status=_instances.c.previous_status, updated_at=_instances.c.updated_at)).rowcount)
 
 
-def share_in_making(conn: Connection, ident: str) -> str | None:
+def find_share_being_created(conn: Connection, snapshot_id: str) -> str | None:
     """Return the id of a share that is being created from the snapshot at this moment, or None."""
     return conn.execute(
         sa.select(_shares.c.id).join(_instances, _instances.c.share_id == _shares.c.id)
-        .where(_shares.c.snapshot_id == ident, _instances.c.status.in_(('creating', 'creating_from_snapshot')))
+        .where(_shares.c.snapshot_id == snapshot_id, _instances.c.status.in_(('creating', 'creating_from_snapshot')))
         .limit(1)).scalar()
 
 
-def share_of(conn: Connection, ident: str) -> Row:
+def share_of(conn: Connection, snapshot_id: str) -> Row:
     """Return the row of the snapshot's share, of any project.
 
     :raises errors.NotFound: the snapshot is gone, perhaps deleted just now.
     """
-    found = with_share(conn, ident)
-    if found is None:
-        raise errors.NotFound.of('snapshot', ident)
-    return found[1]
+    pair = with_share(conn, snapshot_id)
+    if pair is None:
+        raise errors.NotFound.of('snapshot', snapshot_id)
+    return pair[1]
 
 
-def with_share(conn: Connection, ident: str) -> tuple[Row, Row] | None:
+def with_share(conn: Connection, snapshot_id: str) -> tuple[Row, Row] | None:
     """Return a snapshot and its share's row, of any project, or None."""
-    snapshot = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == ident)).first()
+    snapshot = conn.execute(sa.select(_snapshots).where(_snapshots.c.id == snapshot_id)).first()
     if snapshot is None:
         return None
     share = conn.execute(shares.select().where(_shares.c.id == snapshot.share_id)).first()

@@ -48,14 +48,14 @@ def sync(work: Work) -> None:
             raise errors.Again(MOVED_SOON)
         # Requests up to now are part of this run, and need no other.
         work.op = operations.get(conn, work.op.id)
-        rules = access.pending(conn, row.id)
+        rules = access.pending_rules(conn, row.id)
         for queued, verb in _VERBS.items():
             named = [rule.id for rule in rules if rule.state == queued]
             if named:
                 transitions.begin_many(conn, states.ACCESS, verb, named)
         share = as_share(conn, row)
         copiers = access.copiers_of(conn, (row.id,))
-        wanted = access.in_force(conn, (row.id,), copiers).get(row.id, [])
+        wanted = access.rules_in_force(conn, (row.id,), copiers).get(row.id, [])
     results = _update_access(work, share, wanted)
     must_cover_all(wanted, results)
     work.data['seen'], work.data['replicated'] = [rule.id for rule in rules], bool(row.replication_type)
@@ -92,7 +92,7 @@ def _update_access(work: Work, share: Any, wanted: list[Any]) -> Any:
         return work.service.driver.update_access(share, wanted)
     except errors.Final as error:
         with work.ctx.db.reader() as conn:
-            hidden = resource_locks.on_rules(conn, work.resource_id, resource_locks.SHOW)
+            hidden = resource_locks.locks_of_rules(conn, work.resource_id, resource_locks.SHOW)
         if not hidden:
             raise
         LOG.warning('%s: the backend cannot take its access rules: %s', work.resource_id, error)
@@ -109,8 +109,8 @@ def synced(conn: Connection, work: Work) -> None:
     for backup_id in refused.keys() - {rule.id for rule in rules}:
         LOG.warning('%s: who is to copy it for backup %s is not let in: %s', work.resource_id, backup_id, refused[backup_id])
     if work.data.get('shut_out'):
-        share_backups.forget_copiers(conn, work.data['shut_out'])
-    hidden = resource_locks.on_rules(conn, work.resource_id, resource_locks.SHOW) if refused else {}
+        share_backups.clear_copiers(conn, work.data['shut_out'])
+    hidden = resource_locks.locks_of_rules(conn, work.resource_id, resource_locks.SHOW) if refused else {}
     for rule in rules:
         key = results.get(rule.id, (None, None))[1]
         if key and encryption.decrypt(key) != encryption.decrypt(rule.access_key):
@@ -152,10 +152,10 @@ def not_synced(conn: Connection, work: Work, error: Exception) -> None:
     access.lock(conn, work.resource_id)
     if share_instance(conn, work) is None:
         return
-    rules = access.pending(conn, work.resource_id)
+    rules = access.pending_rules(conn, work.resource_id)
     for queued, verb in _VERBS.items():
         transitions.begin_many(conn, states.ACCESS, verb, [rule.id for rule in rules if rule.state == queued])
-    again = access.pending(conn, work.resource_id)
+    again = access.pending_rules(conn, work.resource_id)
     _settle(conn, again, {rule.id for rule in again})
     summarise(conn, work)
     if again or not work.data.get(backup_workflow.QUIET):
@@ -164,7 +164,7 @@ def not_synced(conn: Connection, work: Work, error: Exception) -> None:
 
 def summarise(conn: Connection, work: Work) -> None:
     """Set the share's ``access_rules_status`` by the states of its rules."""
-    present = access.states_of(conn, work.resource_id)
+    present = access.rule_states(conn, work.resource_id)
     if present <= {'active'}:
         status = states.Rules.ACTIVE
     elif present & (states.ACCESS.transient | set(_VERBS)):

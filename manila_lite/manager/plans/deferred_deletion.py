@@ -53,8 +53,8 @@ PLANS = [
 def try_again(services: context.Services, host: str) -> None:
     """Try once more to delete what could not be deleted at the backend: snapshots before their shares."""
     with services.db.reader() as conn:
-        left = [*(('snapshot', row) for row in share_bin.snapshots_left(conn, host, _SNAPSHOT.fail)),
-                *(('share', row) for row in share_bin.shares_left(conn, host, _SHARE.fail))]
+        left = [*(('snapshot', row) for row in share_bin.list_deferred_snapshots(conn, host, _SNAPSHOT.fail)),
+                *(('share', row) for row in share_bin.list_deferred_shares(conn, host, _SHARE.fail))]
     for resource_type, row in left:
         try:
             _begin(services, resource_type, row)

@@ -87,7 +87,7 @@ def _begin(work: Work) -> None:
     first = 'progress' not in data
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        transitions.settle(conn, states.SHARE, ensure_queries.marked(conn, host), _MARK.during, _MARK.ok)
+        transitions.settle(conn, states.SHARE, ensure_queries.list_ensuring_instances(conn, host), _MARK.during, _MARK.ok)
         if data.get('round') != work.op.wanted:
             # The shares after this position were not checked yet: the round goes on there, and ends here.
             only = data.get('only') if first else None
@@ -95,7 +95,7 @@ def _begin(work: Work) -> None:
                         broken=[], repairs={}, passes=1, began=time.time(), visited=False,
                         fingerprint=fingerprint(work.service))
             data.setdefault('after', '')
-            total = len(only) if only is not None else ensure_queries.count(conn, host, _passed_over(work)[0])
+            total = len(only) if only is not None else ensure_queries.count_shares(conn, host, _passed_over(work)[0])
             data['progress'] = dict.fromkeys(('done', 'skipped', 'broken', 'failed', 'repaired', 'updated'), 0) | {
                 'total': total, 'seconds_left': None}
         work.save(conn)
@@ -127,7 +127,7 @@ def _take(work: Work) -> Batch | None:
         free = [row.instance_id for row in rows if row.status in _MARK.allowed] if _touches(work) else []
         marked = frozenset(free)
         if free and transitions.begin_many(conn, states.SHARE, 'ensure', free) < len(free):
-            marked = frozenset(ensure_queries.marked(conn, work.op.host))
+            marked = frozenset(ensure_queries.list_ensuring_instances(conn, work.op.host))
     if not rows:
         return None
     mine = [row for row in rows if row.status not in skip and (row.instance_id in marked or row.instance_id not in free)]
@@ -139,14 +139,15 @@ def _next(conn: Connection, work: Work) -> Sequence[Any]:
     while data['only'] is not None:
         size = min(BATCH, max(1, len(data['only']) // _PART))
         instance_ids = [instance_id for instance_id in data['only'] if instance_id > data['after']][:size]
-        rows = ensure_queries.named(conn, work.op.host, instance_ids, without)
+        rows = ensure_queries.list_shares_by_instance(conn, work.op.host, instance_ids, without)
         if rows or not instance_ids:
             return rows
         data['after'] = instance_ids[-1]
-    rows = ensure_queries.after(conn, work.op.host, data['after'], BATCH, without, data['until'] if data['wrapped'] else '')
+    rows = ensure_queries.list_shares_after(conn, work.op.host, data['after'], BATCH, without,
+                                                 data['until'] if data['wrapped'] else '')
     if not rows and data['until'] and not data['wrapped']:
         data.update(after='', wrapped=True)
-        rows = ensure_queries.after(conn, work.op.host, '', BATCH, without, data['until'])
+        rows = ensure_queries.list_shares_after(conn, work.op.host, '', BATCH, without, data['until'])
     return rows
 
 
@@ -206,7 +207,7 @@ def done(conn: Connection, work: Work) -> None:
 def failed(conn: Connection, work: Work, error: Exception) -> None:
     """Reset the shares for which the backend failed, tell their owners, and end the service's mark of a run."""
     services.set_ensuring(conn, work.op.host, False)
-    instance_ids = ensure_queries.marked(conn, work.op.host)
+    instance_ids = ensure_queries.list_ensuring_instances(conn, work.op.host)
     transitions.settle(conn, states.SHARE, instance_ids, _MARK.during, _MARK.fail)
     work.save(conn)
     ensure_results.report_failure(conn, work, {*instance_ids, *work.data.get('left', ())}, again=work.data['why'] == API)

@@ -43,9 +43,9 @@ def targets(db: Any, rows: Sequence[Any]) -> list[values.EnsureTarget]:
     if not rows:
         return []
     with db.reader() as conn:
-        exports = shares.exports(conn, [row.instance_id for row in rows])
+        exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
         specs = key_values.of_many(conn, share_type_extra_specs, {row.share_type_id for row in rows if row.share_type_id})
-        rules = access.in_force(conn, [row.id for row in rows])
+        rules = access.rules_in_force(conn, [row.id for row in rows])
         qos = qos_types.specs_of_many(conn, specs)
         on = share_server_values.load(conn, {row.share_server_id for row in rows if row.share_server_id})
     return [values.EnsureTarget(task.to_kind(row, specs.get(row.share_type_id, {}), exports.get(row.instance_id, []),
@@ -63,7 +63,7 @@ def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], wh
     broken = {instance_id: target for instance_id, (target, result) in answers.items() if result and result.error}
     good = {instance_id: answer for instance_id, answer in answers.items() if answer[1] and instance_id not in broken}
     with work.ctx.db.writer() as conn:
-        there = ensure.lock(conn, answers)
+        there = ensure.lock_instances(conn, answers)
         # Shares that are gone, or held by other work at this moment, are checked once more, if they still exist then.
         silent = [instance_id for instance_id, (_, result) in answers.items() if result is None or instance_id not in there]
         good = {instance_id: answer for instance_id, answer in good.items() if instance_id in there}
@@ -101,7 +101,7 @@ def _locations(conn: Connection, good: Mapping[str, tuple[values.EnsureTarget, v
     changed = {instance_id: result.export_locations for instance_id, (target, result) in good.items()
                if result.export_locations and _shown(result.export_locations) != _shown(target.share.export_locations)}
     if changed:
-        shares.set_exports_of(conn, changed)
+        shares.set_export_locations_of(conn, changed)
     return len(changed)
 
 
@@ -111,7 +111,7 @@ def _shown(locations: Iterable[values.ExportLocation]) -> list[tuple[str, bool, 
 
 def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[values.EnsureTarget, values.EnsureResult]]) -> bool:
     """Have rules that changed meanwhile, or that the backend did not take, applied again. Say whether there are any."""
-    current = access.in_force(conn, [target.share.share_id for target, _ in good.values()]) if good else {}
+    current = access.rules_in_force(conn, [target.share.share_id for target, _ in good.values()]) if good else {}
     stale = [target.share.share_id for target, result in good.values()
              if result.reapply_access_rules or any(rule.error for rule in result.rules.values())
              or tuple(current.get(target.share.share_id, ())) != target.rules]
@@ -122,7 +122,7 @@ def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[values.EnsureT
 
 def _notify(conn: Connection, work: Work, texts: Mapping[str, tuple[str, str]], detail: Detail, again: bool) -> None:
     """Notify the owners of these shares, by id with project and text. ``again``: also owners who were notified before."""
-    known = set() if again or not texts else messages.told(conn, texts, Action.ENSURE)
+    known = set() if again or not texts else messages.resources_with_message(conn, texts, Action.ENSURE)
     messages.create_each(conn, work.ctx, 'SHARE', {share_id: text for share_id, text in texts.items() if share_id not in known},
                          Action.ENSURE, detail)
 
@@ -154,5 +154,5 @@ def report_failure(conn: Connection, work: Work, instance_ids: Iterable[str], *,
     """Tell the owners of these shares that the backend failed to check them, and why if it said so."""
     wanted, why = sorted(instance_ids), work.data.get('last_error', '')
     for start in range(0, len(wanted), _AT_ONCE):
-        named = ensure.named(conn, work.op.host, wanted[start:start + _AT_ONCE], ())
+        named = ensure.list_shares_by_instance(conn, work.op.host, wanted[start:start + _AT_ONCE], ())
         _notify(conn, work, {row.id: (row.project_id, why) for row in named}, Detail.NOT_ENSURED, again)

@@ -60,4 +60,4 @@ def forget(services: context.Services, plugin: NetworkPlugin, server_id: str,
     with services.db.writer() as conn:
         if hold:
             hold(conn)
-        allocations.remove(conn, [row.id for row in rows])
+        allocations.delete(conn, [row.id for row in rows])

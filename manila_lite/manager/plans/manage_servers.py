@@ -112,7 +112,7 @@ def strays(manager: Any) -> dict[str, list[str]]:
         return {}
     held = set(manager.driver.held_servers())
     with manager.services.db.reader() as conn:
-        held -= {row.id for row in share_server_queries.by_ids(conn, held)}
+        held -= {row.id for row in share_server_queries.list_by_ids(conn, held)}
     if held:
         held &= set(manager.driver.held_servers())      # one may have been deleted in between, with its row
     return {share_server_findings.STRAYS: sorted(held)} if held else {}

@@ -58,9 +58,9 @@ def manage(work: Work) -> None:
 
 def managed(conn: Connection, work: Work, instance_id: str) -> dict[str, Any]:
     """Store the share's size and export locations. Being over quota is only logged now."""
-    row = shares.by_instance(conn, instance_id)
+    row = shares.find_by_instance(conn, instance_id)
     shares.update(conn, work.resource_id, size=work.data['size'])
-    shares.set_exports(conn, instance_id, [values.ExportLocation(**export) for export in work.data['exports']])
+    shares.set_export_locations(conn, instance_id, [values.ExportLocation(**export) for export in work.data['exports']])
     if row is not None:
         _mind_quota(conn, work, row, row.share_type_id, {'shares': 0, 'gigabytes': 0}, work.data['size'])
     _emit(work, 'manage.end')
@@ -88,7 +88,7 @@ def unmanage(work: Work) -> None:
 
 def unmanaged(conn: Connection, work: Work, instance_id: str) -> None:
     """Delete the share's row with its rules, unless an administrator gave it another status meanwhile."""
-    row = shares.by_instance(conn, instance_id)
+    row = shares.find_by_instance(conn, instance_id)
     if transitions.remove(conn, states.SHARE, (instance_id,), states.SHARE['unmanage'].during):
         shares.delete(conn, work.resource_id)
         if row and row.share_server_id:

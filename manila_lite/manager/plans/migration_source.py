@@ -25,8 +25,8 @@ def apply_rules(work: Work) -> None:
             raise errors.Again(SOON)
         server = share_servers.load_server(conn, work)
         rows = server_migration.shares_of(conn, server.id)
-        exports = shares.exports(conn, [row.instance_id for row in rows])
-        wanted = access.granted(conn, [row.id for row in rows])
+        exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
+        wanted = access.granted_rules(conn, [row.id for row in rows])
     for row in rows:
         rules = wanted.get(row.id, [])
         results = work.service.driver.update_access(to_kind(row, {}, exports.get(row.instance_id, ()), server=server), rules)

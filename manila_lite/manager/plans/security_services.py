@@ -15,7 +15,7 @@ def _services(conn: Connection, work: Work) -> tuple[values.SecurityService, val
     :raises errors.Final: one is gone.
     """
     wanted = [service_id for service_id in (work.data['new_id'], work.data['current_id']) if service_id]
-    services = {row.id: share_server_values.service(row) for row in security_services.by_ids(conn, wanted)}
+    services = {row.id: share_server_values.service(row) for row in security_services.list_by_ids(conn, wanted)}
     for service_id in wanted:
         if service_id not in services:
             raise errors.Final(f'Security service {service_id} is gone.')

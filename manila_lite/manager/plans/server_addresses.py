@@ -37,7 +37,7 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
     for _ in range(_TRIES):
         with services.db.reader() as conn:
             rows = allocations.of_server(conn, server_id, subnet.id)
-            taken = allocations.taken(conn, plugin_subnet.neutron_subnet_id)
+            taken = allocations.used_addresses(conn, plugin_subnet.neutron_subnet_id)
         if len(rows) >= count:
             return rows
         addresses = plugin.allocate(plugin_subnet, count - len(rows), taken=taken, owner=server_id)
@@ -81,7 +81,7 @@ def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
     with services.db.writer() as conn:
         if hold:
             hold(conn)
-        allocations.remove(conn, [row.id for row in rows])
+        allocations.delete(conn, [row.id for row in rows])
 
 
 def _forget(plugin: NetworkPlugin, server_id: str, subnet_id: str | None, subnets: list[Any]) -> None:
@@ -98,7 +98,7 @@ def free_leftovers(services: context.Services, plugin: NetworkPlugin) -> None:
     # In this order: a server has its row before it has anything else.
     owners = plugin.owners()
     with services.db.reader() as conn:
-        gone = share_server_queries.gone(conn, owners)
+        gone = share_server_queries.filter_deleted(conn, owners)
     for owner in gone:
         LOG.warning('Share server %s is gone, and the network plugin still kept something for it', owner)
         plugin.forget(owner)

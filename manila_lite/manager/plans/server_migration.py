@@ -47,8 +47,8 @@ class ServerSteps(Steps):
         with work.ctx.db.reader() as conn:
             source, target = _servers(conn, work)
             rows = server_migration.shares_of(conn, source.id)
-            exports = shares.exports(conn, [row.instance_id for row in rows])
-            rules = access.granted(conn, [row.id for row in rows], cast=False)
+            exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
+            rules = access.granted_rules(conn, [row.id for row in rows], cast=False)
             snapshots = server_migration.snapshots_of(conn, source.id)
         moving = {row.id: to_kind(row, {}, exports.get(row.instance_id, ()), server=source) for row in rows}
         return values.ServerMigration(
@@ -60,7 +60,7 @@ class ServerSteps(Steps):
 
     def task_state(self, conn: Connection, work: Work) -> str | None:
         """Return the task state of the source, or None if it is gone."""
-        servers = share_server_queries.by_ids(conn, (work.resource_id,))
+        servers = share_server_queries.list_by_ids(conn, (work.resource_id,))
         return servers[0].task_state if servers else None
 
     def lock(self, work: Work) -> Any:
@@ -78,7 +78,7 @@ class ServerSteps(Steps):
         network_id = work.data['network_id']
         with work.ctx.db.reader() as conn:
             subnets = share_server_queries.subnets_for(conn, network_id, work.data['zone_id'])
-            idle = load(conn, share_server_queries.idle(conn, work.op.host, network_id, [subnet.id for subnet in subnets]))
+            idle = load(conn, share_server_queries.list_idle(conn, work.op.host, network_id, [subnet.id for subnet in subnets]))
         chosen = work.service.driver.choose_share_server_compatible_for_migration(tuple(idle.values()), self.migration(work))
         if chosen is not None and chosen not in idle:
             raise errors.ManilaLiteError(f'The backend chose share server {chosen}, which is not among those that are idle.')
@@ -119,11 +119,11 @@ class ServerSteps(Steps):
     def finish(self, conn: Connection, work: Work) -> None:
         """Move shares, snapshots and addresses to the target, and begin to delete the source."""
         source, target, data = work.resource_id, work.data['target'], work.data
-        share_networks.hold(conn, data['network_id'], states.SHARE_NETWORK.statuses)
+        share_networks.lock(conn, data['network_id'], states.SHARE_NETWORK.statuses)
         left = _what_is_left(conn, source)
         SERVERS.settle(conn, work, SERVERS.migrate_verb, ok=True)
         there = {row.instance_id for row in server_migration.shares_of(conn, source)}
-        shares.set_exports_of(conn, {instance_id: [values.ExportLocation(**location) for location in locations]
+        shares.set_export_locations_of(conn, {instance_id: [values.ExportLocation(**location) for location in locations]
                                      for instance_id, locations in data['moved']['exports'].items() if instance_id in there})
         server_migration.set_provider_locations(conn, data['moved']['provider_locations'])
         server_migration.move_shares(conn, source, target, {

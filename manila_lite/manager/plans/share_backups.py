@@ -40,7 +40,7 @@ def _row(conn: Connection, work: Work, verb: str) -> Any:
 
     :raises errors.Final: it is gone, or the work on it was stopped.
     """
-    row = share_backups.by_id(conn, work.resource_id)
+    row = share_backups.find(conn, work.resource_id)
     if row is None or row.status != _BACKUP[verb].during:
         raise errors.Final(f'The work on backup {work.resource_id} was stopped: its status is '
                            f'{row.status if row else "gone"}.')
@@ -137,7 +137,7 @@ def _clear_away(backup_id: str, clear: Callable[[str], None]) -> None:
 def _shut_out(service: Any, ctx: context.RequestContext) -> None:
     """Have the backend withdraw left-over access once more, for each share at ever longer intervals."""
     with ctx.db.reader() as conn:
-        lingering = share_backups.lingering(conn, service.host)
+        lingering = share_backups.list_ended_with_access(conn, service.host)
     now, tries = time.monotonic(), service.shut_out_tries
     for share_id in tries.keys() - lingering.keys():
         del tries[share_id]
@@ -184,7 +184,7 @@ def start(work: Work) -> None:
 def forget(work: Work) -> None:
     """Delete the backup at the backend."""
     with work.ctx.db.reader() as conn:
-        row = share_backups.by_id(conn, work.resource_id)
+        row = share_backups.find(conn, work.resource_id)
     if row is not None:
         work.service.backups.delete_backup(_backup(work, row))
 
@@ -206,7 +206,7 @@ def not_created(conn: Connection, work: Work, error: Exception) -> None:
 
 
 def _ended(conn: Connection, work: Work, verb: str, error: Exception | None = None) -> None:
-    row = share_backups.by_id(conn, work.resource_id)
+    row = share_backups.find(conn, work.resource_id)
     if row is None:
         return
     backup_workflow.share_ended(conn, work.ctx, row, worked=error is None)
@@ -245,7 +245,7 @@ def not_restored(conn: Connection, work: Work, error: Exception) -> None:
 
 def deleted(conn: Connection, work: Work) -> None:
     """Delete the backup's row, unless an administrator gave it another status meanwhile."""
-    row = share_backups.by_id(conn, work.resource_id)
+    row = share_backups.find(conn, work.resource_id)
     if row is not None:
         backup_workflow.withdraw(conn, work.ctx, row)
     transitions.finish(conn, _BACKUP, 'delete', work.resource_id)

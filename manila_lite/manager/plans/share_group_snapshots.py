@@ -29,7 +29,7 @@ def quiesce(work: Work) -> None:
     """
     with work.ctx.db.reader() as conn:
         members = share_group_snapshots.with_shares(conn, work.resource_id)
-        busy = operations.busy(conn, [share.instance_id for _, share in members])
+        busy = operations.is_any_serial_open(conn, [share.instance_id for _, share in members])
     if busy:
         raise errors.Again(_LOOK_AGAIN)
 
@@ -38,8 +38,8 @@ def take_snapshots(work: Work) -> None:
     """Take a snapshot of every share of the group."""
     driver, members = work.service.driver, _members(work)
     with work.ctx.db.reader() as conn:
-        snapshot = share_group_snapshots.by_id(conn, work.resource_id)
-        group = share_groups.by_id(conn, snapshot.share_group_id) if snapshot else None
+        snapshot = share_group_snapshots.find(conn, work.resource_id)
+        group = share_groups.find(conn, snapshot.share_group_id) if snapshot else None
     at_once = group is not None and group.consistent_snapshot_support
     if at_once and values.Ability.CONSISTENT_SNAPSHOTS in abilities_of(driver):
         work.data['locations'] = dict(driver.create_group_snapshot(members)) if members else {}

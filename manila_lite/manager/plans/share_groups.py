@@ -22,7 +22,7 @@ def row(conn: Connection, work: Work) -> Any:
 
     :raises errors.Final: it is gone.
     """
-    group = share_groups.by_id(conn, work.resource_id)
+    group = share_groups.find(conn, work.resource_id)
     if group is None:
         raise errors.Final(f'Share group {work.resource_id} is gone.')
     return group

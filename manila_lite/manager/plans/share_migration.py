@@ -49,7 +49,7 @@ class ShareSteps(Steps):
             row = share_row(conn, work)
             source = as_share(conn, row)
             target = _planned(conn, work, source) if planned else as_share(conn, _target_row(conn, work))
-            rules = access.granted(conn, (row.id,), cast=False).get(row.id, ())
+            rules = access.granted_rules(conn, (row.id,), cast=False).get(row.id, ())
             moving = share_migration.snapshots_of(conn, row.id)
         return values.ShareMigration(
             source, work.data['from'], target,
@@ -92,7 +92,7 @@ class ShareSteps(Steps):
         share_id, data = work.resource_id, work.data
         access.lock(conn, share_id)
         # The source's backend applies no rules any more; the target's applies all rules once more, below.
-        rows.drop_of(conn, share_id, (access.SYNC,))
+        rows.supersede(conn, share_id, (access.SYNC,))
         source, target = share_row(conn, work), _target_row(conn, work)
         left = share_migration_workflow.what_is_left(source, target.host, share_migration.snapshots_of(conn, share_id))
         SHARES.settle(conn, work, SHARES.migrate_verb, ok=True)
@@ -101,14 +101,14 @@ class ShareSteps(Steps):
         transitions.share_task(conn, share_id, (None, *Migration), Migration.SUCCESS)
         apply_rules(conn, work.ctx, share_id, target.host)
         snapshot_access.begin_all(conn, work.ctx, (share_id,), target.host, moved=True)
-        for row in shares.aside(conn, instance_id=source.instance_id):
+        for row in shares.list_second_instances(conn, instance_id=source.instance_id):
             share_migration_workflow.begin_release(conn, work.ctx, row, left)
         SHARES.announce_end(work, Phase.COMPLETE)
         work.service.report_soon()
 
 
 def _target_row(conn: Connection, work: Work) -> Any:
-    instances = shares.aside(conn, instance_id=work.data['target'])
+    instances = shares.list_second_instances(conn, instance_id=work.data['target'])
     if not instances:
         raise errors.Final(f'Share instance {work.data["target"]} is gone.')
     return instances[0]
@@ -131,7 +131,7 @@ def _change_places(conn: Connection, work: Work, source: Any, target: Any) -> No
     if work.data['abilities'].get('replication_type'):
         transitions.replica_state(conn, target.instance_id, states.Replica.ACTIVE)
     moved = work.data['moved']
-    shares.set_exports(conn, target.instance_id, [values.ExportLocation(**location) for location in moved['exports']])
+    shares.set_export_locations(conn, target.instance_id, [values.ExportLocation(**location) for location in moved['exports']])
     server_migration.set_provider_locations(conn, moved['provider_locations'])
 
 

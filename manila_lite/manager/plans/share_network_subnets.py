@@ -18,14 +18,14 @@ def give_back(work: Work) -> None:
     share_servers.free(work, work.data['subnet_id'])
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        share_server_queries.unmap(conn, work.resource_id, work.data['subnet_id'])
+        share_server_queries.remove_from_subnet(conn, work.resource_id, work.data['subnet_id'])
 
 
 def _update(work: Work) -> None:
     with work.ctx.db.reader() as conn:
         server = share_servers.load_server(conn, work)
         rows = share_server_queries.shares_on(conn, server.id)
-        exports = shares.exports(conn, [row.instance_id for row in rows])
+        exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
         new = next(network for network in server.networks if network.subnet_id == work.data['subnet_id'])
         known = {row.id: share_server_updates.as_share(row, server, exports.get(row.instance_id, ())) for row in rows}
         taken = [values.Snapshot(id=row.id, share=known[row.share_id], size=row.size, provider_location=row.provider_location)

@@ -60,7 +60,7 @@ def _load(work: Work) -> values.Replica:
         active = shares.get(conn, work.ctx.elevated(), row.id)
         source = as_share(conn, active)
         state = share_replicas.get(conn, work.ctx.elevated(), work.resource_id).replica_state
-        rules = access.granted(conn, (row.id,), cast=False).get(row.id, ())
+        rules = access.granted_rules(conn, (row.id,), cast=False).get(row.id, ())
         snapshots = share_migration.snapshots_of(conn, row.id)
         share = dataclasses.replace(as_share(conn, row), snapshot_id=None)
     held = tuple(values.Snapshot(snapshot.id, source, snapshot.size, provider_location=snapshot.provider_location)
@@ -85,9 +85,9 @@ def _keep(work: Work, result: values.ReplicaResult) -> None:
 def _store_result(conn: Connection, work: Work, replica_id: str) -> None:
     """Store the backend's result on the replica."""
     result = work.data['result']
-    shares.set_exports(conn, replica_id, [values.ExportLocation(**location) for location in result['exports']])
+    shares.set_export_locations(conn, replica_id, [values.ExportLocation(**location) for location in result['exports']])
     transitions.replica_state(conn, replica_id, states.Replica(result['state']))
-    share_replicas.hold_snapshots(conn, replica_id, result['snapshots'])
+    share_replicas.set_snapshots(conn, replica_id, result['snapshots'])
 
 
 # Creating -------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def apply_rules_readonly(work: Work) -> None:
         if row is None or row.status not in replica_workflow.FOLLOWING:
             return
         share = as_share(conn, row)
-        rules = access.granted(conn, (row.id,), cast=False).get(row.id, [])
+        rules = access.granted_rules(conn, (row.id,), cast=False).get(row.id, [])
     work.service.driver.update_access(share, [dataclasses.replace(rule, level='ro') for rule in rules])
 
 
@@ -201,7 +201,7 @@ def update_all(services: context.Services, host: str) -> None:
     """Have all replicas at the backend brought up to date."""
     ctx = context.admin(services)
     with ctx.db.reader() as conn:
-        waiting = share_replicas.waiting(conn, host, replica_workflow.FOLLOWING)
+        waiting = share_replicas.list_non_active_at(conn, host, replica_workflow.FOLLOWING)
     for row in waiting:
         ctx.project_id, ctx.user_id = row.project_id, row.user_id
         with ctx.db.writer() as conn:
@@ -257,7 +257,7 @@ def _must_be_alone(conn: Connection, work: Work) -> None:
     """
     share_id = work.data['share_id']
     home = backend_of(shares.get(conn, work.ctx.elevated(), share_id).host or '')
-    at_work = share_replicas.at_work(conn, (access.open_key(share_id), ensure.key(home)))
+    at_work = share_replicas.list_claimed_operations(conn, (access.open_key(share_id), ensure.open_key(home)))
     before = work.data.setdefault('before', at_work)
     until = work.data.setdefault('alone_at', time.time() + work.ctx.conf.operations.lease)
     if time.time() < until and any(before.get(operation_id) == position for operation_id, position in at_work.items()):
@@ -282,14 +282,14 @@ def promoted(conn: Connection, work: Work) -> None:
     access.lock(conn, share_id)
     active, mounted = _must_go_on(conn, work), work.data['mounted']
     # The old backend applies no rules any more; the new one applies all rules once more, below.
-    rows.drop_of(conn, share_id, (access.SYNC,))
+    rows.supersede(conn, share_id, (access.SYNC,))
     transitions.finish(conn, _SHARE, work.data['over'], active.instance_id)
     transitions.finish(conn, _SHARE, 'promote', work.resource_id)
     shares.update_instance(conn, active.instance_id, is_aside=True, cast_rules_to_readonly=mounted)
     transitions.replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
-    shares.set_exports(conn, active.instance_id, ())
+    shares.set_export_locations(conn, active.instance_id, ())
     result = work.data['result']
-    shares.set_exports(conn, work.resource_id, [values.ExportLocation(**location) for location in result['exports']])
+    shares.set_export_locations(conn, work.resource_id, [values.ExportLocation(**location) for location in result['exports']])
     shares.update_instance(conn, work.resource_id, is_aside=False, cast_rules_to_readonly=False)
     transitions.replica_state(conn, work.resource_id, states.Replica.ACTIVE)
     replica_workflow.give_up(conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), active.instance_id))
@@ -315,7 +315,7 @@ def deleted(conn: Connection, work: Work) -> None:
     access.lock(conn, work.data['share_id'])
     row = share_replicas.as_share(conn, work.resource_id)
     if row is not None and transitions.remove(conn, _SHARE, (work.resource_id,), _SHARE['delete'].during):
-        services.gone(conn, row.host, row.size)
+        services.subtract_deleted_share(conn, row.host, row.size)
         if row.share_server_id:
             share_server_queries.update(conn, row.share_server_id)
     work.service.report_soon()

@@ -49,7 +49,7 @@ def answered(conn: Connection, work: Work) -> None:
 def targets(conn: Connection, server: values.ShareServer) -> list[values.EnsureTarget]:
     """Return the shares of a server with their rules."""
     rows = share_server_queries.shares_on(conn, server.id)
-    rules = access.in_force(conn, [row.id for row in rows])
+    rules = access.rules_in_force(conn, [row.id for row in rows])
     return [values.EnsureTarget(as_share(row, server, ()), tuple(rules.get(row.id, ()))) for row in rows]
 
 
@@ -61,7 +61,7 @@ def as_share(row: Any, server: values.ShareServer, exports: Iterable[Any]) -> va
 def change(kind: str, steps: tuple[Step, ...], action: Action, detail: Detail) -> Plan:
     """Return the plan that changes one server. Its last step calls ``keep`` with the driver's result."""
     def failed(conn: Connection, work: Work, error: Exception) -> None:
-        share_networks.hold(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
+        share_networks.lock(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
         transitions.fail(conn, states.SHARE_SERVER, 'change', work.resource_id)
         for row in share_server_queries.shares_on(conn, work.resource_id):
             transitions.rules_status(conn, row.instance_id, states.Rules.ERROR)
@@ -90,9 +90,9 @@ def keep(work: Work, result: values.ServerUpdate) -> None:
 
 def changed(conn: Connection, work: Work) -> None:
     """Set the server to active, and store its shares' export locations. The network is active after its last server."""
-    share_networks.hold(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
+    share_networks.lock(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
     instance_ids = {row.instance_id for row in share_server_queries.shares_on(conn, work.resource_id)}
-    shares.set_exports_of(conn, {instance_id: [values.ExportLocation(**location) for location in locations]
+    shares.set_export_locations_of(conn, {instance_id: [values.ExportLocation(**location) for location in locations]
                                  for instance_id, locations in work.data['exports'].items() if instance_id in instance_ids})
     for instance_id in instance_ids & work.data['lost'].keys():
         transitions.rules_status(conn, instance_id, states.Rules.ERROR)
@@ -108,5 +108,5 @@ def _settle(conn: Connection, work: Work) -> None:
     """End the network's change if no server changes any more. The caller holds the network, so that the later one of
     two servers that end together sees the other.
     """
-    if not share_server_queries.changing(conn, work.data['network_id']):
+    if not share_server_queries.is_any_changing(conn, work.data['network_id']):
         transitions.finish(conn, states.SHARE_NETWORK, 'change', work.data['network_id'])

@@ -82,7 +82,7 @@ def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row,
 
 
 def _find_or_make(conn: Connection, work: Work, row: Any, request: ServerRequest) -> tuple[str | None, engine.Wake | None]:
-    if not share_networks.hold(conn, row.share_network_id, ('active',)):
+    if not share_networks.lock(conn, row.share_network_id, ('active',)):
         return None, None
     manager = work.service
     zone_id = request.zone(conn, row)
@@ -92,8 +92,8 @@ def _find_or_make(conn: Connection, work: Work, row: Any, request: ServerRequest
     if not subnets:
         raise errors.Final('The share network has no subnet in the zone of the backend.', detail='NO_SHARE_SERVER')
     subnet_ids = [subnet.id for subnet in subnets]
-    key = share_server_queries.key_for(conn, row)
-    server_id = share_server_queries.with_room(conn, manager.host, row.share_network_id, subnet_ids, request.size(row),
+    key = share_server_queries.encryption_key_for(conn, row)
+    server_id = share_server_queries.find_with_capacity(conn, manager.host, row.share_network_id, subnet_ids, request.size(row),
                               most_shares=manager.section.max_shares_per_share_server,
                               most_gb=manager.section.max_share_server_size, key=key)
     wake = None
@@ -204,10 +204,10 @@ def not_made(conn: Connection, work: Work, error: Exception) -> None:
 
 def removed(conn: Connection, work: Work, verb: str = 'delete') -> None:
     """Delete the server's row, unless an administrator set another status; and its network, if that is deleted."""
-    rows = share_server_queries.by_ids(conn, (work.resource_id,))
+    rows = share_server_queries.list_by_ids(conn, (work.resource_id,))
     transitions.finish(conn, states.SHARE_SERVER, verb, work.resource_id)
     for row in rows:
-        share_networks.sweep(conn, row.share_network_id)
+        share_networks.delete_if_without_servers(conn, row.share_network_id)
 
 
 def not_removed(conn: Connection, work: Work, error: Exception) -> None:
@@ -222,8 +222,8 @@ def remove_unused(manager: Any) -> None:
     if not conf.automatic_share_server_cleanup:
         return
     with manager.services.db.reader() as conn:
-        unused = share_server_queries.unused(conn, manager.host, conf.unused_share_server_cleanup_interval * 60)
-        idle = share_server_queries.by_ids(conn, unused)
+        unused = share_server_queries.list_unused(conn, manager.host, conf.unused_share_server_cleanup_interval * 60)
+        idle = share_server_queries.list_by_ids(conn, unused)
     for server in idle:
         _remove(context.admin(manager.services), server)
 
@@ -255,7 +255,7 @@ def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None) -> s
     if values.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
         return set()
     with manager.services.db.reader() as conn:
-        server_ids = share_server_queries.running_on(conn, manager.host)
+        server_ids = share_server_queries.list_running(conn, manager.host)
     with concurrent.futures.ThreadPoolExecutor(_WORKERS, f'{manager.name}-servers') as workers:
         running = list(workers.map(lambda server_id: _restore_one(manager, server_id, repairs), server_ids))
     return {server_id for server_id, runs in zip(server_ids, running, strict=True) if not runs}
@@ -265,7 +265,7 @@ def _restore_one(manager: Any, server_id: str, mended: dict[str, tuple[str, ...]
     with alone(server_id):
         # Read only now: since it was listed the server may have got a subnet, or have been deleted.
         with manager.services.db.reader() as conn:
-            server = load(conn, [server_id]).get(server_id) if share_server_queries.runs(conn, server_id) else None
+            server = load(conn, [server_id]).get(server_id) if share_server_queries.is_running(conn, server_id) else None
         if server is None:
             return True
         try:
@@ -281,7 +281,7 @@ def _restore_one(manager: Any, server_id: str, mended: dict[str, tuple[str, ...]
             mended[server_id] = result.repaired
         if result.details:
             with manager.services.db.writer() as conn:
-                if share_server_queries.by_ids(conn, (server_id,)):
+                if share_server_queries.list_by_ids(conn, (server_id,)):
                     key_values.replace(conn, share_server_details, server_id, result.details)
     return True
 

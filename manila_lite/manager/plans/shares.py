@@ -56,9 +56,9 @@ def try_elsewhere(work: Work) -> None:
     work.service.driver.delete_share(share)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        row = shares.by_instance(conn, share.id)
+        row = shares.find_by_instance(conn, share.id)
         if row is not None and row.host:        # not so if a process died between this and passing it on
-            services.give_back(conn, row.host, share.size)
+            services.release_space(conn, row.host, share.size)
             shares.update_instance(conn, share.id, host=None, share_server_id=None)
             work.data.setdefault('excluded', {})[row.host] = errors.told(work.error) or 'the backend failed'
     work.send = ('scheduler', '')
@@ -66,7 +66,7 @@ def try_elsewhere(work: Work) -> None:
 
 def created(conn: Connection, work: Work, instance_id: str) -> dict:
     """Store the export locations, and the time of launch."""
-    shares.set_exports(conn, instance_id, [values.ExportLocation(**export) for export in work.data['exports']])
+    shares.set_export_locations(conn, instance_id, [values.ExportLocation(**export) for export in work.data['exports']])
     return {'progress': '100%', 'launched_at': timeutils.utcnow()}
 
 
@@ -93,10 +93,10 @@ def deleted(conn: Connection, work: Work, instance_id: str) -> None:
 
 def gone(conn: Connection, work: Work, instance_id: str, during: str) -> None:
     """Delete the row of a share in the status ``during``, as ``deleted`` does."""
-    row = shares.by_instance(conn, instance_id)
+    row = shares.find_by_instance(conn, instance_id)
     if transitions.remove(conn, states.SHARE, (instance_id,), during):
         shares.delete(conn, work.resource_id)
-        services.gone(conn, row.host, row.size)
+        services.subtract_deleted_share(conn, row.host, row.size)
         if row.share_server_id:
             share_server_queries.update(conn, row.share_server_id)
     work.service.report_soon()

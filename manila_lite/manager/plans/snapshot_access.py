@@ -44,12 +44,12 @@ def first(work: Work) -> None:
 
 def first_done(conn: Connection, work: Work) -> None:
     """Store the snapshot's export locations."""
-    snapshot_access.set_exports(conn, work.resource_id,
+    snapshot_access.set_export_locations(conn, work.resource_id,
                                 [values.ExportLocation(**location) for location in work.data.get('exports', ())])
 
 
 def _wanted(conn: Connection, row: Any, share: Any) -> list[values.AccessRule]:
-    return snapshot_access.granted(conn, row.id, share.id if share.snapshot_inherit_share_access_support else None)
+    return snapshot_access.granted_rules(conn, row.id, share.id if share.snapshot_inherit_share_access_support else None)
 
 
 def serve(work: Work) -> None:
@@ -65,7 +65,7 @@ def serve(work: Work) -> None:
         row, share = _rows(conn, work)
         _must_stand(row, share)
         work.op = operations.get(conn, work.op.id)      # requests up to now are part of this run
-        rules = snapshot_access.pending(conn, row.id)
+        rules = snapshot_access.pending_rules(conn, row.id)
         for queued, verb in _VERBS.items():
             named = [rule.id for rule in rules if rule.state == queued]
             if named:
@@ -134,10 +134,10 @@ def not_served(conn: Connection, work: Work, error: Exception) -> None:
     if rows is None:
         return
     access.lock(conn, rows[0].share_id)
-    rules = snapshot_access.pending(conn, work.resource_id)
+    rules = snapshot_access.pending_rules(conn, work.resource_id)
     for queued, verb in _VERBS.items():
         transitions.begin_many(conn, _MACHINE, verb, [rule.id for rule in rules if rule.state == queued])
-    again = snapshot_access.pending(conn, work.resource_id)
+    again = snapshot_access.pending_rules(conn, work.resource_id)
     _settle(conn, again, {rule.id for rule in again})
     notify(conn, work, 'SHARE_SNAPSHOT', Action.UPDATE_ACCESS_RULES, Detail.UNKNOWN_ERROR, error)
 

@@ -78,7 +78,7 @@ def share_instance(conn: Connection, work: Work) -> str | None:
 def as_share(conn: Connection, row: Any, *, size: int | None = None) -> values.Share:
     """Return a share row as drivers see it, with its type's extra specs and its export locations."""
     specs = key_values.of(conn, share_type_extra_specs, row.share_type_id) if row.share_type_id else {}
-    exports = shares.exports(conn, (row.instance_id,)).get(row.instance_id, [])
+    exports = shares.export_locations_of(conn, (row.instance_id,)).get(row.instance_id, [])
     server = share_server_values.load(conn, (row.share_server_id,)).get(row.share_server_id) if row.share_server_id else None
     return to_kind(row, specs, exports, size=size, server=server, qos=qos_types.specs_of(conn, specs))
 

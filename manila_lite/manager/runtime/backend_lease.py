@@ -46,7 +46,7 @@ class BackendLease:
 
     def hold(self, conn: Connection) -> bool:
         """Say whether this process still has the lease. If so, no other takes it until the transaction ends."""
-        return backend_leases.hold(conn, *self._key, self._owner)
+        return backend_leases.lock_if_owned(conn, *self._key, self._owner)
 
     def elsewhere(self) -> bool:
         """Say whether this process waits for another one that works there."""
@@ -81,7 +81,7 @@ class BackendLease:
         self._until = 0.0
         try:
             with self._services.db.writer() as conn:
-                backend_leases.give_up(conn, *self._key, self._owner)
+                backend_leases.release(conn, *self._key, self._owner)
         except Exception:
             LOG.exception('%s: its lease could not be given up and will run out', self._key[0])
 
@@ -102,7 +102,7 @@ class BackendLease:
             if kept and self._end is None:
                 self._begin()
             elif not kept and self._end is not None:
-                self._lose(other)
+                self._lose(self._end, other)
             elif not kept and self._waits_for != other:
                 LOG.info('%s: %s works there; waiting', self._key[0], other)
                 self._waits_for = other
@@ -112,7 +112,7 @@ class BackendLease:
         with self._services.db.writer() as conn:
             if backend_leases.renew(conn, *self._key, self._owner, self._lease):
                 return True, None
-            other, left = backend_leases.holder(conn, *self._key)
+            other, left = backend_leases.get_holder(conn, *self._key)
             self._pause = min(self._pause, max(left, 0.0) + _AFTER)
             if self._end is not None:
                 return False, other         # another process had it: this one stands back first, then tries for it
@@ -128,9 +128,9 @@ class BackendLease:
             self._end.set()
         self._changed.notify_all()
 
-    def _lose(self, other: str | None) -> None:
+    def _lose(self, end: threading.Event, other: str | None) -> None:
         LOG.warning('%s: %s took over from this process, which stands back', self._key[0], other)
         self._until = 0.0
         self._waits_for = other or 'nobody'
-        self._end.set()
+        end.set()
         self._end = None

@@ -203,13 +203,13 @@ class ShareManager:
             return
         with self._reporting:
             with self.services.db.reader() as conn:
-                before = rows.promised(conn, self.host)
+                before = rows.promises_of_pools(conn, self.host)
             strays = manage_servers.strays(self)
             pools = [self._as_row(pool, strays) for pool in self.driver.report()]
             with self.services.db.writer() as conn:
                 # A report of another process since ``before`` would be overwritten, and claims counted wrong.
                 if self.backend_lease.hold(conn) and not end.is_set():
-                    rows.report(conn, self.host, pools, before)
+                    rows.store_report(conn, self.host, pools, before)
 
     def _remove_unused(self) -> None:
         if self._may_work():

@@ -138,7 +138,7 @@ def delete(ctx: RequestContext, row: Any) -> None:
         attached = [one.id for one in store.attachments(conn, (row.id,))]
         transitions.begin_many(conn, ATTACHMENT, 'detach', attached)
         for resource_id in (row.id, *attached):
-            work.drop_of(conn, resource_id, KINDS)
+            work.supersede(conn, resource_id, KINDS)
         wake = _work(conn, ctx, row, 'delete', {})
     wake.send(ctx)
 
@@ -213,5 +213,5 @@ def _read(ctx: RequestContext, row: Any, length: int | None) -> Any:
             break
         time.sleep(_LOOK)
     with ctx.db.writer() as conn:
-        work.remove(conn, [wake.operation_id])
+        work.delete(conn, [wake.operation_id])
     return operation

@@ -78,5 +78,5 @@ class Agent:
     def _purge(self) -> None:
         before = timeutils.utcnow() - datetime.timedelta(hours=self.services.conf.operations.finished_retention_hours)
         with self.services.db.writer() as conn:
-            work.purge(conn, before)
+            work.delete_ended(conn, before)
             store.forget(conn, before)

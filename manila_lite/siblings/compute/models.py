@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Id, Json, Name, Time, flag, ident, ref, times
+from manila_lite.db.models.base import Id, Json, Name, Time, flag, primary_key, ref, times
 from manila_lite.siblings import grants, schema
 
 metadata = schema.metadata()
@@ -22,7 +22,7 @@ hosts = sa.Table(
 )
 
 servers = sa.Table(
-    'servers', metadata, ident(), *times(),
+    'servers', metadata, primary_key(), *times(),
     sa.Column('project_id', Name, nullable=False, index=True),
     sa.Column('user_id', Name),
     sa.Column('name', Name, nullable=False),
@@ -35,7 +35,7 @@ servers = sa.Table(
 
 #: Addresses of servers. The other values of a server's interface are in its ``spec``, since they never change.
 server_addresses = sa.Table(
-    'server_addresses', metadata, ident(), *times(),
+    'server_addresses', metadata, primary_key(), *times(),
     ref('server_id', 'servers.id'),
     sa.Column('network', Name, nullable=False),
     sa.Column('address', sa.String(64), nullable=False),
@@ -46,7 +46,7 @@ server_addresses = sa.Table(
 
 #: Images made of servers, with a name that is unique in the project. ``ready``: the file is complete.
 server_images = sa.Table(
-    'server_images', metadata, ident(), *times(),
+    'server_images', metadata, primary_key(), *times(),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('name', Name, nullable=False),
     sa.Column('host', Name, nullable=False),
@@ -56,7 +56,7 @@ server_images = sa.Table(
 )
 
 share_attachments = sa.Table(
-    'share_attachments', metadata, ident(), *times(),
+    'share_attachments', metadata, primary_key(), *times(),
     sa.Column('server_id', Id, sa.ForeignKey('servers.id'), nullable=False),
     sa.Column('host', Name, nullable=False, index=True),
     sa.Column('share_id', Id, nullable=False, index=True),
@@ -74,7 +74,7 @@ share_grants = grants.table(metadata)
 
 #: Requests about a server, and other events of it. They stay for a while after the server is deleted.
 server_events = sa.Table(
-    'server_events', metadata, ident(), *times(),
+    'server_events', metadata, primary_key(), *times(),
     sa.Column('server_id', Id, nullable=False, index=True),
     sa.Column('project_id', Name, nullable=False),
     sa.Column('user_id', Name),

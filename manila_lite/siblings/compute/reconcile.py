@@ -144,6 +144,6 @@ class Reconciler:
                             server_id=row.server_id).send(self._ctx)
 
     def _begin(self, conn: Any, kind: str, resource_type: str, resource_id: str, serial: str, **data: Any) -> engine.Wake:
-        work.drop_of(conn, resource_id, (*KINDS, 'server.delete'))     # operations that were set aside
+        work.supersede(conn, resource_id, (*KINDS, 'server.delete'))     # operations that were set aside
         return engine.begin(conn, self._ctx, kind, resource_type, resource_id, topic=TOPIC, host=self._host.name, serial=serial,
                                 data=data)

@@ -57,7 +57,7 @@ class Engine:
         """Delete operations that ended ``[operations] finished_retention_hours`` hours ago."""
         kept = datetime.timedelta(hours=self.services.conf.operations.finished_retention_hours)
         with self.services.db.writer() as conn:
-            rows.purge(conn, timeutils.utcnow() - kept)
+            rows.delete_ended(conn, timeutils.utcnow() - kept)
 
     def check(self) -> None:
         """Begin an operation for each unfinished cluster without an open one, and for each cluster with mounts and no
@@ -88,7 +88,7 @@ class Engine:
             return False
         if row.status in states.CLUSTER.transient:
             return True
-        if any(one.finished_at and one.finished_at > self._late() for one in rows.of(conn, row.id, actions.KIND)):
+        if any(one.finished_at and one.finished_at > self._late() for one in rows.list_of_resource(conn, row.id, actions.KIND)):
             return False        # another engine looked at it, or a user caused an operation
         mounts = store.mounts(conn, (row.id,))
         # A mount that could not be unmounted waits for a request of its owner.

@@ -4,7 +4,7 @@
 import sqlalchemy as sa
 
 from manila_lite.db.core import transitions
-from manila_lite.db.models.base import Id, Json, Name, flag, ident, ref, times
+from manila_lite.db.models.base import Id, Json, Name, flag, primary_key, ref, times
 from manila_lite.siblings import grants, schema
 from manila_lite.siblings.dataproc import states
 
@@ -15,7 +15,7 @@ share_grants = grants.table(metadata)
 
 def _described() -> tuple[sa.Column, ...]:
     """Return the common columns of clusters and templates. ``details``: values that are only kept, and returned as sent."""
-    return (ident(), *times(), sa.Column('project_id', Name, nullable=False, index=True),
+    return (primary_key(), *times(), sa.Column('project_id', Name, nullable=False, index=True),
             sa.Column('name', Name, nullable=False), sa.Column('description', sa.Text),
             sa.Column('plugin_name', Name, nullable=False), sa.Column('plugin_version', Name, nullable=False),
             flag('is_public'), flag('is_protected'), sa.Column('details', Json, nullable=False),
@@ -46,7 +46,7 @@ clusters = sa.Table(
 
 #: Node groups of a cluster or of a cluster template.
 node_groups = sa.Table(
-    'node_groups', metadata, ident(), *times(),
+    'node_groups', metadata, primary_key(), *times(),
     ref('cluster_id', 'clusters.id', nullable=True, cascade=True),
     ref('cluster_template_id', 'cluster_templates.id', nullable=True, cascade=True),
     sa.Column('node_group_template_id', Id, index=True),
@@ -57,7 +57,7 @@ node_groups = sa.Table(
 )
 
 instances = sa.Table(
-    'instances', metadata, ident(), *times(),
+    'instances', metadata, primary_key(), *times(),
     ref('node_group_id', 'node_groups.id'),
     ref('cluster_id', 'clusters.id'),
     sa.Column('name', Name, nullable=False),
@@ -75,7 +75,7 @@ instances = sa.Table(
 )
 
 share_mounts = sa.Table(
-    'share_mounts', metadata, ident(), *times(),
+    'share_mounts', metadata, primary_key(), *times(),
     ref('instance_id', 'instances.id'),
     sa.Column('share_id', Id, nullable=False, index=True),
     sa.Column('path', sa.Text, nullable=False),

@@ -82,7 +82,7 @@ class Binding(testtools.TestCase):
         raise NotImplementedError
 
     def in_force_of_snapshot(self, snapshot: values.Snapshot) -> set[tuple[str, str, str]]:
-        """Return the rules in force of a snapshot that can be mounted, as ``in_force`` does."""
+        """Return the rules in force of a snapshot that can be mounted, as ``rules_in_force`` does."""
         raise NotImplementedError
 
     def lose_power(self) -> None:

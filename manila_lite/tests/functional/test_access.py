@@ -294,12 +294,12 @@ class Access(base.ServiceTest):
     def syncs(self):
         """Return the operations that sent the share's rules to the backend."""
         with self.service.services.db.reader() as conn:
-            return rows.of(conn, self.share, 'access.sync')
+            return rows.list_of_resource(conn, self.share, 'access.sync')
 
     @retry
     def is_open(self):
         with self.service.services.db.writer() as conn:
-            return rows.ask_again(conn, f'access:{self.share}') is not None
+            return rows.request_rerun(conn, f'access:{self.share}') is not None
 
     def test_a_denial_is_done_after_a_failed_deletion(self):
         rule = self.allow('10.0.0.1')['id']

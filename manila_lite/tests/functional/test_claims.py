@@ -31,7 +31,7 @@ class Claims(base.ServiceTest):
                                context.admin(self.service.services), self.service.scheduler)
         self.assertRaises(errors.LostClaim, scheduling.place, work)
         with db.reader() as conn:
-            self.assertEqual('test@beta#pool1', shares.by_instance(conn, instance).host)
+            self.assertEqual('test@beta#pool1', shares.find_by_instance(conn, instance).host)
 
     def test_a_hurry_is_not_lost_on_one_that_goes_to_sleep(self):
         db = self.service.services.db
@@ -45,7 +45,8 @@ class Claims(base.ServiceTest):
                     rows.make_due(conn, ident)
             with db.writer() as conn:
                 rows.postpone(conn, ident, 'me', 3600, op.next_run_at)
-                self.assertEqual(hurry, ident in [row.id for row in project_turns.due(conn, 'nobody', '', 10, ['work'])])
+                claimable = project_turns.list_claimable(conn, 'nobody', '', 10, ['work'])
+                self.assertEqual(hurry, ident in [row.id for row in claimable])
 
     def test_growth_does_not_stand_in_its_own_way(self):
         admin = self.caller(roles='admin,member,reader')

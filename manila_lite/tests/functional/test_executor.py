@@ -237,7 +237,7 @@ class Operations(base.ServiceTest):
             wake = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='again',
                                     open_key='k')
             rows.claim(conn, rows.get(conn, wake.operation_id), 'me', 30)
-            self.assertEqual(wake.operation_id, rows.ask_again(conn, 'k'))
+            self.assertEqual(wake.operation_id, rows.request_rerun(conn, 'k'))
             self.assertFalse(rows.finish(conn, wake.operation_id, 'me', rows.DONE, wanted=1))
             self.assertTrue(rows.finish(conn, wake.operation_id, 'me', rows.DONE, wanted=2))
-            self.assertIsNone(rows.ask_again(conn, 'k'))
+            self.assertIsNone(rows.request_rerun(conn, 'k'))

@@ -50,7 +50,7 @@ class TurnsTest(base.ServiceTest):
 
     def due(self, lanes=(WORK, FAST), most=10, **more):
         with self.db.reader() as conn:
-            return project_turns.due(conn, TOPIC, self.host, most, list(lanes), **more)
+            return project_turns.list_claimable(conn, TOPIC, self.host, most, list(lanes), **more)
 
     def found(self, *args, **more):
         return [row.id for row in self.due(*args, **more)]
@@ -146,7 +146,8 @@ class Cost(TurnsTest):
             return getattr(self, f'_effort_{conn.dialect.name}')(conn)
 
     def look(self, conn):
-        self.assertEqual(10, len(project_turns.due(conn, TOPIC, self.host, 20, [WORK, FAST], skip=['x'], busy=['y'])))
+        self.assertEqual(10, len(project_turns.list_claimable(conn, TOPIC, self.host, 20, [WORK, FAST], skip=['x'],
+                                                              busy=['y'])))
 
     def _effort_sqlite(self, conn):
         steps = []
@@ -194,7 +195,7 @@ class Upgraded(test_migrations.MigrationTest):
         with self.db.reader() as conn:
             found = conn.execute(sa.select(models.operations.c.id, models.operations.c.turn_of))
             self.assertEqual({('a', 'p'), ('b', '')}, {tuple(row) for row in found})
-            self.assertEqual({'a', 'b'}, {row.id for row in project_turns.due(conn, TOPIC, 'h', 10, [WORK])})
+            self.assertEqual({'a', 'b'}, {row.id for row in project_turns.list_claimable(conn, TOPIC, 'h', 10, [WORK])})
 
 
 class Runners(TurnsTest):

@@ -67,9 +67,9 @@ class Growth(base.ServiceTest):
     def report(self):
         """Write a report of the pool."""
         with self.db.writer() as conn:
-            services.report(conn, BACKEND, [
+            services.store_report(conn, BACKEND, [
                 {'host': POOL, 'total_gb': 100.0, 'free_gb': 100.0, 'reserved_percentage': 0, 'thin_provisioning': False,
-                 'max_over_subscription_ratio': 1.0, 'capabilities': {}}], services.promised(conn, BACKEND))
+                 'max_over_subscription_ratio': 1.0, 'capabilities': {}}], services.promises_of_pools(conn, BACKEND))
 
     def claimed(self):
         with self.db.reader() as conn:

@@ -38,14 +38,14 @@ class Leases(base.ServiceTest):
     def all_are(self, owner, seconds=30):
         """Give ``owner`` the leases of all services."""
         for place in (MINE, *NEIGHBOURS.values()):
-            self.do(backend_leases.give_up, *place, self.do(backend_leases.holder, *place)[0])
+            self.do(backend_leases.release, *place, self.do(backend_leases.get_holder, *place)[0])
             self.assertTrue(self.do(backend_leases.take, *place, owner, seconds))
 
     def test_who_takes_one_has_that_one(self):
         self.assertEqual(({'mine'}, True), self.told_by(backend_leases.take, 'me', 30))
-        self.assertEqual(('me', 30.0), self.do(backend_leases.holder, *MINE))
+        self.assertEqual(('me', 30.0), self.do(backend_leases.get_holder, *MINE))
         for place in NEIGHBOURS.values():
-            self.assertEqual((None, 0.0), self.do(backend_leases.holder, *place))
+            self.assertEqual((None, 0.0), self.do(backend_leases.get_holder, *place))
 
     def test_what_nobody_has_is_taken_whoever_died(self):
         self.assertEqual(({'mine'}, True), self.told_by(backend_leases.take, 'me', 30, 'dead'))
@@ -70,25 +70,25 @@ class Leases(base.ServiceTest):
         self.all_are('me')
         self.assertEqual((set(), False), self.told_by(backend_leases.renew, 'other', 60))
         self.assertEqual(({'mine'}, True), self.told_by(backend_leases.renew, 'me', 60))
-        self.assertEqual(('me', 60.0), self.do(backend_leases.holder, *MINE))
+        self.assertEqual(('me', 60.0), self.do(backend_leases.get_holder, *MINE))
 
     def test_its_owner_holds_it_even_when_it_is_over(self):
         self.all_are('other')
-        self.do(backend_leases.give_up, *MINE, 'other')
-        self.assertEqual((set(), False), self.told_by(backend_leases.hold, 'me'))
+        self.do(backend_leases.release, *MINE, 'other')
+        self.assertEqual((set(), False), self.told_by(backend_leases.lock_if_owned, 'me'))
         self.do(backend_leases.take, *MINE, 'me', 30)
         self.time.advance_time_delta(datetime.timedelta(seconds=31))
-        self.assertEqual((set(), True), self.told_by(backend_leases.hold, 'me'))
-        self.assertEqual((set(), False), self.told_by(backend_leases.hold, 'other'))
+        self.assertEqual((set(), True), self.told_by(backend_leases.lock_if_owned, 'me'))
+        self.assertEqual((set(), False), self.told_by(backend_leases.lock_if_owned, 'other'))
 
     def test_its_owner_gives_it_up(self):
         self.all_are('me')
-        self.assertEqual((set(), None), self.told_by(backend_leases.give_up, 'other'))
-        self.assertEqual(({'mine'}, None), self.told_by(backend_leases.give_up, 'me'))
-        self.assertEqual((None, 0.0), self.do(backend_leases.holder, *MINE))
+        self.assertEqual((set(), None), self.told_by(backend_leases.release, 'other'))
+        self.assertEqual(({'mine'}, None), self.told_by(backend_leases.release, 'me'))
+        self.assertEqual((None, 0.0), self.do(backend_leases.get_holder, *MINE))
 
     def test_the_holder_is_that_of_the_service(self):
         for number, place in enumerate((*NEIGHBOURS.values(), MINE)):
             self.do(backend_leases.take, *place, f'owner {number}', 10 + number)
-        self.assertEqual(('owner 2', 12.0), self.do(backend_leases.holder, *MINE))
-        self.assertEqual((None, 0.0), self.do(backend_leases.holder, 'h@d', BINARY))
+        self.assertEqual(('owner 2', 12.0), self.do(backend_leases.get_holder, *MINE))
+        self.assertEqual((None, 0.0), self.do(backend_leases.get_holder, 'h@d', BINARY))

@@ -48,7 +48,7 @@ class Rows(LeaseTestCase):
         self.assertFalse(self.do(backend_leases.take, 'two', 30))
         self.assertFalse(self.do(backend_leases.renew, 'two', 30))
         self.assertTrue(self.do(backend_leases.renew, 'one', 30))
-        self.assertEqual('one', self.do(backend_leases.holder)[0])
+        self.assertEqual('one', self.do(backend_leases.get_holder)[0])
 
     def test_it_runs_out(self):
         time = self.useFixture(clock.TimeFixture(timeutils.utcnow()))
@@ -64,9 +64,9 @@ class Rows(LeaseTestCase):
 
     def test_given_up_it_is_free(self):
         self.do(backend_leases.take, 'one', 30)
-        self.do(backend_leases.give_up, 'two')
+        self.do(backend_leases.release, 'two')
         self.assertFalse(self.do(backend_leases.take, 'two', 30))
-        self.do(backend_leases.give_up, 'one')
+        self.do(backend_leases.release, 'one')
         self.assertTrue(self.do(backend_leases.take, 'two', 30))
 
     def test_of_a_dead_one_it_is_free_unless_another_was_faster(self):
@@ -136,7 +136,7 @@ class Tenures(LeaseTestCase):
         backend_lease = self.backend_lease()
         backend_lease.start()
         end = backend_lease.wait()
-        self.do(backend_leases.give_up, self.do(backend_leases.holder)[0])
+        self.do(backend_leases.release, self.do(backend_leases.get_holder)[0])
         self.assertTrue(self.do(backend_leases.take, 'elsewhere/w/1/1', 3))
         self.assertTrue(end.wait(60))
         again = backend_lease.wait()

@@ -66,8 +66,8 @@ class Leftovers(base.ServiceTest):
         strangers = [uuidutils.generate_uuid() for _ in range(1200)]
         gone = self.worked_on(3)
         with self.services.db.reader() as conn:
-            self.assertEqual(sorted(gone), share_server_queries.gone(conn, [*strangers, *gone]))
-            self.assertEqual([], share_server_queries.gone(conn, []))
+            self.assertEqual(sorted(gone), share_server_queries.filter_deleted(conn, [*strangers, *gone]))
+            self.assertEqual([], share_server_queries.filter_deleted(conn, []))
 
     def test_freed_is_also_what_was_never_stored(self):
         """Check that addresses without rows are freed: for a whole server, or for one of its subnets by the plugin's id.

@@ -82,28 +82,28 @@ class Locks(base.ServiceTest):
 
     def test_a_share_is_locked_against_deletion_by_its_own_locks(self):
         self.lock('one: show', self.one, 'p', action=resource_locks.SHOW)
-        self.assertEqual(['one: follower', 'one: share'], self.named(self.do(resource_locks.on_share, self.one)))
+        self.assertEqual(['one: follower', 'one: share'], self.named(self.do(resource_locks.deletion_locks, self.one)))
 
     def test_a_rule_is_locked_by_those_of_the_action(self):
         self.lock('one: once more', self.one, 'p', self.rule)
         self.assertEqual(['one: once more', 'one: rule 0'],
-                         self.named(self.do(resource_locks.on_rule, self.rule, resource_locks.DELETE)))
-        self.assertEqual(['one: show 0'], self.named(self.do(resource_locks.on_rule, self.rule, resource_locks.SHOW)))
+                         self.named(self.do(resource_locks.locks_of_rule, self.rule, resource_locks.DELETE)))
+        self.assertEqual(['one: show 0'], self.named(self.do(resource_locks.locks_of_rule, self.rule, resource_locks.SHOW)))
 
     def test_the_rules_of_a_share_are_locked_each_by_its_own(self):
         self.lock('one: once more', self.one, 'p', self.rule)
-        found = self.do(resource_locks.on_rules, self.one, resource_locks.DELETE)
+        found = self.do(resource_locks.locks_of_rules, self.one, resource_locks.DELETE)
         self.assertEqual({self.rule: ['one: once more', 'one: rule 0'], self.other_rule: ['one: rule 1']},
                          {rule: self.named(rows) for rule, rows in found.items()})
 
     def test_all_of_a_share_are_those_of_its_rules_too(self):
         mine = [name for name in self.table.names if name.startswith('one')]
-        self.assertEqual(mine[::-1], self.named(self.do(resource_locks.all_of, self.one)))
+        self.assertEqual(mine[::-1], self.named(self.do(resource_locks.locks_of_share, self.one)))
 
     def test_all_of_a_share_go_with_a_transfer(self):
         transfer = uuidutils.generate_uuid()
         self.assertEqual({name for name in self.table.names if name.startswith('one')},
-                         self.by(resource_locks.mark, self.one, transfer))
+                         self.by(resource_locks.mark_for_transfer, self.one, transfer))
         self.assertEqual(transfer, self.table.row('one: rule 1').transfer_id)
 
     def test_one_is_changed(self):

@@ -109,7 +109,7 @@ class ManagedServers(served.ServedTest):
         server = self.managed()
         self.service.conf.set_override('unused_share_server_cleanup_interval', 0)
         with self.service.services.db.reader() as conn:
-            self.assertEqual([], share_server_queries.unused(conn, 'test@alpha', -60))
+            self.assertEqual([], share_server_queries.list_unused(conn, 'test@alpha', -60))
         share_servers.remove_unused(self.service.managers['alpha'])
         self.assertEqual('active', self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['status'])
         self.assertEqual(409, self.admin.call('DELETE', f'/share-networks/{self.network_id}')[0])

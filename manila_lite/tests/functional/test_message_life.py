@@ -36,6 +36,6 @@ class Life(base.ServiceTest):
             for ident, ends in ((stays['id'], 60), (goes['id'], -60)):
                 conn.execute(models.messages.update().where(models.messages.c.id == ident).values(
                     expires_at=timeutils.utcnow() + datetime.timedelta(seconds=ends)))
-            messages.expire(conn)
+            messages.delete_expired(conn)
         self.assertEqual(200, self.admin.call('GET', f'/messages/{stays["id"]}')[0])
         self.assertEqual(404, self.admin.call('GET', f'/messages/{goes["id"]}')[0])

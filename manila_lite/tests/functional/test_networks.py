@@ -84,9 +84,9 @@ class Asking(NetworkTest):
                     'share_network_subnet_create_check': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small',
                                                           'availability_zone': zone}})['compatible'])
             with self.db.reader() as conn:
-                self.assertEqual([server], rows.of(conn, network, 'subnet.check')[-1].data['servers'], zone)
+                self.assertEqual([server], rows.list_of_resource(conn, network, 'subnet.check')[-1].data['servers'], zone)
         with self.db.reader() as conn:
-            self.assertEqual(2, len(rows.of(conn, network, 'subnet.check')))
+            self.assertEqual(2, len(rows.list_of_resource(conn, network, 'subnet.check')))
 
     def _place(self, conn, network, subnet, server, zone):
         """Make this the only subnet of the server, in a zone of the network."""
@@ -280,9 +280,9 @@ class InUse(NetworkTest):
     def test_held_only_in_its_status(self):
         network = self.network()['id']
         with self.db.writer() as conn:
-            self.assertTrue(share_networks.hold(conn, network, ('active',)))
-            self.assertFalse(share_networks.hold(conn, network, ('error',)))
-            self.assertFalse(security_services.hold(conn, 'nobody'))
+            self.assertTrue(share_networks.lock(conn, network, ('active',)))
+            self.assertFalse(share_networks.lock(conn, network, ('error',)))
+            self.assertFalse(security_services.lock(conn, 'nobody'))
         self.assertIsNone(self.admin.ok('GET', f'/share-networks/{network}')['share_network']['updated_at'])
 
 

@@ -148,7 +148,7 @@ class Claims(RowsTest):
         for state in ENDED:
             self.held(state, f'of {state}', state=state)
         self.add('free')
-        self.assertEqual({'me', 'you'}, self.do(rows.owners, 'share', 'here'))
+        self.assertEqual({'me', 'you'}, self.do(rows.claim_owners, 'share', 'here'))
 
     def test_what_a_dead_owner_held_is_free(self):
         self.held('mine')
@@ -174,10 +174,10 @@ class Ends(RowsTest):
     def test_what_ended_is_old_some_day_and_goes(self):
         self.do(rows.finish, self.held('finished'), 'me', rows.DONE)
         self.held('dropped', resource_id='other')
-        self.do(rows.drop_of, 'other', ['test'])
-        self.assertEqual((set(), 0), self.table.told_by(rows.purge, timeutils.utcnow()))
+        self.do(rows.supersede, 'other', ['test'])
+        self.assertEqual((set(), 0), self.table.told_by(rows.delete_ended, timeutils.utcnow()))
         self.time.advance_time_delta(MINUTE)
-        self.assertEqual(({'finished', 'dropped'}, 2), self.table.told_by(rows.purge, timeutils.utcnow()))
+        self.assertEqual(({'finished', 'dropped'}, 2), self.table.told_by(rows.delete_ended, timeutils.utcnow()))
 
     def test_what_ended_and_is_opened_again_waits_for_no_lease(self):
         mine = self.held('mine', open_key='mine', steps='look')
@@ -226,7 +226,7 @@ class Ends(RowsTest):
         self.add('other thing', resource_id='other')
         self.add('done', state=rows.DONE)
         self.add('failed', state=rows.FAILED)
-        self.assertEqual({'open', 'parked'}, self.by(rows.drop_of, 'thing', ['test', 'more']))
+        self.assertEqual({'open', 'parked'}, self.by(rows.supersede, 'thing', ['test', 'more']))
         row = self.row('open')
         self.assertEqual((rows.FAILED, None, None, 'superseded'), (row.state, row.open_key, row.owner, row.error))
 
@@ -235,12 +235,12 @@ class Ends(RowsTest):
         for name, state, at in (('done', rows.DONE, now - MINUTE), ('failed', rows.FAILED, now - MINUTE),
                                 ('parked', rows.PARKED, now - MINUTE), ('new', rows.DONE, now), ('open', rows.OPEN, None)):
             self.add(name, state=state, finished_at=at)
-        self.assertEqual(({'done', 'failed'}, 2), self.table.told_by(rows.purge, now))
+        self.assertEqual(({'done', 'failed'}, 2), self.table.told_by(rows.delete_ended, now))
 
     def test_what_is_named_is_forgotten(self):
         idents = [self.add('one'), self.add('two')]
         self.add('unnamed')
-        self.assertEqual({'one', 'two'}, self.by(rows.remove, idents))
+        self.assertEqual({'one', 'two'}, self.by(rows.delete, idents))
 
 
 class Wishes(RowsTest):
@@ -251,18 +251,18 @@ class Wishes(RowsTest):
         one = self.add('one', open_key='one', next_run_at=later)
         self.add('two', open_key='two', next_run_at=later)
         self.add('none', next_run_at=later)
-        self.assertEqual(({'one'}, one), self.table.told_by(rows.ask_again, 'one'))
+        self.assertEqual(({'one'}, one), self.table.told_by(rows.request_rerun, 'one'))
         self.assertEqual((2, timeutils.utcnow()), (self.row('one').wanted, self.row('one').next_run_at))
-        self.assertEqual((set(), None), self.table.told_by(rows.ask_again, 'three'))
+        self.assertEqual((set(), None), self.table.told_by(rows.request_rerun, 'three'))
 
     def test_many_are_asked_again(self):
         later = timeutils.utcnow() + MINUTE
         for name in ('one', 'two', 'three'):
             self.add(name, open_key=name, next_run_at=later)
         self.add('none', next_run_at=later)
-        self.assertEqual(({'one', 'two'}, {'one', 'two'}), self.table.told_by(rows.ask_all_again, ['one', 'two', 'four']))
+        self.assertEqual(({'one', 'two'}, {'one', 'two'}), self.table.told_by(rows.request_reruns, ['one', 'two', 'four']))
         self.assertEqual((2, timeutils.utcnow()), (self.row('one').wanted, self.row('one').next_run_at))
-        self.assertEqual((set(), set()), self.table.told_by(rows.ask_all_again, ['four']))
+        self.assertEqual((set(), set()), self.table.told_by(rows.request_reruns, ['four']))
 
     def test_only_what_is_open_hurries(self):
         later = timeutils.utcnow() + MINUTE
@@ -297,8 +297,8 @@ class Wishes(RowsTest):
     def test_only_what_is_open_keeps_a_serial_busy(self):
         self.add('one', serial='one')
         self.ended(serial='two')
-        self.assertTrue(self.do(rows.busy, ['one', 'two']))
-        self.assertFalse(self.do(rows.busy, ['two', 'three']))
+        self.assertTrue(self.do(rows.is_any_serial_open, ['one', 'two']))
+        self.assertFalse(self.do(rows.is_any_serial_open, ['two', 'three']))
 
     def test_those_of_a_thing_are_found_oldest_first(self):
         now = timeutils.utcnow()
@@ -307,4 +307,4 @@ class Wishes(RowsTest):
         self.add('other thing', resource_id='other')
         self.add('other kind', kind='other')
         self.assertEqual([self.table.names[name] for name in ('first', 'second', 'third')],
-                         [row.id for row in self.do(rows.of, 'thing', 'test')])
+                         [row.id for row in self.do(rows.list_of_resource, 'thing', 'test')])

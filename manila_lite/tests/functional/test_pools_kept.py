@@ -59,11 +59,11 @@ class Kept(base.ServiceTest):
     def report(self, **free):
         """Report exactly these pools of the backend, with so many GiB free."""
         with self.db.writer() as conn:
-            services.report(conn, BACKEND, [
+            services.store_report(conn, BACKEND, [
                 {'host': f'{BACKEND}#{name}', 'total_gb': 100.0, 'free_gb': float(gib), 'reserved_percentage': 0,
                  'thin_provisioning': False, 'max_over_subscription_ratio': 1.0,
                  'capabilities': {'storage_protocol': 'NFS', 'pool_name': name}} for name, gib in free.items()],
-                services.promised(conn, BACKEND))
+                services.promises_of_pools(conn, BACKEND))
 
     def kept(self, scheduler, *, look=False):
         """Return the pools that the scheduler knows, by name."""
@@ -90,7 +90,7 @@ class Kept(base.ServiceTest):
     def test_what_did_not_change_is_the_same_object(self):
         before = self.kept(self.mine)
         with self.db.writer() as conn:
-            services.claim(conn, f'{BACKEND}#a', before['a'].generation, 5, 100)
+            services.claim_space(conn, f'{BACKEND}#a', before['a'].generation, 5, 100)
         after = self.kept(self.mine, look=True)
         self.assertIs(before['b'], after['b'])
         self.assertEqual((0, 5), (before['a'].claimed_gb, after['a'].claimed_gb))
@@ -115,7 +115,7 @@ class Kept(base.ServiceTest):
             self.place(self.other, 100)
         self.kept(self.mine, look=True)
         with self.db.writer() as conn:
-            services.give_back(conn, f'{BACKEND}#b', 100)
+            services.release_space(conn, f'{BACKEND}#b', 100)
         self.assertEqual('b', self.place(self.mine, 100))
 
     def test_own_claims_are_known_at_once(self):

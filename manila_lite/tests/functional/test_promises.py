@@ -49,7 +49,7 @@ class Promises(base.ServiceTest):
 
     def promised(self):
         with self.db.reader() as conn:
-            return services.promised(conn, BACKEND)
+            return services.promises_of_pools(conn, BACKEND)
 
     def test_claims_are_those_of_the_backends_pools(self):
         self.pool(POOL, 2.5)
@@ -91,7 +91,7 @@ class Promises(base.ServiceTest):
         # The backend has 100 GiB free, so it has deleted the first share already.
         self.assertEqual((40, 30, 70), self.report(self.promised()))
         with self.db.writer() as conn:
-            services.gone(conn, POOL, 30)
+            services.subtract_deleted_share(conn, POOL, 30)
         self.assertEqual((40, 30, 40), self.figures())
 
     def test_room_of_a_share_that_is_gone_is_provisioned_no_more_where_it_cannot_be_a_claim(self):
@@ -100,7 +100,7 @@ class Promises(base.ServiceTest):
         self.share(20, 'creating')
         self.report(self.promised())
         with self.db.writer() as conn:
-            services.gone(conn, POOL, 30)
+            services.subtract_deleted_share(conn, POOL, 30)
         self.assertEqual((20, 0, 20), self.figures())
 
     def report(self, before):
@@ -108,7 +108,7 @@ class Promises(base.ServiceTest):
         figures = {'host': POOL, 'total_gb': 100.0, 'free_gb': 100.0, 'reserved_percentage': 0, 'thin_provisioning': False,
                    'max_over_subscription_ratio': 1.0, 'capabilities': {}}
         with self.db.writer() as conn:
-            services.report(conn, BACKEND, [figures], before)
+            services.store_report(conn, BACKEND, [figures], before)
         return self.figures()
 
     def test_what_is_given_back_while_the_backend_is_asked_leaves_no_room_twice(self):
@@ -116,7 +116,7 @@ class Promises(base.ServiceTest):
         self.share(30)
         before = self.promised()
         with self.db.writer() as conn:
-            services.give_back(conn, POOL, 30)
+            services.release_space(conn, POOL, 30)
         self.assertEqual((0, 0, 0), self.report(before))
 
     def test_what_is_claimed_while_the_backend_is_asked_is_kept(self):
@@ -125,7 +125,7 @@ class Promises(base.ServiceTest):
         self.share(5, 'creating')
         before = self.promised()
         with self.db.writer() as conn:
-            self.assertTrue(services.claim(conn, POOL, 0, 7, 100))
+            self.assertTrue(services.claim_space(conn, POOL, 0, 7, 100))
         self.assertEqual((12, 30, 42), self.report(before))
 
     def test_it_is_counted_at_one_moment(self):
@@ -138,5 +138,5 @@ class Promises(base.ServiceTest):
         self.addCleanup(sa.event.remove, engine, 'before_cursor_execute', listener)
         with self.db.writer() as conn:
             statements.clear()
-            self.assertEqual({POOL: Promised(1.0, 2.0, 0.0)}, services.promised(conn, BACKEND))
+            self.assertEqual({POOL: Promised(1.0, 2.0, 0.0)}, services.promises_of_pools(conn, BACKEND))
         self.assertEqual(1, len([text for text in statements if text.lstrip().upper().startswith('SELECT')]), statements)

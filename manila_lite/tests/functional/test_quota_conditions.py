@@ -80,12 +80,12 @@ class Conditions(Projects):
 
     def test_a_key_counts_anew_when_only_shares_that_go_have_it(self):
         with self.service.services.db.writer() as conn:
-            self.assertEqual({}, quotas.keys_added(conn, self.project, None))
+            self.assertEqual({}, quotas.count_new_keys(conn, self.project, None))
         for is_going, more in ((True, 1), (False, 0)):
             self.share(is_going=is_going, encryption_key_ref=_KEY)
             with self.service.services.db.writer() as conn:
-                self.assertEqual({'encryption_keys': more}, quotas.keys_added(conn, self.project, _KEY))
-                self.assertEqual({'encryption_keys': 1}, quotas.keys_added(conn, uuidutils.generate_uuid(), _KEY))
+                self.assertEqual({'encryption_keys': more}, quotas.count_new_keys(conn, self.project, _KEY))
+                self.assertEqual({'encryption_keys': 1}, quotas.count_new_keys(conn, uuidutils.generate_uuid(), _KEY))
 
     def test_networks_are_of_the_project_and_of_the_user_but_of_no_type(self):
         self.network()
@@ -209,7 +209,7 @@ class Turns(Projects):
         self.assertEqual({'mine'}, self.table.by(quotas.lock, self.project))
 
     def test_all_that_counts_has_the_row(self):
-        for call in (lambda conn: quotas.keys_added(conn, self.project, _KEY),
+        for call in (lambda conn: quotas.count_new_keys(conn, self.project, _KEY),
                      lambda conn: quotas.check(conn, self.service.conf, self.project, 'u', None, {'shares': 1})):
             self.assertEqual({'mine'}, self.table.by(call))
 
@@ -219,7 +219,7 @@ class Turns(Projects):
         def note(_conn, _cursor, statement, *_):
             seen.append(statement)
         engine = self.service.services.db.engine
-        for call in (lambda conn: quotas.keys_added(conn, self.project, _KEY),
+        for call in (lambda conn: quotas.count_new_keys(conn, self.project, _KEY),
                      lambda conn: quotas.check(conn, self.service.conf, self.project, 'u', None, {'shares': 1})):
             with self.service.services.db.writer() as conn:
                 sa.event.listen(engine, 'before_cursor_execute', note)

@@ -15,7 +15,7 @@ class Repeated(base.ServiceTest):
     def woken(self, share):
         """Send the manager several wake-ups for the operation, and let it look for work; return the operation."""
         with self.service.services.db.reader() as conn:
-            [found] = operations.of(conn, share, 'share.create')
+            [found] = operations.list_of_resource(conn, share, 'share.create')
         for _ in range(_TIMES):
             self.service.services.bus.wake('share', 'test@alpha', found.id)
             self.service.managers['alpha'].worker.runner.wake()
@@ -39,10 +39,10 @@ class Repeated(base.ServiceTest):
 
         def ended():
             with self.service.services.db.reader() as conn:
-                return [row.state for row in operations.of(conn, share, 'share.create')] == ['done']
+                return [row.state for row in operations.list_of_resource(conn, share, 'share.create')] == ['done']
         base.eventually(ended, 'is not done', patience=60)
         before = self.woken(share)
         self.admin.share()          # all effects of the wake-ups come before the end of this
         with self.service.services.db.reader() as conn:
-            [after] = operations.of(conn, share, 'share.create')
+            [after] = operations.list_of_resource(conn, share, 'share.create')
         self.assertEqual((1, before), (self.calls(instance), after))

@@ -154,7 +154,7 @@ class Capacity(base.ServiceTest):
 
     def _pool(self):
         with self.service.services.db.reader() as conn:
-            pool, = rows.pools(conn)
+            pool, = rows.list_pools(conn)
         return pool
 
     def _empty(self):

@@ -86,7 +86,7 @@ class InUse(served.ServedTest):
         self.assertEqual('active', self.shown(network)['status'])
         self.assertEqual([new], self.services(network))
         with self.service.services.db.reader() as conn:
-            self.assertEqual([], operations.of(conn, network, 'security_service.check'))
+            self.assertEqual([], operations.list_of_resource(conn, network, 'security_service.check'))
         status, document = self.act(network, 'add_security_service_check', {'security_service_id': self.service_of('kerberos')})
         self.assertEqual((202, True), (status, document['compatible']))
 
@@ -295,7 +295,7 @@ class InUse(served.ServedTest):
         [left] = self.services(network)
         self.assertEqual([{'ldap': left}], self.known(network))
         with self.service.services.db.reader() as conn:
-            self.assertEqual([], operations.of(conn, network, 'security_service.check'))
+            self.assertEqual([], operations.list_of_resource(conn, network, 'security_service.check'))
 
 
 class CannotBeTold(served.ServedTest):

@@ -539,7 +539,7 @@ class Migration(base.ServiceTest):
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
         self.at_rest()
         with self.service.services.db.reader() as conn:
-            self.assertEqual([], operations.of(conn, server['id'], server_migration_queries.RULES))
+            self.assertEqual([], operations.list_of_resource(conn, server['id'], server_migration_queries.RULES))
 
     def test_a_backend_that_cannot_call_it_off(self):
         server, [share] = self.make_shares(1)

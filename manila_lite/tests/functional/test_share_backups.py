@@ -299,7 +299,7 @@ class Admitted(refused.Refusing):
         self.put(models.share_backups, backup, copier='192.0.2.33')
         self.user.ok('POST', f'/share-backups/{backup}/action', {'restore': target})
         with self.service.services.db.reader() as conn:
-            self.assertEqual({}, access.in_force(conn, (share, target)))
+            self.assertEqual({}, access.rules_in_force(conn, (share, target)))
             self.assertEqual([], access.copiers_of(conn, (share, target)))
 
 

@@ -56,7 +56,7 @@ class OverNfs(LetIn):
 
     def copier(self, backup):
         with self.service.services.db.reader() as conn:
-            return share_backups.by_id(conn, backup['id']).copier
+            return share_backups.find(conn, backup['id']).copier
 
     def test_a_rule_that_it_has_stays_as_it_is(self):
         share = self.admin.share()

@@ -360,7 +360,7 @@ class Snapshots(GroupTest):
 
     def tried(self, ident):
         with self.service.services.db.reader() as conn:
-            (found,) = operations.of(conn, ident, 'share_group_snapshot.create')
+            (found,) = operations.list_of_resource(conn, ident, 'share_group_snapshot.create')
             return found.next_run_at > found.created_at
 
     def test_one_that_fails_leaves_nothing(self):

@@ -347,7 +347,7 @@ class Migration(MigrationTest):
         self.start(share, 'test@gamma')
         self.task_is(share, 'migration_driver_phase1_done')
         with self.service.services.db.writer() as conn:         # it saved the rules, and not that it did
-            op = operations.of(conn, share['id'], share_migration_queries.KIND)[-1]
+            op = operations.list_of_resource(conn, share['id'], share_migration_queries.KIND)[-1]
             data = {name: value for name, value in op.data.items() if name != 'frozen'}
             conn.execute(models.operations.update().where(models.operations.c.id == op.id).values(data=data))
         self.act(share, 'migration_cancel')

@@ -271,7 +271,7 @@ class Snapshots(Replicating):
             self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
             self.admin.ok('DELETE', self.path(old))
             with self.service.services.db.reader() as conn:
-                [deletion] = operations.of(conn, old['id'], share_replicas.DELETE)
+                [deletion] = operations.list_of_resource(conn, old['id'], share_replicas.DELETE)
             self.assertEqual([snapshot], deletion.data['left'])
         self.admin.wait(self.path(old), 'share_replica', 'gone')
         self.assertEqual((None, None), (self.store('alpha').shares.get(old['id']), self.store('alpha').snapshots.get(snapshot)))

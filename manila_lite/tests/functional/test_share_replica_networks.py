@@ -79,7 +79,7 @@ class OnServers(Replicating):
         self.admin.ok('DELETE', self.path(replica))
         self.admin.wait(self.path(replica), 'share_replica', 'gone')
         with self.service.services.db.reader() as conn:
-            self.assertNotIn(server, share_server_queries.unused(conn, 'test@beta', 3600))
+            self.assertNotIn(server, share_server_queries.list_unused(conn, 'test@beta', 3600))
         self.drop(share)
 
     def test_a_server_that_cannot_be_made(self):

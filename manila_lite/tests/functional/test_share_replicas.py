@@ -79,7 +79,7 @@ class Replicating(base.ServiceTest):
     def work_on(self, replica, kind):
         """Return the newest operation of this kind on the replica."""
         with self.service.services.db.reader() as conn:
-            return operations.of(conn, replica['id'], kind)[-1]
+            return operations.list_of_resource(conn, replica['id'], kind)[-1]
 
     def holds(self, replica, content):
         """Say whether the replica has the content."""

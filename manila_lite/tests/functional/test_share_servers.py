@@ -151,4 +151,4 @@ class Servers(base.ServiceTest):
                 lambda _: self.caller('p').call('POST', f'/share-networks/{self.network.id}/action', body)[0], range(6)))
         self.assertEqual([202] * 6, answers)
         with self.service.services.db.reader() as conn:
-            self.assertEqual(1, len(operations.of(conn, self.network.id, 'subnet.check')))
+            self.assertEqual(1, len(operations.list_of_resource(conn, self.network.id, 'subnet.check')))

@@ -26,7 +26,7 @@ class StandingBack(base.ServiceTest):
     def hand_over(self, owner):
         """Give the lease to this owner for a minute, or to nobody."""
         with self.service.services.db.writer() as conn:
-            backend_leases.give_up(conn, *self.service_of, backend_leases.holder(conn, *self.service_of)[0] or '')
+            backend_leases.release(conn, *self.service_of, backend_leases.get_holder(conn, *self.service_of)[0] or '')
             if owner:
                 self.assertTrue(backend_leases.take(conn, *self.service_of, owner, 60))
 
@@ -57,7 +57,7 @@ class StandingBack(base.ServiceTest):
         self.manager._report()
         self.assertTrue(asked)
         with self.service.services.db.reader() as conn:
-            self.assertNotIn(12345.0, [pool.total_gb for pool in services.pools(conn)])
+            self.assertNotIn(12345.0, [pool.total_gb for pool in services.list_pools(conn)])
 
     def test_a_share_is_created_once_the_lease_is_free(self):
         share = self.admin.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']

@@ -61,7 +61,7 @@ class Tries(base.ServiceTest):
                 raise errors.Again(0.0)
             if how == 'ask':
                 with self.db.writer() as conn:
-                    rows.ask_again(conn, KEY)
+                    rows.request_rerun(conn, KEY)
             if how == 'send':
                 work.send = ('share', self.host + '2')
         return act

@@ -11,7 +11,8 @@ import testtools
 import manila_lite
 from manila_lite import errors
 from manila_lite.api.http import faults, hints
-from manila_lite.db.queries import message_hints, messages
+from manila_lite.api.v2 import messages as message_calls
+from manila_lite.db.queries import messages
 
 _ROOT = pathlib.Path(manila_lite.__file__).parent
 #: Codes of errors that a worker raises for itself, and of errors that end a process: no answer has them.
@@ -83,8 +84,8 @@ class NextSteps(testtools.TestCase):
 
     def test_of_each_message(self):
         """Every user message, about a failure after the answer, has a next step."""
-        self.assertEqual(set(messages.Detail), set(message_hints.STEPS))
-        for detail, step in message_hints.STEPS.items():
+        self.assertEqual(set(messages.Detail), set(message_calls.NEXT_STEPS))
+        for detail, step in message_calls.NEXT_STEPS.items():
             cause = detail.value[1]
             # A cause of two sentences has the step in the second.
             self.assertTrue(step.endswith('.') if step else '. ' in cause, detail)

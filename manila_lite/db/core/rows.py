@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of a result: one, or the error of a resource that does not exist; and rows in groups."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite import errors
+
+
+def get_row(conn: Connection, query: sa.Select[Any], resource_name: str, resource_id: object) -> Row[Any]:
+    """Return the first row of the query. The name and the id are for the message of the error.
+
+    :raises errors.NotFound: there is none.
+    """
+    row = conn.execute(query).first()
+    if row is None:
+        raise errors.NotFound.of(resource_name, resource_id)
+    return row
+
+
+def group_rows(rows: Iterable[Row[Any]], name: str) -> dict[str, list[Row[Any]]]:
+    """Return the rows by their value of the column ``name``. A value that no row has stands for no rows."""
+    groups: dict[str, list[Row[Any]]] = defaultdict(list)
+    for row in rows:
+        groups[getattr(row, name)].append(row)
+    return groups

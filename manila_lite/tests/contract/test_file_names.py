@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of db/models and db/queries have the names of the API's resources, as its contract has them."""
+
+import pathlib
+
+import testscenarios
+import testtools
+
+from manila_lite.tests.contract.test_checks import ROOT
+
+DB = ROOT / 'manila_lite' / 'db'
+CONTRACT = ROOT / 'manila_lite' / 'api' / 'contract'
+
+#: Files that are named after no resource of the API, each with the reason.
+MODELS = {
+    'base': 'the metadata and column types of all tables',
+    'idempotency_keys': 'a header of any request, and no resource',
+    'quotas': 'one table for what quota_sets and quota_classes show',
+    'secrets': 'the check of the key, which no client sees',
+}
+QUERIES = {
+    'affinity': 'metadata of shares that scheduler hints named',
+    'allocations': 'addresses of share servers, which no client sees',
+    'backend_leases': 'a column of services that only processes use',
+    'ensure': 'an action on services, with its own order of shares',
+    'hosts': 'manila-manage: services, pools and all that is on them',
+    'idempotency_keys': 'a header of any request, and no resource',
+    'metrics_queries': 'figures for operators from many tables',
+    'operation_views': 'operations as the API shows them; operations.py is for workers',
+    'project_turns': 'the order in which workers take operations',
+    'quotas': 'one table for what quota_sets and quota_classes show',
+    'share_records': 'manila-manage: deletes a share without its backend',
+    'share_server_capabilities': 'manila-manage: columns of share servers that clients do not change',
+    'share_server_queries': 'share servers for share managers; share_servers.py is for requests',
+    'type_access': 'projects of share types and of share group types',
+}
+
+
+def names(folder: pathlib.Path) -> set[str]:
+    return {path.stem for path in folder.glob('*.py')} - {'__init__'}
+
+
+class FileNames(testscenarios.WithScenarios, testtools.TestCase):
+    scenarios = [('models', {'folder': 'models', 'exempt': MODELS}), ('queries', {'folder': 'queries', 'exempt': QUERIES})]
+
+    def test_they_are_those_of_the_contract(self):
+        self.assertEqual(set(), names(DB / self.folder) - names(CONTRACT) - set(self.exempt))
+
+    def test_each_exemption_is_needed(self):
+        self.assertEqual(set(), set(self.exempt) - (names(DB / self.folder) - names(CONTRACT)))
