@@ -90,7 +90,7 @@ def admin(services: Services) -> RequestContext:
     return RequestContext(is_admin=True, roles=['admin', 'member', 'reader'], services=services, overwrite=False)
 
 
-def behind(operation: Any, services: Services) -> RequestContext:
+def of_operation(operation: Any, services: Services) -> RequestContext:
     """Return the context of an operation's row: its owner and request, with administrator's rights, about its resource."""
     return RequestContext(user_id=operation.user_id, project_id=operation.project_id, request_id=operation.request_id,
                           resource_uuid=operation.resource_id, is_admin=True, roles=['admin', 'member', 'reader'],

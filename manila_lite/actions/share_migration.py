@@ -67,7 +67,7 @@ class ShareRequests(Requests[ShareMove]):
         share = self.get(conn, ctx, resource_id)
         service = migration_targets.backend(conn, ctx, wanted['host'])
         share_type = _type(conn, ctx, share, wanted.get('new_share_type_id'))
-        encryption.key_of({'encryption_key_ref': share.encryption_key_ref}, share_type)
+        encryption.choose_key({'encryption_key_ref': share.encryption_key_ref}, share_type)
         network_id = _network(conn, ctx, share, share_type, wanted.get('new_share_network_id'))
         move = ShareMove(share, wanted['host'], share_type, network_id, service.availability_zone_id,
                          tuple(share_migration.snapshots_of(conn, resource_id)),
@@ -137,7 +137,7 @@ def _type(conn: Any, ctx: RequestContext, share: Any, wanted: str | None) -> sha
 
 
 def _network(conn: Any, ctx: RequestContext, share: Any, share_type: share_types.ShareType, wanted: str | None) -> str | None:
-    if not share_requests.is_true(share_type, 'driver_handles_share_servers'):
+    if not share_requests.is_spec_true(share_type, 'driver_handles_share_servers'):
         if wanted:
             raise errors.Invalid(f'new_share_network_id: share type {share_type.name} makes no use of share networks.')
         return None
@@ -173,7 +173,7 @@ def _snapshots_must_be_movable(conn: Any, move: ShareMove) -> None:
     if move.snapshots and not move.options['preserve_snapshots']:
         raise errors.Conflict(f'preserve_snapshots: share {move.share.id} has {len(move.snapshots)} snapshots, which have to '
                               'move with it.')
-    if move.snapshots and not share_requests.is_true(move.share_type, 'snapshot_support'):
+    if move.snapshots and not share_requests.is_spec_true(move.share_type, 'snapshot_support'):
         raise errors.Conflict(f'new_share_type_id: share {move.share.id} has snapshots, and share type {move.share_type.name} '
                               'has no snapshot_support.')
     if copy := share_migration.copy_in_making(conn, move.share.id):
@@ -181,7 +181,7 @@ def _snapshots_must_be_movable(conn: Any, move: ShareMove) -> None:
 
 
 def _must_fit(conn: Any, ctx: RequestContext, move: ShareMove, service: Any) -> None:
-    share_requests.check_type_limit(ctx, move.share_type, move.share.size)
+    share_requests.check_size(ctx, move.share_type, move.share.size)
     migration_targets.must_be_offered(move.share_type.name, move.share_type.extra_specs, service)
     if move.network_id and not share_server_queries.subnets_for(conn, move.network_id, service.availability_zone_id):
         raise errors.Conflict(f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.')
@@ -191,11 +191,11 @@ def _check_quota(conn: Any, ctx: RequestContext, move: ShareMove) -> None:
     share = move.share
     if move.share_type.id == share.share_type_id:
         return
-    own = share_requests.counted(share.size, share_requests.abilities(move.share_type)['replication_type'])
+    own = share_requests.quota_usage(share.size, share_requests.abilities(move.share_type)['replication_type'])
     quotas.check(conn, ctx.conf, share.project_id, share.user_id, move.share_type.id, {
         **own, 'snapshots': len(move.snapshots), 'snapshot_gigabytes': sum(row.size for row in move.snapshots)},
         share.size, only_type=True)
-    before = share_requests.counted(share.size, share.replication_type)
+    before = share_requests.quota_usage(share.size, share.replication_type)
     if new := {name: amount for name, amount in own.items() if name not in before}:
         quotas.check(conn, ctx.conf, share.project_id, share.user_id, None, new)
 

@@ -116,7 +116,7 @@ class _Shown:
             self._database.close()
 
 
-def lazily(app: Callable, conf: cfg.ConfigOpts, service: str) -> Callable:
+def measured(app: Callable, conf: cfg.ConfigOpts, service: str) -> Callable:
     """Return ``app`` for servers that fork by themselves: each process is monitored from its first request on."""
     lock = threading.Lock()
     seen: set[int] = set()

@@ -74,7 +74,7 @@ class Doubt:
         return f'[{self.group}]{" " if self.name else ""}{self.name}: {self.why}'
 
 
-def doubts(conf: cfg.ConfigOpts) -> list[Doubt]:
+def find_doubtful(conf: cfg.ConfigOpts) -> list[Doubt]:
     """Return the unknown and deprecated options and sections in the configuration files."""
     options = known(conf)
     current = {(group, name): opt for group, opts in options.items() for opt in opts for name in (opt.dest, opt.name)}

@@ -124,7 +124,7 @@ class Checks(upgradecheck.UpgradeCommands):
     def _secrets(self, db: Database) -> Result:
         """Check that secrets in the database are encrypted, with keys that this host has."""
         try:
-            found = renewal.look(CONF, db)
+            found = renewal.count_secrets(CONF, db)
             encryption.check(CONF)
         except errors.BadConfig as bad:
             return Result(Code.FAILURE, str(bad))
@@ -138,7 +138,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _privacy(self) -> Result:
         """Check that other users of this machine cannot open the service's files."""
-        return _said(Code.WARNING, umask.wide(CONF))
+        return _said(Code.WARNING, umask.list_open_paths(CONF))
 
     def _policy(self) -> Result:
         """Check that the rules in the policy file exist and are not deprecated."""
@@ -161,7 +161,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _options(self) -> Result:
         """Check that the options in the configuration files exist and are not deprecated."""
-        return _said(Code.WARNING, [str(doubt) for doubt in settings.doubts(CONF)])
+        return _said(Code.WARNING, [str(doubt) for doubt in settings.find_doubtful(CONF)])
 
     def _backends(self) -> Result:
         """Check that every enabled backend can be started as configured."""
@@ -206,7 +206,7 @@ def _policy_file() -> dict[str, bool]:
 
 def main() -> int:
     """Run the command."""
-    umask.begin()
+    umask.set_umask()
     manila_lite.conf.register(CONF)
     transport.set_defaults(CONF)
     return upgradecheck.main(CONF, project='manila_lite', upgrade_command=Checks(), argv=sys.argv[1:])

@@ -26,6 +26,6 @@ def fail(conn: Connection, desk: RepairContext, ident: str) -> str | None:
     op = operations.get(conn, ident)
     if op is None:
         return None
-    work = Work(op, dict(op.data), context.behind(op, desk.services), None)
+    work = Work(op, dict(op.data), context.of_operation(op, desk.services), None)
     _MIGRATIONS[op.kind].fail_cut_over(conn, work, errors.ManilaLiteError(op.error or ''))
     return 'its cut-over has failed, and everything is kept: say migration_complete once more'

@@ -116,7 +116,7 @@ def _end(conn: Connection, desk: RepairContext, row: Any, last: Any, *, once_mor
     asked = last is not None and last.kind in redo.kinds and last.error_code != operations.SUPERSEDED
     if once_more and asked and data is not None and redo.safe(conn, row, data):
         desk.wakes.append(begin(
-            conn, context.behind(last, desk.services), last.kind, 'share_server', row.id, topic='share', host=row.host,
+            conn, context.of_operation(last, desk.services), last.kind, 'share_server', row.id, topic='share', host=row.host,
             data={**data, **(more or {})}, serial=f'server:{row.id}', open_key=f'server:{row.id}'))
         return f'{last.kind} was begun again'
     if redo.verb == 'migrate' and server_migration_queries.cast_rules(conn, row.id, False):

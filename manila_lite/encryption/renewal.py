@@ -17,7 +17,7 @@ _PORTION = 200
 PLAIN, FIRST, ANOTHER, LOST = 'plain', 'first key', 'another key', 'lost'
 
 
-def look(conf: Any, db: Database) -> dict[str, Counter[str]]:
+def count_secrets(conf: Any, db: Database) -> dict[str, Counter[str]]:
     """Return the number of secrets for each kind of secret and state.
 
     :raises errors.BadConfig: the keys cannot be read.

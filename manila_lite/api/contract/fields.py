@@ -51,7 +51,7 @@ class Field:
         return versions.minor(self.since) <= version and (self.until is None or version <= versions.minor(self.until))
 
 
-def living(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
+def fields_at(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
     """Return the fields that exist at a version."""
     return tuple(field for field in fields if field.lives(version))
 
@@ -118,7 +118,7 @@ class Body:
         """Return the JSON schema of the entity at a version."""
         if self.free is not None:
             return self.free
-        fields = living(self.fields, version)
+        fields = fields_at(self.fields, version)
         properties = {name: field.schema for field in fields for name in (field.name, *field.aliases)}
         # Fields of other versions may be sent empty: clients send all fields that they know.
         properties |= {name: EMPTY for field in self.fields for name in (field.name, *field.aliases)
@@ -138,7 +138,7 @@ class Body:
         if set(document) != {key}:
             raise errors.Invalid(f'{", ".join(sorted(set(document) - {key}))}: not expected beside {key}.')
         if version not in self._cache:
-            self._cache[version] = compiled(self.schema(version)), living(self.fields, version)
+            self._cache[version] = compiled(self.schema(version)), fields_at(self.fields, version)
         validate, fields = self._cache[version]
         check(validate, {self.key: document[key]})
         return document[key] if self.free is not None else self._named(fields, document[key] or {})
@@ -259,13 +259,13 @@ class View:
         if key not in self._cache:
             allowed = {None, *(rule for rule, may in zip(self._rules, key[1:], strict=True) if may)}
             seen = [field if field.rule in allowed else dataclasses.replace(field, read=Always(None))
-                    for field in living(self.fields, req.version) if field.blank or field.rule in allowed]
+                    for field in fields_at(self.fields, req.version) if field.blank or field.rule in allowed]
             self._cache[key] = _Plan.of(seen, ('links',) if self.collection else ())
         return self._cache[key]
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of one rendered row."""
-        fields = living(self.fields, version)
+        fields = fields_at(self.fields, version)
         properties = {field.name: field.schema for field in fields}
         if self.collection:
             properties['links'] = LINKS

@@ -40,13 +40,13 @@ class Limits(Plain):
     def render(self, found: dict[str, Any], req: Any) -> dict[str, Any]:
         """Return the document."""
         shown = {'id': found['id']} if self.named else {}
-        shown.update((field.name, found[field.name]) for field in fields.living(RESOURCES, req.version)
+        shown.update((field.name, found[field.name]) for field in fields.fields_at(RESOURCES, req.version)
                      if field.name in found)
         return super().render(shown, req)
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of the document."""
-        names = [field.name for field in fields.living(RESOURCES, version)]
+        names = [field.name for field in fields.fields_at(RESOURCES, version)]
         always = {name: self.body for name in names if name in quotas.OF_TYPES}
         if self.named:
             always['id'] = shapes.ID

@@ -62,7 +62,7 @@ class Bare(Body):
         if not isinstance(document, dict):
             raise errors.Invalid('body: must be an object.')
         if version not in self._cache:
-            self._cache[version] = fields.compiled(self.schema(version)), fields.living(self.fields, version)
+            self._cache[version] = fields.compiled(self.schema(version)), fields.fields_at(self.fields, version)
         validate, living = self._cache[version]
         fields.check(validate, document)
         return self._named(living, document)
@@ -88,7 +88,7 @@ class Either(Bare):
         if not isinstance(document, dict):
             raise errors.Invalid('body: must be an object.')
         if version not in self._cache:
-            self._cache[version] = fields.compiled(self.entity(version)), fields.living(self.fields, version)
+            self._cache[version] = fields.compiled(self.entity(version)), fields.fields_at(self.fields, version)
         validate, living = self._cache[version]
         fields.check(validate, document)
         return self._named(living, document)

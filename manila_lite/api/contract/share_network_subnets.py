@@ -59,5 +59,5 @@ OPS = [
        body=Body('share-network-subnet', CREATE, keys=('share_network_subnet',))),
     Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, since='2.51'),
     *metadata_ops(_ONE, Calls('share_network_subnets', actions, ('share_network_id', 'share_network_subnet_id'),
-                              v2.whether_to_push), rules, since='2.78'),
+                              v2.push_argument), rules, since='2.78'),
 ]

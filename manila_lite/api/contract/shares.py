@@ -85,7 +85,7 @@ CREATE = (
     Field('scheduler_hints', _hints(*_AFFINITY), since='2.65', until='2.66'),
     Field('scheduler_hints', _hints(*_AFFINITY, 'only_host'), since='2.67'),
     Field('mount_point_name', {'type': ['string', 'null'], 'maxLength': 255, 'pattern': '^[A-Za-z0-9_-]*$'}, since='2.84'),
-    Field('encryption_key_ref', shapes.NULL_UUID, since='2.90', parse=encryption.as_kept),
+    Field('encryption_key_ref', shapes.NULL_UUID, since='2.90', parse=encryption.canonical_id),
 )
 
 UPDATE = (
@@ -117,7 +117,7 @@ FILTERS = (
     Field('with_count', shapes.FLAG, parse=shapes.flag, since='2.42'),
     Field('is_soft_deleted', shapes.FLAG, parse=shapes.flag, since='2.69'),
     Field('mount_point_name', {'type': 'string'}, since='2.84'),
-    Field('encryption_key_ref', {'type': 'string'}, since='2.90', parse=encryption.as_kept),
+    Field('encryption_key_ref', {'type': 'string'}, since='2.90', parse=encryption.canonical_id),
     Field('availability_zone', {'type': 'string'}, since='2.97'),
     *PAGE,
 )

@@ -68,18 +68,18 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
     :raises errors.BadConfig: the authentication strategy, or the rate limits, cannot work as configured.
     """
     memoise.install()
-    _settle()
+    _tune_garbage_collector()
     inner = _Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread)
-    app = _sized(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
+    app = _limit_body(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
     limits = rate_limits.Limits(services.conf, api)
     app = auth.protect(limits.of_projects(app), services.conf, api, services.turns)
-    app = _healthcheck(app)
-    app = host_header.sent(_proxied(host_header.forwarded(app, api)), services.conf, api)
-    return _RequestId(request_log.observed(trace.middleware(limits.of_addresses(app), services.conf)))
+    app = _answer_healthcheck(app)
+    app = host_header.check_sent_host(_apply_proxy_headers(host_header.check_forwarded_host(app, api)), services.conf, api)
+    return _RequestId(request_log.log_requests(trace.middleware(limits.of_addresses(app), services.conf)))
 
 
 @functools.cache
-def _settle() -> None:
+def _tune_garbage_collector() -> None:
     """Tune the garbage collector: skip objects that exist now, and run it less often.
 
     A list of a thousand rows has no cycles, and would start it several times. Done only once: a process with many
@@ -90,7 +90,7 @@ def _settle() -> None:
     gc.set_threshold(_OBJECTS)
 
 
-def _proxied(app: Callable) -> Callable:
+def _apply_proxy_headers(app: Callable) -> Callable:
     """Let links in answers use the URL that a proxy in front reports."""
     proxied = http_proxy_to_wsgi.HTTPProxyToWSGI(app)
     # An argument of the middleware would be set again at each request, and oslo.config would then drop its cache of
@@ -106,7 +106,7 @@ def _proxied(app: Callable) -> Callable:
     return wrapped
 
 
-def _sized(app: Callable, most: int, reply: Reply) -> Callable:
+def _limit_body(app: Callable, most: int, reply: Reply) -> Callable:
     """Refuse bodies over the limit with a 413 in the API's shape. Chunked bodies are read here and get a length."""
     def wrapped(environ: dict, start_response: Callable) -> Any:
         if environ.get('wsgi.input_terminated') and not environ.get('CONTENT_LENGTH'):
@@ -129,7 +129,7 @@ def _unchunk(environ: dict, most: int) -> None:
     environ.update({'wsgi.input': io.BytesIO(body), 'CONTENT_LENGTH': str(len(body))})
 
 
-def _healthcheck(app: Callable) -> Callable:
+def _answer_healthcheck(app: Callable) -> Callable:
     """Let oslo.middleware's health check answer ``/healthcheck`` and no other path."""
     check = healthcheck.Healthcheck(app, {'path': '/healthcheck', 'detailed': False})
 

@@ -16,7 +16,7 @@ UNIX = 'unix'
 _HOPS = 16
 
 
-def networks(option: str, texts: Iterable[str]) -> list[Network]:
+def parse_networks(option: str, texts: Iterable[str]) -> list[Network]:
     """Return the networks of an option.
 
     :raises errors.BadConfig: a text is no network.
@@ -27,7 +27,7 @@ def networks(option: str, texts: Iterable[str]) -> list[Network]:
         raise errors.BadConfig(f'{option}: {bad}') from None
 
 
-def address(text: str) -> Address | None:
+def parse_address(text: str) -> Address | None:
     """Return the address of a text that may have a port or a zone, or None.
 
     An IPv4-mapped IPv6 address is returned as IPv4.
@@ -44,7 +44,7 @@ def address(text: str) -> Address | None:
     return getattr(found, 'ipv4_mapped', None) or found
 
 
-def within(found: Address | None, places: Iterable[Network]) -> bool:
+def is_within(found: Address | None, places: Iterable[Network]) -> bool:
     """Say whether an address is in one of the networks."""
     return found is not None and any(found in place for place in places)
 
@@ -58,19 +58,19 @@ class ClientAddresses:
     def __init__(self, trusted: Iterable[str], prefix: int):
         trusted = list(trusted)
         self._unix = UNIX in trusted
-        self._trusted = networks('[rate_limits] trusted_proxies', [text for text in trusted if text != UNIX])
+        self._trusted = parse_networks('[rate_limits] trusted_proxies', [text for text in trusted if text != UNIX])
         self._prefix = prefix
 
     def of(self, environ: dict[str, Any]) -> Address | None:
         """Return the address that a request comes from, or None for a socket without an address."""
-        found = address(environ.get('REMOTE_ADDR') or '')
+        found = parse_address(environ.get('REMOTE_ADDR') or '')
         if found is None and not self._unix:
             return None
         forwarded = environ.get('HTTP_X_FORWARDED_FOR') or ''
         for text in reversed(forwarded.rsplit(',', _HOPS)):
-            if found is not None and not within(found, self._trusted):
+            if found is not None and not is_within(found, self._trusted):
                 break
-            said = address(text)
+            said = parse_address(text)
             if said is None:
                 break       # not an address, so the hop before it counts
             found = said

@@ -56,7 +56,7 @@ def _versions(raw: webob.Request, conf: Any, status: int) -> webob.Response:
 def _description(raw: webob.Request) -> webob.Response:
     """Answer with the OpenAPI document of a version: of the query, else of the header, else the newest."""
     version = _described(raw)
-    packed, tag = openapi.packed(version)
+    packed, tag = openapi.compressed(version)
     found = webob.Response(packed, content_type='application/json', charset='UTF-8', content_encoding='gzip',
                            conditional_response=True)
     if 'Accept-Encoding' not in raw.headers or 'gzip' not in raw.accept_encoding:

@@ -251,7 +251,7 @@ def _body(op: Call, version: int) -> fields.Body | None:
 @functools.lru_cache(maxsize=4096)
 def _known(op: Call, version: int) -> dict[str, Any]:
     return {name: (field, fields.compiled(field.schema) if not _loose(field) else None)
-            for field in fields.living(op.query, version) for name in (field.name, *field.aliases)}
+            for field in fields.fields_at(op.query, version) for name in (field.name, *field.aliases)}
 
 
 def _loose(field: fields.Field) -> bool:

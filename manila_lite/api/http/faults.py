@@ -86,7 +86,7 @@ def reply(status: int, message: str, reason: str, headers: dict[str, str] | None
     ``next`` is the next step, for programs; the message has it, too.
     """
     fault: dict[str, Any] = {'code': status, 'message': hints.sentence(message, status, reason), 'reason': reason,
-                             'next': hints.of(status, reason)}
+                             'next': hints.next_step(status, reason)}
     extra = dict(headers or {})
     if status == 413:
         extra['Retry-After'] = '0'

@@ -32,7 +32,7 @@ _WHO = {'HTTP_AUTHORIZATION': ('Authorization', None), 'HTTP_X_AUTH_TOKEN': ('X-
 _INSTEAD = 'Use its IP address or localhost, or have the operator add the name to [api] allowed_hosts.'
 
 
-def sent(app: Wsgi, conf: Any, api: Definition) -> Wsgi:
+def check_sent_host(app: Wsgi, conf: Any, api: Definition) -> Wsgi:
     """Wrap ``app`` so that its requests have headers that name one caller and one host of this service.
 
     :raises errors.BadConfig: the address to show in links is no URL.
@@ -40,7 +40,7 @@ def sent(app: Wsgi, conf: Any, api: Definition) -> Wsgi:
     return _guarded(app, api, (_one_caller(conf), _one_host(_names(conf, api))))
 
 
-def forwarded(app: Wsgi, api: Definition) -> Wsgi:
+def check_forwarded_host(app: Wsgi, api: Definition) -> Wsgi:
     """Wrap ``app`` so that it gets only requests with one host, after the headers of a proxy in front were applied.
 
     That host may have any name: browsers judge a page by the name that they sent to the proxy.

@@ -31,7 +31,7 @@ _ONCE = {'name': idempotency.HEADER, 'in': 'header', 'schema': {'type': 'string'
 
 
 @functools.lru_cache(maxsize=len(versions.HISTORY))
-def packed(version: int) -> tuple[bytes, str]:
+def compressed(version: int) -> tuple[bytes, str]:
     """Return the document as JSON under gzip (a fifteenth of the size, so all versions can be cached), and its hash."""
     found = gzip.compress(text(version), mtime=0)
     return found, hashlib.sha256(found).hexdigest()
@@ -109,7 +109,7 @@ def _path(path: str) -> list[dict[str, Any]]:
 
 def _query(ops: list[Call], version: int) -> list[dict[str, Any]]:
     return [{'name': name, 'in': 'query', 'schema': field.schema}
-            for op in ops for field in fields.living(op.query, version) for name in (field.name, *field.aliases)]
+            for op in ops for field in fields.fields_at(op.query, version) for name in (field.name, *field.aliases)]
 
 
 def _once(ops: list[Call]) -> list[dict[str, Any]]:

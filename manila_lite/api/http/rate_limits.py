@@ -32,7 +32,7 @@ class Limits:
         self._api = api
         self._free = api.public - _COSTLY
         self._peers = client_address.ClientAddresses(own.trusted_proxies, own.ipv6_prefix)
-        self._exempt = client_address.networks('[rate_limits] address_exempt', own.address_exempt)
+        self._exempt = client_address.parse_networks('[rate_limits] address_exempt', own.address_exempt)
         self._local = token_buckets.LocalBuckets(own.most_buckets)
         self._buckets: token_buckets.LocalBuckets | token_buckets.SharedBuckets | None = self._shared(own.memcached_servers)
 
@@ -47,7 +47,7 @@ class Limits:
             own = self._conf.rate_limits
             if own.address_rate and environ.get('PATH_INFO', '') not in self._free:
                 found = self._peers.of(environ)
-                if not client_address.within(found, self._exempt):
+                if not client_address.is_within(found, self._exempt):
                     refused = self._take('address', self._peers.name(found),
                                          token_buckets.RateLimit(own.address_rate, own.address_burst))
                     if refused is not None:

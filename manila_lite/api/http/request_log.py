@@ -24,7 +24,7 @@ HEALTHCHECK = 'healthcheck'
 _PATH = 500
 
 
-def observed(app: Callable) -> Callable:
+def log_requests(app: Callable) -> Callable:
     """Wrap ``app`` with metrics, and a log line ``METHOD path status ... length ... time ...`` after each request.
 
     Neither query nor headers nor bodies are logged: they may hold secrets.

@@ -71,13 +71,13 @@ def index(req: Request) -> list[Any]:
     if not share_id:
         raise errors.Invalid('share_id: missing; access rules are listed share by share.')
     if filters.get('access_type') == 'ip' and filters.get('access_to'):
-        access_targets.address(filters['access_to'])
+        access_targets.parse_network(filters['access_to'])
     return _list(req, share_id, filters)
 
 
 def _list(req: Request, share_id: str, filters: dict[str, Any]) -> list[Any]:
     with req.ctx.db.reader() as conn:
-        shares.get(conn, resource_locks.anywhere(req.ctx), share_id, own=True)
+        shares.get(conn, resource_locks.lookup_context(req.ctx), share_id, own=True)
         found = access.of_share(conn, share_id, filters)
         _load(conn, req, share_id, found)
     if filters.get('access_key') is not None:
@@ -90,13 +90,13 @@ def _list(req: Request, share_id: str, filters: dict[str, Any]) -> list[Any]:
 def _load(conn: Connection, req: Request, share_id: str, rows: list[Any]) -> None:
     """Load the metadata of a share's rules for the view, and the ids of rules that are hidden from the caller."""
     related.load_pairs(conn, req, models.access_rule_metadata, rows)
-    req.related['hidden'] = dict.fromkeys(resource_locks.hidden(conn, req.ctx, share_id), True)
+    req.related['hidden'] = dict.fromkeys(resource_locks.hidden_rules(conn, req.ctx, share_id), True)
 
 
 def show(req: Request) -> Any:
     """Show one access rule."""
     with req.ctx.db.reader() as conn:
-        row = access.get(conn, resource_locks.anywhere(req.ctx), req.params['access_id'])
+        row = access.get(conn, resource_locks.lookup_context(req.ctx), req.params['access_id'])
         _load(conn, req, row.share_id, [row])
     return row
 

@@ -21,7 +21,7 @@ def metadata_of(row: Any, req: Request) -> dict[str, str]:
 def index(req: Request) -> list[Any]:
     """List the export locations of a share."""
     with req.ctx.db.reader() as conn:
-        share = shares.get(conn, resource_locks.anywhere(req.ctx), req.params['share_id'])
+        share = shares.get(conn, resource_locks.lookup_context(req.ctx), req.params['share_id'])
         return _list(conn, req, *_instances(conn, req, share))
 
 

@@ -9,7 +9,7 @@ from manila_lite import errors
 from manila_lite.api.request import Request
 
 
-def pick(found: Mapping[str, str], key: str, noun: str) -> dict[str, str]:
+def get_pair(found: Mapping[str, str], key: str, noun: str) -> dict[str, str]:
     """Return one pair of the metadata.
 
     :raises errors.NotFound: there is no such key; ``noun``: the name of the item in the message.
@@ -19,7 +19,7 @@ def pick(found: Mapping[str, str], key: str, noun: str) -> dict[str, str]:
     return {key: found[key]}
 
 
-def one_of_path(req: Request, field: str = 'body') -> Any:
+def get_pair_of_path(req: Request, field: str = 'body') -> Any:
     """Return the body, which must hold just the pair that the path names. ``field``: its name in messages.
 
     :raises errors.Invalid: the body has another key, or more.
@@ -60,11 +60,11 @@ class Calls:
 
     def get_metadata_item(self, req: Request) -> dict[str, str]:
         """Show one key of the metadata."""
-        return pick(self.actions.metadata(req.ctx, *self._ids(req)), req.params['key'], 'metadata item')
+        return get_pair(self.actions.metadata(req.ctx, *self._ids(req)), req.params['key'], 'metadata item')
 
     def set_metadata_item(self, req: Request) -> dict[str, str]:
         """Set one key of the metadata."""
-        pair: dict[str, str] = one_of_path(req, 'meta')
+        pair: dict[str, str] = get_pair_of_path(req, 'meta')
         self.actions.set_metadata(req.ctx, *self._ids(req), pair, replace=False, **self.more(req))
         return pair
 

@@ -11,14 +11,14 @@ from manila_lite.api.request import Request
 
 def part(name: str) -> Callable[[Any, Request], str]:
     """Return a reader of one part of ``host@backend#pool``."""
-    return lambda row, req: actions.names(row.host)[name]
+    return lambda row, req: actions.parts_of_host(row.host)[name]
 
 
 def capabilities_of(row: Any, req: Request) -> dict[str, Any]:
     """Read the pool's capabilities and capacity. Capacity that was promised since the report counts as provisioned."""
     return {
         **row.capabilities,
-        'pool_name': actions.names(row.host)['pool'],
+        'pool_name': actions.parts_of_host(row.host)['pool'],
         'total_capacity_gb': _room(row.total_gb),
         'free_capacity_gb': _room(row.free_gb),
         'allocated_capacity_gb': row.allocated_gb,

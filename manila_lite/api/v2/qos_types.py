@@ -67,12 +67,12 @@ def set_specs(req: Request) -> dict[str, str]:
 
 def get_spec(req: Request) -> dict[str, str]:
     """Show one spec of a QoS type."""
-    return metadata.pick(get_specs(req), req.params['key'], 'qos spec')
+    return metadata.get_pair(get_specs(req), req.params['key'], 'qos spec')
 
 
 def set_spec(req: Request) -> dict[str, str]:
     """Set one spec of a QoS type."""
-    metadata.one_of_path(req)
+    metadata.get_pair_of_path(req)
     return set_specs(req)
 
 

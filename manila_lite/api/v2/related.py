@@ -32,7 +32,7 @@ def load_pairs(conn: Connection, req: Request, table: Any, rows: Sequence[Any]) 
     req.related['metadata'] = key_values.of_many(conn, table, [row.id for row in rows])
 
 
-def whose(req: Request, filters: dict[str, Any], rule: str, noun: str) -> str | None:
+def choose_project(req: Request, filters: dict[str, Any], rule: str, noun: str) -> str | None:
     """Return the project of the rows that a list shows.
 
     It is the caller's, or with ``all_tenants`` one project or all (``None``). ``all_tenants`` and ``project_id`` are

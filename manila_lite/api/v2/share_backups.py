@@ -12,12 +12,12 @@ from manila_lite.policies import base
 from manila_lite.policies import share_backups as rules
 
 
-def listed(req: Request) -> list[Any]:
+def _list(req: Request) -> list[Any]:
     """List share backups, in either form."""
     filters = dict(req.query)
     if filters.get('host') is not None and not req.may(base.CONTEXT_IS_ADMIN):
         raise errors.Forbidden('host: only administrators filter by it.')
-    project_id = related.whose(req, filters, rules.GET_ALL_PROJECTS, 'backups')
+    project_id = related.choose_project(req, filters, rules.GET_ALL_PROJECTS, 'backups')
     with req.ctx.db.reader() as conn:
         if filters.get('with_count'):
             req.count = share_backups.count(conn, filters, project_id=project_id)
@@ -26,12 +26,12 @@ def listed(req: Request) -> list[Any]:
 
 def index(req: Request) -> list[Any]:
     """List ids, names and statuses of share backups."""
-    return listed(req)
+    return _list(req)
 
 
 def detail(req: Request) -> list[Any]:
     """List share backups with details."""
-    return listed(req)
+    return _list(req)
 
 
 def show(req: Request) -> Any:

@@ -43,7 +43,7 @@ def detail(req: Request) -> list[Any]:
 
 def _list(req: Request, *, detail: bool) -> list[Any]:
     filters = dict(req.query)
-    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'share group snapshots')
+    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'share group snapshots')
     with req.ctx.db.reader() as conn:
         found = share_group_snapshots.list_snapshots(conn, filters, req.page, project_id=project_id)
         if detail:

@@ -55,7 +55,7 @@ def delete(req: Request) -> None:
 
 def list_access(req: Request) -> list[dict[str, str]]:
     """List the projects that may use a private share group type."""
-    return type_access.of(req.ctx, types, req.params['share_group_type_id'])
+    return type_access.list_projects(req.ctx, types, req.params['share_group_type_id'])
 
 
 def add_access(req: Request) -> None:
@@ -83,12 +83,12 @@ def set_specs(req: Request) -> Mapping[str, str]:
 
 def get_spec(req: Request) -> dict[str, str]:
     """Show one group spec of a share group type."""
-    return metadata.pick(get_specs(req), req.params['key'], 'group spec')
+    return metadata.get_pair(get_specs(req), req.params['key'], 'group spec')
 
 
 def set_spec(req: Request) -> Mapping[str, str]:
     """Set one group spec of a share group type."""
-    metadata.one_of_path(req)
+    metadata.get_pair_of_path(req)
     return set_specs(req)
 
 

@@ -44,7 +44,7 @@ def _list(req: Request, *, detail: bool) -> list[Any]:
     for key in ('host', 'share_server_id'):
         if filters.get(key) is not None and not req.may(rules.LIST_BY_HOST):
             raise errors.Forbidden(f'{key}: only administrators filter by it.')
-    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'share groups')
+    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'share groups')
     with req.ctx.db.reader() as conn:
         found = share_groups.list_groups(conn, filters, req.page, project_id=project_id)
         if detail:

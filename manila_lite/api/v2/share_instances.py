@@ -61,7 +61,7 @@ def reset_status(req: Request) -> None:
     share_id = _share_of(req)
     if replicas.is_replica(req.ctx, req.params['share_instance_id']):
         replicas.reset_status(req.ctx, req.params['share_instance_id'], req.body['status'])
-    elif not actions.reset_second(req.ctx, req.params['share_instance_id'], req.body['status']):
+    elif not actions.reset_second_instance(req.ctx, req.params['share_instance_id'], req.body['status']):
         actions.reset_status(req.ctx, share_id, req.body['status'])
 
 
@@ -70,7 +70,7 @@ def force_delete(req: Request) -> None:
     share_id = _share_of(req)
     if replicas.is_replica(req.ctx, req.params['share_instance_id']):
         replicas.delete(req.ctx, req.params['share_instance_id'], force=True)
-    elif not actions.delete_second(req.ctx, req.params['share_instance_id']):
+    elif not actions.delete_second_instance(req.ctx, req.params['share_instance_id']):
         actions.delete(req.ctx, share_id, force=True)
 
 

@@ -15,7 +15,7 @@ def metadata_of(row: Any, req: Request) -> dict[str, str]:
     return req.related['metadata'].get(row.id, {})
 
 
-def whether_to_push(req: Request) -> dict[str, bool]:
+def push_argument(req: Request) -> dict[str, bool]:
     """Return whether changed metadata is sent to drivers: from version 2.89 on."""
     return {'push': req.version >= versions.SUBNET_METADATA_FOR_DRIVERS}
 

@@ -70,7 +70,7 @@ def detail(req: Request) -> list[Any]:
 
 def _list(conn: Connection, req: Request) -> list[Any]:
     filters = dict(req.query)
-    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'share networks')
+    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'share networks')
     return share_networks.list_networks(conn, filters, req.page, project_id=project_id)
 
 

@@ -20,18 +20,18 @@ _NEEDED = frozenset({type_extra_specs.DHSS})
 
 def specs_of(row: Any, req: Request) -> Mapping[str, str]:
     """Read the extra specs: all of them for administrators, the visible ones for users."""
-    return row.extra_specs if req.ctx.is_admin else type_extra_specs.visible(row.extra_specs)
+    return row.extra_specs if req.ctx.is_admin else type_extra_specs.visible_specs(row.extra_specs)
 
 
 def specs_and_abilities_of(row: Any, req: Request) -> Mapping[str, str]:
     """Read the extra specs. Users also see the abilities that shares of the type lack."""
     found = specs_of(row, req)
-    return found if req.ctx.is_admin else {**found, **type_extra_specs.unset(row.extra_specs)}
+    return found if req.ctx.is_admin else {**found, **type_extra_specs.missing_abilities(row.extra_specs)}
 
 
 def required_of(row: Any, req: Request) -> Mapping[str, str]:
     """Read the extra specs that every type has."""
-    return type_extra_specs.required(row.extra_specs)
+    return type_extra_specs.required_specs(row.extra_specs)
 
 
 def is_default(row: Any, req: Request) -> bool:
@@ -88,7 +88,7 @@ def delete(req: Request) -> None:
 
 def list_access(req: Request) -> list[dict[str, str]]:
     """List the projects that may use a private share type."""
-    return type_access.of(req.ctx, share_types, req.params['type_id'])
+    return type_access.list_projects(req.ctx, share_types, req.params['type_id'])
 
 
 def add_access(req: Request) -> None:
@@ -115,12 +115,12 @@ def set_specs(req: Request) -> Mapping[str, str]:
 
 def get_spec(req: Request) -> dict[str, str]:
     """Show one extra spec of a share type."""
-    return metadata.pick(get_specs(req), req.params['key'], 'extra spec')
+    return metadata.get_pair(get_specs(req), req.params['key'], 'extra spec')
 
 
 def set_spec(req: Request) -> Mapping[str, str]:
     """Set one extra spec of a share type."""
-    metadata.one_of_path(req)
+    metadata.get_pair_of_path(req)
     return set_specs(req)
 
 

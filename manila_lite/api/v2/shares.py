@@ -56,7 +56,7 @@ def detail(req: Request) -> list[Any]:
 def _list(req: Request, *, detail: bool) -> list[Any]:
     filters = dict(req.query)
     _guard(req, filters)
-    scope = {'project_id': related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'shares')}
+    scope = {'project_id': related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'shares')}
     if filters.get('share_server_id') is not None and req.ctx.is_admin:
         scope['project_id'] = None      # all shares of the server, of any project
     public = filters.pop('is_public', None)

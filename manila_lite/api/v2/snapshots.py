@@ -31,7 +31,7 @@ def detail(req: Request) -> list[Any]:
 
 def _list(req: Request, *, detail: bool) -> list[Any]:
     filters = dict(req.query)
-    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'snapshots')
+    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'snapshots')
     filters['deferred'] = req.may(rules.LIST_DELETED)
     with req.ctx.db.reader() as conn:
         found = snapshots.list_snapshots(conn, filters, req.page, project_id=project_id)

@@ -10,7 +10,7 @@ from oslo_config import cfg
 import manila_lite.conf
 from manila_lite import errors
 from manila_lite.cmd.manage.command import GOOD, Call, Command, argument, one_of
-from manila_lite.cmd.manage.watch import STOPPED, Progress, display, of
+from manila_lite.cmd.manage.watch import STOPPED, Progress, display, fraction
 from manila_lite.db.core.engine import Connection, Database
 from manila_lite.db.maintenance import copy_database, schema_migrations
 
@@ -82,7 +82,7 @@ def _refuse(call: Call, source: Connection, target: Database) -> None:
 
 def _progress(step: copy_database.Step) -> Progress:
     return Progress(step.table.replace('_', ' '), 100 * step.done // step.of,
-                    f'{of(step.done, step.of, "rows")}, {100 * step.all_done // step.all_of} % of all')
+                    f'{fraction(step.done, step.of, "rows")}, {100 * step.all_done // step.all_of} % of all')
 
 
 COMMANDS: Sequence[Command] = (

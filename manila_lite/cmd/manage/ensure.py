@@ -6,7 +6,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.cmd.manage.command import Call, Command, argument, seconds
-from manila_lite.cmd.manage.watch import Progress, of, watch
+from manila_lite.cmd.manage.watch import Progress, fraction, watch
 from manila_lite.db.queries import ensure, services
 from manila_lite.db.queries import operations as rows
 
@@ -40,7 +40,7 @@ def progress(op: Any) -> Progress:
     told = op.data.get('progress') or {}
     total, done, broken = told.get('total'), told.get('done'), told.get('broken')
     percent = 100 * done // total if total else None
-    figures = [of(done, total, 'shares'), *(f'{told[name]} {name}' for name in ('repaired', 'skipped', 'broken', 'failed')
+    figures = [fraction(done, total, 'shares'), *(f'{told[name]} {name}' for name in ('repaired', 'skipped', 'broken', 'failed')
                                             if told.get(name))]
     detail = ', '.join(filter(None, figures))
     if op.state == rows.DONE:

@@ -6,7 +6,7 @@ from typing import Any
 
 from manila_lite import context, errors
 from manila_lite.cmd.manage.command import Call, Command, argument, seconds
-from manila_lite.cmd.manage.watch import Progress, gib, of, watch
+from manila_lite.cmd.manage.watch import Progress, fraction, to_gib, watch
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operation_views, share_migration, shares
 from manila_lite.db.queries import operations as rows
@@ -69,7 +69,7 @@ def progress(op: Any) -> Progress:
     if op.undoing:
         return Progress('going back', hint=op.error or '')
     told = figures(op.data, Migration.COPIED if step in _COPIED else Migration.COPYING)
-    detail = of(gib(told['bytes_done']), gib(told['bytes_total']), 'GiB')
+    detail = fraction(to_gib(told['bytes_done']), to_gib(told['bytes_total']), 'GiB')
     hint = f'The copy is ready. To cut over: {_COMMANDS[op.kind]} complete {op.resource_id}' if step == 'wait' else ''
     return Progress(_WORDS.get(step, 'preparing'), told['total_progress'], detail, told['seconds_left'], hint)
 

@@ -78,7 +78,7 @@ class NextSteps(testtools.TestCase):
 
     def test_a_sentence_of_what_is_wrong_is_followed_by_it(self):
         for reason in ('share_not_found', 'over_quota_shares', 'forbidden'):
-            self.assertIn(hints.of(403, reason), hints.sentence('No.', 403, reason))
+            self.assertIn(hints.next_step(403, reason), hints.sentence('No.', 403, reason))
         self.assertEqual('size: is no number.', hints.sentence('size: is no number.', 400, 'invalid_input'))
 
     def test_of_each_message(self):
