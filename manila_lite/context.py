@@ -113,25 +113,25 @@ _tasks: dict[int, Task] = {}        # by thread; each thread writes its own entr
 @contextlib.contextmanager
 def working(ctx: RequestContext, what: str) -> Iterator[None]:
     """Let log lines of the thread carry request, project and resource of ``ctx``; afterwards those of before, if any."""
-    ident = threading.get_ident()
-    before, task = context.get_current(), _tasks.get(ident)
-    _tasks[ident] = Task(what, ctx, f'#{ident} {threading.current_thread().name}', time.monotonic())
+    thread_id = threading.get_ident()
+    before, task = context.get_current(), _tasks.get(thread_id)
+    _tasks[thread_id] = Task(what, ctx, f'#{thread_id} {threading.current_thread().name}', time.monotonic())
     _log_as(ctx)
     try:
         yield
     finally:
         _log_as(before)
         if task is None:
-            del _tasks[ident]
+            del _tasks[thread_id]
         else:
-            _tasks[ident] = task
+            _tasks[thread_id] = task
 
 
 def known_as(ctx: RequestContext) -> None:
     """Replace the context of the thread's current task."""
-    ident = threading.get_ident()
-    if ident in _tasks:
-        _tasks[ident] = dataclasses.replace(_tasks[ident], ctx=ctx)
+    thread_id = threading.get_ident()
+    if thread_id in _tasks:
+        _tasks[thread_id] = dataclasses.replace(_tasks[thread_id], ctx=ctx)
         _log_as(ctx)
 
 

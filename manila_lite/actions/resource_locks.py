@@ -205,8 +205,8 @@ def place(conn: Connection, ctx: RequestContext, share_id: str, access_id: str |
         limits.one_more(ctx.conf, 'resource_locks', f'access rule {access_id}' if access_id else f'share {share_id}',
                         resource_locks.count_on(conn, share_id, access_id))
     return resource_locks.insert(conn, share_id=share_id, access_id=access_id, resource_action=action, lock_reason=reason,
-                        because_of=because_of, user_id=ctx.user_id, project_id=ctx.project_id or '',
-                        lock_context=context_of(ctx))
+                                 because_of=because_of, user_id=ctx.user_id, project_id=ctx.project_id or '',
+                                 lock_context=context_of(ctx))
 
 
 def _check(conn: Connection, ctx: RequestContext, share_id: str, access_id: str | None, action: str) -> None:

@@ -94,7 +94,7 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
     about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
     question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about,
                                        tuple(share_server_queries.in_subnets(conn, [subnet.id for subnet in beside])),
-                                       {'network': {'subnet_id': '', **place}})
+                                                {'network': {'subnet_id': '', **place}})
     if question.servers and not place['neutron_subnet_id']:
         raise errors.Invalid('neutron_net_id: missing; share servers in use take their addresses from the subnet.')
     share_server_updates.must_be_healthy(conn, ctx, question)

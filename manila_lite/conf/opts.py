@@ -21,7 +21,7 @@ def modules() -> Iterator:
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return (group, options) pairs for oslo-config-generator. A module without ``list_opts`` is an error."""
-    found = []
+    options = []
     for module in modules():
-        found.extend(module.list_opts())
-    return found
+        options.extend(module.list_opts())
+    return options

@@ -60,7 +60,7 @@ _RULE = '/share-access-rules/{access_id}'
 
 OPS = [
     Call('POST', _ACTION, v2.allow, rules.ALLOW, One(ACCESS), action='allow_access', body=Body('allow_access', ALLOW),
-       once=True),
+         once=True),
     Call('POST', _ACTION, v2.deny, rules.DENY, ok=202, action='deny_access', states=_BUSY, body=Body('deny_access', DENY)),
     Call('POST', _ACTION, v2.list_of_share, rules.ACTION_LIST, Many(SUMMARY), action='access_list', until='2.44'),
     Call('GET', '/share-access-rules', v2.index, rules.INDEX, Many(SUMMARY), since='2.45', query=FILTERS),
@@ -68,6 +68,6 @@ OPS = [
     Call('PUT', _RULE, v2.update, rules.UPDATE, One(ACCESS), since='2.88', states=_BUSY, body=Body('update_access', (
         Field('access_level', {'type': 'string', 'enum': _LEVELS}, required=True),))),
     Call('PUT', f'{_RULE}/metadata', v2.set_metadata, rules.UPDATE_METADATA, Plain(shapes.PAIRS, 'metadata'), since='2.45',
-       body=Body('metadata', free=shapes.METADATA)),
+         body=Body('metadata', free=shapes.METADATA)),
     Call('DELETE', f'{_RULE}/metadata/{{key}}', v2.delete_metadata, rules.DELETE_METADATA, since='2.45'),
 ]

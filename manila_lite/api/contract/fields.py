@@ -144,16 +144,16 @@ class Body:
         return document[key] if self.free is not None else self._named(fields, document[key] or {})
 
     def _named(self, fields: tuple[Field, ...], entity: dict[str, Any]) -> dict[str, Any]:
-        found = {}
+        values = {}
         for field in fields:
             for name in (field.name, *field.aliases):
                 if name in entity:
-                    found[field.name] = parse(field, name, entity[name])
+                    values[field.name] = parse(field, name, entity[name])
                     break
             else:
                 if field.required:
                     raise errors.Invalid(f'{self.key}.{field.name}: missing.')
-        return found
+        return values
 
 
 # Showing rows -----------------------------------------------------------------------------------
@@ -308,12 +308,12 @@ class Many:
 
     def render(self, rows: Any, req: Any) -> dict[str, Any]:
         """Return the document."""
-        found: dict[str, Any] = {self.view.plural: self.view.render_all(rows, req)}
+        document: dict[str, Any] = {self.view.plural: self.view.render_all(rows, req)}
         if self.counted and req.count is not None:
-            found['count'] = req.count
+            document['count'] = req.count
         if self.paged and (following := req.next_page(len(rows))):
-            found[f'{self.view.plural}_links'] = [{'rel': 'next', 'href': following}]
-        return found
+            document[f'{self.view.plural}_links'] = [{'rel': 'next', 'href': following}]
+        return document
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of the document."""

@@ -116,9 +116,9 @@ _REASON = Field('disabled_reason', {'type': ['string', 'null'], 'maxLength': 255
 OPS = [
     Call('GET', '/services', v2.index, rules.INDEX, Many(SERVICE), old_path='/os-services', query=FILTERS),
     Call('PUT', '/services/enable', v2.enable, rules.UPDATE, Flat(SET), old_path='/os-services/enable',
-       body=Bare('service', _WHICH)),
+         body=Bare('service', _WHICH)),
     Call('PUT', '/services/disable', v2.disable, rules.UPDATE, Flat(SET), old_path='/os-services/disable',
-       body=Bare('service', (*_WHICH, _REASON))),
+         body=Bare('service', (*_WHICH, _REASON))),
     *(Call('POST', path, handler, rules.ENSURE_SHARES, ok=202, since='2.86', body=Either('ensure_shares', _WHERE))
       for path, handler in (('/services/ensure', v2.ensure), ('/services/ensure-shares', v2.ensure_shares))),
 ]

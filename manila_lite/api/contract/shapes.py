@@ -104,8 +104,8 @@ def time(value: Any) -> Any:
 def one_of(*values: str) -> Callable[[Any], str]:
     """Return a parser of a value that must be one of these; case does not matter."""
     def parse(value: Any) -> str:
-        found = str(value).lower()
-        if found not in values:
+        text = str(value).lower()
+        if text not in values:
             raise ValueError(f'{value!r} is not one of {", ".join(values)}')
-        return found
+        return text
     return parse

@@ -9,7 +9,7 @@ from manila_lite.api.contract.fields import STRING, View
 from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import share_replicas as v2
-from manila_lite.api.v2.metadata import Calls
+from manila_lite.api.v2.metadata import MetadataCalls
 from manila_lite.policies import share_instances
 from manila_lite.policies import share_replicas as rules
 from manila_lite.policies.base import CONTEXT_IS_ADMIN
@@ -52,10 +52,10 @@ def _pairs(text: str) -> dict[str, str]:
     """Return pairs given as ``a:b,c:d``, as python-manilaclient writes them here, or in braces as elsewhere."""
     if text.lstrip().startswith('{'):
         return shapes.pairs(text)
-    found = dict(part.strip().split(':', 1) for part in text.split(',') if ':' in part)
-    if not found:
+    hints = dict(part.strip().split(':', 1) for part in text.split(',') if ':' in part)
+    if not hints:
         raise ValueError('must be key and value pairs, for instance key:value')
-    return found
+    return hints
 
 
 CREATE = (
@@ -101,5 +101,5 @@ OPS = [
         body=Body('reset_replica_state', (Field('replica_state', _STATE, required=True),))),
     _op('GET', _EXPORTS, v2.exports, rules.EXPORT_INDEX, Many(PLACE), since='2.47'),
     _op('GET', f'{_EXPORTS}/{{replica_export_location_id}}', v2.export, rules.EXPORT_SHOW, One(PLACE_IN_FULL), since='2.47'),
-    *metadata_ops(_ONE, Calls('share_replicas', actions.METADATA, ('share_replica_id',)), rules, since='2.95'),
+    *metadata_ops(_ONE, MetadataCalls('share_replicas', actions.METADATA, ('share_replica_id',)), rules, since='2.95'),
 ]

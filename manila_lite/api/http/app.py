@@ -33,12 +33,12 @@ class _RequestId(request_id.RequestId):
         """Do the same as the base class, without wrapping request and answer: that costs more than all else here."""
         if _INBOUND in environ:
             self.set_global_req_id(webob.Request(environ))
-        ident = environ[request_id.ENV_REQUEST_ID] = oslo_context.generate_request_id()
+        new_id = environ[request_id.ENV_REQUEST_ID] = oslo_context.generate_request_id()
 
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
             there = {name.lower() for name, _ in headers}
             names = [name for name in (request_id.HTTP_RESP_HEADER_REQUEST_ID, *self.compat_headers) if name not in there]
-            return start_response(status, [*headers, *((name, ident) for name in names)], *more)
+            return start_response(status, [*headers, *((name, new_id) for name in names)], *more)
         return self.application(environ, start)
 
 

@@ -77,13 +77,13 @@ def http_basic(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReser
 
 
 def _accounts(lines: list[str]) -> dict[str, tuple[str, str]]:
-    found = {}
+    users = {}
     for line in lines:
         parts = line.split(':')
         if len(parts) != 3 or not all(parts):
             raise errors.BadConfig(f'[api] http_basic_accounts: {line!r} is not of the form user:project:role+role')
-        found[parts[0]] = (parts[1], parts[2].replace('+', ','))
-    return found
+        users[parts[0]] = (parts[1], parts[2].replace('+', ','))
+    return users
 
 
 def _authenticate(path: str, environ: dict, turns: ThreadReserve) -> str:

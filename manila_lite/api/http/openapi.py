@@ -33,8 +33,8 @@ _ONCE = {'name': idempotency.HEADER, 'in': 'header', 'schema': {'type': 'string'
 @functools.lru_cache(maxsize=len(versions.HISTORY))
 def compressed(version: int) -> tuple[bytes, str]:
     """Return the document as JSON under gzip (a fifteenth of the size, so all versions can be cached), and its hash."""
-    found = gzip.compress(text(version), mtime=0)
-    return found, hashlib.sha256(found).hexdigest()
+    packed = gzip.compress(text(version), mtime=0)
+    return packed, hashlib.sha256(packed).hexdigest()
 
 
 def text(version: int) -> bytes:
@@ -64,20 +64,20 @@ def document(version: int) -> dict[str, Any]:
 
 def _grouped(version: int) -> dict[tuple[str, str], list[Call]]:
     """Return the calls that exist at a version. The actions of a path form one group, every other call its own."""
-    found: dict[tuple[str, str], list[Call]] = {}
+    groups: dict[tuple[str, str], list[Call]] = {}
     for op in OPS:
         if op.lives(version):
-            found.setdefault((op.path_at(version), op.method), []).append(op)
-    return found
+            groups.setdefault((op.path_at(version), op.method), []).append(op)
+    return groups
 
 
 def _operation(ops: list[Call], version: int) -> dict[str, Any]:
     first = ops[0]
-    noun = first.name.partition('.')[0]
-    found: dict[str, Any] = {
+    resource_type = first.name.partition('.')[0]
+    operation: dict[str, Any] = {
         'operationId': first.name if first.action is None else f'{_noun(first.path)}.action',
         'summary': '; '.join(dict.fromkeys(_says(op) for op in ops)),
-        'tags': [noun],
+        'tags': [resource_type],
         'x-policies': sorted({op.policy for op in ops}),
         'parameters': [{'$ref': '#/components/parameters/version'}, *_path(first.path_at(version)), *_query(ops, version),
                        *_once(ops)],
@@ -85,8 +85,8 @@ def _operation(ops: list[Call], version: int) -> dict[str, Any]:
     }
     bodies = [body.schema(version) for op in ops if (body := op.body_at(version)) is not None]
     if bodies:
-        found['requestBody'] = {'required': True, 'content': _content(bodies[0] if len(bodies) == 1 else {'anyOf': bodies})}
-    return found
+        operation['requestBody'] = {'required': True, 'content': _content(bodies[0] if len(bodies) == 1 else {'anyOf': bodies})}
+    return operation
 
 
 def _noun(path: str) -> str:
@@ -117,16 +117,16 @@ def _once(ops: list[Call]) -> list[dict[str, Any]]:
 
 
 def _responses(ops: list[Call], version: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    responses: dict[str, Any] = {}
     for status in sorted({status for op in ops for status in (op.ok, op.or_ok) if status}):
         views = [op.view.schema(version) for op in ops if op.ok == status and op.view is not None]
-        found[str(status)] = {'description': 'Done.' if status != 202 else 'Begun.', 'headers': _headers()}
+        responses[str(status)] = {'description': 'Done.' if status != 202 else 'Begun.', 'headers': _headers()}
         # If one action of the path has no answer, the answers of others cannot be required.
         if views and all(op.view is not None for op in ops if op.ok == status):
-            found[str(status)]['content'] = _content(views[0] if len(views) == 1 else {'anyOf': views})
+            responses[str(status)]['content'] = _content(views[0] if len(views) == 1 else {'anyOf': views})
     for status in sorted({status for op in ops for status in refusals(op, version)}):
-        found[str(status)] = {'$ref': '#/components/responses/error'}
-    return found
+        responses[str(status)] = {'$ref': '#/components/responses/error'}
+    return responses
 
 
 def refusals(op: Call, version: int) -> Iterable[int]:

@@ -46,9 +46,9 @@ class Limits:
         def wrapped(environ: dict, start_response: Callable) -> Any:
             own = self._conf.rate_limits
             if own.address_rate and environ.get('PATH_INFO', '') not in self._free:
-                found = self._peers.of(environ)
-                if not client_address.is_within(found, self._exempt):
-                    refused = self._take('address', self._peers.name(found),
+                address = self._peers.of(environ)
+                if not client_address.is_within(address, self._exempt):
+                    refused = self._take('address', self._peers.name(address),
                                          token_buckets.RateLimit(own.address_rate, own.address_burst))
                     if refused is not None:
                         return refused(environ, start_response)
@@ -79,7 +79,7 @@ class Limits:
             return None
         seconds = math.ceil(wait)
         return self._api.reply(429, f'Too many requests of {kind} {name}: {rate.a_second:g} a second are taken, and up to '
-                                    f'{rate.burst} at once. Send it again in {seconds} s.', 'rate_limited',
+                               f'{rate.burst} at once. Send it again in {seconds} s.', 'rate_limited',
                                {'Retry-After': str(seconds)})
 
     def _inherited(self) -> token_buckets.LocalBuckets | token_buckets.SharedBuckets:

@@ -78,13 +78,13 @@ def index(req: Request) -> list[Any]:
 def _list(req: Request, share_id: str, filters: dict[str, Any]) -> list[Any]:
     with req.ctx.db.reader() as conn:
         shares.get(conn, resource_locks.lookup_context(req.ctx), share_id, own=True)
-        found = access.of_share(conn, share_id, filters)
-        _load(conn, req, share_id, found)
+        rows = access.of_share(conn, share_id, filters)
+        _load(conn, req, share_id, rows)
     if filters.get('access_key') is not None:
-        found = [row for row in found if encryption.decrypt(row.access_key) == filters['access_key']]
+        rows = [row for row in rows if encryption.decrypt(row.access_key) == filters['access_key']]
     if any(filters.get(key) is not None for key in _TELLING):
-        return [row for row in found if row.id not in req.related['hidden']]
-    return found
+        return [row for row in rows if row.id not in req.related['hidden']]
+    return rows
 
 
 def _load(conn: Connection, req: Request, share_id: str, rows: list[Any]) -> None:

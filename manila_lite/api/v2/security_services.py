@@ -39,9 +39,9 @@ def index(req: Request) -> list[Any]:
 def detail(req: Request) -> list[Any]:
     """List security services with details."""
     with req.ctx.db.reader() as conn:
-        found = _list(conn, req)
-        req.related['networks'] = security_services.networks_of(conn, [row.id for row in found])
-    return found
+        rows = _list(conn, req)
+        req.related['networks'] = security_services.networks_of(conn, [row.id for row in rows])
+    return rows
 
 
 def _list(conn: Connection, req: Request) -> list[Any]:

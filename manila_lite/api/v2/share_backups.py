@@ -17,11 +17,8 @@ def _list(req: Request) -> list[Any]:
     filters = dict(req.query)
     if filters.get('host') is not None and not req.may(base.CONTEXT_IS_ADMIN):
         raise errors.Forbidden('host: only administrators filter by it.')
-    project_id = related.choose_project(req, filters, rules.GET_ALL_PROJECTS, 'backups')
-    with req.ctx.db.reader() as conn:
-        if filters.get('with_count'):
-            req.count = share_backups.count(conn, filters, project_id=project_id)
-        return share_backups.list_backups(conn, filters, req.page, project_id=project_id)
+    return related.list_of_project(req, filters, rules.GET_ALL_PROJECTS, 'backups',
+                                   rows=share_backups.list_backups, count=share_backups.count)
 
 
 def index(req: Request) -> list[Any]:

@@ -25,30 +25,19 @@ def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     req.related['members'] = share_group_snapshots.members_of(conn, [row.id for row in rows])
 
 
-def _loaded(req: Request, row: Any) -> Any:
-    with req.ctx.db.reader() as conn:
-        _load(conn, req, [row])
-    return row
-
-
 def index(req: Request) -> list[Any]:
     """List ids and names of share group snapshots."""
-    return _list(req, detail=False)
+    return _list(req)
 
 
 def detail(req: Request) -> list[Any]:
     """List share group snapshots with details."""
-    return _list(req, detail=True)
+    return _list(req, load=_load)
 
 
-def _list(req: Request, *, detail: bool) -> list[Any]:
-    filters = dict(req.query)
-    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'share group snapshots')
-    with req.ctx.db.reader() as conn:
-        found = share_group_snapshots.list_snapshots(conn, filters, req.page, project_id=project_id)
-        if detail:
-            _load(conn, req, found)
-    return found
+def _list(req: Request, load: related.Load | None = None) -> list[Any]:
+    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS, 'share group snapshots',
+                                   rows=share_group_snapshots.list_snapshots, load=load)
 
 
 def show(req: Request) -> Any:
@@ -66,12 +55,12 @@ def members(req: Request) -> list[dict[str, Any]]:
 
 def create(req: Request) -> Any:
     """Take a snapshot of a share group."""
-    return _loaded(req, actions.create(req.ctx, req.body))
+    return related.loaded(req, actions.create(req.ctx, req.body), _load)
 
 
 def update(req: Request) -> Any:
     """Change the name or description of a share group snapshot."""
-    return _loaded(req, actions.update(req.ctx, req.params['share_group_snapshot_id'], req.body))
+    return related.loaded(req, actions.update(req.ctx, req.params['share_group_snapshot_id'], req.body), _load)
 
 
 def delete(req: Request) -> None:

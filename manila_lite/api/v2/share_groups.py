@@ -15,41 +15,30 @@ from manila_lite.policies import share_groups as rules
 
 def share_types_of(row: Any, req: Request) -> list[str]:
     """Read the ids of the group's share types, loaded for all rows at once."""
-    found: list[str] = req.related['share_types'].get(row.id, [])
-    return found
+    ids: list[str] = req.related['share_types'].get(row.id, [])
+    return ids
 
 
 def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     req.related['share_types'] = share_groups.share_types_of(conn, [row.id for row in rows])
 
 
-def _loaded(req: Request, row: Any) -> Any:
-    with req.ctx.db.reader() as conn:
-        _load(conn, req, [row])
-    return row
-
-
 def index(req: Request) -> list[Any]:
     """List ids and names of share groups."""
-    return _list(req, detail=False)
+    return _list(req)
 
 
 def detail(req: Request) -> list[Any]:
     """List share groups with details."""
-    return _list(req, detail=True)
+    return _list(req, load=_load)
 
 
-def _list(req: Request, *, detail: bool) -> list[Any]:
-    filters = dict(req.query)
+def _list(req: Request, load: related.Load | None = None) -> list[Any]:
     for key in ('host', 'share_server_id'):
-        if filters.get(key) is not None and not req.may(rules.LIST_BY_HOST):
+        if req.query.get(key) is not None and not req.may(rules.LIST_BY_HOST):
             raise errors.Forbidden(f'{key}: only administrators filter by it.')
-    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'share groups')
-    with req.ctx.db.reader() as conn:
-        found = share_groups.list_groups(conn, filters, req.page, project_id=project_id)
-        if detail:
-            _load(conn, req, found)
-    return found
+    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS, 'share groups',
+                                   rows=share_groups.list_groups, load=load)
 
 
 def show(req: Request) -> Any:
@@ -62,12 +51,12 @@ def show(req: Request) -> Any:
 
 def create(req: Request) -> Any:
     """Create a share group."""
-    return _loaded(req, actions.create(req.ctx, req.body))
+    return related.loaded(req, actions.create(req.ctx, req.body), _load)
 
 
 def update(req: Request) -> Any:
     """Change the name or description of a share group."""
-    return _loaded(req, actions.update(req.ctx, req.params['share_group_id'], req.body))
+    return related.loaded(req, actions.update(req.ctx, req.params['share_group_id'], req.body), _load)
 
 
 def delete(req: Request) -> None:

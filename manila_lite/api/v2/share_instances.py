@@ -38,9 +38,9 @@ def index_of_share(req: Request) -> list[Any]:
 
 def _list(req: Request, filters: dict[str, Any]) -> list[Any]:
     with req.ctx.db.reader() as conn:
-        found = share_instances.list_instances(conn, req.ctx, filters, req.page)
-        _load_exports(conn, req, found)
-    return found
+        rows = share_instances.list_instances(conn, req.ctx, filters, req.page)
+        _load_exports(conn, req, rows)
+    return rows
 
 
 def _load_exports(conn: Connection, req: Request, rows: Sequence[Any]) -> None:

@@ -25,9 +25,9 @@ def index(req: Request) -> list[Any]:
     network_id = req.params['share_network_id']
     with req.ctx.db.reader() as conn:
         share_networks.get(conn, req.ctx, network_id)
-        found = share_network_subnets.of_network(conn, network_id)
-        load_metadata(conn, req, found)
-    return found
+        rows = share_network_subnets.of_network(conn, network_id)
+        load_metadata(conn, req, rows)
+    return rows
 
 
 def show(req: Request) -> Any:

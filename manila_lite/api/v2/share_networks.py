@@ -26,8 +26,8 @@ def subnets_of(row: Any, req: Request) -> list[Any]:
 def first_subnet(name: str) -> Callable[[Any, Request], Any]:
     """Return a reader of one value of the only subnet that versions below 2.51 show: that for all zones, or the oldest."""
     def read(row: Any, req: Request) -> Any:
-        found = sorted(subnets_of(row, req), key=lambda subnet: subnet.availability_zone_id is not None)
-        return subnet_value(name)(found[0], req) if found else None
+        subnets = sorted(subnets_of(row, req), key=lambda subnet: subnet.availability_zone_id is not None)
+        return subnet_value(name)(subnets[0], req) if subnets else None
     return read
 
 
@@ -39,39 +39,34 @@ def subnet_value(name: str) -> Callable[[Any, Request], Any]:
     return read
 
 
-def load(conn: Connection, req: Request, rows: list[Any]) -> None:
+def load_subnets(conn: Connection, req: Request, rows: list[Any]) -> None:
     """Load the subnets of these networks for the view, and their metadata if the version shows it."""
     req.related['subnets'] = share_network_subnets.of_networks(conn, [row.id for row in rows])
-    load_metadata(conn, req, [subnet for found in req.related['subnets'].values() for subnet in found])
+    load_metadata(conn, req, [subnet for subnets in req.related['subnets'].values() for subnet in subnets])
 
 
-def load_metadata(conn: Connection, req: Request, found: list[Any]) -> None:
+def load_metadata(conn: Connection, req: Request, subnets: list[Any]) -> None:
     """Load the metadata of these subnets for the view."""
     if req.version >= versions.SUBNET_METADATA:
         req.related['metadata'] = key_values.of_many(conn, models.share_network_subnet_metadata,
-                                                     [subnet.id for subnet in found])
+                                                     [subnet.id for subnet in subnets])
 
 
 # Lists ------------------------------------------------------------------------------------------
 
 def index(req: Request) -> list[Any]:
     """List ids and names of share networks."""
-    with req.ctx.db.reader() as conn:
-        return _list(conn, req)
+    return _list(req)
 
 
 def detail(req: Request) -> list[Any]:
     """List share networks with details."""
-    with req.ctx.db.reader() as conn:
-        found = _list(conn, req)
-        load(conn, req, found)
-    return found
+    return _list(req, load=load_subnets)
 
 
-def _list(conn: Connection, req: Request) -> list[Any]:
-    filters = dict(req.query)
-    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'share networks')
-    return share_networks.list_networks(conn, filters, req.page, project_id=project_id)
+def _list(req: Request, load: related.Load | None = None) -> list[Any]:
+    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS, 'share networks',
+                                   rows=share_networks.list_networks, load=load)
 
 
 # One share network ------------------------------------------------------------------------------
@@ -80,24 +75,18 @@ def show(req: Request) -> Any:
     """Show one share network."""
     with req.ctx.db.reader() as conn:
         row = share_networks.get(conn, req.ctx, req.params['share_network_id'])
-        load(conn, req, [row])
-    return row
-
-
-def _shown(req: Request, row: Any) -> Any:
-    with req.ctx.db.reader() as conn:
-        load(conn, req, [row])
+        load_subnets(conn, req, [row])
     return row
 
 
 def create(req: Request) -> Any:
     """Create a share network."""
-    return _shown(req, actions.create(req.ctx, req.body))
+    return related.loaded(req, actions.create(req.ctx, req.body), load_subnets)
 
 
 def update(req: Request) -> Any:
     """Change the name or description of a share network, or the Neutron ids of its default subnet."""
-    return _shown(req, actions.update(req.ctx, req.params['share_network_id'], req.body))
+    return related.loaded(req, actions.update(req.ctx, req.params['share_network_id'], req.body), load_subnets)
 
 
 def delete(req: Request) -> None:
@@ -146,16 +135,19 @@ def _answer(req: Request, said: dict[str, bool | None] | None) -> dict[str, Any]
 
 def add_security_service(req: Request) -> Any:
     """Add a security service to a share network."""
-    return _shown(req, service_actions.add(req.ctx, req.params['share_network_id'], req.body['security_service_id'],
-                                           in_use=req.version >= versions.SECURITY_SERVICES_IN_USE))
+    row = service_actions.add(req.ctx, req.params['share_network_id'], req.body['security_service_id'],
+                              in_use=req.version >= versions.SECURITY_SERVICES_IN_USE)
+    return related.loaded(req, row, load_subnets)
 
 
 def update_security_service(req: Request) -> Any:
     """Replace a security service of a share network by another."""
-    return _shown(req, service_actions.update(req.ctx, req.params['share_network_id'], req.body['current_service_id'],
-                                              req.body['new_service_id']))
+    row = service_actions.update(req.ctx, req.params['share_network_id'], req.body['current_service_id'],
+                                 req.body['new_service_id'])
+    return related.loaded(req, row, load_subnets)
 
 
 def remove_security_service(req: Request) -> Any:
     """Remove a security service from a share network."""
-    return _shown(req, service_actions.remove(req.ctx, req.params['share_network_id'], req.body['security_service_id']))
+    row = service_actions.remove(req.ctx, req.params['share_network_id'], req.body['security_service_id'])
+    return related.loaded(req, row, load_subnets)

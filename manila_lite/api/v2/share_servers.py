@@ -28,9 +28,9 @@ def details_of(row: Any, req: Request) -> dict[str, str]:
     return req.related['details']
 
 
-def _shown(req: Request, ident: str) -> Any:
+def _shown(req: Request, server_id: str) -> Any:
     with req.ctx.db.reader() as conn:
-        row = share_servers.seen(conn, req.ctx, ident)
+        row = share_servers.seen(conn, req.ctx, server_id)
         req.related['subnets'] = share_servers.subnets_of(conn, [row.id])
         req.related['details'] = share_servers.details(conn, row.id)
     return row
@@ -39,10 +39,10 @@ def _shown(req: Request, ident: str) -> Any:
 def index(req: Request) -> list[Any]:
     """List share servers."""
     with req.ctx.db.reader() as conn:
-        whose = None if req.ctx.is_admin else req.ctx.project_id or ''
-        found = share_servers.list_servers(conn, req.query, project_id=whose)
-        req.related['subnets'] = share_servers.subnets_of(conn, [row.id for row in found])
-    return found
+        project_id = None if req.ctx.is_admin else req.ctx.project_id or ''
+        rows = share_servers.list_servers(conn, req.query, project_id=project_id)
+        req.related['subnets'] = share_servers.subnets_of(conn, [row.id for row in rows])
+    return rows
 
 
 def show(req: Request) -> Any:

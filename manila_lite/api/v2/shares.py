@@ -62,12 +62,12 @@ def _list(req: Request, *, detail: bool) -> list[Any]:
     public = filters.pop('is_public', None)
     scope['deferred'] = req.may(rules.LIST_DELETED)
     with req.ctx.db.reader() as conn:
-        found = shares.list_shares(conn, filters, req.page, public=bool(public), **scope)
+        rows = shares.list_shares(conn, filters, req.page, public=bool(public), **scope)
         if filters.get('with_count'):
             req.count = shares.count(conn, filters, public=bool(public), **scope)
         if detail:
-            related.load_for_shares(conn, req, found)
-    return found
+            related.load_for_shares(conn, req, rows)
+    return rows
 
 
 def _guard(req: Request, filters: dict[str, Any]) -> None:
@@ -97,10 +97,7 @@ def create(req: Request) -> Any:
 
 def update(req: Request) -> Any:
     """Change the name, description or visibility of a share."""
-    row = actions.update(req.ctx, req.params['share_id'], req.body)
-    with req.ctx.db.reader() as conn:
-        related.load_for_shares(conn, req, [row])
-    return row
+    return related.loaded(req, actions.update(req.ctx, req.params['share_id'], req.body), related.load_for_shares)
 
 
 def delete(req: Request) -> None:

@@ -21,25 +21,18 @@ def metadata_of(row: Any, req: Request) -> dict[str, str]:
 
 def index(req: Request) -> list[Any]:
     """List ids and names of snapshots."""
-    return _list(req, detail=False)
+    return _list(req)
 
 
 def detail(req: Request) -> list[Any]:
     """List snapshots with details."""
-    return _list(req, detail=True)
+    return _list(req, load=_load)
 
 
-def _list(req: Request, *, detail: bool) -> list[Any]:
-    filters = dict(req.query)
-    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'snapshots')
-    filters['deferred'] = req.may(rules.LIST_DELETED)
-    with req.ctx.db.reader() as conn:
-        found = snapshots.list_snapshots(conn, filters, req.page, project_id=project_id)
-        if filters.get('with_count'):
-            req.count = snapshots.count(conn, filters, project_id=project_id)
-        if detail:
-            _load(conn, req, found)
-    return found
+def _list(req: Request, load: related.Load | None = None) -> list[Any]:
+    filters = {**req.query, 'deferred': req.may(rules.LIST_DELETED)}
+    return related.list_of_project(req, filters, rules.LIST_ALL_PROJECTS, 'snapshots',
+                                   rows=snapshots.list_snapshots, count=snapshots.count, load=load)
 
 
 def _load(conn: Connection, req: Request, rows: list[Any]) -> None:
@@ -65,10 +58,7 @@ def create(req: Request) -> Any:
 
 def update(req: Request) -> Any:
     """Change the name or description of a snapshot."""
-    row = actions.update(req.ctx, req.params['snapshot_id'], req.body)
-    with req.ctx.db.reader() as conn:
-        _load(conn, req, [row])
-    return row
+    return related.loaded(req, actions.update(req.ctx, req.params['snapshot_id'], req.body), _load)
 
 
 def delete(req: Request) -> None:

@@ -72,10 +72,10 @@ def _refuse(call: Call, source: Connection, target: Database) -> None:
     """
     if copy_database.same(call.db, target):
         raise errors.Conflict(f'{copy_database.place(target)} is the configured database: name another')
-    found = [] if call.args.force else copy_database.alive(source, call.conf.service_down_time)
-    if found:
+    running = [] if call.args.force else copy_database.alive(source, call.conf.service_down_time)
+    if running:
         longest = max(call.conf.service_down_time, call.conf.operations.lease)
-        raise errors.Conflict(f'{"; ".join(found)}. Stop every manila-api, manila-scheduler and manila-share first; of those '
+        raise errors.Conflict(f'{"; ".join(running)}. Stop every manila-api, manila-scheduler and manila-share first; of those '
                               f'that were killed it shows for {longest:g} s. Add --force to do it all the same: what they '
                               f'write from now on is lost.')
 

@@ -19,10 +19,10 @@ _NAMED = 20
 def secret_list(call: Call) -> int:
     """Count the secrets by their encryption. Exit status 1: some are plain, or encrypted with a key that is missing here."""
     _need_schema(call)
-    found = renewal.count_secrets(call.conf, call.db)
+    counts = renewal.count_secrets(call.conf, call.db)
     call.show(('secrets', *_STATES), [{'secrets': kind, **{state: counted[state] for state in _STATES}}
-                                      for kind, counted in found.items()])
-    return WRONG if any(counted[state] for counted in found.values() for state in (renewal.PLAIN, renewal.LOST)) else GOOD
+                                      for kind, counted in counts.items()])
+    return WRONG if any(counted[state] for counted in counts.values() for state in (renewal.PLAIN, renewal.LOST)) else GOOD
 
 
 def reencrypt(call: Call) -> int:

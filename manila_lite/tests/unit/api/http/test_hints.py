@@ -39,7 +39,7 @@ def _of(node):
         return _texts(node.value)
     if isinstance(node, ast.Assign) and [getattr(target, 'id', '') for target in node.targets] == ['code']:
         return _texts(node.value)
-    if isinstance(node, ast.Call) and _called(node) in ('reply', '_reply', 'say') and len(node.args) > 2:
+    if isinstance(node, ast.Call) and _called(node) in ('reply', '_reply', 'refusal') and len(node.args) > 2:
         return _texts(node.args[2])
     return ()
 
