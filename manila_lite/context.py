@@ -6,7 +6,7 @@ import dataclasses
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 from oslo_context import context
@@ -34,9 +34,13 @@ class Services:
 class RequestContext(context.RequestContext):
     """A caller with roles in a project, or manila_lite itself (``admin``). Log lines name it only within ``working``."""
 
+    #: The caller's project. Policy lets a caller without one do nothing that needs it.
+    project_id: str
+
     def __init__(self, *args: Any, services: Services | None = None, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.services = services
+        #: None only where nothing but the caller's identity is asked for.
+        self.services = cast(Services, services)
 
     def update_store(self) -> None:
         """Do nothing: otherwise a thread of a pool would log for ever with the first context that was made in it."""
@@ -61,7 +65,7 @@ class RequestContext(context.RequestContext):
         """The bus that carries wake-ups."""
         return self.services.bus
 
-    def can(self, rule: str, target: dict | None = None) -> bool:
+    def can(self, rule: str, target: dict[str, Any] | None = None) -> bool:
         """Say whether policy allows ``rule`` on ``target`` (default: a resource of the caller's own project)."""
         target = target or {'project_id': self.project_id, 'user_id': self.user_id}
         return bool(self.services.enforcer.enforce(rule, target, self.to_policy_values()))

@@ -22,7 +22,7 @@ def start(conf: Any, service: str) -> None:
         initializer.init_from_conf(conf, None, 'manila_lite', service, conf.host)
 
 
-def middleware(app: Callable, conf: Any) -> Callable:
+def middleware(app: Callable[..., Any], conf: Any) -> Callable[..., Any]:
     """Wrap ``app`` so that signed requests are traced, if tracing is enabled."""
     if not conf.profiler.enabled:
         return app

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mount point names that users give to shares. Each is part of the export paths and unique."""
 
+from typing import Any
+
 from oslo_db import exception as db_exception
 
 from manila_lite import errors
@@ -31,7 +33,7 @@ def full_name(share_type: ShareType, project_id: str, wanted: str | None) -> str
     return name
 
 
-def insert_share(conn: Connection, values: dict, metadata: dict[str, str]) -> None:
+def insert_share(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -> None:
     """Insert a share's row and metadata (see ``db.shares.insert``).
 
     :raises errors.Exists: another share has its mount point name.

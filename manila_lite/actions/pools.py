@@ -38,7 +38,7 @@ def parts_of_host(host: str) -> dict[str, str]:
     return {'host': machine, 'backend': backend, 'pool': pool}
 
 
-def _pattern(key: str, text: str) -> re.Pattern:
+def _pattern(key: str, text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except (re.error, OverflowError, RecursionError) as bad:

@@ -53,7 +53,7 @@ class ServerMove(Move):
     @property
     def keeps_addresses(self) -> bool:
         """Whether the target takes over the addresses of the source."""
-        return self.network_id == self.server.share_network_id
+        return bool(self.network_id == self.server.share_network_id)
 
 
 class ServerRequests(Requests[ServerMove]):

@@ -69,7 +69,7 @@ def resolve(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], sh
 def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], share_type: ShareType, source: Any,
              zone_id: str | None) -> str | None:
     """Return the share network of the share, held until the transaction ends."""
-    network_id = wanted.get('share_network_id')
+    network_id: str | None = wanted.get('share_network_id')
     if not is_spec_true(share_type, 'driver_handles_share_servers'):
         if network_id:
             raise errors.Invalid('share_network_id: the share type makes no use of share networks '
@@ -119,12 +119,12 @@ def must_be_offered(share_type: ShareType, zone: str | None) -> None:
 
 
 def _size(wanted: Mapping[str, Any], source: Any) -> int:
-    size = wanted.get('size')
+    size: int | None = wanted.get('size')
     if source is None:
         if size is None:
             raise errors.Invalid('size: missing; give the size in GiB.')
         return size
-    least = source[0].size
+    least: int = source[0].size
     if size is not None and size < least:
         raise errors.Invalid(f'size: {size} GiB is less than the {least} GiB of the snapshot.')
     return least if size is None else size

@@ -29,7 +29,7 @@ class Request:
         #: The status of a successful answer, if it is not the usual one (``Op.or_ok``).
         self.ok: int | None = None
         #: Data related to the rows of the answer, by kind and then by row id.
-        self.related: dict[str, dict[str, Any]] = {}
+        self.related: dict[str, Any] = {}
         self._allowed: dict[str, bool] = {}
 
     def may(self, rule: str, target: dict[str, Any] | None = None) -> bool:

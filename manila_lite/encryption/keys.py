@@ -57,7 +57,7 @@ class Keys:
     @property
     def are_shared(self) -> bool:
         """Say whether all processes that use the database can decrypt, according to ``[upgrade_levels] operations``."""
-        return self._conf.upgrade_levels.operations == 'auto'
+        return bool(self._conf.upgrade_levels.operations == 'auto')
 
     def need(self) -> list[Fernet]:
         """Return the keys. :raises errors.BadConfig: there are none."""

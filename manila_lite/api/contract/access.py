@@ -7,6 +7,7 @@ from manila_lite.api.contract.call import Body, Call, Field, Many, One, Plain
 from manila_lite.api.contract.fields import STRING, View
 from manila_lite.api.contract.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import access as v2
+from manila_lite.api.v2.related import pairs_of
 from manila_lite.policies import access as rules
 
 _STATE = {'type': 'string', 'enum': ['new', *sorted(states.ACCESS.statuses)]}
@@ -21,7 +22,7 @@ SUMMARY_FIELDS = (
     Field('access_key', NULL_STRING, since='2.21', read=v2.key_of),
     Field('created_at', TIME, since='2.33'),
     Field('updated_at', NULL_TIME, since='2.33'),
-    Field('metadata', shapes.PAIRS, since='2.45', read=v2.metadata_of),
+    Field('metadata', shapes.PAIRS, since='2.45', read=pairs_of),
 )
 
 ACCESS = View('access', 'access_list', (Field('share_id', ID), *SUMMARY_FIELDS))

@@ -7,7 +7,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import fastjsonschema
 import orjson
@@ -182,7 +182,9 @@ def _by_position(names: tuple[str, ...], read: tuple[str, ...], layout: tuple[st
     items = ', '.join(f'{name!r}: {value}' for name, value in zip(
         names, [*(places[name] for name in read), *more], strict=True))
     row = f'({" ".join(f"{place}," for place in places.values())}), {" ".join(f"{name}," for name in more)}'
-    return eval(f'lambda rows, more: [{{{items}}} for {row} in zip(rows, *more)]')      # noqa: S307 - our own names
+    made: Callable[..., list[dict[str, Any]]] = eval(   # noqa: S307 - our own names
+        f'lambda rows, more: [{{{items}}} for {row} in zip(rows, *more)]')
+    return made
 
 
 def _by_attribute(names: tuple[str, ...], read: tuple[str, ...]) -> Callable[..., list[dict[str, Any]]]:
@@ -211,8 +213,9 @@ class _Plan:
         plain = [field for field in fields if field.read is None or isinstance(field.read, str)]
         same = [field for field in fields if isinstance(field.read, Always)]
         computed = [field for field in fields if callable(field.read)]
-        return cls(tuple(str(field.read or field.name) for field in plain), tuple(field.read.value for field in same),
-                   tuple(field.read for field in computed),
+        return cls(tuple(str(field.read or field.name) for field in plain),
+                   tuple(field.read.value for field in same if isinstance(field.read, Always)),
+                   tuple(field.read for field in computed if callable(field.read)),
                    (*(field.name for field in (*plain, *same, *computed)), *more))
 
 
@@ -272,6 +275,18 @@ class View:
         return {'type': 'object', 'properties': properties, 'additionalProperties': False,
                 'required': [field.name for field in fields if field.blank or field.rule is None]
                             + (['links'] if self.collection else [])}
+
+
+class Answer(Protocol):
+    """The form of an answer: a view of rows in it, and its schema."""
+
+    def render(self, row: Any, req: Any) -> Any:
+        """Return the document."""
+        ...
+
+    def schema(self, version: int) -> Schema:
+        """Return the JSON schema of the document."""
+        ...
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

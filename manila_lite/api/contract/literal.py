@@ -44,10 +44,10 @@ def _scalar(text: str) -> Scalar:
     return _ESCAPE.sub(_meant, text.lstrip('uU')[1:-1])
 
 
-def _meant(escape: re.Match) -> str:
-    code = escape[1]
+def _meant(escape: re.Match[str]) -> str:
+    code: str = escape[1]
     if len(code) > 1:
         return chr(int(code[1:], 16))
     if code in 'xuUN01234567':
         raise ValueError(f'{escape[0]} is not an escape of one character')
-    return _MEANT.get(code, escape[0])
+    return str(_MEANT.get(code, escape[0]))

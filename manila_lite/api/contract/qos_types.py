@@ -7,13 +7,14 @@ from manila_lite.api.contract.fields import STRING, View
 from manila_lite.api.contract.shapes import ID, NAME, NULL_TIME, PAIRS, TIME
 from manila_lite.api.contract.share_types import Bare
 from manila_lite.api.v2 import qos_types as v2
+from manila_lite.api.v2.related import pairs_of
 from manila_lite.policies import qos_types as rules
 
 QOS_TYPE = View('qos_type', 'qos_types', (
     Field('id', ID),
     Field('name', STRING),
     Field('description', NAME),
-    Field('specs', PAIRS, read=v2.specs_of),
+    Field('specs', PAIRS, read=pairs_of),
     Field('created_at', TIME),
     Field('updated_at', NULL_TIME),
 ), 'qos-types')

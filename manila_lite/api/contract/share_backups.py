@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for backups of shares."""
 
+from typing import Any
+
 from manila_lite import errors, states
 from manila_lite.api.contract import fields, shapes
 from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One
@@ -63,8 +65,8 @@ _ONE = '/share-backups/{backup_id}'
 _ACTION = f'{_ONE}/action'
 
 
-def _op(*args: object, since: str = '2.80', **more: object) -> Call:
-    return Call(*args, since=since, experimental_until='2.99', **more)        # type: ignore[arg-type]
+def _op(*args: Any, since: str = '2.80', **more: Any) -> Call:
+    return Call(*args, since=since, experimental_until='2.99', **more)    # type: ignore[misc]
 
 
 OPS = [

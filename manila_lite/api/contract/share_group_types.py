@@ -47,7 +47,7 @@ def _project(action: str) -> Body:
 
 def group_op(*args: Any, **more: Any) -> Call:
     """Return a call for share groups, which was experimental at first."""
-    return Call(*args, since='2.31', experimental_until='2.54', **more)
+    return Call(*args, since='2.31', experimental_until='2.54', **more)     # type: ignore[misc]
 
 
 OPS = [

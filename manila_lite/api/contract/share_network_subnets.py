@@ -11,6 +11,7 @@ from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import share_network_subnets as v2
 from manila_lite.api.v2.metadata import MetadataCalls
+from manila_lite.api.v2.related import pairs_of
 from manila_lite.api.v2.share_networks import subnet_value
 from manila_lite.policies import share_network_subnets as rules
 
@@ -33,7 +34,7 @@ def _subnet(*more: Field) -> View:
         Field('created_at', TIME),
         Field('updated_at', NULL_TIME),
         *(Field(name, schema, read=subnet_value(name)) for name, schema, _ in PLACE),
-        Field('metadata', shapes.PAIRS, since='2.78', read=v2.metadata_of),
+        Field('metadata', shapes.PAIRS, since='2.78', read=pairs_of),
     )
     return View('share_network_subnet', 'share_network_subnets', (*fields, *more))
 

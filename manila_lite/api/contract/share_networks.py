@@ -78,14 +78,14 @@ _REPLACE = (Field('current_service_id', shapes.UUID, required=True), Field('new_
 _RESET = Field('reset_operation', shapes.NULL_FLAG, parse=shapes.flag)
 
 _YES_NO = {'type': ['boolean', 'null']}
-_ANSWER = {'type': 'object', 'required': ['compatible'], 'additionalProperties': False, 'properties': {
-    'compatible': _YES_NO, 'hosts_check_result': {'type': 'object', 'additionalProperties': _YES_NO}}}
+_ANSWERS = {'compatible': _YES_NO, 'hosts_check_result': {'type': 'object', 'additionalProperties': _YES_NO}}
+_ANSWER = {'type': 'object', 'required': ['compatible'], 'additionalProperties': False, 'properties': _ANSWERS}
 _REQUESTED = {'type': 'object', 'additionalProperties': False,
               'required': ['operation', 'current_security_service', 'new_security_service'],
               'properties': {'operation': {'type': 'string', 'enum': ['add_security_service', 'update_security_service']},
                              'current_security_service': shapes.NULL_STRING, 'new_security_service': ID}}
 _SERVICE_ANSWER = {**_ANSWER, 'required': ['compatible', 'requested_operation'],
-                   'properties': {**_ANSWER['properties'], 'requested_operation': _REQUESTED}}
+                   'properties': {**_ANSWERS, 'requested_operation': _REQUESTED}}
 
 OPS = [
     Call('GET', '/share-networks', v2.index, rules.INDEX, Many(SUMMARY, paged=True), query=FILTERS),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for share replicas."""
 
+from typing import Any
+
 from manila_lite import errors, states
 from manila_lite.actions import share_replicas as actions
 from manila_lite.api.contract import shapes
@@ -10,6 +12,7 @@ from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import share_replicas as v2
 from manila_lite.api.v2.metadata import MetadataCalls
+from manila_lite.api.v2.related import pairs_of
 from manila_lite.policies import share_instances
 from manila_lite.policies import share_replicas as rules
 from manila_lite.policies.base import CONTEXT_IS_ADMIN
@@ -29,7 +32,7 @@ REPLICA = View('share_replica', 'share_replicas', (
     Field('created_at', TIME),
     Field('updated_at', NULL_TIME),
     Field('share_network_id', NULL_STRING),
-    Field('metadata', shapes.PAIRS, since='2.95', read=v2.metadata_of),
+    Field('metadata', shapes.PAIRS, since='2.95', read=pairs_of),
     Field('share_server_id', NULL_STRING, rule=CONTEXT_IS_ADMIN),
     Field('host', NULL_STRING, rule=CONTEXT_IS_ADMIN),
     Field('cast_rules_to_readonly', BOOLEAN, since='2.30', rule=CONTEXT_IS_ADMIN),
@@ -80,8 +83,8 @@ _EXPORTS = f'{_ONE}/export-locations'
 _BUSY = ((errors.WrongState, 400),)
 
 
-def _op(*args: object, since: str = '2.11', **more: object) -> Call:
-    return Call(*args, since=since, experimental_until='2.55', **more)        # type: ignore[arg-type]
+def _op(*args: Any, since: str = '2.11', **more: Any) -> Call:
+    return Call(*args, since=since, experimental_until='2.55', **more)    # type: ignore[misc]
 
 
 OPS = [

@@ -11,6 +11,7 @@ from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NAME, NULL_STRING, TIME
 from manila_lite.api.v2 import shares as v2
 from manila_lite.api.v2.metadata import MetadataCalls
+from manila_lite.api.v2.related import pairs_of
 from manila_lite.policies import shares as rules
 
 _STATUS = {'type': 'string', 'enum': sorted(states.SHARE.statuses)}
@@ -27,7 +28,7 @@ FIELDS = (
     Field('snapshot_id', NULL_STRING),
     Field('share_network_id', NULL_STRING),
     Field('share_proto', {'type': 'string'}),
-    Field('metadata', shapes.PAIRS, read=v2.metadata_of),
+    Field('metadata', shapes.PAIRS, read=pairs_of),
     Field('share_type', NULL_STRING, until='2.5', read='share_type_name'),
     Field('share_type', NULL_STRING, since='2.6', read='share_type_id'),
     Field('share_type_name', NULL_STRING, since='2.6'),

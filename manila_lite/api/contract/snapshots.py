@@ -10,6 +10,7 @@ from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.shapes import ID, NAME, NULL_STRING, TIME
 from manila_lite.api.v2 import snapshots as v2
 from manila_lite.api.v2.metadata import MetadataCalls
+from manila_lite.api.v2.related import pairs_of
 from manila_lite.policies import base
 from manila_lite.policies import snapshots as rules
 
@@ -29,7 +30,7 @@ SNAPSHOT = View('snapshot', 'snapshots', (
     Field('provider_location', NULL_STRING, since='2.12', rule=base.CONTEXT_IS_ADMIN),
     Field('user_id', NULL_STRING, since='2.17'),
     Field('project_id', _TEXT, since='2.17'),
-    Field('metadata', shapes.PAIRS, since='2.73', read=v2.metadata_of),
+    Field('metadata', shapes.PAIRS, since='2.73', read=pairs_of),
 ), 'snapshots')
 SUMMARY = View('snapshot', 'snapshots', (Field('id', ID), Field('name', NAME)), 'snapshots')
 

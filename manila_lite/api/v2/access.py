@@ -17,11 +17,6 @@ from manila_lite.db.queries import access, shares
 _UNSEEN, _TELLING = '******', ('access_to', 'access_key')
 
 
-def metadata_of(row: Any, req: Request) -> dict[str, str]:
-    """Read a rule's metadata, loaded for all rows at once."""
-    return req.related['metadata'].get(row.id, {})
-
-
 def to_of(row: Any, req: Request) -> str:
     """Read the rule's ``access_to``, or the placeholder if it is hidden from the caller."""
     return _UNSEEN if row.id in req.related['hidden'] else row.access_to
@@ -36,7 +31,7 @@ def state_of(row: Any, req: Request) -> str:
     """Read a rule's state. Below 2.28 every transient state is shown as ``new``."""
     if req.version < versions.STATES_OF_RULES and row.state in states.ACCESS.transient:
         return 'new'
-    return row.state
+    return str(row.state)
 
 
 def allow(req: Request) -> Any:

@@ -14,8 +14,7 @@ from manila_lite.db.queries import export_locations, share_instances, share_repl
 
 def metadata_of(row: Any, req: Request) -> dict[str, str]:
     """Read a location's metadata; ``preferred`` is a field of its own."""
-    pairs = req.related['metadata'].get(row.id, {})
-    return {key: value for key, value in pairs.items() if key != export_locations.PREFERRED}
+    return {key: value for key, value in related.pairs_of(row, req).items() if key != export_locations.PREFERRED}
 
 
 def index(req: Request) -> list[Any]:

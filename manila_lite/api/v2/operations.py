@@ -24,7 +24,7 @@ def phase(row: Any, req: Request) -> str:
 
 def step(row: Any, req: Request) -> int:
     """Read the number of the current step, from 1 on."""
-    return min(row.step + 1, steps(row, req))
+    return min(int(row.step) + 1, steps(row, req))
 
 
 def steps(row: Any, req: Request) -> int:
@@ -53,7 +53,8 @@ def _number(value: Any) -> int | None:
 def error(row: Any, req: Request) -> str | None:
     """Read the error of the operation, or of its last try. Only callers with the policy see the backend's own words."""
     if row.error is None or req.may(rules.SEE_INSIDE):
-        return row.error
+        text: str | None = row.error
+        return text
     failure = operation_views.data(row).get('failure')
     told = failure.get('told') if isinstance(failure, dict) else None
     return told or _UNSAID.get(row.state, _FAILED)

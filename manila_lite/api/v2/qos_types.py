@@ -14,11 +14,6 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import qos_types
 
 
-def specs_of(row: Any, req: Request) -> dict[str, str]:
-    """Read the specs, loaded for all rows at once."""
-    return req.related['metadata'].get(row.id, {})
-
-
 def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     related.load_pairs(conn, req, models.qos_type_specs, rows)
 

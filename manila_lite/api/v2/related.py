@@ -32,6 +32,12 @@ def load_pairs(conn: Connection, req: Request, table: Any, rows: Sequence[Any]) 
     req.related['metadata'] = key_values.of_many(conn, table, [row.id for row in rows])
 
 
+def pairs_of(row: Any, req: Request) -> dict[str, str]:
+    """Read the pairs of a row that ``load_pairs`` loaded: its metadata or its specs."""
+    pairs: dict[str, str] = req.related['metadata'].get(row.id, {})
+    return pairs
+
+
 def choose_project(req: Request, filters: dict[str, Any], rule: str, resources: str) -> str | None:
     """Return the project of the rows that a list shows.
 

@@ -27,7 +27,8 @@ def password_of(row: Any, req: Request) -> str | None:
 
 def networks_of(row: Any, req: Request) -> list[str]:
     """Read the ids of the share networks that use the service, loaded for all rows at once."""
-    return req.related['networks'].get(row.id, [])
+    network_ids: list[str] = req.related['networks'].get(row.id, [])
+    return network_ids
 
 
 def index(req: Request) -> list[Any]:

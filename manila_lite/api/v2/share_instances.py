@@ -76,7 +76,7 @@ def force_delete(req: Request) -> None:
 
 def _share_of(req: Request) -> str:
     with req.ctx.db.reader() as conn:
-        return _get(conn, req).share_id
+        return str(_get(conn, req).share_id)
 
 
 def _get(conn: Connection, req: Request) -> Any:

@@ -10,11 +10,6 @@ from manila_lite.api.v2.share_networks import load_metadata
 from manila_lite.db.queries import share_network_subnets, share_networks
 
 
-def metadata_of(row: Any, req: Request) -> dict[str, str]:
-    """Read a subnet's metadata, loaded for all rows at once."""
-    return req.related['metadata'].get(row.id, {})
-
-
 def push_argument(req: Request) -> dict[str, bool]:
     """Return whether changed metadata is sent to drivers: from version 2.89 on."""
     return {'push': req.version >= versions.SUBNET_METADATA_FOR_DRIVERS}

@@ -20,7 +20,8 @@ from manila_lite.policies import share_networks as rules
 
 def subnets_of(row: Any, req: Request) -> list[Any]:
     """Read a network's subnets, loaded for all rows at once."""
-    return req.related['subnets'].get(row.id, [])
+    subnets: list[Any] = req.related['subnets'].get(row.id, [])
+    return subnets
 
 
 def first_subnet(name: str) -> Callable[[Any, Request], Any]:

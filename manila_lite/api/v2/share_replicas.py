@@ -13,11 +13,6 @@ from manila_lite.db.queries import export_locations as places
 from manila_lite.db.queries import share_replicas, shares
 
 
-def metadata_of(row: Any, req: Request) -> dict[str, str]:
-    """Read a replica's metadata, loaded for all rows at once."""
-    return req.related['metadata'].get(row.id, {})
-
-
 def state_of(row: Any, req: Request) -> str:
     """Read the state of the export location's replica."""
     return str(req.related['replica'].replica_state)

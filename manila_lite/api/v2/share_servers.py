@@ -10,7 +10,8 @@ from manila_lite.db.queries import share_servers
 
 def subnets_of(row: Any, req: Request) -> list[str]:
     """Read the ids of the server's subnets, loaded for all rows at once."""
-    return req.related['subnets'].get(row.id, [])
+    subnet_ids: list[str] = req.related['subnets'].get(row.id, [])
+    return subnet_ids
 
 
 def first_subnet(row: Any, req: Request) -> str | None:
@@ -20,12 +21,13 @@ def first_subnet(row: Any, req: Request) -> str | None:
 
 def network_name(row: Any, req: Request) -> str:
     """Read the name of the server's network, or its id if it has no name."""
-    return row.share_network_name or row.share_network_id
+    return str(row.share_network_name or row.share_network_id)
 
 
 def details_of(row: Any, req: Request) -> dict[str, str]:
     """Read the details that the backend stores for the server."""
-    return req.related['details']
+    details: dict[str, str] = req.related['details']
+    return details
 
 
 def _shown(req: Request, server_id: str) -> Any:

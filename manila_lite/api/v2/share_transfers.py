@@ -15,7 +15,7 @@ RESOURCE_TYPE = 'share'
 
 def key_of(row: Any, req: Request) -> str:
     """Read the key, which is known only in the answer to the creation."""
-    return req.related['keys'][row.id]
+    return str(req.related['keys'][row.id])
 
 
 def index(req: Request) -> list[Any]:

@@ -11,12 +11,6 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import snapshots
 from manila_lite.policies import snapshots as rules
 
-
-def metadata_of(row: Any, req: Request) -> dict[str, str]:
-    """Read a snapshot's metadata, loaded for all rows at once."""
-    return req.related['metadata'].get(row.id, {})
-
-
 # Lists ------------------------------------------------------------------------------------------
 
 def index(req: Request) -> list[Any]:
