@@ -90,13 +90,13 @@ _SERVICE_ANSWER = {**_ANSWER, 'required': ['compatible', 'requested_operation'],
 OPS = [
     Call('GET', '/share-networks', v2.index, rules.INDEX, Many(SUMMARY, paged=True), query=FILTERS),
     Call('GET', '/share-networks/detail', v2.detail, rules.DETAIL, Many(NETWORK, paged=True), query=FILTERS),
-    Call('GET', _ONE, v2.show, rules.SHOW, One(NETWORK)),
-    Call('POST', '/share-networks', v2.create, rules.CREATE, One(NETWORK), body=Body(
+    Call('GET', _ONE, v2.ROWS.named('show'), rules.SHOW, One(NETWORK)),
+    Call('POST', '/share-networks', v2.ROWS.named('create'), rules.CREATE, One(NETWORK), body=Body(
         'share_network', (*_NAMES, *_WHERE, Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255},
                                                   since='2.51')), missing=errors.Unprocessable), once=True),
     Call('PUT', _ONE, v2.update, rules.UPDATE, One(NETWORK),
          body=Body('share_network', (*_NAMES, *_WHERE), missing=errors.Unprocessable)),
-    Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202),
+    Call('DELETE', _ONE, v2.ROWS.named('delete'), rules.DELETE, ok=202),
     Call('POST', _ACTION, v2.add_security_service, rules.ADD_SECURITY_SERVICE, One(NETWORK), action='add_security_service',
          old_action='add_security_service', body=Body('add_security_service', _SERVICE)),
     Call('POST', _ACTION, v2.remove_security_service, rules.REMOVE_SECURITY_SERVICE, One(NETWORK),
@@ -112,6 +112,7 @@ OPS = [
          action='share_network_subnet_create_check', body=Body('share_network_subnet_create_check', (
            *_WHERE[:2], Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255}),
            _RESET), optional=True)),
-    Call('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status', since='2.63',
+    Call('POST', _ACTION, v2.ROWS.named('reset_status'), rules.RESET_STATUS, ok=202, action='reset_status',
+         since='2.63',
          body=Body('reset_status', (Field('status', _TEXT, required=True),))),
 ]

@@ -7,6 +7,7 @@ from manila_lite import encryption
 from manila_lite.actions import security_services as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import security_services
 from manila_lite.policies import security_services as rules
@@ -53,22 +54,10 @@ def _list(conn: Connection, req: Request) -> list[Any]:
     return security_services.list_services(conn, filters, req.page, project_id=project_id)
 
 
-def show(req: Request) -> Any:
-    """Show one security service."""
-    with req.ctx.db.reader() as conn:
-        return security_services.get(conn, req.ctx, req.params['security_service_id'])
-
-
-def create(req: Request) -> Any:
-    """Create a security service."""
-    return actions.create(req.ctx, req.body)
+#: Calls that need no shaping.
+ROWS = RowCalls('security_services', 'security service', 'security_service_id', actions, security_services.get)
 
 
 def update(req: Request) -> Any:
     """Change a security service."""
     return actions.update(req.ctx, req.params['security_service_id'], req.body)
-
-
-def delete(req: Request) -> None:
-    """Delete a security service."""
-    actions.delete(req.ctx, req.params['security_service_id'])

@@ -7,6 +7,7 @@ from manila_lite import errors
 from manila_lite.actions import share_backups as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db.queries import share_backups
 from manila_lite.policies import base
 from manila_lite.policies import share_backups as rules
@@ -31,25 +32,13 @@ def detail(req: Request) -> list[Any]:
     return _list(req)
 
 
-def show(req: Request) -> Any:
-    """Show one share backup."""
-    with req.ctx.db.reader() as conn:
-        return share_backups.get(conn, req.ctx, req.params['backup_id'])
+#: Calls that need no shaping.
+ROWS = RowCalls('share_backups', 'share backup', 'backup_id', actions, share_backups.get)
 
 
 def create(req: Request) -> Any:
     """Back up a share."""
     return actions.create(req.ctx, req.body)
-
-
-def update(req: Request) -> Any:
-    """Change the name or description of a share backup."""
-    return actions.update(req.ctx, req.params['backup_id'], req.body)
-
-
-def delete(req: Request) -> None:
-    """Delete a share backup."""
-    actions.delete(req.ctx, req.params['backup_id'])
 
 
 def restore(req: Request) -> dict[str, Any]:
@@ -65,8 +54,3 @@ def restore_to(req: Request) -> dict[str, Any]:
 
 def _restored(row: Any) -> dict[str, Any]:
     return {'backup_id': row.id, 'share_id': row.target_share_id}
-
-
-def reset_status(req: Request) -> None:
-    """Set the status of a share backup."""
-    actions.reset_status(req.ctx, req.params['backup_id'], req.body['status'])

@@ -7,6 +7,7 @@ from typing import Any
 from manila_lite.actions import share_group_snapshots as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_group_snapshots
 from manila_lite.policies import share_group_snapshots as rules
@@ -40,39 +41,16 @@ def _list(req: Request, load: related.Load | None = None) -> list[Any]:
                                    rows=share_group_snapshots.list_snapshots, load=load)
 
 
-def show(req: Request) -> Any:
-    """Show one share group snapshot."""
-    with req.ctx.db.reader() as conn:
-        row = share_group_snapshots.get(conn, req.ctx, req.params['share_group_snapshot_id'])
-        _load(conn, req, [row])
-    return row
+#: Calls that need no shaping.
+ROWS = RowCalls('share_group_snapshots', 'share group snapshot', 'share_group_snapshot_id', actions,
+                share_group_snapshots.get, _load)
 
 
 def members(req: Request) -> list[dict[str, Any]]:
     """List the members of a share group snapshot, one for each share."""
-    return members_of(show(req), req)
+    return members_of(ROWS.show(req), req)
 
 
 def create(req: Request) -> Any:
     """Take a snapshot of a share group."""
     return related.loaded(req, actions.create(req.ctx, req.body), _load)
-
-
-def update(req: Request) -> Any:
-    """Change the name or description of a share group snapshot."""
-    return related.loaded(req, actions.update(req.ctx, req.params['share_group_snapshot_id'], req.body), _load)
-
-
-def delete(req: Request) -> None:
-    """Delete a share group snapshot."""
-    actions.delete(req.ctx, req.params['share_group_snapshot_id'])
-
-
-def force_delete(req: Request) -> None:
-    """Delete a share group snapshot in any status."""
-    actions.delete(req.ctx, req.params['share_group_snapshot_id'], force=True)
-
-
-def reset_status(req: Request) -> None:
-    """Set the status of a share group snapshot."""
-    actions.reset_status(req.ctx, req.params['share_group_snapshot_id'], req.body['status'])

@@ -8,6 +8,7 @@ from manila_lite import errors
 from manila_lite.actions import share_groups as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_groups
 from manila_lite.policies import share_groups as rules
@@ -41,34 +42,5 @@ def _list(req: Request, load: related.Load | None = None) -> list[Any]:
                                    rows=share_groups.list_groups, load=load)
 
 
-def show(req: Request) -> Any:
-    """Show one share group."""
-    with req.ctx.db.reader() as conn:
-        row = share_groups.get(conn, req.ctx, req.params['share_group_id'])
-        _load(conn, req, [row])
-    return row
-
-
-def create(req: Request) -> Any:
-    """Create a share group."""
-    return related.loaded(req, actions.create(req.ctx, req.body), _load)
-
-
-def update(req: Request) -> Any:
-    """Change the name or description of a share group."""
-    return related.loaded(req, actions.update(req.ctx, req.params['share_group_id'], req.body), _load)
-
-
-def delete(req: Request) -> None:
-    """Delete a share group."""
-    actions.delete(req.ctx, req.params['share_group_id'])
-
-
-def force_delete(req: Request) -> None:
-    """Delete a share group in any status."""
-    actions.delete(req.ctx, req.params['share_group_id'], force=True)
-
-
-def reset_status(req: Request) -> None:
-    """Set the status of a share group."""
-    actions.reset_status(req.ctx, req.params['share_group_id'], req.body['status'])
+#: Calls that need no shaping.
+ROWS = RowCalls('share_groups', 'share group', 'share_group_id', actions, share_groups.get, _load)

@@ -10,6 +10,7 @@ from manila_lite.actions import share_networks as actions
 from manila_lite.api import versions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db import models
 from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
@@ -72,32 +73,13 @@ def _list(req: Request, load: related.Load | None = None) -> list[Any]:
 
 # One share network ------------------------------------------------------------------------------
 
-def show(req: Request) -> Any:
-    """Show one share network."""
-    with req.ctx.db.reader() as conn:
-        row = share_networks.get(conn, req.ctx, req.params['share_network_id'])
-        load_subnets(conn, req, [row])
-    return row
-
-
-def create(req: Request) -> Any:
-    """Create a share network."""
-    return related.loaded(req, actions.create(req.ctx, req.body), load_subnets)
+#: Calls that need no shaping.
+ROWS = RowCalls('share_networks', 'share network', 'share_network_id', actions, share_networks.get, load_subnets)
 
 
 def update(req: Request) -> Any:
     """Change the name or description of a share network, or the Neutron ids of its default subnet."""
     return related.loaded(req, actions.update(req.ctx, req.params['share_network_id'], req.body), load_subnets)
-
-
-def delete(req: Request) -> None:
-    """Delete a share network."""
-    actions.delete(req.ctx, req.params['share_network_id'])
-
-
-def reset_status(req: Request) -> None:
-    """Set the status of a share network."""
-    actions.reset_status(req.ctx, req.params['share_network_id'], req.body['status'])
 
 
 # Checks at backends ------------------------------------------------------------------------------

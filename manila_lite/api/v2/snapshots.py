@@ -6,6 +6,7 @@ from typing import Any
 from manila_lite.actions import snapshots as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import snapshots
@@ -35,12 +36,8 @@ def _load(conn: Connection, req: Request, rows: list[Any]) -> None:
 
 # One snapshot -----------------------------------------------------------------------------------
 
-def show(req: Request) -> Any:
-    """Show one snapshot."""
-    with req.ctx.db.reader() as conn:
-        row = snapshots.get(conn, req.ctx, req.params['snapshot_id'])
-        _load(conn, req, [row])
-    return row
+#: Calls that need no shaping.
+ROWS = RowCalls('snapshots', 'snapshot', 'snapshot_id', actions, snapshots.get, _load)
 
 
 def create(req: Request) -> Any:
@@ -48,23 +45,3 @@ def create(req: Request) -> Any:
     row, metadata = actions.create(req.ctx, req.body)
     req.related['metadata'] = {row.id: metadata}
     return row
-
-
-def update(req: Request) -> Any:
-    """Change the name or description of a snapshot."""
-    return related.loaded(req, actions.update(req.ctx, req.params['snapshot_id'], req.body), _load)
-
-
-def delete(req: Request) -> None:
-    """Delete a snapshot."""
-    actions.delete(req.ctx, req.params['snapshot_id'])
-
-
-def force_delete(req: Request) -> None:
-    """Delete a snapshot in any status."""
-    actions.delete(req.ctx, req.params['snapshot_id'], force=True)
-
-
-def reset_status(req: Request) -> None:
-    """Set the status of a snapshot."""
-    actions.reset_status(req.ctx, req.params['snapshot_id'], req.body['status'])
