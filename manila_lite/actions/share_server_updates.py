@@ -156,11 +156,11 @@ def must_be_possible(ctx: RequestContext, question: UpdateCheck) -> None:
     if not question.servers:
         return
     with ctx.waiting('backends'):
-        said = _wait_for_answers(ctx, question)
+        answers = _wait_for_answers(ctx, question)
     with ctx.db.reader() as conn:
         why = {host: row.error for host, row in _checks_by_host(conn, question).items()}
     forget(ctx, question)
-    for host, answer in said.items():
+    for host, answer in answers.items():
         if answer is not True:
             reason = why.get(host) if answer is False else 'its backend did not answer in time'
             LOG.warning('%s: share servers on %s cannot be %s: %s', question.network_id, host, question.change.what, reason)

@@ -75,8 +75,8 @@ def _operation(ops: list[Call], version: int) -> dict[str, Any]:
     first = ops[0]
     resource_type = first.name.partition('.')[0]
     operation: dict[str, Any] = {
-        'operationId': first.name if first.action is None else f'{_noun(first.path)}.action',
-        'summary': '; '.join(dict.fromkeys(_says(op) for op in ops)),
+        'operationId': first.name if first.action is None else f'{_first_part(first.path)}.action',
+        'summary': '; '.join(dict.fromkeys(_summary(op) for op in ops)),
         'tags': [resource_type],
         'x-policies': sorted({op.policy for op in ops}),
         'parameters': [{'$ref': '#/components/parameters/version'}, *_path(first.path_at(version)), *_query(ops, version),
@@ -89,11 +89,11 @@ def _operation(ops: list[Call], version: int) -> dict[str, Any]:
     return operation
 
 
-def _noun(path: str) -> str:
+def _first_part(path: str) -> str:
     return path.strip('/').split('/')[0]
 
 
-def _says(op: Call) -> str:
+def _summary(op: Call) -> str:
     return (op.call.__doc__ or op.name).strip().partition('\n')[0]
 
 

@@ -45,7 +45,7 @@ def log_requests(app: Callable) -> Callable:
             try:
                 return app(environ, start)
             finally:
-                _tell(method, path, environ.get(ROUTE, metrics.OTHER), seen, time.perf_counter() - began)
+                _log(method, path, environ.get(ROUTE, metrics.OTHER), seen, time.perf_counter() - began)
     return wrapped
 
 
@@ -54,7 +54,7 @@ def _readable(path: str) -> str:
     return quote(path.encode('latin-1', 'replace'), safe="/:@!$&'()*+,;=~%")[:_PATH]
 
 
-def _tell(method: str, path: str, route: str, seen: dict[str, Any], seconds: float) -> None:
+def _log(method: str, path: str, route: str, seen: dict[str, Any], seconds: float) -> None:
     metrics.request(route, method, seen['status'], seconds)
     known = getattr(oslo_context.get_current(), 'project_id', None)
     level = logging.DEBUG if route == HEALTHCHECK else logging.INFO

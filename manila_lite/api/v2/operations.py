@@ -56,8 +56,8 @@ def error(row: Any, req: Request) -> str | None:
         text: str | None = row.error
         return text
     failure = operation_views.data(row).get('failure')
-    told = failure.get('told') if isinstance(failure, dict) else None
-    return told or _UNSAID.get(row.state, _FAILED)
+    text = failure.get('told') if isinstance(failure, dict) else None
+    return text or _UNSAID.get(row.state, _FAILED)
 
 
 def index(req: Request) -> list[Any]:

@@ -19,8 +19,8 @@ def capabilities_of(row: Any, req: Request) -> dict[str, Any]:
     return {
         **row.capabilities,
         'pool_name': actions.parts_of_host(row.host)['pool'],
-        'total_capacity_gb': _room(row.total_gb),
-        'free_capacity_gb': _room(row.free_gb),
+        'total_capacity_gb': _capacity(row.total_gb),
+        'free_capacity_gb': _capacity(row.free_gb),
         'allocated_capacity_gb': row.allocated_gb,
         'provisioned_capacity_gb': row.provisioned_gb + row.claimed_gb,
         'reserved_percentage': row.reserved_percentage,
@@ -30,7 +30,7 @@ def capabilities_of(row: Any, req: Request) -> dict[str, Any]:
     }
 
 
-def _room(size: float) -> float | str:
+def _capacity(size: float) -> float | str:
     """Return a finite capacity in GiB as it is, and others as a word, since JSON has no such numbers."""
     return size if math.isfinite(size) else 'infinite' if size > 0 else 'unknown'
 

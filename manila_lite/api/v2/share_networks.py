@@ -102,16 +102,16 @@ def check_other_security_service(req: Request) -> dict[str, Any]:
 
 
 def _check_service(req: Request, operation: str, new_id: str, current_id: str | None) -> dict[str, Any]:
-    said = service_actions.check(req.ctx, req.params['share_network_id'], new_id, current_id,
-                                 reset=bool(req.body.get('reset_operation')))
-    return {**_answer(req, said), 'requested_operation': {
+    answers = service_actions.check(req.ctx, req.params['share_network_id'], new_id, current_id,
+                                    reset=bool(req.body.get('reset_operation')))
+    return {**_answer(req, answers), 'requested_operation': {
         'operation': operation, 'current_security_service': current_id, 'new_security_service': new_id}}
 
 
-def _answer(req: Request, said: dict[str, bool | None] | None) -> dict[str, Any]:
-    answers = {None} if said is None else set(said.values())
+def _answer(req: Request, by_host: dict[str, bool | None] | None) -> dict[str, Any]:
+    answers = {None} if by_host is None else set(by_host.values())
     view: dict[str, Any] = {'compatible': False if False in answers else None if None in answers else True}
-    return view | ({'hosts_check_result': said or {}} if req.ctx.is_admin else {})
+    return view | ({'hosts_check_result': by_host or {}} if req.ctx.is_admin else {})
 
 
 # Security services ------------------------------------------------------------------------------
