@@ -18,6 +18,7 @@ from manila_lite.actions.migration_check import agreed
 from manila_lite.actions.migration_targets import OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import quotas, share_migration, share_server_queries, share_types, shares
 from manila_lite.states import Migration
@@ -53,16 +54,16 @@ class ShareRequests(Requests[ShareMove]):
 
     migrations, open_key = SHARES, 'share'
 
-    def get(self, conn: Any, ctx: RequestContext, resource_id: str) -> Any:
+    def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Any:
         """Return the share's row."""
         return shares.get(conn, ctx, resource_id, own=True)
 
-    def last(self, conn: Any, resource_id: str) -> Any:
+    def last(self, conn: Connection, resource_id: str) -> Any:
         """Return the last migration of the share, or None."""
         operations = rows.of(conn, resource_id, share_migration.KIND)
         return operations[-1] if operations else None
 
-    def examine(self, conn: Any, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> ShareMove:
+    def examine(self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> ShareMove:
         """Return the planned move, with a share type and share network that exist."""
         share = self.get(conn, ctx, resource_id)
         service = migration_targets.backend(conn, ctx, wanted['host'])
@@ -100,7 +101,7 @@ class ShareRequests(Requests[ShareMove]):
         """
         super().start(ctx, resource_id, {**wanted, 'by_itself': by_itself})
 
-    def begin(self, conn: Any, ctx: RequestContext, asked: ShareMove, move: ShareMove,
+    def begin(self, conn: Connection, ctx: RequestContext, asked: ShareMove, move: ShareMove,
               support: Mapping[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:
         """Set the share and its snapshots to migrating, insert the second instance, and begin the operation."""
         share = move.share
@@ -118,7 +119,7 @@ class ShareRequests(Requests[ShareMove]):
             'access_rules_status': states.Rules.ACTIVE.value}, 'receive')
         return self.begin_operation(conn, ctx, share.id, share.instance_id, self.data(asked) | agreed(support))
 
-    def begin_cut_over(self, conn: Any, row: Any, op: Any) -> None:
+    def begin_cut_over(self, conn: Connection, row: Any, op: Any) -> None:
         """Set both instances and the snapshots to migrating again."""
         transitions.begin(conn, states.SHARE, 'cut_over', row.instance_id)
         transitions.begin(conn, states.SHARE, 'cut_over_to', op.data['target'])
@@ -129,14 +130,15 @@ class ShareRequests(Requests[ShareMove]):
 
 # Checks ---------------------------------------------------------------------------------------------
 
-def _type(conn: Any, ctx: RequestContext, share: Any, wanted: str | None) -> share_types.ShareType:
+def _type(conn: Connection, ctx: RequestContext, share: Any, wanted: str | None) -> share_types.ShareType:
     try:
         return share_types.get(conn, ctx, wanted or share.share_type_id)
     except errors.NotFound:
         raise errors.Invalid(f'new_share_type_id: there is no share type {wanted}.') from None
 
 
-def _network(conn: Any, ctx: RequestContext, share: Any, share_type: share_types.ShareType, wanted: str | None) -> str | None:
+def _network(conn: Connection, ctx: RequestContext, share: Any, share_type: share_types.ShareType,
+             wanted: str | None) -> str | None:
     if not share_requests.is_spec_true(share_type, 'driver_handles_share_servers'):
         if wanted:
             raise errors.Invalid(f'new_share_network_id: share type {share_type.name} makes no use of share networks.')
@@ -148,7 +150,7 @@ def _network(conn: Any, ctx: RequestContext, share: Any, share_type: share_types
     return network_id
 
 
-def _must_be_movable(conn: Any, move: ShareMove) -> None:
+def _must_be_movable(conn: Connection, move: ShareMove) -> None:
     share = move.share
     share_bin.must_be_out(share)
     if share.status != 'available' or share.access_rules_status != states.Rules.ACTIVE:
@@ -166,7 +168,7 @@ def _must_be_movable(conn: Any, move: ShareMove) -> None:
     _snapshots_must_be_movable(conn, move)
 
 
-def _snapshots_must_be_movable(conn: Any, move: ShareMove) -> None:
+def _snapshots_must_be_movable(conn: Connection, move: ShareMove) -> None:
     for snapshot in move.snapshots:
         if snapshot.status != 'available':
             raise errors.WrongState(f'Snapshot {snapshot.id} is {snapshot.status}, not available.')
@@ -180,14 +182,14 @@ def _snapshots_must_be_movable(conn: Any, move: ShareMove) -> None:
         raise errors.WrongState(f'Share {copy} is just being made from a snapshot of share {move.share.id}.')
 
 
-def _must_fit(conn: Any, ctx: RequestContext, move: ShareMove, service: Any) -> None:
+def _must_fit(conn: Connection, ctx: RequestContext, move: ShareMove, service: Any) -> None:
     share_requests.check_size(ctx, move.share_type, move.share.size)
     migration_targets.must_be_offered(move.share_type.name, move.share_type.extra_specs, service)
     if move.network_id and not share_server_queries.subnets_for(conn, move.network_id, service.availability_zone_id):
         raise errors.Conflict(f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.')
 
 
-def _check_quota(conn: Any, ctx: RequestContext, move: ShareMove) -> None:
+def _check_quota(conn: Connection, ctx: RequestContext, move: ShareMove) -> None:
     share = move.share
     if move.share_type.id == share.share_type_id:
         return
