@@ -77,8 +77,7 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, service_id
     if service.project_id != network.project_id:
         raise errors.NotFound.of('security service', service_id)
     current = security_services.get(conn, ctx, current_id) if current_id else None
-    if network.status != 'active':
-        raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
+    subnet_actions.must_look_active(network)
     used = security_services.types_of(conn, network_id)
     _must_fit(network_id, service, current, used)
     if current is None:

@@ -80,8 +80,7 @@ def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, re
 def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Mapping[str, Any],
               place: Mapping[str, Any], several: bool) -> share_server_updates.UpdateCheck:
     network = share_networks.get(conn, ctx, network_id)
-    if network.status != 'active':
-        raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
+    must_look_active(network)
     zone_id = get_zone_id(conn, wanted.get('availability_zone'))
     there = share_network_subnets.of_network(conn, network_id)
     limits.one_more(ctx.conf, 'subnets', f'share network {network_id}', len(there))
@@ -133,6 +132,15 @@ def describe(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | N
         raise errors.Unavailable('Networks cannot be looked up: the network plugin is not configured well. The log says '
                                  'how, for the operator.', code='network_plugin_broken') from bad
     return {name: getattr(network, name) for name in _DESCRIBED}
+
+
+def must_look_active(network: Any) -> None:
+    """Refuse a network whose row is not active. Nothing is held: the check is for an early answer.
+
+    :raises errors.WrongState: the network is not active.
+    """
+    if network.status != 'active':
+        raise errors.WrongState(f'Share network {network.id} is {network.status}, not active.')
 
 
 def must_be_active(conn: Connection, network_id: str) -> None:

@@ -29,7 +29,7 @@ class _RequestId(request_id.RequestId):
 
     compat_headers = ['x-compute-request-id']
 
-    def __call__(self, environ: dict, start_response: Callable) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         """Do the same as the base class, without wrapping request and answer: that costs more than all else here."""
         if _INBOUND in environ:
             self.set_global_req_id(webob.Request(environ))
@@ -62,7 +62,7 @@ class _Pecan(pecan.Pecan):
         """Keep the status; pecan would change it to 204."""
 
 
-def make(services: context.Services, api: Definition = SHARE, *, most: int | None = None) -> Callable:
+def make(services: context.Services, api: Definition = SHARE, *, most: int | None = None) -> Callable[..., Any]:
     """Return the WSGI application of an API. ``most``: the largest body, in bytes, if the API has a limit of its own.
 
     :raises errors.BadConfig: the authentication strategy, or the rate limits, cannot work as configured.
@@ -90,14 +90,14 @@ def _tune_garbage_collector() -> None:
     gc.set_threshold(_OBJECTS)
 
 
-def _apply_proxy_headers(app: Callable) -> Callable:
+def _apply_proxy_headers(app: Callable[..., Any]) -> Callable[..., Any]:
     """Let links in answers use the URL that a proxy in front reports."""
     proxied = http_proxy_to_wsgi.HTTPProxyToWSGI(app)
     # An argument of the middleware would be set again at each request, and oslo.config would then drop its cache of
     # options each time.
     proxied.oslo_conf.set_override('enable_proxy_headers_parsing', True, group='oslo_middleware')
 
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         # Most requests carry none of these headers, and do not need the middleware.
         if _FORWARDED.isdisjoint(environ):
             return app(environ, start_response)
@@ -106,9 +106,9 @@ def _apply_proxy_headers(app: Callable) -> Callable:
     return wrapped
 
 
-def _limit_body(app: Callable, most: int, reply: Reply) -> Callable:
+def _limit_body(app: Callable[..., Any], most: int, reply: Reply) -> Callable[..., Any]:
     """Refuse bodies over the limit with a 413 in the API's shape. Chunked bodies are read here and get a length."""
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if environ.get('wsgi.input_terminated') and not environ.get('CONTENT_LENGTH'):
             try:
                 _unchunk(environ, most)
@@ -123,17 +123,17 @@ def _limit_body(app: Callable, most: int, reply: Reply) -> Callable:
     return wrapped
 
 
-def _unchunk(environ: dict, most: int) -> None:
+def _unchunk(environ: dict[str, Any], most: int) -> None:
     """Read a chunked body into memory, up to one byte over the limit."""
     body = environ['wsgi.input'].read(most + 1)
     environ.update({'wsgi.input': io.BytesIO(body), 'CONTENT_LENGTH': str(len(body))})
 
 
-def _answer_healthcheck(app: Callable) -> Callable:
+def _answer_healthcheck(app: Callable[..., Any]) -> Callable[..., Any]:
     """Let oslo.middleware's health check answer ``/healthcheck`` and no other path."""
     check = healthcheck.Healthcheck(app, {'path': '/healthcheck', 'detailed': False})
 
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if environ.get('PATH_INFO', '').rstrip('/') != '/healthcheck':
             return app(environ, start_response)
         environ[request_log.ROUTE] = request_log.HEALTHCHECK

@@ -17,7 +17,7 @@ PUBLIC = frozenset({'', '/', '/v2', '/v2/', '/healthcheck', '/healthcheck/', '/o
 
 def base(raw: webob.Request, conf: Any) -> str:
     """Return the address under which the client reaches this service, without a trailing slash."""
-    return (conf.osapi_share_base_URL or raw.application_url).rstrip('/')
+    return str(conf.osapi_share_base_URL or raw.application_url).rstrip('/')
 
 
 def answer(raw: webob.Request, conf: Any) -> webob.Response | None:

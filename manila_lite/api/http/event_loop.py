@@ -149,7 +149,7 @@ class EventLoop(threading.Thread):
             self._poll.modify(self._listener, select.EPOLLIN)
         self._admission.grow()
 
-    def _make(self, sock: socket.socket, peer: tuple) -> Connection:
+    def _make(self, sock: socket.socket, peer: tuple[Any, ...]) -> Connection:
         return Connection(sock, peer, self._settings, time.monotonic())
 
     def _welcome(self, conn: Connection) -> None:

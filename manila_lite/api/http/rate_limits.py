@@ -13,7 +13,7 @@ from manila_lite.api.http.definition import Definition
 
 LOG = log.getLogger(__name__)
 
-Wsgi = Callable[[dict, Callable], Any]
+Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
 #: The one public path with a limit: it costs more than health checks and versions, which have none.
 _COSTLY = frozenset({'/openapi.json'})
@@ -43,7 +43,7 @@ class Limits:
 
     def of_addresses(self, app: Wsgi) -> Wsgi:
         """Wrap ``app`` with the limit of addresses. It goes before all middleware that trusts a proxy's headers."""
-        def wrapped(environ: dict, start_response: Callable) -> Any:
+        def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
             own = self._conf.rate_limits
             if own.address_rate and environ.get('PATH_INFO', '') not in self._free:
                 address = self._peers.of(environ)
@@ -57,7 +57,7 @@ class Limits:
 
     def of_projects(self, app: Wsgi) -> Wsgi:
         """Wrap ``app`` with the limit of projects, and of users without a project. It goes behind the login."""
-        def wrapped(environ: dict, start_response: Callable) -> Any:
+        def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
             own = self._conf.rate_limits
             # Public paths need no login, so their headers were not checked.
             if own.project_rate and environ.get('PATH_INFO', '') not in self._api.public:

@@ -24,12 +24,12 @@ HEALTHCHECK = 'healthcheck'
 _PATH = 500
 
 
-def log_requests(app: Callable) -> Callable:
+def log_requests(app: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``app`` with metrics, and a log line ``METHOD path status ... length ... time ...`` after each request.
 
     Neither query nor headers nor bodies are logged: they may hold secrets.
     """
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         seen: dict[str, Any] = {'status': 500, 'length': '-'}
 
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:

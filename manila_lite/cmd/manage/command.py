@@ -36,8 +36,9 @@ class Call:
         The output is escaped, so that it cannot steer the terminal: names and errors can come from tenants.
         """
         if self.args.format != 'table':
-            lines = json.dumps([dict(row) for row in rows], indent=2, default=str)
-            print(lines if self.args.format == 'json' else yaml.safe_dump(json.loads(lines), sort_keys=False).strip())
+            document = json.dumps([dict(row) for row in rows], indent=2, default=str)
+            print(document if self.args.format == 'json'
+                  else yaml.safe_dump(json.loads(document), sort_keys=False).strip())
             return
         lines = [['' if row[head] is None else log_lines.escaped(str(row[head])) for head in heads] for row in rows]
         widths = [max([len(head), *(len(line[at]) for line in lines)]) for at, head in enumerate(heads)]

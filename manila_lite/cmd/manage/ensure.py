@@ -39,7 +39,7 @@ def progress(op: Any) -> Progress:
     """Return the progress of a check, from its operation's row."""
     figures = op.data.get('progress') or {}
     total, done, broken = figures.get('total'), figures.get('done'), figures.get('broken')
-    percent = 100 * done // total if total else None
+    percent = 100 * (done or 0) // total if total else None
     texts = [fraction(done, total, 'shares'), *(f'{figures[name]} {name}'
                                                 for name in ('repaired', 'skipped', 'broken', 'failed') if figures.get(name))]
     detail = ', '.join(filter(None, texts))

@@ -57,9 +57,11 @@ def _get_newest(conn: Connection, resource_id: str) -> str:
 
 def _server_of(conn: Connection, share_id: str) -> str | None:
     try:
-        return shares.get(conn, context.RequestContext(is_admin=True, overwrite=False), share_id).share_server_id
+        share = shares.get(conn, context.RequestContext(is_admin=True, overwrite=False), share_id)
     except errors.NotFound:
         return None
+    server_id: str | None = share.share_server_id
+    return server_id
 
 
 def progress(op: Any) -> Progress:
