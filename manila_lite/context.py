@@ -6,7 +6,7 @@ import dataclasses
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 from oslo_context import context
@@ -34,9 +34,13 @@ class Services:
 class RequestContext(context.RequestContext):
     """A caller with roles in a project, or manila_lite itself (``admin``). Log lines name it only within ``working``."""
 
+    #: The caller's project. Policy lets a caller without one do nothing that needs it.
+    project_id: str
+
     def __init__(self, *args: Any, services: Services | None = None, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.services = services
+        #: None only where nothing but the caller's identity is asked for.
+        self.services = cast(Services, services)
 
     def update_store(self) -> None:
         """Do nothing: otherwise a thread of a pool would log for ever with the first context that was made in it."""
@@ -61,7 +65,7 @@ class RequestContext(context.RequestContext):
         """The bus that carries wake-ups."""
         return self.services.bus
 
-    def can(self, rule: str, target: dict | None = None) -> bool:
+    def can(self, rule: str, target: dict[str, Any] | None = None) -> bool:
         """Say whether policy allows ``rule`` on ``target`` (default: a resource of the caller's own project)."""
         target = target or {'project_id': self.project_id, 'user_id': self.user_id}
         return bool(self.services.enforcer.enforce(rule, target, self.to_policy_values()))
@@ -90,7 +94,7 @@ def admin(services: Services) -> RequestContext:
     return RequestContext(is_admin=True, roles=['admin', 'member', 'reader'], services=services, overwrite=False)
 
 
-def behind(operation: Any, services: Services) -> RequestContext:
+def of_operation(operation: Any, services: Services) -> RequestContext:
     """Return the context of an operation's row: its owner and request, with administrator's rights, about its resource."""
     return RequestContext(user_id=operation.user_id, project_id=operation.project_id, request_id=operation.request_id,
                           resource_uuid=operation.resource_id, is_admin=True, roles=['admin', 'member', 'reader'],
@@ -113,25 +117,25 @@ _tasks: dict[int, Task] = {}        # by thread; each thread writes its own entr
 @contextlib.contextmanager
 def working(ctx: RequestContext, what: str) -> Iterator[None]:
     """Let log lines of the thread carry request, project and resource of ``ctx``; afterwards those of before, if any."""
-    ident = threading.get_ident()
-    before, task = context.get_current(), _tasks.get(ident)
-    _tasks[ident] = Task(what, ctx, f'#{ident} {threading.current_thread().name}', time.monotonic())
+    thread_id = threading.get_ident()
+    before, task = context.get_current(), _tasks.get(thread_id)
+    _tasks[thread_id] = Task(what, ctx, f'#{thread_id} {threading.current_thread().name}', time.monotonic())
     _log_as(ctx)
     try:
         yield
     finally:
         _log_as(before)
         if task is None:
-            del _tasks[ident]
+            del _tasks[thread_id]
         else:
-            _tasks[ident] = task
+            _tasks[thread_id] = task
 
 
 def known_as(ctx: RequestContext) -> None:
     """Replace the context of the thread's current task."""
-    ident = threading.get_ident()
-    if ident in _tasks:
-        _tasks[ident] = dataclasses.replace(_tasks[ident], ctx=ctx)
+    thread_id = threading.get_ident()
+    if thread_id in _tasks:
+        _tasks[thread_id] = dataclasses.replace(_tasks[thread_id], ctx=ctx)
         _log_as(ctx)
 
 

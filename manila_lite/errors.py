@@ -24,10 +24,10 @@ class NotFound(ManilaLiteError):
     code = 'not_found'
 
     @classmethod
-    def of(cls, noun: str, ident: object) -> 'NotFound':
+    def of(cls, resource_name: str, resource_id: object) -> 'NotFound':
         """Return the usual error: ``NotFound.of('share', id)`` has the code ``share_not_found``."""
-        return cls(f'{noun.capitalize()} {ident} could not be found.',
-                   code=noun.replace(' ', '_') + '_not_found')
+        return cls(f'{resource_name.capitalize()} {resource_id} could not be found.',
+                   code=resource_name.replace(' ', '_') + '_not_found')
 
 
 class Invalid(ManilaLiteError):
@@ -129,7 +129,7 @@ class Final(ManilaLiteError):
         self.detail = detail
 
 
-def told(error: BaseException) -> str:
+def user_text(error: BaseException) -> str:
     """Return the text that a resource's owner may read of an error: that of ``Final``, and no other."""
     return str(error) if isinstance(error, Final) else ''
 

@@ -46,10 +46,10 @@ def number(value: Any) -> float | None:
     if isinstance(value, str) and value.strip().lower() == 'infinite':
         return math.inf
     try:
-        found = float(value)
+        parsed = float(value)
     except (TypeError, ValueError):
         return None
-    return None if math.isnan(found) else found
+    return None if math.isnan(parsed) else parsed
 
 
 def is_true(text: str, *, strict: bool = False) -> bool:
@@ -99,9 +99,9 @@ def unmet(key: str, text: str, reported: Mapping[str, Any]) -> str | None:
 @functools.lru_cache(maxsize=4096)
 def requirement(text: str) -> Requirement:
     """Return the requirement of an extra spec."""
-    found = _OPERATOR.match(text.strip())
+    match = _OPERATOR.match(text.strip())
     try:
-        return Requirement(_parse(*found.groups()) if found else _any(_equals(text.strip())))
+        return Requirement(_parse(*match.groups()) if match else _any(_equals(text.strip())))
     except ValueError as error:
         return Requirement(lambda _value: False, str(error))
 

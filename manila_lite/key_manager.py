@@ -34,7 +34,7 @@ def manager(conf: Any) -> Any:
     return _managers[wanted]
 
 
-def own_key(conf: Any, ident: str) -> bytes:
+def own_key(conf: Any, key_id: str) -> bytes:
     """Return a symmetric key of 256 bits for the service's own use, in the form of Fernet.
 
     :raises errors.BadConfig: there is no such key, it has another length, or the key manager fails.
@@ -44,14 +44,14 @@ def own_key(conf: Any, ident: str) -> bytes:
     conf.register_opts(credentials.credential_opts, group='key_manager')
     try:
         who = credentials.credential_factory(conf) if conf.key_manager.auth_type else context.RequestContext(is_admin=True)
-        found = keys.get(who, ident).get_encoded()
+        key = keys.get(who, key_id).get_encoded()
     except Exception as bad:
-        LOG.exception('The key manager could not be asked for key %s', ident)
-        raise errors.BadConfig(f'[secrets] key_ids: the key manager does not give key {ident}: {bad.__class__.__name__}'
+        LOG.exception('The key manager could not be asked for key %s', key_id)
+        raise errors.BadConfig(f'[secrets] key_ids: the key manager does not give key {key_id}: {bad.__class__.__name__}'
                                ) from None
-    if len(found) != _KEY_BYTES:
-        raise errors.BadConfig(f'[secrets] key_ids: key {ident} has {len(found) * 8} bits, and {_KEY_BYTES * 8} are needed')
-    return base64.urlsafe_b64encode(found)
+    if len(key) != _KEY_BYTES:
+        raise errors.BadConfig(f'[secrets] key_ids: key {key_id} has {len(key) * 8} bits, and {_KEY_BYTES * 8} are needed')
+    return base64.urlsafe_b64encode(key)
 
 
 def check(conf: Any) -> None:
@@ -63,7 +63,7 @@ def check(conf: Any) -> None:
         manager(conf)
 
 
-def vet(ctx: context.RequestContext, token: str | None, ident: str) -> None:
+def vet(ctx: context.RequestContext, token: str | None, key_id: str) -> None:
     """Refuse a key id that the caller may not use, if ``[encryption] check_keys`` is on.
 
     :raises errors.Invalid: the caller has no such key.
@@ -76,12 +76,12 @@ def vet(ctx: context.RequestContext, token: str | None, ident: str) -> None:
     caller = context.RequestContext(auth_token=token, user_id=ctx.user_id, project_id=ctx.project_id, request_id=ctx.request_id)
     try:
         with ctx.waiting('the key manager'):
-            keys.get(caller, ident, metadata_only=True)
+            keys.get(caller, key_id, metadata_only=True)
     except errors.Busy:
         raise
     except (failures.ManagedObjectNotFoundError, failures.Forbidden):
-        raise errors.Invalid(f'encryption_key_ref: there is no key {ident} that you may use.',
+        raise errors.Invalid(f'encryption_key_ref: there is no key {key_id} that you may use.',
                              code='encryption_key_not_found') from None
     except Exception as bad:
-        LOG.exception('The key manager could not be asked for key %s', ident)
+        LOG.exception('The key manager could not be asked for key %s', key_id)
         raise errors.Unavailable('The key manager does not answer; try again.') from bad

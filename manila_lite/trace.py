@@ -22,7 +22,7 @@ def start(conf: Any, service: str) -> None:
         initializer.init_from_conf(conf, None, 'manila_lite', service, conf.host)
 
 
-def middleware(app: Callable, conf: Any) -> Callable:
+def middleware(app: Callable[..., Any], conf: Any) -> Callable[..., Any]:
     """Wrap ``app`` so that signed requests are traced, if tracing is enabled."""
     if not conf.profiler.enabled:
         return app
@@ -31,8 +31,8 @@ def middleware(app: Callable, conf: Any) -> Callable:
 
 def carried() -> dict[str, Any]:
     """Return the entry for an operation's data that links it to the trace of this thread; empty without a trace."""
-    found = profiler.get()
-    return {DATA: {'base_id': found.get_base_id(), 'parent_id': found.get_id()}} if found else {}
+    current = profiler.get()
+    return {DATA: {'base_id': current.get_base_id(), 'parent_id': current.get_id()}} if current else {}
 
 
 @contextlib.contextmanager
@@ -57,7 +57,7 @@ def calls(target: Any, name: str, conf: Any) -> Any:
     """
     if conf.profiler.enabled:
         for method in dir(type(target)):
-            found = getattr(target, method)
-            if not method.startswith('_') and callable(found) and hasattr(found, '__func__'):
-                setattr(target, method, profiler.trace(name, hide_args=True)(found))
+            bound = getattr(target, method)
+            if not method.startswith('_') and callable(bound) and hasattr(bound, '__func__'):
+                setattr(target, method, profiler.trace(name, hide_args=True)(bound))
     return target

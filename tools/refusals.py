@@ -30,12 +30,13 @@ SHORT = 8
 
 #: Guards that no request reaches, as FILE:FUNCTION: STATEMENT, each with the reason.
 EXPLAINED: dict[str, str] = {
-    'access.py:clear: resource_locks.check_deny_all(conn, ctx, share.id)': 'who takes a share over has its locks lifted before',
-    "resource_locks.py:check_deny_all: _must_lift(ctx, ident, found, 'be denied')": 'as the one before, which '
+    'access.py:deny_all: resource_locks.check_deny_all(conn, ctx, share.id)': 'who takes a share over has its locks lifted '
+    'before',
+    "resource_locks.py:check_deny_all: _must_lift(ctx, access_id, locks, 'be denied')": 'as the one before, which '
     'alone asks for it',
     'migration.py:task_state: raise errors.Invalid(f"task_state: {value!r} is none; it is null or one of '
     "{', '.join(Migration)}...": "the contract has all values, and refuses others before",
-    "shares.py:delete: raise errors.WrongState(f'Share {ident} was restored.')": 'no request asks for that, but '
+    "shares.py:delete: raise errors.WrongState(f'Share {share_id} was restored.')": 'no request asks for that, but '
     'scheduler/expiry.py, which is told',
 }
 

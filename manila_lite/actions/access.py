@@ -30,32 +30,33 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
     :raises errors.Invalid: access_to is not valid, the rule exists already, or the share's state does not allow it.
     :raises errors.OverLimit: the share has as many rules as it may have.
     """
-    kind = wanted['access_type']
-    to = access_targets.check(kind, wanted['access_to'], ipv6=ipv6)
+    access_type = wanted['access_type']
+    access_to = access_targets.check(access_type, wanted['access_to'], ipv6=ipv6)
     metadata = wanted.get('metadata') or {}
     with ctx.db.writer() as conn:
-        share = _usable(conn, ctx, share_id)
-        _must_be_whole(conn, share, despite_replicas)
+        share = _get_changeable_share(conn, ctx, share_id)
+        _must_have_no_broken_replica(conn, share, despite_replicas)
         if not despite_errors and share.access_rules_status == states.Rules.ERROR:
             raise errors.Invalid(f'Share {share_id} has access rules in error; deny them first.',
                                  code='access_rules_in_error')
-        if any(access_targets.same(kind, to, other) for other in access.clients_of_type(conn, share_id, kind)):
-            raise errors.Invalid(f'access_to: share {share_id} has an access rule for {kind} {to} already.',
+        others = access.clients_of_type(conn, share_id, access_type)
+        if any(access_targets.is_same_client(access_type, access_to, other) for other in others):
+            raise errors.Invalid(f'access_to: share {share_id} has an access rule for {access_type} {access_to} already.',
                                  code='access_rule_exists')
         limits.one_more(ctx.conf, 'access_rules', f'share {share_id}', access.count(conn, share_id))
-        ident = uuidutils.generate_uuid()
+        access_id = uuidutils.generate_uuid()
         transitions.create(conn, states.ACCESS, {
-            'id': ident, 'share_id': share_id, 'access_type': kind, 'access_to': to,
+            'id': access_id, 'share_id': share_id, 'access_type': access_type, 'access_to': access_to,
             'access_level': wanted.get('access_level') or 'rw'})
-        key_values.insert(conn, access_rule_metadata, ident, metadata, ctx.conf)
-        row = access.get(conn, resource_locks.anywhere(ctx), ident)
+        key_values.insert(conn, access_rule_metadata, access_id, metadata, ctx.conf)
+        row = access.get(conn, resource_locks.lookup_context(ctx), access_id)
         resource_locks.lock_rule(conn, ctx, row, wanted)
-        wake = _sync(conn, ctx, share)
+        wake = _begin_sync(conn, ctx, share)
     wake.send(ctx)
     return row, metadata
 
 
-def _must_be_whole(conn: Connection, share: Any, despite_replicas: bool) -> None:
+def _must_have_no_broken_replica(conn: Connection, share: Any, despite_replicas: bool) -> None:
     if despite_replicas or not share.replication_type:
         return
     for row in share_replicas.list_non_active(conn, share.id):
@@ -64,10 +65,10 @@ def _must_be_whole(conn: Connection, share: Any, despite_replicas: bool) -> None
                                  'can be changed all the same.', code='replica_in_error')
 
 
-def _usable(conn: Connection, ctx: RequestContext, share_id: str) -> Any:
+def _get_changeable_share(conn: Connection, ctx: RequestContext, share_id: str) -> Any:
     """Return a share that rules may be added to. Its rules are locked until the transaction ends."""
     access.lock(conn, share_id)
-    share = shares.get(conn, resource_locks.anywhere(ctx), share_id, own=True)
+    share = shares.get(conn, resource_locks.lookup_context(ctx), share_id, own=True)
     share_bin.must_be_out(share)
     if share.status != 'available' or not share.host:
         raise errors.Invalid(f'Share {share_id} is {share.status}; its access rules can be changed when it is available.',
@@ -75,7 +76,7 @@ def _usable(conn: Connection, ctx: RequestContext, share_id: str) -> Any:
     return share
 
 
-def _sync(conn: Connection, ctx: RequestContext, share: Any) -> engine.Wake:
+def _begin_sync(conn: Connection, ctx: RequestContext, share: Any) -> engine.Wake:
     """Begin the operation that sends all queued rules of the share to its backend.
 
     Return the wake-up to send after the commit.
@@ -100,7 +101,7 @@ def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool
     :raises errors.WrongState: the share is being deleted or unmanaged, and its rules with it.
     :raises errors.Forbidden: the rule is locked.
     """
-    looking = resource_locks.anywhere(ctx)
+    looking = resource_locks.lookup_context(ctx)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
         share = shares.get(conn, looking, share_id, own=True)
@@ -108,18 +109,18 @@ def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool
         if rule.share_id != share_id:
             raise errors.NotFound.of('access rule', access_id)
         share_bin.must_be_out(share)
-        _must_be_whole(conn, share, despite_replicas)
+        _must_have_no_broken_replica(conn, share, despite_replicas)
         if rule.state in _GOING:
             return
         if share.status in (states.SHARE['delete'].during, states.SHARE['unmanage'].during):
             raise errors.WrongState(f'Share {share_id} is {share.status}, and its access rules go with it.')
         resource_locks.check_deny(conn, ctx, rule, unrestrict=unrestrict)
         transitions.begin(conn, states.ACCESS, 'revoke', access_id)
-        wake = _sync(conn, ctx, share)
+        wake = _begin_sync(conn, ctx, share)
     wake.send(ctx)
 
 
-def clear(conn: Connection, ctx: RequestContext, share: Any) -> list[engine.Wake]:
+def deny_all(conn: Connection, ctx: RequestContext, share: Any) -> list[engine.Wake]:
     """Queue all rules of the share for removal. Return the wake-up, if there are rules.
 
     The caller has locked the share (``access.lock``).
@@ -128,7 +129,7 @@ def clear(conn: Connection, ctx: RequestContext, share: Any) -> list[engine.Wake
     """
     resource_locks.check_deny_all(conn, ctx, share.id)
     going = transitions.begin_many(conn, states.ACCESS, 'revoke', [rule.id for rule in access.of_share(conn, share.id)])
-    return [_sync(conn, ctx, share)] if going else []
+    return [_begin_sync(conn, ctx, share)] if going else []
 
 
 def change_level(ctx: RequestContext, access_id: str, level: str) -> Any:
@@ -141,17 +142,17 @@ def change_level(ctx: RequestContext, access_id: str, level: str) -> Any:
     :raises errors.WrongState: the rule is being changed by another request.
     :raises errors.Forbidden: the rule has a resource lock that the caller may not lift.
     """
-    looking = resource_locks.anywhere(ctx)
+    looking = resource_locks.lookup_context(ctx)
     with ctx.db.reader() as conn:
         share_id = access.get(conn, looking, access_id).share_id
     with ctx.db.writer() as conn:
-        share = _usable(conn, ctx, share_id)
+        share = _get_changeable_share(conn, ctx, share_id)
         rule = access.get(conn, looking, access_id)
         if rule.access_level == level:
             return rule
         resource_locks.check_change(conn, ctx, rule)
         transitions.begin(conn, states.ACCESS, 'update', access_id, access_level=level)
-        wake = _sync(conn, ctx, share)
+        wake = _begin_sync(conn, ctx, share)
         rule = access.get(conn, looking, access_id)
     wake.send(ctx)
     return rule

@@ -30,13 +30,13 @@ def check(access_type: str, access_to: str, *, ipv6: bool = True) -> str:
     """
     text = access_to.strip() if access_type == 'cert' else access_to
     if access_type == 'ip':
-        address(text, ipv6=ipv6)
+        parse_network(text, ipv6=ipv6)
     else:
         _NAMES[access_type](text)
     return text
 
 
-def address(text: str, *, ipv6: bool = True) -> Network:
+def parse_network(text: str, *, ipv6: bool = True) -> Network:
     """Return the network that an address or CIDR means.
 
     :raises errors.Invalid: the text is no address or CIDR.
@@ -45,13 +45,13 @@ def address(text: str, *, ipv6: bool = True) -> Network:
         if _ADDRESS.fullmatch(text) is None:
             raise ValueError('it must be one address, such as 10.0.0.1 or fd00::1, or one network, such as 10.0.0.0/24')
         network = ipaddress.ip_network(text) if ipv6 else ipaddress.IPv4Network(text)
-        _one_way_to_write_it(network, text)
+        _must_be_canonical(network, text)
         return network
     except ValueError as bad:
         raise errors.Invalid(f'access_to: {text!r} is not an IP address or network: {bad}.') from None
 
 
-def _one_way_to_write_it(network: Network, text: str) -> None:
+def _must_be_canonical(network: Network, text: str) -> None:
     mask = text.partition('/')[2]
     if '.' in mask and mask != str(network.netmask):
         raise ValueError(f'{mask} is not a netmask')
@@ -59,25 +59,25 @@ def _one_way_to_write_it(network: Network, text: str) -> None:
         raise ValueError('IPv4 addresses are written as such, and not within IPv6')
 
 
-def same(access_type: str, one: str, other: str) -> bool:
+def is_same_client(access_type: str, one: str, other: str) -> bool:
     """Say whether two values mean the same client: 10.0.0.1 and 10.0.0.1/32 do."""
-    return one == other or (access_type == 'ip' and address(one) == _known(other))
+    return one == other or (access_type == 'ip' and parse_network(one) == _network_or_none(other))
 
 
-def _known(text: str) -> Network | None:
+def _network_or_none(text: str) -> Network | None:
     """Return the network of an existing rule, or None: older rules may hold no valid address."""
     try:
-        return address(text)
+        return parse_network(text)
     except errors.Invalid:
         return None
 
 
-def _one_line(text: str, what: str, wrong: frozenset[str]) -> None:
-    """Refuse a text that has an unprintable character or a character of ``wrong``."""
+def _must_have_no(text: str, name: str, forbidden: frozenset[str]) -> None:
+    """Refuse a text that has an unprintable character or a character of ``forbidden``."""
     if not text.isprintable():
-        raise errors.Invalid(f'access_to: {text!r} is not {what}: it holds a control character.')
-    if found := sorted(set(text) & wrong):
-        raise errors.Invalid(f'access_to: {text!r} is not {what}: it holds {" ".join(found)}.')
+        raise errors.Invalid(f'access_to: {text!r} is not {name}: it holds a control character.')
+    if bad := sorted(set(text) & forbidden):
+        raise errors.Invalid(f'access_to: {text!r} is not {name}: it holds {" ".join(bad)}.')
 
 
 def _user(text: str) -> None:
@@ -87,19 +87,19 @@ def _user(text: str) -> None:
         raise errors.Invalid(f'access_to: {text!r} is not a user or group name: it must have 4 to 255 characters.')
     if text != text.strip():
         raise errors.Invalid(f'access_to: {text!r} is not a user or group name: it begins or ends with a space.')
-    _one_line(text, 'a user or group name', _NOT_IN_USERS)
+    _must_have_no(text, 'a user or group name', _NOT_IN_USERS)
 
 
 def _cert(text: str) -> None:
     if len(text) not in _CERT_LENGTH:
         raise errors.Invalid(f'access_to: {text!r} is not a common name of a certificate: it must have 1 to 64 characters.')
-    _one_line(text, 'a common name of a certificate', _QUOTES)
+    _must_have_no(text, 'a common name of a certificate', _QUOTES)
 
 
 def _cephx(text: str) -> None:
     if not text or not text.isascii():
         raise errors.Invalid(f'access_to: {text!r} is not a Ceph id: it must be printable ASCII characters.')
-    _one_line(text, 'a Ceph id', _QUOTES)
+    _must_have_no(text, 'a Ceph id', _QUOTES)
     if '.' in text:
         raise errors.Invalid(f'access_to: {text!r} is not a Ceph id: it holds a period.')
 

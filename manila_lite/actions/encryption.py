@@ -13,38 +13,39 @@ from manila_lite.db.queries.share_types import ShareType
 _SUPPORT, _OF_SERVERS = 'encryption_support', 'share_server'
 
 
-def as_kept(ident: str) -> str:
+def canonical_id(key_id: str) -> str:
     """Return a key's id in its one canonical form, as it is stored. A text that is no UUID is returned unchanged."""
     try:
-        return str(uuid.UUID(ident))
+        return str(uuid.UUID(key_id))
     except ValueError:
-        return ident
+        return key_id
 
 
-def of_servers(kind: ShareType) -> bool:
+def encrypts_servers(share_type: ShareType) -> bool:
     """Say whether the type encrypts whole share servers, and the shares with them."""
-    return kind.extra_specs.get(_SUPPORT) == _OF_SERVERS
+    return share_type.extra_specs.get(_SUPPORT) == _OF_SERVERS
 
 
-def key_of(wanted: Mapping[str, Any], kind: ShareType, source: Any = None, group: Any = None) -> str | None:
+def choose_key(wanted: Mapping[str, Any], share_type: ShareType, source: Any = None, group: Any = None) -> str | None:
     """Return the id of the key that a new share of the type is encrypted with, or None.
 
     A share made from a snapshot (``source``: snapshot, share) has the key of the snapshot's share.
 
     :raises errors.Invalid: the type does not encrypt, or the snapshot's share has another key.
     """
-    parents = source[1].encryption_key_ref if source else None
-    ident: str | None = wanted.get('encryption_key_ref') or parents
-    if ident and group:
+    source_key_id = source[1].encryption_key_ref if source else None
+    key_id: str | None = wanted.get('encryption_key_ref') or source_key_id
+    if key_id and group:
         raise errors.Invalid('encryption_key_ref: shares of a group are not encrypted with keys of their own.',
                              code='encryption_not_supported')
-    if source and ident != parents:
+    if source and key_id != source_key_id:
         raise errors.Invalid('encryption_key_ref: the share of the snapshot is encrypted with another key, or with none, and '
                              'the new one has to be as it is.', code='encryption_key_differs')
-    if ident and not kind.extra_specs.get(_SUPPORT):
-        raise errors.Invalid(f'encryption_key_ref: share type {kind.name} does not encrypt ({_SUPPORT}).',
+    if key_id and not share_type.extra_specs.get(_SUPPORT):
+        raise errors.Invalid(f'encryption_key_ref: share type {share_type.name} does not encrypt ({_SUPPORT}).',
                              code='encryption_not_supported')
-    if ident and of_servers(kind) and not share_requests.is_true(kind, 'driver_handles_share_servers'):
-        raise errors.Invalid(f'encryption_key_ref: share type {kind.name} encrypts share servers, and makes none.',
+    makes_servers = share_requests.is_spec_true(share_type, 'driver_handles_share_servers')
+    if key_id and encrypts_servers(share_type) and not makes_servers:
+        raise errors.Invalid(f'encryption_key_ref: share type {share_type.name} encrypts share servers, and makes none.',
                              code='encryption_not_supported')
-    return ident
+    return key_id

@@ -11,60 +11,60 @@ from manila_lite.db.queries import export_locations, shares
 from manila_lite.policies import export_locations as policies
 
 
-def metadata(ctx: RequestContext, share_id: str, ident: str) -> dict[str, str]:
+def metadata(ctx: RequestContext, share_id: str, location_id: str) -> dict[str, str]:
     """Return a location's metadata, without the keys that the caller may not set."""
     with ctx.db.reader() as conn:
         share = shares.get(conn, ctx, share_id)
-        row = export_locations.get(conn, (share.instance_id,), ident, hidden=bool(ctx.is_admin))
-        return _shown(ctx, export_locations.metadata(conn, row))
+        row = export_locations.get(conn, (share.instance_id,), location_id, hidden=bool(ctx.is_admin))
+        return _visible(ctx, export_locations.metadata(conn, row))
 
 
-def set_metadata(ctx: RequestContext, share_id: str, ident: str, values: dict[str, str], *,
+def set_metadata(ctx: RequestContext, share_id: str, location_id: str, values: dict[str, str], *,
                  replace: bool) -> dict[str, str]:
     """Set metadata of an export location and return all of it. ``replace``: remove the pairs that are not given.
 
     :raises errors.Forbidden: a key is one that only administrators may set.
     :raises errors.OverLimit: the location would have too many pairs.
     """
-    reserved = _reserved(ctx, values)
+    reserved = _check_admin_keys(ctx, values)
     with ctx.db.writer() as conn:
-        row = _own(conn, ctx, share_id, ident)
+        row = _get_own(conn, ctx, share_id, location_id)
         export_locations.set_metadata(conn, row.id, values, replace=replace, keep=reserved, conf=ctx.conf)
-        return _shown(ctx, export_locations.metadata(conn, _own(conn, ctx, share_id, ident)))
+        return _visible(ctx, export_locations.metadata(conn, _get_own(conn, ctx, share_id, location_id)))
 
 
-def delete_metadata(ctx: RequestContext, share_id: str, ident: str, key: str) -> None:
+def delete_metadata(ctx: RequestContext, share_id: str, location_id: str, key: str) -> None:
     """Delete one pair of an export location's metadata.
 
     :raises errors.NotFound: the location has no such key.
     :raises errors.Forbidden: the key is one that only administrators may delete.
     """
-    _reserved(ctx, (key,))
+    _check_admin_keys(ctx, (key,))
     with ctx.db.writer() as conn:
-        export_locations.delete_metadata(conn, _own(conn, ctx, share_id, ident).id, key)
+        export_locations.delete_metadata(conn, _get_own(conn, ctx, share_id, location_id).id, key)
 
 
-def _own(conn: Connection, ctx: RequestContext, share_id: str, ident: str) -> Any:
+def _get_own(conn: Connection, ctx: RequestContext, share_id: str, location_id: str) -> Any:
     share = shares.get(conn, ctx, share_id, own=True)
-    return export_locations.get(conn, (share.instance_id,), ident, hidden=bool(ctx.is_admin))
+    return export_locations.get(conn, (share.instance_id,), location_id, hidden=bool(ctx.is_admin))
 
 
-def _keys(ctx: RequestContext) -> list[str]:
+def _admin_keys(ctx: RequestContext) -> list[str]:
     """Return the keys that the caller may not touch."""
     return [] if ctx.can(policies.UPDATE_ADMIN_METADATA) else list(ctx.conf.admin_only_el_metadata)
 
 
-def _shown(ctx: RequestContext, values: dict[str, str]) -> dict[str, str]:
-    hidden = _keys(ctx)
+def _visible(ctx: RequestContext, values: dict[str, str]) -> dict[str, str]:
+    hidden = _admin_keys(ctx)
     return {key: value for key, value in values.items() if key not in hidden}
 
 
-def _reserved(ctx: RequestContext, asked: Iterable[str]) -> list[str]:
+def _check_admin_keys(ctx: RequestContext, asked: Iterable[str]) -> list[str]:
     """Return the keys that the caller may not touch.
 
     :raises errors.Forbidden: one of these keys is in ``asked``.
     """
-    keys = _keys(ctx)
+    keys = _admin_keys(ctx)
     wrong = sorted(set(asked) & set(keys))
     if wrong:
         raise errors.Forbidden(f'metadata: only administrators may set or delete {", ".join(wrong)}.')

@@ -13,16 +13,17 @@ from manila_lite.actions import (
     resource_locks,
     share_bin,
     share_group_membership,
+    share_guards,
     share_requests,
 )
-from manila_lite.actions.snapshots import hold_place_of
+from manila_lite.actions import shares as share_actions
+from manila_lite.actions import snapshots as snapshot_actions
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     manage_shares,
     services,
-    share_migration,
     share_networks,
     share_server_queries,
     share_servers,
@@ -30,7 +31,6 @@ from manila_lite.db.queries import (
     shares,
     snapshots,
 )
-from manila_lite.policies import shares as policies
 from manila_lite.rpc import notices
 
 #: Extra specs that no pool reports.
@@ -55,36 +55,36 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     :raises errors.Conflict: the share or its mount point name is known already, or the share server cannot export it.
     """
     _must_have(wanted, 'service_host', 'protocol', 'export_path')
-    if wanted.get('is_public') and not ctx.can(policies.CREATE_PUBLIC):
-        raise errors.Forbidden('is_public: only administrators make public shares.')
-    host, path, ident = wanted['service_host'], wanted['export_path'], uuidutils.generate_uuid()
+    share_requests.check_public(ctx, wanted)
+    host, path, share_id = wanted['service_host'], wanted['export_path'], uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
-        service, pool = _living(conn, ctx, host)
-        kind = _type(conn, ctx, wanted)
-        _must_fit(kind, service, pool)
-        server = _server(conn, ctx, kind, service, wanted.get('share_server_id'))
-        key = _key(kind, server)
+        service, pool = _get_service_and_pool(conn, ctx, host)
+        share_type = _type(conn, ctx, wanted)
+        _must_fit(share_type, service, pool)
+        server = _server(conn, ctx, share_type, service, wanted.get('share_server_id'))
+        key = _key(share_type, server)
         proto = _proto(ctx, wanted['protocol'])
-        mount_point = mount_points.full(kind, ctx.project_id or '', wanted.get('mount_point_name'))
+        mount_point = mount_points.full_name(share_type, ctx.project_id or '', wanted.get('mount_point_name'))
         if known := manage_shares.find_managed_share(conn, service.host, path):
-            raise errors.Exists(f'export_path: {path} on {service.host} is {_named(ctx, "share", known)}.',
+            raise errors.Exists(f'export_path: {path} on {service.host} is {_describe(ctx, "share", known)}.',
                                 code='share_already_managed')
-        mount_points.insert(conn, {
-            'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
+        mount_points.insert_share(conn, {
+            'id': share_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
             'description': wanted.get('description'), 'size': 0, 'share_proto': proto,
             'is_public': bool(wanted.get('is_public')), 'mount_point_name': mount_point, 'encryption_key_ref': key,
-            **share_requests.abilities(kind)}, {})
+            **share_requests.abilities(share_type)}, {})
         instance = transitions.create(conn, states.SHARE, {
-            'id': uuidutils.generate_uuid(), 'share_id': ident, 'share_type_id': kind.id, 'progress': '0%', 'host': host,
-            'availability_zone_id': service.availability_zone_id, 'access_rules_status': states.Rules.ACTIVE.value,
-            'replica_state': share_requests.replica_state(share_requests.abilities(kind)),
+            'id': uuidutils.generate_uuid(), 'share_id': share_id, 'share_type_id': share_type.id, 'progress': '0%',
+            'host': host, 'availability_zone_id': service.availability_zone_id,
+            'access_rules_status': states.Rules.ACTIVE.value,
+            'replica_state': share_requests.replica_state(share_requests.abilities(share_type)),
             'share_network_id': server.share_network_id if server else None,
             'share_server_id': server.id if server else None}, 'manage')
         shares.set_export_locations(conn, instance['id'], [values.ExportLocation(path)])
-        wake = _begin_share(conn, ctx, 'share.manage', ident, instance['id'], host,
-                            {'export_path': path, 'options': _options(wanted)})
-        row = shares.get(conn, ctx, ident)
-    notices.emit(ctx, 'share.manage.start', {'share_id': ident, 'host': host, 'export_path': path})
+        row = shares.get(conn, ctx, share_id)
+        wake = share_actions.begin_at_backend(conn, ctx, 'share.manage', row,
+                                              {'export_path': path, 'options': _options(wanted)})
+    notices.emit(ctx, 'share.manage.start', {'share_id': share_id, 'host': host, 'export_path': path})
     wake.send(ctx)
     return row
 
@@ -94,16 +94,16 @@ def _must_have(wanted: Mapping[str, Any], *names: str) -> None:
         raise errors.Unprocessable(f'{missing[0]}: missing.')
 
 
-def _named(ctx: RequestContext, noun: str, known: Any) -> str:
+def _describe(ctx: RequestContext, resource_type: str, known: Any) -> str:
     """Return the words for a resource that is managed already, without its id if another project has it."""
-    return f'{noun} {known.id}' if ctx.sees(known.project_id) else 'managed already'
+    return f'{resource_type} {known.id}' if ctx.sees(known.project_id) else 'managed already'
 
 
 def _options(wanted: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(value) for key, value in (wanted.get('driver_options') or {}).items() if value is not None}
 
 
-def _living(conn: Connection, ctx: RequestContext, host: str) -> tuple[Any, Any]:
+def _get_service_and_pool(conn: Connection, ctx: RequestContext, host: str) -> tuple[Any, Any]:
     """Return the service and the pool of ``host@backend#pool``."""
     backend, mark, _ = host.partition('#')
     if not mark:
@@ -124,43 +124,45 @@ def _type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) -> s
     return share_types.find(conn, ctx, name)
 
 
-def _must_fit(kind: share_types.ShareType, service: Any, pool: Any) -> None:
+def _must_fit(share_type: share_types.ShareType, service: Any, pool: Any) -> None:
     reported = {'thin_provisioning': pool.thin_provisioning, **pool.capabilities}
-    asked = {key: text for key, text in extra_specs.capability_specs(kind.extra_specs).items() if key not in _NO_CAPABILITIES}
-    for key in sorted(asked):
+    asked = extra_specs.capability_specs(share_type.extra_specs)
+    for key in sorted(asked.keys() - _NO_CAPABILITIES):
         if why := extra_specs.unmet(key, asked[key], reported):
-            raise errors.Invalid(f'share_type: {kind.name} does not fit pool {pool.host}: {why}.', code='share_type_unfit')
-    if not extra_specs.is_offered(kind.extra_specs, service.zone):
-        raise errors.Invalid(f'share_type: {kind.name} is not offered in {service.zone}, where {service.host} is.',
+            raise errors.Invalid(f'share_type: {share_type.name} does not fit pool {pool.host}: {why}.',
+                                 code='share_type_unfit')
+    if not extra_specs.is_offered(share_type.extra_specs, service.zone):
+        raise errors.Invalid(f'share_type: {share_type.name} is not offered in {service.zone}, where {service.host} is.',
                              code='share_type_unfit')
 
 
-def _server(conn: Connection, ctx: RequestContext, kind: share_types.ShareType, service: Any, ident: str | None) -> Any:
+def _server(conn: Connection, ctx: RequestContext, share_type: share_types.ShareType, service: Any,
+            server_id: str | None) -> Any:
     """Return the share server that will export the share. Its share network is held until the transaction ends."""
-    if not share_requests.is_true(kind, _SERVERS):
-        if ident:
-            raise errors.Invalid(f'share_server_id: share type {kind.name} makes no use of share servers.')
+    if not share_requests.is_spec_true(share_type, _SERVERS):
+        if server_id:
+            raise errors.Invalid(f'share_server_id: share type {share_type.name} makes no use of share servers.')
         return None
-    if not ident:
-        raise errors.Invalid(f'share_server_id: missing; share type {kind.name} needs a share server.')
+    if not server_id:
+        raise errors.Invalid(f'share_server_id: missing; share type {share_type.name} needs a share server.')
     try:
-        server = share_servers.get_visible(conn, ctx, ident)
+        server = share_servers.get_visible(conn, ctx, server_id)
         share_networks.lock(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
-        server = share_servers.get_visible(conn, ctx, ident)
+        server = share_servers.get_visible(conn, ctx, server_id)
     except errors.NotFound as gone:
         raise errors.Conflict(f'share_server_id: {gone}', code='bad_share_server') from None
     if server.host != service.host or server.status != 'active':
-        raise errors.Conflict(f'share_server_id: share server {ident} is {server.status} on {server.host}; it must be active '
-                              f'on {service.host}.', code='bad_share_server')
+        raise errors.Conflict(f'share_server_id: share server {server_id} is {server.status} on {server.host}; it must '
+                              f'be active on {service.host}.', code='bad_share_server')
     return server
 
 
-def _key(kind: share_types.ShareType, server: Any) -> str | None:
+def _key(share_type: share_types.ShareType, server: Any) -> str | None:
     """Return the id of the key that all shares on the server are encrypted with, or None."""
     key: str | None = server.encryption_key_ref if server else None
-    if key and not encryption.of_servers(kind):
-        raise errors.Conflict(f'share_server_id: share server {server.id} is encrypted, and shares of type {kind.name} are on '
-                              'servers that are not.', code='bad_share_server')
+    if key and not encryption.encrypts_servers(share_type):
+        raise errors.Conflict(f'share_server_id: share server {server.id} is encrypted, and shares of type '
+                              f'{share_type.name} are on servers that are not.', code='bad_share_server')
     return key
 
 
@@ -171,13 +173,7 @@ def _proto(ctx: RequestContext, protocol: str) -> str:
     return protocol.upper()
 
 
-def _begin_share(conn: Connection, ctx: RequestContext, kind: str, ident: str, instance_id: str, host: str,
-                 data: dict[str, Any] | None = None) -> engine.Wake:
-    return engine.begin(conn, ctx, kind, 'share', ident, topic='share', host=host, serial=instance_id,
-                            open_key=f'share:{ident}', data=data)
-
-
-def unmanage_share(ctx: RequestContext, ident: str, *, on_servers: bool = True) -> None:
+def unmanage_share(ctx: RequestContext, share_id: str, *, on_servers: bool = True) -> None:
     """Begin to unmanage a share, in ``unmanage_starting``. Its data stays at the backend.
 
     ``on_servers`` off: refuse a share on a share server.
@@ -188,35 +184,33 @@ def unmanage_share(ctx: RequestContext, ident: str, *, on_servers: bool = True) 
     :raises errors.Conflict: the share has snapshots, replicas, or a second instance that a migration left.
     """
     with ctx.db.writer() as conn:
-        share = shares.get(conn, ctx, ident, own=True)
+        share = shares.get(conn, ctx, share_id, own=True)
         share_bin.must_be_out(share)
-        _may_go(share, on_servers)
-        if share_migration.is_going_on(conn, ident):
-            raise errors.WrongState(f'Share {ident} is being moved to another backend; cancel that first.')
+        _must_be_manageable(share, on_servers)
+        share_guards.must_not_be_migrating(conn, share_id)
         if share.share_server_id:
             share_networks.lock(conn, share.share_network_id, states.SHARE_NETWORK.statuses)
         transitions.begin(conn, states.SHARE, 'unmanage', share.instance_id)
         # After the transition: no lock can be placed and no snapshot can begin any more.
-        resource_locks.refuse_if_locked(conn, ctx, ident, 'be unmanaged')
-        share_bin.must_have_no_replicas(conn, share)
-        share_group_membership.must_be_in_no_snapshot(conn, share)
-        share_bin.must_have_no_backups(conn, ident)
-        if count := snapshots.count_of(conn, ident):
-            raise errors.Conflict(f'Share {ident} has {count} snapshots; unmanage or delete them first.',
+        resource_locks.refuse_if_locked(conn, ctx, share_id, 'be unmanaged')
+        share_guards.must_have_no_replicas(conn, share)
+        share_group_membership.must_be_in_no_group_snapshot(conn, share)
+        share_guards.must_have_no_backups(conn, share_id)
+        if count := snapshots.count_of(conn, share_id):
+            raise errors.Conflict(f'Share {share_id} has {count} snapshots; unmanage or delete them first.',
                                   code='share_has_snapshots')
-        if shares.list_second_instances(conn, share_id=ident):
-            raise errors.Conflict(f'Share {ident} has a second instance that a migration left; delete that first.',
+        if shares.list_second_instances(conn, share_id=share_id):
+            raise errors.Conflict(f'Share {share_id} has a second instance that a migration left; delete that first.',
                                   code='share_has_instances')
         if share.share_server_id:       # deleting the server would delete the share's data
             share_server_queries.update(conn, share.share_server_id, is_auto_deletable=False)
-        wake = _begin_share(conn, ctx, 'share.unmanage', ident, share.instance_id, share.host)
-    notices.emit(ctx, 'share.unmanage.start', {'share_id': ident, 'host': share.host})
+        wake = share_actions.begin_at_backend(conn, ctx, 'share.unmanage', share)
+    notices.emit(ctx, 'share.unmanage.start', {'share_id': share_id, 'host': share.host})
     wake.send(ctx)
 
 
-def _may_go(share: Any, on_servers: bool) -> None:
-    if not share.host:
-        raise errors.WrongState(f'Share {share.id} has no host: it was never made at a backend.')
+def _must_be_manageable(share: Any, on_servers: bool) -> None:
+    share_guards.must_be_placed(share)
     if share.share_server_id and not on_servers:
         raise errors.Forbidden(f'Share {share.id} is on a share server; from microversion 2.49 on that may be asked for.',
                                code='share_on_share_server')
@@ -234,39 +228,32 @@ def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_server
     :raises errors.Conflict: the snapshot is known already, or the share is not available, or has replicas.
     """
     _must_have(wanted, 'share_id', 'provider_location')
-    ident, location = uuidutils.generate_uuid(), wanted['provider_location']
+    snapshot_id, location = uuidutils.generate_uuid(), wanted['provider_location']
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, wanted['share_id'], own=True)
         share_bin.must_be_out(share)
-        _may_go(share, on_servers)
-        if not share.snapshot_support:
-            raise errors.Invalid(f'share_id: the share type of share {share.id} does not do snapshots.',
-                                 code='snapshots_not_supported')
+        _must_be_manageable(share, on_servers)
+        share_guards.must_support_snapshots(share)
         if not snapshots.lock_share(conn, share.instance_id, ('available',)):
             raise errors.WrongState(f'share_id: share {share.id} is {share.status}; it must be available.')
-        share_bin.must_have_no_replicas(conn, share)
-        share_group_membership.must_be_still(conn, share)
+        share_guards.must_have_no_replicas(conn, share)
+        share_group_membership.must_have_settled_group(conn, share)
         if known := manage_shares.find_managed_snapshot(conn, engine.backend_of(share.host), location):
-            raise errors.Exists(f'provider_location: {location} is {_named(ctx, "snapshot", known)}.',
+            raise errors.Exists(f'provider_location: {location} is {_describe(ctx, "snapshot", known)}.',
                                 code='snapshot_already_managed')
         transitions.create(conn, states.SNAPSHOT, {
-            'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'user_id': ctx.user_id,
+            'id': snapshot_id, 'share_id': share.id, 'project_id': share.project_id, 'user_id': ctx.user_id,
             'name': wanted.get('name'), 'description': wanted.get('description'), 'size': share.size,
             'share_size': share.size, 'share_proto': share.share_proto, 'progress': '0%',
             'provider_location': location}, 'manage')
-        wake = _begin_snapshot(conn, ctx, 'snapshot.manage', ident, share, {'options': _options(wanted)})
-        row = snapshots.get(conn, ctx, ident)
+        wake = snapshot_actions.begin_at_backend(conn, ctx, 'snapshot.manage', snapshot_id, share,
+                                                 {'options': _options(wanted)})
+        row = snapshots.get(conn, ctx, snapshot_id)
     wake.send(ctx)
     return row
 
 
-def _begin_snapshot(conn: Connection, ctx: RequestContext, kind: str, ident: str, share: Any,
-                    data: dict[str, Any] | None = None) -> engine.Wake:
-    return engine.begin(conn, ctx, kind, 'snapshot', ident, topic='share', host=share.host, serial=share.instance_id,
-                            open_key=f'snapshot:{ident}', data=data)
-
-
-def unmanage_snapshot(ctx: RequestContext, ident: str, *, on_servers: bool = True) -> None:
+def unmanage_snapshot(ctx: RequestContext, snapshot_id: str, *, on_servers: bool = True) -> None:
     """Begin to unmanage a snapshot, in ``unmanage_starting``. It stays at its backend.
 
     :raises errors.WrongState: the snapshot's status does not allow it, or a share is being made from it.
@@ -274,13 +261,12 @@ def unmanage_snapshot(ctx: RequestContext, ident: str, *, on_servers: bool = Tru
     :raises errors.Conflict: its share has replicas, and one of them may be promoted meanwhile.
     """
     with ctx.db.writer() as conn:
-        snapshots.get(conn, ctx, ident)
-        share = snapshots.share_of(conn, ident)
-        _may_go(share, on_servers)
-        hold_place_of(conn, share)
-        share_bin.must_have_no_replicas(conn, share)
-        if growing := snapshots.find_share_being_created(conn, ident):
-            raise errors.WrongState(f'Share {growing} is being made from snapshot {ident}; wait for it.')
-        transitions.begin(conn, states.SNAPSHOT, 'unmanage', ident)
-        wake = _begin_snapshot(conn, ctx, 'snapshot.unmanage', ident, share)
+        snapshots.get(conn, ctx, snapshot_id)
+        share = snapshots.share_of(conn, snapshot_id)
+        _must_be_manageable(share, on_servers)
+        snapshot_actions.hold_share_in_place(conn, share)
+        share_guards.must_have_no_replicas(conn, share)
+        snapshot_actions.must_not_be_in_use(conn, snapshot_id)
+        transitions.begin(conn, states.SNAPSHOT, 'unmanage', snapshot_id)
+        wake = snapshot_actions.begin_at_backend(conn, ctx, 'snapshot.unmanage', snapshot_id, share)
     wake.send(ctx)

@@ -16,33 +16,34 @@ from manila_lite.db.core import key_values
 class Metadata:
     """Actions on the metadata of one resource type.
 
-    ``get(conn, ctx, ident)`` returns the row that the pairs in ``table`` belong to, or raises errors.NotFound.
+    ``get(conn, ctx, resource_id)`` returns the row that the pairs in ``table`` belong to, or raises errors.NotFound.
     """
 
     get: Callable[[Any, RequestContext, str], Any]
     table: Any
 
-    def metadata(self, ctx: RequestContext, ident: str) -> dict[str, str]:
+    def metadata(self, ctx: RequestContext, resource_id: str) -> dict[str, str]:
         """Return all metadata."""
         with ctx.db.reader() as conn:
-            self.get(conn, ctx, ident)
-            return key_values.of(conn, self.table, ident)
+            self.get(conn, ctx, resource_id)
+            return key_values.of(conn, self.table, resource_id)
 
-    def set_metadata(self, ctx: RequestContext, ident: str, values: dict[str, str], *, replace: bool = False) -> dict[str, str]:
+    def set_metadata(self, ctx: RequestContext, resource_id: str, values: dict[str, str], *,
+                     replace: bool = False) -> dict[str, str]:
         """Set metadata of a resource and return all of it. ``replace``: remove the pairs that are not given.
 
         :raises errors.OverLimit: the resource would have too many pairs.
         """
         with ctx.db.writer() as conn:
-            self.get(conn, ctx, ident)
-            (key_values.replace if replace else key_values.merge)(conn, self.table, ident, values, conf=ctx.conf)
-            return key_values.of(conn, self.table, ident)
+            self.get(conn, ctx, resource_id)
+            (key_values.replace if replace else key_values.merge)(conn, self.table, resource_id, values, conf=ctx.conf)
+            return key_values.of(conn, self.table, resource_id)
 
-    def delete_metadata(self, ctx: RequestContext, ident: str, key: str) -> None:
+    def delete_metadata(self, ctx: RequestContext, resource_id: str, key: str) -> None:
         """Delete one pair of a resource's metadata.
 
         :raises errors.NotFound: the resource has no such key.
         """
         with ctx.db.writer() as conn:
-            self.get(conn, ctx, ident)
-            key_values.remove(conn, self.table, ident, key)
+            self.get(conn, ctx, resource_id)
+            key_values.remove(conn, self.table, resource_id, key)

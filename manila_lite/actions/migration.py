@@ -13,6 +13,7 @@ from manila_lite import engine, errors, states
 from manila_lite.actions import migration_check
 from manila_lite.actions.migration_targets import Move
 from manila_lite.context import RequestContext
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Migrations, Phase, figures
@@ -34,18 +35,18 @@ class Requests(abc.ABC, Generic[M]):
     # What differs ---------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def get(self, conn: Any, ctx: RequestContext, resource_id: str) -> Any:
+    def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Any:
         """Return the row of the resource.
 
         :raises errors.NotFound: the caller has none with this id.
         """
 
     @abc.abstractmethod
-    def last(self, conn: Any, resource_id: str) -> Any:
+    def last(self, conn: Connection, resource_id: str) -> Any:
         """Return the last migration's operation, or None."""
 
     @abc.abstractmethod
-    def examine(self, conn: Any, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> M:
+    def examine(self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> M:
         """Return the planned move.
 
         :raises errors.Invalid: there is no such host, type or network.
@@ -64,7 +65,7 @@ class Requests(abc.ABC, Generic[M]):
         """Return the data of the operations of check and migration."""
 
     @abc.abstractmethod
-    def begin(self, conn: Any, ctx: RequestContext, asked: M, move: M,
+    def begin(self, conn: Connection, ctx: RequestContext, asked: M, move: M,
               support: Mapping[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:
         """Set the resource and its parts to migrating, and begin the operation. Return its wake-up and its data.
 
@@ -73,7 +74,7 @@ class Requests(abc.ABC, Generic[M]):
         """
 
     @abc.abstractmethod
-    def begin_cut_over(self, conn: Any, row: Any, op: Any) -> None:
+    def begin_cut_over(self, conn: Connection, row: Any, op: Any) -> None:
         """Set the resource, a row, its target and its parts from error to migrating.
 
         :raises errors.WrongState: one of these is not in error any more.
@@ -83,7 +84,7 @@ class Requests(abc.ABC, Generic[M]):
         """Return the reason why the resource cannot move as requested, or None."""
         return migration_check.objection(move.host, move.options, support)
 
-    def shown_task_state(self, conn: Any, ctx: RequestContext, resource_id: str, op: Any) -> str | None:
+    def shown_task_state(self, conn: Connection, ctx: RequestContext, resource_id: str, op: Any) -> str | None:
         """Return the task state of the resource, whose last migration is ``op``.
 
         :raises errors.NotFound: the caller has no such resource.
@@ -125,7 +126,7 @@ class Requests(abc.ABC, Generic[M]):
             conn, ctx, self.migrations.check_kind, self.migrations.resource_type, resource_id, topic='scheduler',
             lane=engine.FAST, data=self.data(move)), move.host)
 
-    def begin_operation(self, conn: Any, ctx: RequestContext, resource_id: str, serial: str,
+    def begin_operation(self, conn: Connection, ctx: RequestContext, resource_id: str, serial: str,
                         data: dict[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:
         """Begin the operation of the migration. Return its wake-up and its data."""
         return engine.begin(conn, ctx, self.migrations.kind, self.migrations.resource_type, resource_id, topic='scheduler',
@@ -150,7 +151,7 @@ class Requests(abc.ABC, Generic[M]):
         _wake(ctx, op)
         return str(op.data['target'])
 
-    def _reopen(self, conn: Any, row: Any, op: Any) -> None:
+    def _reopen(self, conn: Connection, row: Any, op: Any) -> None:
         self.begin_cut_over(conn, row, op)
         if not rows.reopen(conn, op, 'cut_over', f'{self.open_key}:{row.id}'):
             raise errors.WrongState(f'The migration of {self.migrations.name} {row.id} is going on already.')

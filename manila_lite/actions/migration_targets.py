@@ -7,6 +7,7 @@ from typing import Any
 
 from manila_lite import engine, errors, extra_specs
 from manila_lite.context import RequestContext
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import services, share_networks
 
 _HOST = re.compile(r'[^@#\s]+@[^@#\s]+(#[^#\s]+)?')
@@ -26,7 +27,7 @@ class Move:
         return engine.backend_of(self.to)
 
 
-def backend(conn: Any, ctx: RequestContext, to: str) -> Any:
+def backend(conn: Connection, ctx: RequestContext, to: str) -> Any:
     """Return the service of the backend that ``to`` names, or whose pool it names.
 
     :raises errors.Invalid: no such backend is up and enabled.
@@ -42,7 +43,7 @@ def backend(conn: Any, ctx: RequestContext, to: str) -> Any:
     return row
 
 
-def check_network(conn: Any, ctx: RequestContext, project_id: str, network_id: str) -> None:
+def check_network(conn: Connection, ctx: RequestContext, project_id: str, network_id: str) -> None:
     """Refuse a share network that the project's resource cannot move into.
 
     :raises errors.Invalid: the project has no such share network.

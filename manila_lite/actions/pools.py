@@ -24,21 +24,21 @@ def list_pools(ctx: RequestContext, wanted: Mapping[str, Any]) -> list[Any]:
     with ctx.db.reader() as conn:
         if wanted.get('share_type'):
             asked |= _asked_by_type(conn, ctx, wanted['share_type'])
-        found = services.list_pools(conn)
-    return [row for row in found
+        pools = services.list_pools(conn)
+    return [row for row in pools
             if services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time)
-            and all(pattern.match(names(row.host)[key]) for key, pattern in patterns.items())
+            and all(pattern.match(parts_of_host(row.host)[key]) for key, pattern in patterns.items())
             and all(_reports(row, key, text) for key, text in asked.items())]
 
 
-def names(host: str) -> dict[str, str]:
+def parts_of_host(host: str) -> dict[str, str]:
     """Return the parts of ``host@backend#pool``."""
     backend_host, _, pool = host.partition('#')
     machine, _, backend = backend_host.partition('@')
     return {'host': machine, 'backend': backend, 'pool': pool}
 
 
-def _pattern(key: str, text: str) -> re.Pattern:
+def _pattern(key: str, text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except (re.error, OverflowError, RecursionError) as bad:

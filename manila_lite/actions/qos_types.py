@@ -33,11 +33,11 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
     """
     specs = _read(wanted.get('specs') or {})
     with ctx.db.writer() as conn:
-        ident = qos_types.create(conn, wanted['name'], wanted.get('description'), specs)
-        return qos_types.get(conn, ident), specs
+        qos_type_id = qos_types.create(conn, wanted['name'], wanted.get('description'), specs)
+        return qos_types.get(conn, qos_type_id), specs
 
 
-def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
+def update(ctx: RequestContext, qos_type_id: str, values: Mapping[str, Any]) -> Any:
     """Change a QoS type's description. Return its row.
 
     :raises errors.Invalid: no description is given.
@@ -45,36 +45,36 @@ def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
     if 'description' not in values:
         raise errors.Invalid('qos_type: give a description.')
     with ctx.db.writer() as conn:
-        qos_types.get(conn, ident)
-        qos_types.update(conn, ident, description=values['description'])
-        return qos_types.get(conn, ident)
+        qos_types.get(conn, qos_type_id)
+        qos_types.update(conn, qos_type_id, description=values['description'])
+        return qos_types.get(conn, qos_type_id)
 
 
-def delete(ctx: RequestContext, ident: str) -> None:
+def delete(ctx: RequestContext, qos_type_id: str) -> None:
     """Delete a QoS type with its specs.
 
     :raises errors.Conflict: a share type names the QoS type.
     """
     with ctx.db.writer() as conn:
-        if used := qos_types.share_types_of(conn, qos_types.get_and_lock(conn, ident)):
-            raise errors.Conflict(f'QoS type {ident} is named by share type {used[0]}.', code='qos_type_in_use')
-        qos_types.delete(conn, ident)
+        if used := qos_types.share_types_of(conn, qos_types.get_and_lock(conn, qos_type_id)):
+            raise errors.Conflict(f'QoS type {qos_type_id} is named by share type {used[0]}.', code='qos_type_in_use')
+        qos_types.delete(conn, qos_type_id)
 
 
-def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict[str, str]:
+def set_specs(ctx: RequestContext, qos_type_id: str, specs: Mapping[str, Any]) -> dict[str, str]:
     """Add or change specs of a QoS type. Return the given specs as they are stored."""
-    found = _read(specs)
+    stored = _read(specs)
     with ctx.db.writer() as conn:
-        qos_types.get(conn, ident)
-        key_values.merge(conn, qos_type_specs, ident, found)
-    return found
+        qos_types.get(conn, qos_type_id)
+        key_values.merge(conn, qos_type_specs, qos_type_id, stored)
+    return stored
 
 
-def delete_spec(ctx: RequestContext, ident: str, key: str) -> None:
+def delete_spec(ctx: RequestContext, qos_type_id: str, key: str) -> None:
     """Delete one spec of a QoS type.
 
     :raises errors.NotFound: the QoS type has no such spec.
     """
     with ctx.db.writer() as conn:
-        qos_types.get(conn, ident)
-        key_values.remove(conn, qos_type_specs, ident, key, 'qos spec')
+        qos_types.get(conn, qos_type_id)
+        key_values.remove(conn, qos_type_specs, qos_type_id, key, 'qos spec')

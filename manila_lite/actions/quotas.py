@@ -37,7 +37,8 @@ class Scope:
         return {key: value for key, value in values.items() if not self.share_type_id or key in OF_TYPES}
 
 
-def scope(conn: Connection, ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None) -> Scope:
+def get_scope(conn: Connection, ctx: RequestContext, project_id: str, user_id: str | None,
+              share_type: str | None) -> Scope:
     """Return the scope of a request; ``share_type`` is a name or an id.
 
     :raises errors.Invalid: both a user and a share type were given.
@@ -50,17 +51,17 @@ def scope(conn: Connection, ctx: RequestContext, project_id: str, user_id: str |
     return Scope(project_id, share_type_id=share_types.find(conn, ctx, share_type).id)
 
 
-def get(conn: Connection, ctx: RequestContext, whose: Scope) -> dict[str, int]:
+def get(conn: Connection, ctx: RequestContext, scope: Scope) -> dict[str, int]:
     """Return the limits in force, by resource."""
-    return whose.only(quotas.limits(conn, ctx.conf, whose.project_id, **whose.part))
+    return scope.only(quotas.limits(conn, ctx.conf, scope.project_id, **scope.part))
 
 
-def detail(conn: Connection, ctx: RequestContext, whose: Scope) -> dict[str, dict[str, int]]:
+def detail(conn: Connection, ctx: RequestContext, scope: Scope) -> dict[str, dict[str, int]]:
     """Return limit, in_use and reserved, by resource."""
-    used = quotas.usages(conn, whose.project_id, **whose.part)
+    used = quotas.usages(conn, scope.project_id, **scope.part)
     none = quotas.Usage()
     return {key: {'limit': limit, 'in_use': used.get(key, none).in_use, 'reserved': used.get(key, none).reserved}
-            for key, limit in get(conn, ctx, whose).items()}
+            for key, limit in get(conn, ctx, scope).items()}
 
 
 def update(ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None, values: Mapping[str, int],
@@ -72,15 +73,15 @@ def update(ctx: RequestContext, project_id: str, user_id: str | None, share_type
     """
     with ctx.db.writer() as conn:
         _check_name('project_id', project_id)
-        whose = scope(conn, ctx, project_id, user_id, share_type)
+        scope = get_scope(conn, ctx, project_id, user_id, share_type)
         quotas.lock(conn, project_id)
-        _check_known(whose, values)
-        if whose.narrow:
+        _check_known(scope, values)
+        if scope.narrow:
             _check_within(values, quotas.limits(conn, ctx.conf, project_id))
         if not force:
-            _check_used(values, quotas.usages(conn, project_id, **whose.part))
-        quotas.set_limits(conn, project_id, values, **whose.part)
-        return get(conn, ctx, whose)
+            _check_used(values, quotas.usages(conn, project_id, **scope.part))
+        quotas.set_limits(conn, project_id, values, **scope.part)
+        return get(conn, ctx, scope)
 
 
 def _check_name(field: str, name: str) -> None:
@@ -88,9 +89,9 @@ def _check_name(field: str, name: str) -> None:
         raise errors.Invalid(f'{field}: is longer than 255 characters.')
 
 
-def _check_known(whose: Scope, values: Mapping[str, int]) -> None:
+def _check_known(scope: Scope, values: Mapping[str, int]) -> None:
     for key in values:
-        if key not in whose.only(values):
+        if key not in scope.only(values):
             raise errors.Invalid(f'{key}: is a quota of projects and users, not of share types.')
 
 
@@ -110,8 +111,8 @@ def _check_used(values: Mapping[str, int], used: Mapping[str, quotas.Usage]) -> 
 def delete(ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None) -> None:
     """Delete the limits. The defaults apply again: the project's for a user or type, the quota class's for a project."""
     with ctx.db.writer() as conn:
-        whose = scope(conn, ctx, project_id, user_id, share_type)
-        quotas.delete_limits(conn, project_id, **whose.part)
+        scope = get_scope(conn, ctx, project_id, user_id, share_type)
+        quotas.delete_limits(conn, project_id, **scope.part)
 
 
 def update_class(ctx: RequestContext, name: str, values: Mapping[str, int]) -> dict[str, int]:

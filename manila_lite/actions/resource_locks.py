@@ -13,7 +13,7 @@ from manila_lite.policies import resource_locks as policies
 
 USER, SERVICE, ADMIN = 'user', 'service', 'admin'
 #: The lock contexts that a caller may touch, by the caller's own context.
-_TOUCHES = {USER: {USER}, SERVICE: {USER, SERVICE}, ADMIN: {USER, SERVICE, ADMIN}}
+_CHANGEABLE_CONTEXTS = {USER: {USER}, SERVICE: {USER, SERVICE}, ADMIN: {USER, SERVICE, ADMIN}}
 
 #: Statuses of a share or rule that is being removed: a lock would come too late.
 _GOING_SHARE = frozenset({'deleting', 'error_deleting', 'unmanaging', 'unmanage_starting', 'unmanage_error',
@@ -26,12 +26,12 @@ def context_of(ctx: RequestContext) -> str:
     return SERVICE if ctx.can('service_role') else ADMIN if ctx.is_admin else USER
 
 
-def anywhere(ctx: RequestContext) -> RequestContext:
+def lookup_context(ctx: RequestContext) -> RequestContext:
     """Return a context for lookups. For a service user, such as Nova, it finds resources of every project."""
     return ctx.elevated() if not ctx.is_admin and ctx.can('service_role') else ctx
 
 
-def scope(ctx: RequestContext) -> str | None:
+def visible_project(ctx: RequestContext) -> str | None:
     """Return the project whose locks the caller may see, or None for all projects."""
     return None if ctx.can(policies.GET_ALL_PROJECTS) else ctx.project_id or ''
 
@@ -46,16 +46,16 @@ def refuse_if_locked(conn: Connection, ctx: RequestContext, share_id: str, doing
 
     :raises errors.Forbidden: there is such a lock; the message names the locks, and what to do next.
     """
-    found = resource_locks.deletion_locks(conn, share_id)
-    if found:
+    locks = resource_locks.deletion_locks(conn, share_id)
+    if locks:
         raise errors.Forbidden(
-            f'Share {share_id} cannot {doing} while it is locked: {_named(found)}. Delete these resource locks first; one that '
+            f'Share {share_id} cannot {doing} while it is locked: {_named(locks)}. Delete these resource locks first; one that '
             'was placed for the sake of an access rule goes when that is denied.', code='share_locked')
-    for ident, on_rule in resource_locks.locks_of_rules(conn, share_id, resource_locks.DELETE).items():
-        if strange := _strange(ctx, on_rule):
+    for access_id, locks_of_rule in resource_locks.locks_of_rules(conn, share_id, resource_locks.DELETE).items():
+        if foreign := _not_liftable(ctx, locks_of_rule):
             raise errors.Forbidden(
-                f'Share {share_id} cannot {doing} while its access rule {ident} is locked by {_named(strange)}, which is not '
-                'yours to lift. Ask who placed it, or an administrator.', code='share_locked')
+                f'Share {share_id} cannot {doing} while its access rule {access_id} is locked by {_named(foreign)}, '
+                'which is not yours to lift. Ask who placed it, or an administrator.', code='share_locked')
 
 
 def refuse_overwriting(conn: Connection, ctx: RequestContext, share_id: str) -> None:
@@ -71,21 +71,21 @@ def refuse_overwriting(conn: Connection, ctx: RequestContext, share_id: str) -> 
         raise errors.Conflict(str(locked), code='share_locked') from None
 
 
-def give_up(conn: Connection, ctx: RequestContext, share_id: str, transfer_id: str) -> None:
+def mark_for_transfer(conn: Connection, ctx: RequestContext, share_id: str, transfer_id: str) -> None:
     """Mark all locks of a share and its rules for removal when the share is transferred to another project.
 
     Call it like ``refuse_if_locked``.
 
     :raises errors.Forbidden: the caller may not lift one of the locks.
     """
-    if strange := _strange(ctx, resource_locks.locks_of_share(conn, share_id)):
+    if foreign := _not_liftable(ctx, resource_locks.locks_of_share(conn, share_id)):
         raise errors.Forbidden(
-            f'Share {share_id} cannot be transferred: it, or an access rule of it, is locked by {_named(strange)}, which is '
+            f'Share {share_id} cannot be transferred: it, or an access rule of it, is locked by {_named(foreign)}, which is '
             'not yours to lift. Ask who placed it, or an administrator.', code='share_locked')
     resource_locks.mark_for_transfer(conn, share_id, transfer_id)
 
 
-def must_be_given_up(conn: Connection, share_id: str, transfer_id: str) -> None:
+def must_have_no_new_locks(conn: Connection, share_id: str, transfer_id: str) -> None:
     """Refuse a share that got a lock, on itself or on a rule, after it was offered for transfer.
 
     Call it like ``refuse_if_locked``.
@@ -97,8 +97,8 @@ def must_be_given_up(conn: Connection, share_id: str, transfer_id: str) -> None:
                                'when these resource locks are gone.', code='share_locked')
 
 
-def _named(found: Iterable[Any]) -> str:
-    return ', '.join(f'{row.id} (by {row.lock_context})' for row in found)
+def _named(locks: Iterable[Any]) -> str:
+    return ', '.join(f'{row.id} (by {row.lock_context})' for row in locks)
 
 
 def check_deny(conn: Connection, ctx: RequestContext, rule: Any, *, unrestrict: bool) -> None:
@@ -108,11 +108,11 @@ def check_deny(conn: Connection, ctx: RequestContext, rule: Any, *, unrestrict: 
 
     :raises errors.Forbidden: the rule is locked.
     """
-    found = resource_locks.locks_of_rule(conn, rule.id, resource_locks.DELETE)
-    if found and not unrestrict:
-        raise errors.Forbidden(f'Access rule {rule.id} cannot be denied: it is locked by {_named(found)}. Deny it with '
+    locks = resource_locks.locks_of_rule(conn, rule.id, resource_locks.DELETE)
+    if locks and not unrestrict:
+        raise errors.Forbidden(f'Access rule {rule.id} cannot be denied: it is locked by {_named(locks)}. Deny it with '
                                'unrestrict (version 2.82), or delete its locks first.', code='access_rule_locked')
-    _must_lift(ctx, rule.id, found, 'be denied')
+    _must_lift(ctx, rule.id, locks, 'be denied')
 
 
 def check_change(conn: Connection, ctx: RequestContext, rule: Any) -> None:
@@ -130,27 +130,27 @@ def check_deny_all(conn: Connection, ctx: RequestContext, share_id: str) -> None
 
     :raises errors.Forbidden: there is such a lock.
     """
-    for ident, found in resource_locks.locks_of_rules(conn, share_id, resource_locks.DELETE).items():
-        _must_lift(ctx, ident, found, 'be denied')
+    for access_id, locks in resource_locks.locks_of_rules(conn, share_id, resource_locks.DELETE).items():
+        _must_lift(ctx, access_id, locks, 'be denied')
 
 
-def _must_lift(ctx: RequestContext, access_id: str, found: list[Any], doing: str) -> None:
-    if strange := _strange(ctx, found):
-        raise errors.Forbidden(f'Access rule {access_id} cannot {doing}: its lock {_named(strange)} is not yours to lift. '
+def _must_lift(ctx: RequestContext, access_id: str, locks: list[Any], doing: str) -> None:
+    if foreign := _not_liftable(ctx, locks):
+        raise errors.Forbidden(f'Access rule {access_id} cannot {doing}: its lock {_named(foreign)} is not yours to lift. '
                                'Ask who placed it, or an administrator.', code='access_rule_locked')
 
 
-def _strange(ctx: RequestContext, found: list[Any]) -> list[Any]:
+def _not_liftable(ctx: RequestContext, locks: list[Any]) -> list[Any]:
     """Return the locks that the caller may not lift."""
-    return [row for row in found if not _may_touch(ctx, row, policies.DELETE)]
+    return [lock for lock in locks if not _may_change(ctx, lock, policies.DELETE)]
 
 
-def _may_touch(ctx: RequestContext, lock: Any, policy: str) -> bool:
+def _may_change(ctx: RequestContext, lock: Any, policy: str) -> bool:
     target = {'project_id': lock.project_id, 'user_id': lock.user_id}
-    return lock.lock_context in _TOUCHES[context_of(ctx)] and ctx.can(policy, target)
+    return lock.lock_context in _CHANGEABLE_CONTEXTS[context_of(ctx)] and ctx.can(policy, target)
 
 
-def hidden(conn: Connection, ctx: RequestContext, share_id: str) -> set[str]:
+def hidden_rules(conn: Connection, ctx: RequestContext, share_id: str) -> set[str]:
     """Return the ids of the share's access rules whose ``access_to`` the caller may not see."""
     asked: dict[tuple[str | None, str], bool] = {}
 
@@ -160,8 +160,8 @@ def hidden(conn: Connection, ctx: RequestContext, share_id: str) -> set[str]:
             asked[key] = ctx.can(policies.BYPASS_LOCKED_SHOW, {'user_id': row.user_id, 'project_id': row.project_id})
         return asked[key]
 
-    return {ident for ident,
-            found in resource_locks.locks_of_rules(conn, share_id, resource_locks.SHOW).items() if not all(map(sees, found))}
+    return {access_id for access_id,
+            locks in resource_locks.locks_of_rules(conn, share_id, resource_locks.SHOW).items() if not all(map(sees, locks))}
 
 
 # Making and changing locks ----------------------------------------------------------------------
@@ -174,21 +174,21 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> Any:
     :raises errors.Invalid: there is no such resource, or the action does not apply to it.
     :raises errors.Conflict: the resource is being removed, or its visibility is locked already.
     """
-    kind, action = wanted['resource_type'], wanted.get('resource_action') or resource_locks.DELETE
+    resource_type, action = wanted['resource_type'], wanted.get('resource_action') or resource_locks.DELETE
     with ctx.db.writer() as conn:
         try:
-            share_id, access_id = _resource(conn, ctx, kind, wanted['resource_id'])
-            ident = place(conn, ctx, share_id, access_id, action, wanted.get('lock_reason'))
+            share_id, access_id = _resource(conn, ctx, resource_type, wanted['resource_id'])
+            lock_id = place(conn, ctx, share_id, access_id, action, wanted.get('lock_reason'))
         except errors.NotFound:     # never seen, or deleted while we waited for its rows
-            raise errors.Invalid(f'resource_id: there is no {kind.replace("_", " ")} {wanted["resource_id"]}.',
+            raise errors.Invalid(f'resource_id: there is no {resource_type.replace("_", " ")} {wanted["resource_id"]}.',
                                  code='resource_not_found') from None
-        return resource_locks.get(conn, ident, project_id=None)
+        return resource_locks.get(conn, lock_id, project_id=None)
 
 
-def _resource(conn: Connection, ctx: RequestContext, kind: str, ident: str) -> tuple[str, str | None]:
-    if kind == resource_locks.SHARE:
-        return shares.get(conn, anywhere(ctx), ident, own=True).id, None
-    rule = access.get(conn, anywhere(ctx), ident)
+def _resource(conn: Connection, ctx: RequestContext, resource_type: str, resource_id: str) -> tuple[str, str | None]:
+    if resource_type == resource_locks.SHARE:
+        return shares.get(conn, lookup_context(ctx), resource_id, own=True).id, None
+    rule = access.get(conn, lookup_context(ctx), resource_id)
     return rule.share_id, rule.id
 
 
@@ -205,8 +205,8 @@ def place(conn: Connection, ctx: RequestContext, share_id: str, access_id: str |
         limits.one_more(ctx.conf, 'resource_locks', f'access rule {access_id}' if access_id else f'share {share_id}',
                         resource_locks.count_on(conn, share_id, access_id))
     return resource_locks.insert(conn, share_id=share_id, access_id=access_id, resource_action=action, lock_reason=reason,
-                        because_of=because_of, user_id=ctx.user_id, project_id=ctx.project_id or '',
-                        lock_context=context_of(ctx))
+                                 because_of=because_of, user_id=ctx.user_id, project_id=ctx.project_id or '',
+                                 lock_context=context_of(ctx))
 
 
 def _check(conn: Connection, ctx: RequestContext, share_id: str, access_id: str | None, action: str) -> None:
@@ -248,7 +248,7 @@ def lock_rule(conn: Connection, ctx: RequestContext, rule: Any, wanted: dict[str
         place(conn, ctx, rule.share_id, rule.id, resource_locks.SHOW, reason)
 
 
-def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
+def update(ctx: RequestContext, lock_id: str, values: dict[str, Any]) -> Any:
     """Change a lock's action or reason (resource_action, lock_reason). Return its row.
 
     :raises errors.NotFound: the caller sees no such lock.
@@ -256,30 +256,30 @@ def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
     :raises errors.Conflict: as ``create``.
     """
     with ctx.db.writer() as conn:
-        lock = _touched(conn, ctx, ident, policies.UPDATE)
+        lock = _get_changeable(conn, ctx, lock_id, policies.UPDATE)
         action = values.get('resource_action') or lock.resource_action
         if action != lock.resource_action:
             access.lock(conn, lock.share_id)
             _check(conn, ctx, lock.share_id, lock.access_id, action)
-            resource_locks.delete_following(conn, ident)
-        resource_locks.update(conn, ident, **{**values, 'resource_action': action})
-        return resource_locks.get(conn, ident, project_id=None)
+            resource_locks.delete_following(conn, lock_id)
+        resource_locks.update(conn, lock_id, **{**values, 'resource_action': action})
+        return resource_locks.get(conn, lock_id, project_id=None)
 
 
-def delete(ctx: RequestContext, ident: str) -> None:
+def delete(ctx: RequestContext, lock_id: str) -> None:
     """Delete a lock. If it is a rule's lock, also delete the share's lock that was added for it.
 
     :raises errors.NotFound: the caller sees no such lock.
     :raises errors.Forbidden: the caller may not delete the lock.
     """
     with ctx.db.writer() as conn:
-        _touched(conn, ctx, ident, policies.DELETE)
-        resource_locks.delete(conn, [ident])
+        _get_changeable(conn, ctx, lock_id, policies.DELETE)
+        resource_locks.delete(conn, [lock_id])
 
 
-def _touched(conn: Connection, ctx: RequestContext, ident: str, policy: str) -> Any:
-    lock = resource_locks.get(conn, ident, project_id=scope(ctx))
-    if not _may_touch(ctx, lock, policy):
-        raise errors.Forbidden(f'Resource lock {ident} was placed by {lock.lock_context} {lock.user_id}, and is not yours to '
+def _get_changeable(conn: Connection, ctx: RequestContext, lock_id: str, policy: str) -> Any:
+    lock = resource_locks.get(conn, lock_id, project_id=visible_project(ctx))
+    if not _may_change(ctx, lock, policy):
+        raise errors.Forbidden(f'Resource lock {lock_id} was placed by {lock.lock_context} {lock.user_id}, and is not yours to '
                                'touch. Ask who placed it, or an administrator.', code='lock_of_another')
     return lock

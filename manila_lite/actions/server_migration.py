@@ -17,6 +17,7 @@ from manila_lite.actions.migration import IDLE, Requests, task_state
 from manila_lite.actions.migration_targets import OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import (
     server_migration,
@@ -53,7 +54,7 @@ class ServerMove(Move):
     @property
     def keeps_addresses(self) -> bool:
         """Whether the target takes over the addresses of the source."""
-        return self.network_id == self.server.share_network_id
+        return bool(self.network_id == self.server.share_network_id)
 
 
 class ServerRequests(Requests[ServerMove]):
@@ -61,15 +62,15 @@ class ServerRequests(Requests[ServerMove]):
 
     migrations, open_key = SERVERS, 'server'
 
-    def get(self, conn: Any, ctx: RequestContext, resource_id: str) -> Any:
+    def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Any:
         """Return the server's row."""
         return share_servers.get_visible(conn, ctx, resource_id)
 
-    def last(self, conn: Any, resource_id: str) -> Any:
+    def last(self, conn: Connection, resource_id: str) -> Any:
         """Return the last migration of the server, as source or as target, or None."""
         return server_migration.last(conn, resource_id)
 
-    def examine(self, conn: Any, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> ServerMove:
+    def examine(self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> ServerMove:
         """Return the planned move, with a share network that exists."""
         server = self.get(conn, ctx, resource_id)
         service = migration_targets.backend(conn, ctx, wanted['host'])
@@ -118,7 +119,7 @@ class ServerRequests(Requests[ServerMove]):
                 'types': sorted(server_migration.types_of(move.shares)), 'size': sum(row.size for row in move.shares),
                 'proto': move.shares[0].share_proto, 'phase_one_began': time.time()}
 
-    def begin(self, conn: Any, ctx: RequestContext, asked: ServerMove, move: ServerMove,
+    def begin(self, conn: Connection, ctx: RequestContext, asked: ServerMove, move: ServerMove,
               support: Mapping[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:
         """Set server, shares and snapshots to migrating, insert or take in the target, and begin the operation."""
         if [row.id for row in asked.shares] != [row.id for row in move.shares]:
@@ -130,7 +131,7 @@ class ServerRequests(Requests[ServerMove]):
         return self.begin_operation(conn, ctx, source.id, f'server:{source.id}', {
             **self.data(move), **migration_check.agreed(support), 'target': target, 'was_idle': bool(chosen)})
 
-    def begin_cut_over(self, conn: Any, row: Any, op: Any) -> None:
+    def begin_cut_over(self, conn: Connection, row: Any, op: Any) -> None:
         """Set both servers, the shares and the snapshots to migrating again."""
         transitions.begin(conn, states.SHARE_SERVER, 'cut_over', row.id, task_state=Migration.COMPLETING)
         transitions.begin(conn, states.SHARE_SERVER, 'cut_over_to', op.data['target'], task_state=None)
@@ -138,7 +139,7 @@ class ServerRequests(Requests[ServerMove]):
                                  (states.SNAPSHOT, [snapshot.id for snapshot in server_migration.snapshots_of(conn, row.id)])):
             transitions.begin_many(conn, machine, SERVERS.cut_over_verb, row_ids)
 
-    def shown_task_state(self, conn: Any, ctx: RequestContext, resource_id: str, op: Any) -> str | None:
+    def shown_task_state(self, conn: Connection, ctx: RequestContext, resource_id: str, op: Any) -> str | None:
         """Return the task state of the server. A source that has moved is gone, and shows success."""
         known = share_server_queries.list_by_ids(conn, (resource_id, op.data['target']) if op else (resource_id,))
         servers = [row for row in known if row.id == resource_id]
@@ -153,7 +154,7 @@ class ServerRequests(Requests[ServerMove]):
 
 # Checks ---------------------------------------------------------------------------------------------
 
-def _must_be_movable(conn: Any, move: ServerMove) -> None:
+def _must_be_movable(conn: Connection, move: ServerMove) -> None:
     server = move.server
     if server.status != 'active':
         raise errors.WrongState(f'Share server {server.id} is {server.status}, not active.')
@@ -188,7 +189,7 @@ def _shares_must_be_movable(move: ServerMove) -> None:
             raise errors.WrongState(f'Snapshot {snapshot.id} is {snapshot.status}, not available.')
 
 
-def _must_fit(conn: Any, move: ServerMove, service: Any) -> None:
+def _must_fit(conn: Connection, move: ServerMove, service: Any) -> None:
     if not move.subnets:
         raise errors.Conflict(f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.')
     specs_of_types = key_values.of_many(conn, share_type_extra_specs, server_migration.types_of(move.shares))
@@ -198,7 +199,7 @@ def _must_fit(conn: Any, move: ServerMove, service: Any) -> None:
 
 # Beginning ------------------------------------------------------------------------------------------
 
-def _insert_target(conn: Any, move: ServerMove) -> str:
+def _insert_target(conn: Connection, move: ServerMove) -> str:
     """Insert a new target server. Return its id."""
     source, target = move.server, uuidutils.generate_uuid()
     share_servers.insert(conn, {
@@ -208,7 +209,7 @@ def _insert_target(conn: Any, move: ServerMove) -> str:
     return target
 
 
-def _take_in(conn: Any, move: ServerMove, target: str) -> str:
+def _take_in(conn: Connection, move: ServerMove, target: str) -> str:
     """Use the existing server that the backend chose as the target. Return its id.
 
     :raises errors.WrongState: the server is not idle any more.
@@ -221,7 +222,7 @@ def _take_in(conn: Any, move: ServerMove, target: str) -> str:
     return target
 
 
-def _begin_all(conn: Any, move: ServerMove, verb: str) -> None:
+def _begin_all(conn: Connection, move: ServerMove, verb: str) -> None:
     for machine, row_ids in ((states.SHARE, [row.instance_id for row in move.shares]),
                             (states.SNAPSHOT, [row.id for row in move.snapshots])):
         if transitions.begin_many(conn, machine, verb, row_ids) != len(row_ids):

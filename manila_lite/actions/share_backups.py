@@ -7,7 +7,7 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import engine, errors, states
-from manila_lite.actions import resource_locks, share_bin, share_group_membership
+from manila_lite.actions import resource_locks, share_bin, share_group_membership, share_guards
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
@@ -30,18 +30,18 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     :raises errors.Conflict: the share has replicas.
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
-    ident, kind = uuidutils.generate_uuid(), _type(ctx, wanted.get('backup_options') or {})
+    backup_id, backup_type = uuidutils.generate_uuid(), _type(ctx, wanted.get('backup_options') or {})
     with ctx.db.writer() as conn:
         share = _share(conn, ctx, 'share_id', wanted['share_id'])
         _hold(conn, share, 'back_up')
         quotas.check(conn, ctx.conf, share.project_id, ctx.user_id, None, {'backups': 1, 'backup_gigabytes': share.size})
         transitions.create(conn, states.SHARE_BACKUP, {
-            'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'user_id': ctx.user_id, 'size': share.size,
-            'name': wanted.get('name'), 'description': wanted.get('description'), 'backup_type': kind,
-            'host': engine.backend_of(share.host), 'availability_zone': share.availability_zone,
+            'id': backup_id, 'share_id': share.id, 'project_id': share.project_id, 'user_id': ctx.user_id,
+            'size': share.size, 'name': wanted.get('name'), 'description': wanted.get('description'),
+            'backup_type': backup_type, 'host': engine.backend_of(share.host), 'availability_zone': share.availability_zone,
             'progress': '0', 'restore_progress': '0'})
-        wake = _begin(conn, ctx, share_backups.CREATE, ident, share)
-        row = share_backups.get(conn, ctx, ident)
+        wake = _begin(conn, ctx, share_backups.CREATE, backup_id, share)
+        row = share_backups.get(conn, ctx, backup_id)
     backup_workflow.announce(ctx, row, 'create.start')
     wake.send(ctx)
     return row
@@ -59,9 +59,9 @@ def _type(ctx: RequestContext, options: Mapping[str, Any]) -> str:
     return str(wanted)
 
 
-def _share(conn: Connection, ctx: RequestContext, field: str, ident: str) -> Any:
+def _share(conn: Connection, ctx: RequestContext, field: str, share_id: str) -> Any:
     try:
-        share = shares.get(conn, ctx, ident, own=True)
+        share = shares.get(conn, ctx, share_id, own=True)
     except errors.NotFound as none:
         raise errors.Invalid(f'{field}: {none}', code='share_not_found') from None
     share_bin.must_be_out(share)
@@ -72,18 +72,17 @@ def _hold(conn: Connection, share: Any, verb: str) -> None:
     """Begin the verb on the share, and refuse a share that cannot be backed up or restored."""
     transitions.begin(conn, _SHARE, verb, share.instance_id)
     share_bin.must_still_be_out(conn, share.id)
-    share_bin.must_have_no_replicas(conn, share)
-    share_group_membership.must_be_still(conn, share)
-    if not share.host:
-        raise errors.WrongState(f'Share {share.id} has no host: it was never made at a backend.')
+    share_guards.must_have_no_replicas(conn, share)
+    share_group_membership.must_have_settled_group(conn, share)
+    share_guards.must_be_placed(share)
 
 
-def _begin(conn: Connection, ctx: RequestContext, kind: str, ident: str, share: Any) -> engine.Wake:
-    return engine.begin(conn, ctx, kind, 'share_backup', ident, topic='share', host=share.host, serial=share.instance_id,
-                            open_key=f'backup:{ident}', data={'share_id': share.id})
+def _begin(conn: Connection, ctx: RequestContext, kind: str, backup_id: str, share: Any) -> engine.Wake:
+    return engine.begin(conn, ctx, kind, 'share_backup', backup_id, topic='share', host=share.host,
+                        serial=share.instance_id, open_key=f'backup:{backup_id}', data={'share_id': share.id})
 
 
-def restore(ctx: RequestContext, ident: str, target_id: str | None = None) -> Any:
+def restore(ctx: RequestContext, backup_id: str, target_id: str | None = None) -> Any:
     """Begin to restore a backup, in ``restoring``. Return its row.
 
     The target is the backup's own share, or ``target_id``. It is in ``backup_restoring`` until it holds the backup's
@@ -94,51 +93,52 @@ def restore(ctx: RequestContext, ident: str, target_id: str | None = None) -> An
     :raises errors.Conflict: the share is too small, has replicas, or is locked.
     """
     with ctx.db.writer() as conn:
-        backup = share_backups.get(conn, ctx, ident)
+        backup = share_backups.get(conn, ctx, backup_id)
         share = _share(conn, ctx, 'restore', target_id or backup.share_id)
         _hold(conn, share, 'take_back')
         backup_workflow.withdraw(conn, ctx, backup)
-        transitions.begin(conn, _BACKUP, 'restore', ident, target_share_id=share.id, restore_progress='0', copier=None)
+        transitions.begin(conn, _BACKUP, 'restore', backup_id, target_share_id=share.id, restore_progress='0',
+                          copier=None)
         if share.size < backup.size:
-            raise errors.Conflict(f'Share {share.id} has {share.size} GiB, and backup {ident} is of {backup.size} GiB; extend '
-                                  'the share first.', code='share_too_small')
+            raise errors.Conflict(f'Share {share.id} has {share.size} GiB, and backup {backup_id} is of {backup.size} '
+                                  'GiB; extend the share first.', code='share_too_small')
         resource_locks.refuse_overwriting(conn, ctx, share.id)
-        wake = _begin(conn, ctx, share_backups.RESTORE, ident, share)
-        row = share_backups.get(conn, ctx, ident)
+        wake = _begin(conn, ctx, share_backups.RESTORE, backup_id, share)
+        row = share_backups.get(conn, ctx, backup_id)
     backup_workflow.announce(ctx, row, 'restore.start')
     wake.send(ctx)
     return row
 
 
-def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
+def update(ctx: RequestContext, backup_id: str, values: Mapping[str, Any]) -> Any:
     """Change a backup's name or description. Return its row."""
     with ctx.db.writer() as conn:
-        share_backups.get(conn, ctx, ident)
-        share_backups.update(conn, ident, **values)
-        return share_backups.get(conn, ctx, ident)
+        share_backups.get(conn, ctx, backup_id)
+        share_backups.update(conn, backup_id, **values)
+        return share_backups.get(conn, ctx, backup_id)
 
 
-def delete(ctx: RequestContext, ident: str) -> None:
+def delete(ctx: RequestContext, backup_id: str) -> None:
     """Begin to delete a backup, in ``deleting``. It counts against quota until it is gone.
 
     :raises errors.WrongState: the backup's status does not allow it.
     """
     with ctx.db.writer() as conn:
-        row = share_backups.get(conn, ctx, ident)
-        transitions.begin(conn, _BACKUP, 'delete', ident)
-        wake = engine.begin(conn, ctx, share_backups.DELETE, 'share_backup', ident, topic='share', host=row.host,
-                                serial=ident, open_key=f'backup:{ident}')
+        row = share_backups.get(conn, ctx, backup_id)
+        transitions.begin(conn, _BACKUP, 'delete', backup_id)
+        wake = engine.begin(conn, ctx, share_backups.DELETE, 'share_backup', backup_id, topic='share', host=row.host,
+                            serial=backup_id, open_key=f'backup:{backup_id}')
     backup_workflow.announce(ctx, row, 'delete.start')
     wake.send(ctx)
 
 
-def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+def reset_status(ctx: RequestContext, backup_id: str, status: str) -> None:
     """Set a backup's status. Its open operations end, and its share shows that the work failed."""
     with ctx.db.writer() as conn:
-        row = share_backups.get(conn, ctx, ident)
+        row = share_backups.get(conn, ctx, backup_id)
         backup_workflow.share_ended(conn, ctx, row)
-        rows.supersede(conn, ident, share_backups.KINDS)
-        transitions.reset(conn, _BACKUP, ident, status)
+        rows.supersede(conn, backup_id, share_backups.KINDS)
+        transitions.reset(conn, _BACKUP, backup_id, status)
         if status in (_BACKUP['create'].during, _BACKUP['restore'].during):
             # No worker copies, even if the new status means a copy.
-            share_backups.update(conn, ident, copier=None)
+            share_backups.update(conn, backup_id, copier=None)

@@ -7,10 +7,10 @@ from typing import Any
 from oslo_utils import timeutils
 
 from manila_lite import errors, states
-from manila_lite.actions import resource_locks
+from manila_lite.actions import resource_locks, share_guards
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import share_backups, share_migration, share_replicas, shares, snapshots
+from manila_lite.db.queries import shares, snapshots
 from manila_lite.rpc import notices
 
 #: Statuses in which a share can be put into the bin, and those in which it is too late to restore it.
@@ -27,7 +27,7 @@ def must_be_out(share: Any) -> None:
         raise _in_bin(share.id)
 
 
-def must_still_be_out(conn: Connection, ident: str) -> None:
+def must_still_be_out(conn: Connection, share_id: str) -> None:
     """Refuse a share that has come into the recycle bin meanwhile, according to the database.
 
     To be called after the share's status was changed, or its rows were locked otherwise: then it cannot come into the
@@ -35,48 +35,28 @@ def must_still_be_out(conn: Connection, ident: str) -> None:
 
     :raises errors.Forbidden: the share is in the bin.
     """
-    if shares.is_in_bin(conn, ident):
-        raise _in_bin(ident)
+    if shares.is_in_bin(conn, share_id):
+        raise _in_bin(share_id)
 
 
-def must_have_no_replicas(conn: Connection, share: Any) -> None:
-    """Refuse a share that has replicas beside the active one.
-
-    To be called after the share's status was changed, or while it is held.
-
-    :raises errors.Conflict: the share has such replicas.
-    """
-    if share.replication_type and (count := share_replicas.count_of(conn, share.id)):
-        raise errors.Conflict(f'Share {share.id} has {count} replicas beside the active one; delete them first.',
-                              code='share_has_replicas')
+def _in_bin(share_id: str) -> errors.Forbidden:
+    return errors.Forbidden(f'Share {share_id} is in the recycle bin (soft deleted); restore it first.',
+                            code='share_soft_deleted')
 
 
-def must_have_no_backups(conn: Connection, ident: str) -> None:
-    """Refuse a share that has backups, which would remain without it. To be called as ``must_have_no_replicas``.
-
-    :raises errors.Forbidden: there are backups.
-    """
-    if count := share_backups.count_of(conn, ident):
-        raise errors.Forbidden(f'Share {ident} has {count} backups; delete them first.', code='share_has_backups')
-
-
-def _in_bin(ident: str) -> errors.Forbidden:
-    return errors.Forbidden(f'Share {ident} is in the recycle bin (soft deleted); restore it first.', code='share_soft_deleted')
-
-
-def way_out(ctx: RequestContext, noun: str, host: str | None, *, force: bool) -> tuple[str, str]:
+def choose_deletion(ctx: RequestContext, resource_type: str, host: str | None, *, force: bool) -> tuple[str, str]:
     """Return the verb and the operation that delete a share or a snapshot (of a share) at ``host``.
 
     Deletion is deferred, if so configured, unless the share never had a backend or an administrator forces it.
     """
     if force:
-        return 'force_delete', f'{noun}.delete'
+        return 'force_delete', f'{resource_type}.delete'
     if ctx.conf.is_deferred_deletion_enabled and host:
-        return 'defer', f'{noun}.deferred_delete'
-    return 'delete', f'{noun}.delete'
+        return 'defer', f'{resource_type}.deferred_delete'
+    return 'delete', f'{resource_type}.delete'
 
 
-def soft_delete(ctx: RequestContext, ident: str) -> None:
+def soft_delete(ctx: RequestContext, share_id: str) -> None:
     """Put a share into the recycle bin. It is deleted when its retention time is over.
 
     :raises errors.WrongState: the share's status does not allow it, or the share is being migrated.
@@ -84,44 +64,41 @@ def soft_delete(ctx: RequestContext, ident: str) -> None:
         against deletion.
     """
     with ctx.db.writer() as conn:
-        share = shares.get(conn, ctx, ident, own=True)
+        share = shares.get(conn, ctx, share_id, own=True)
         if not snapshots.lock_share(conn, share.instance_id, _RESTING):
-            raise errors.WrongState(f'Share {ident} is {share.status}; it must be {", ".join(_RESTING)} to be soft deleted.')
+            raise errors.WrongState(f'Share {share_id} is {share.status}; it must be {", ".join(_RESTING)} to be soft deleted.')
         _must_be_free(conn, ctx, share)
         until = timeutils.utcnow() + datetime.timedelta(seconds=ctx.conf.soft_deleted_share_retention_time)
-        shares.update(conn, ident, is_soft_deleted=True, scheduled_to_be_deleted_at=until)
-    _tell(ctx, 'share.soft_delete', share)
+        shares.update(conn, share_id, is_soft_deleted=True, scheduled_to_be_deleted_at=until)
+    _notify(ctx, 'share.soft_delete', share)
 
 
 def _must_be_free(conn: Connection, ctx: RequestContext, share: Any) -> None:
     must_be_out(share)
-    must_have_no_replicas(conn, share)
+    share_guards.must_have_no_replicas(conn, share)
     if share.share_group_id:
         raise errors.Forbidden(f'Share {share.id} is a member of share group {share.share_group_id}.', code='share_in_group')
-    if share_migration.is_going_on(conn, share.id):
-        raise errors.WrongState(f'Share {share.id} is being moved to another backend; cancel that first.')
-    count = snapshots.count_of(conn, share.id, seen=True)
-    if count:
-        raise errors.Forbidden(f'Share {share.id} has {count} snapshots; delete them first.', code='share_has_snapshots')
-    must_have_no_backups(conn, share.id)
+    share_guards.must_not_be_migrating(conn, share.id)
+    share_guards.must_have_no_snapshots(conn, share.id)
+    share_guards.must_have_no_backups(conn, share.id)
     resource_locks.refuse_if_locked(conn, ctx, share.id, 'be soft deleted')
 
 
-def restore(ctx: RequestContext, ident: str) -> bool:
+def restore(ctx: RequestContext, share_id: str) -> bool:
     """Take a share out of the recycle bin. Return whether it was there.
 
     :raises errors.Forbidden: the share is being deleted already.
     """
     with ctx.db.writer() as conn:
-        share = shares.get(conn, ctx, ident, own=True)
+        share = shares.get(conn, ctx, share_id, own=True)
         if not share.is_soft_deleted:
             return False
         if share.status in _TOO_LATE or not snapshots.lock_share(conn, share.instance_id, states.SHARE.statuses - _TOO_LATE):
-            raise errors.Forbidden(f'Share {ident} is being deleted; it is too late to restore it.', code='share_expired')
-        shares.update(conn, ident, is_soft_deleted=False, scheduled_to_be_deleted_at=None)
-    _tell(ctx, 'share.restore', share)
+            raise errors.Forbidden(f'Share {share_id} is being deleted; it is too late to restore it.', code='share_expired')
+        shares.update(conn, share_id, is_soft_deleted=False, scheduled_to_be_deleted_at=None)
+    _notify(ctx, 'share.restore', share)
     return True
 
 
-def _tell(ctx: RequestContext, event: str, share: Any) -> None:
+def _notify(ctx: RequestContext, event: str, share: Any) -> None:
     notices.emit(ctx, event, {'share_id': share.id, 'size': share.size, 'owner': share.project_id})

@@ -14,7 +14,7 @@ _FROM_GROUP = ('availability_zone', 'share_network_id')
 
 
 def join(conn: Connection, ctx: RequestContext, wanted: dict[str, Any],
-         kind: share_types.ShareType) -> tuple[Any, dict[str, Any]]:
+         share_type: share_types.ShareType) -> tuple[Any, dict[str, Any]]:
     """Return the group that a new share joins, or None, and ``wanted`` with the values taken from the group.
 
     The group's row is held until the transaction ends.
@@ -22,30 +22,30 @@ def join(conn: Connection, ctx: RequestContext, wanted: dict[str, Any],
     :raises errors.Invalid: the group is not available, or the share does not fit in it.
     :raises errors.NotFound: the project has no such group.
     """
-    ident = wanted.get('share_group_id')
-    if not ident:
+    group_id = wanted.get('share_group_id')
+    if not group_id:
         return None, wanted
-    held = share_groups.lock(conn, ident, ('available',))
-    group = share_groups.get(conn, ctx, ident)      # after the hold: its creation may just have ended
+    held = share_groups.lock(conn, group_id, ('available',))
+    group = share_groups.get(conn, ctx, group_id)      # after the hold: its creation may just have ended
     if group.project_id != ctx.project_id:
-        raise errors.NotFound.of('share group', ident)
+        raise errors.NotFound.of('share group', group_id)
     if not held:
-        raise errors.Invalid(f'share_group_id: share group {ident} is {group.status}, not available.')
+        raise errors.Invalid(f'share_group_id: share group {group_id} is {group.status}, not available.')
     if not is_placed(group):
-        raise errors.Invalid(f'share_group_id: share group {ident} has no place: it was never made.')
-    _must_fit(conn, group, wanted, kind)
+        raise errors.Invalid(f'share_group_id: share group {group_id} has no place: it was never made.')
+    _must_fit(conn, group, wanted, share_type)
     for key in _FROM_GROUP:
         own, given = getattr(group, key), wanted.get(key)
         if given and given != own:
-            raise errors.Invalid(f'{key}: that of share group {ident} is {own}, and its shares have the same.')
+            raise errors.Invalid(f'{key}: that of share group {group_id} is {own}, and its shares have the same.')
     return group, {**wanted, **{key: getattr(group, key) for key in _FROM_GROUP}}
 
 
-def _must_fit(conn: Connection, group: Any, wanted: dict[str, Any], kind: share_types.ShareType) -> None:
-    if kind.id not in share_groups.share_types_of(conn, (group.id,)).get(group.id, ()):
-        raise errors.Invalid(f'share_type: share group {group.id} takes no shares of type {kind.name}.')
-    if share_requests.abilities(kind)['replication_type']:
-        raise errors.Invalid(f'share_type: shares of type {kind.name} have replicas, and cannot be in a group.')
+def _must_fit(conn: Connection, group: Any, wanted: dict[str, Any], share_type: share_types.ShareType) -> None:
+    if share_type.id not in share_groups.share_types_of(conn, (group.id,)).get(group.id, ()):
+        raise errors.Invalid(f'share_type: share group {group.id} takes no shares of type {share_type.name}.')
+    if share_requests.abilities(share_type)['replication_type']:
+        raise errors.Invalid(f'share_type: shares of type {share_type.name} have replicas, and cannot be in a group.')
     if (wanted.get('scheduler_hints') or {}).get('only_host'):
         raise errors.Invalid('scheduler_hints.only_host: shares of a group go where the group is.')
 
@@ -58,19 +58,19 @@ def is_placed(group: Any) -> bool:
     return bool(group.host and (group.share_server_id or not group.share_network_id))
 
 
-def must_be_still(conn: Connection, share: Any) -> None:
+def must_have_settled_group(conn: Connection, share: Any) -> None:
     """Refuse a share whose group has a snapshot in creation or deletion.
 
     To be called after the share's row was changed or held: then no new group snapshot can begin.
 
     :raises errors.WrongState: there is such a group snapshot.
     """
-    if share.share_group_id and (ident := share_groups.find_snapshot_in_transition(conn, share.share_group_id)):
-        raise errors.WrongState(f'Share group snapshot {ident}, of the group that share {share.id} is in, is being taken or '
-                                'deleted; wait for it.')
+    if share.share_group_id and (snapshot_id := share_groups.find_snapshot_in_transition(conn, share.share_group_id)):
+        raise errors.WrongState(f'Share group snapshot {snapshot_id}, of the group that share {share.id} is in, is '
+                                'being taken or deleted; wait for it.')
 
 
-def must_be_in_no_snapshot(conn: Connection, share: Any) -> None:
+def must_be_in_no_group_snapshot(conn: Connection, share: Any) -> None:
     """Refuse a share that is in a group snapshot.
 
     :raises errors.Forbidden: a group snapshot has a member of the share.
@@ -80,7 +80,7 @@ def must_be_in_no_snapshot(conn: Connection, share: Any) -> None:
                                code='share_in_group_snapshot')
 
 
-def must_name(share: Any, group_id: str | None) -> None:
+def must_name_group(share: Any, group_id: str | None) -> None:
     """Refuse the deletion of a share in a group unless the request names that group.
 
     :raises errors.Invalid: the group is not named, or another group is.
@@ -91,13 +91,13 @@ def must_name(share: Any, group_id: str | None) -> None:
             if share.share_group_id else f'share_group_id: share {share.id} is not in share group {group_id}.')
 
 
-def must_have_no_shares(conn: Connection, ident: str) -> None:
+def must_be_empty(conn: Connection, group_id: str) -> None:
     """Refuse a group that has shares or snapshots. The group's row must have been changed or held before.
 
     :raises errors.Conflict: the group has shares or snapshots.
     """
-    if count := len(share_groups.shares_of(conn, ident)):
-        raise errors.Conflict(f'Share group {ident} has {count} shares; delete them first.', code='share_group_has_shares')
-    if count := share_groups.count_snapshots(conn, ident):
-        raise errors.Conflict(f'Share group {ident} has {count} snapshots; delete them first.',
+    if count := len(share_groups.shares_of(conn, group_id)):
+        raise errors.Conflict(f'Share group {group_id} has {count} shares; delete them first.', code='share_group_has_shares')
+    if count := share_groups.count_snapshots(conn, group_id):
+        raise errors.Conflict(f'Share group {group_id} has {count} snapshots; delete them first.',
                               code='share_group_has_snapshots')

@@ -7,11 +7,10 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import engine, errors, states
-from manila_lite.actions import share_group_membership
+from manila_lite.actions import share_group_membership, superseding
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import quotas, share_group_snapshots, share_groups, snapshots
 from manila_lite.rpc import notices
 
@@ -26,7 +25,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     :raises errors.Conflict: the group or one of its shares is not available, or does no snapshots.
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
-    ident = uuidutils.generate_uuid()
+    group_snapshot_id = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
         held = share_groups.lock(conn, wanted['share_group_id'], ('available',))
         group = share_groups.get(conn, ctx, wanted['share_group_id'])  # after the hold: its creation may just have ended
@@ -34,26 +33,27 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
             raise errors.WrongState(f'share_group_id: share group {group.id} is {group.status}, not available.')
         if not share_group_membership.is_placed(group):
             raise errors.WrongState(f'share_group_id: share group {group.id} has no place: it was never made.')
-        if busy := share_groups.find_snapshot_in_transition(conn, group.id):
-            raise errors.WrongState(f'share_group_id: snapshot {busy} of share group {group.id} is being taken or deleted.')
-        found = share_groups.shares_of(conn, group.id)
-        for share in found:
-            _must_be_calm(conn, share)
+        if busy_id := share_groups.find_snapshot_in_transition(conn, group.id):
+            raise errors.WrongState(f'share_group_id: snapshot {busy_id} of share group {group.id} is being taken or deleted.')
+        members = share_groups.shares_of(conn, group.id)
+        for share in members:
+            _must_be_snapshottable(conn, share)
         quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, None, {'share_group_snapshots': 1})
         transitions.create(conn, states.SHARE_GROUP_SNAPSHOT, {
-            'id': ident, 'share_group_id': group.id, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
+            'id': group_snapshot_id, 'share_group_id': group.id, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
             'name': wanted.get('name'), 'description': wanted.get('description')})
         share_group_snapshots.insert_members(conn, [
-            {'id': uuidutils.generate_uuid(), 'share_group_snapshot_id': ident, 'share_id': share.id, 'size': share.size,
-             'share_proto': share.share_proto} for share in found])
-        wake = _begin(conn, ctx, 'create', ident, group)
-        row = share_group_snapshots.get(conn, ctx, ident)
+            {'id': uuidutils.generate_uuid(), 'share_group_snapshot_id': group_snapshot_id, 'share_id': share.id,
+             'size': share.size, 'share_proto': share.share_proto} for share in members])
+        wake = _begin(conn, ctx, 'create', group_snapshot_id, group)
+        row = share_group_snapshots.get(conn, ctx, group_snapshot_id)
     wake.send(ctx)
-    notices.emit(ctx, 'share_group_snapshot.create.start', {'share_group_snapshot_id': ident, 'share_group_id': group.id})
+    notices.emit(ctx, 'share_group_snapshot.create.start',
+                 {'share_group_snapshot_id': group_snapshot_id, 'share_group_id': group.id})
     return row
 
 
-def _must_be_calm(conn: Connection, share: Any) -> None:
+def _must_be_snapshottable(conn: Connection, share: Any) -> None:
     """Refuse a share that cannot be snapshotted. It is held until the transaction ends."""
     if not share.snapshot_support:
         raise errors.Conflict(f'share_group_id: the share type of share {share.id} does not do snapshots.',
@@ -62,47 +62,43 @@ def _must_be_calm(conn: Connection, share: Any) -> None:
         raise errors.WrongState(f'share_group_id: share {share.id} of the group is {share.status}, not available.')
 
 
-def _begin(conn: Connection, ctx: RequestContext, verb: str, ident: str, group: Any) -> engine.Wake:
-    return engine.begin(conn, ctx, f'share_group_snapshot.{verb}', 'share_group_snapshot', ident, topic='share',
-                            host=group.host, serial=group.id, open_key=f'share_group_snapshot:{ident}')
+def _begin(conn: Connection, ctx: RequestContext, verb: str, group_snapshot_id: str, group: Any) -> engine.Wake:
+    return engine.begin(conn, ctx, f'share_group_snapshot.{verb}', 'share_group_snapshot', group_snapshot_id,
+                        topic='share', host=group.host, serial=group.id, open_key=f'share_group_snapshot:{group_snapshot_id}')
 
 
-def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
+def update(ctx: RequestContext, group_snapshot_id: str, values: Mapping[str, Any]) -> Any:
     """Change a group snapshot's name or description. Return its row."""
     with ctx.db.writer() as conn:
-        share_group_snapshots.get(conn, ctx, ident)
-        share_group_snapshots.update(conn, ident, **values)
-        return share_group_snapshots.get(conn, ctx, ident)
+        share_group_snapshots.get(conn, ctx, group_snapshot_id)
+        share_group_snapshots.update(conn, group_snapshot_id, **values)
+        return share_group_snapshots.get(conn, ctx, group_snapshot_id)
 
 
-def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
+def delete(ctx: RequestContext, group_snapshot_id: str, *, force: bool = False) -> None:
     """Begin to delete a group snapshot, in ``deleting``. Shares that were made from it stay.
 
     :raises errors.WrongState: its status does not allow it (``force``: any status does), or a share is being made from
         it.
     """
     with ctx.db.writer() as conn:
-        snapshot = share_group_snapshots.get(conn, ctx, ident)
+        snapshot = share_group_snapshots.get(conn, ctx, group_snapshot_id)
         group = share_groups.get(conn, ctx.elevated(), snapshot.share_group_id)
         share_groups.lock(conn, group.id, states.SHARE_GROUP.statuses)
-        for _, share in share_group_snapshots.with_shares(conn, ident):   # no operation on one of them begins meanwhile
+        # No operation on one of the shares begins meanwhile.
+        for _, share in share_group_snapshots.with_shares(conn, group_snapshot_id):
             snapshots.lock_share(conn, share.instance_id, states.SHARE.statuses)
-        if force:
-            rows.supersede(conn, ident, _LIFE)
-        transitions.begin(conn, states.SHARE_GROUP_SNAPSHOT, 'force_delete' if force else 'delete', ident)
-        if force:
-            rows.supersede(conn, ident, _LIFE)        # and operations begun before the row was locked
-        elif growing := share_group_snapshots.find_share_being_created(conn, ident):
-            raise errors.WrongState(f'Share {growing} is being made from share group snapshot {ident}; wait for it.')
-        wake = _begin(conn, ctx, 'delete', ident, group)
+        superseding.begin_delete(conn, states.SHARE_GROUP_SNAPSHOT, group_snapshot_id, _LIFE, force=force)
+        if not force and (new_share_id := share_group_snapshots.find_share_being_created(conn, group_snapshot_id)):
+            raise errors.WrongState(f'Share {new_share_id} is being made from share group snapshot {group_snapshot_id}; '
+                                    'wait for it.')
+        wake = _begin(conn, ctx, 'delete', group_snapshot_id, group)
     wake.send(ctx)
-    notices.emit(ctx, 'share_group_snapshot.delete.start', {'share_group_snapshot_id': ident})
+    notices.emit(ctx, 'share_group_snapshot.delete.start', {'share_group_snapshot_id': group_snapshot_id})
 
 
-def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+def reset_status(ctx: RequestContext, group_snapshot_id: str, status: str) -> None:
     """Set a group snapshot's status. Its open operations end."""
     with ctx.db.writer() as conn:
-        share_group_snapshots.get(conn, ctx, ident)
-        rows.supersede(conn, ident, _LIFE)
-        transitions.reset(conn, states.SHARE_GROUP_SNAPSHOT, ident, status)
-        rows.supersede(conn, ident, _LIFE)            # and operations begun before the row was locked
+        share_group_snapshots.get(conn, ctx, group_snapshot_id)
+        superseding.reset(conn, states.SHARE_GROUP_SNAPSHOT, group_snapshot_id, status, _LIFE)

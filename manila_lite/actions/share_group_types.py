@@ -25,19 +25,20 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> rows.ShareGroupTyp
     specs = _read(wanted.get('group_specs') or {})
     public = wanted.get('is_public')
     with ctx.db.writer() as conn:
-        kinds = dict.fromkeys(share_types.find(conn, ctx, name).id for name in wanted['share_types'])
-        ident = rows.create(conn, wanted['name'], specs, kinds, is_public=True if public is None else public)
-        return rows.get(conn, ctx.elevated(), ident)
+        share_type_ids = dict.fromkeys(share_types.find(conn, ctx, name).id for name in wanted['share_types'])
+        group_type_id = rows.create(conn, wanted['name'], specs, share_type_ids,
+                                    is_public=True if public is None else public)
+        return rows.get(conn, ctx.elevated(), group_type_id)
 
 
-def delete(ctx: RequestContext, ident: str) -> None:
+def delete(ctx: RequestContext, group_type_id: str) -> None:
     """Delete a share group type with its group specs and projects.
 
     :raises errors.Invalid: a group is of the type.
     """
     with ctx.db.writer() as conn:
-        rows.get(conn, ctx, ident)
-        rows.delete(conn, ident)
+        rows.get(conn, ctx, group_type_id)
+        rows.delete(conn, group_type_id)
 
 
 # Group specs --------------------------------------------------------------------------------------
@@ -47,33 +48,33 @@ def _read(specs: Mapping[str, Any]) -> dict[str, str]:
 
     :raises errors.Invalid: a key or a value cannot be accepted.
     """
-    found = type_extra_specs.read_texts(specs, 'group_specs')
-    if CONSISTENT in found and found[CONSISTENT].strip() not in ('host', 'pool'):
+    stored = type_extra_specs.read_texts(specs, 'group_specs')
+    if CONSISTENT in stored and stored[CONSISTENT].strip() not in ('host', 'pool'):
         try:
-            extra_specs.is_true(found[CONSISTENT], strict=True)
+            extra_specs.is_true(stored[CONSISTENT], strict=True)
         except ValueError:
             raise errors.Invalid(f'group_specs.{CONSISTENT}: must be host, pool, True or False, not '
-                                 f'{found[CONSISTENT]!r}.') from None
-    return found
+                                 f'{stored[CONSISTENT]!r}.') from None
+    return stored
 
 
-def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict[str, str]:
+def set_specs(ctx: RequestContext, group_type_id: str, specs: Mapping[str, Any]) -> dict[str, str]:
     """Add or change group specs of a type. Return the given specs as they are stored.
 
     :raises errors.Invalid: a key or a value is wrong.
     """
-    found = _read(specs)
+    stored = _read(specs)
     with ctx.db.writer() as conn:
-        rows.get(conn, ctx, ident)
-        key_values.merge(conn, share_group_type_specs, ident, found)
-    return found
+        rows.get(conn, ctx, group_type_id)
+        key_values.merge(conn, share_group_type_specs, group_type_id, stored)
+    return stored
 
 
-def delete_spec(ctx: RequestContext, ident: str, key: str) -> None:
+def delete_spec(ctx: RequestContext, group_type_id: str, key: str) -> None:
     """Delete one group spec of a type.
 
     :raises errors.NotFound: the type has no such group spec.
     """
     with ctx.db.writer() as conn:
-        rows.get(conn, ctx, ident)
-        key_values.remove(conn, share_group_type_specs, ident, key, 'group spec')
+        rows.get(conn, ctx, group_type_id)
+        key_values.remove(conn, share_group_type_specs, group_type_id, key, 'group spec')

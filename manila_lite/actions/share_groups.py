@@ -6,22 +6,19 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import engine, errors, extra_specs, states
-from manila_lite.actions import share_group_membership, share_requests
+from manila_lite import engine, errors, states
+from manila_lite.actions import share_group_membership, share_requests, superseding
 from manila_lite.actions import shares as share_actions
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import (
     quotas,
     services,
     share_group_snapshots,
     share_group_types,
     share_groups,
-    share_network_subnets,
     share_networks,
-    share_server_queries,
     share_types,
 )
 from manila_lite.rpc import notices
@@ -40,48 +37,48 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     :raises errors.Conflict: the group snapshot is not available.
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
-    ident = uuidutils.generate_uuid()
+    group_id = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
         source = _source(conn, ctx, wanted)
-        kind = _group_type(conn, ctx, wanted, source)
-        chosen = _share_types(conn, ctx, wanted, kind, source)
+        group_type = _group_type(conn, ctx, wanted, source)
+        chosen_types = _share_types(conn, ctx, wanted, group_type, source)
         zone = source.availability_zone if source else wanted.get('availability_zone')
         zone_id = services.zone_id(conn, zone) if zone else None
-        network_id = _network(conn, ctx, wanted, chosen, source)
+        network_id = _network(conn, ctx, wanted, chosen_types, source)
         if not source:
-            _must_be_offered(conn, chosen, network_id, zone, zone_id)
+            _must_be_offered(conn, chosen_types, network_id, zone, zone_id)
         quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, None, {'share_groups': 1})
         transitions.create(conn, states.SHARE_GROUP, {
-            'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
-            'description': wanted.get('description'), 'share_group_type_id': kind.id, 'share_network_id': network_id,
+            'id': group_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
+            'description': wanted.get('description'), 'share_group_type_id': group_type.id, 'share_network_id': network_id,
             'availability_zone_id': zone_id,
             'source_share_group_snapshot_id': wanted.get('source_share_group_snapshot_id'),
             **({name: getattr(source, name) for name in ('host', 'share_server_id', 'consistent_snapshot_support')}
                if source else {})})
-        share_groups.set_share_types(conn, ident, [share_type.id for share_type in chosen])
-        wakes = [engine.begin(conn, ctx, 'share_group.create', 'share_group', ident, serial=ident,
-                                  topic='share' if source else 'scheduler', host=source.host if source else '',
-                                  open_key=f'share_group:{ident}', data={'zone': zone})]
-        row = share_groups.get(conn, ctx, ident)
+        share_groups.set_share_types(conn, group_id, [share_type.id for share_type in chosen_types])
+        wakes = [engine.begin(conn, ctx, 'share_group.create', 'share_group', group_id, serial=group_id,
+                              topic='share' if source else 'scheduler', host=source.host if source else '',
+                              open_key=f'share_group:{group_id}', data={'zone': zone})]
+        row = share_groups.get(conn, ctx, group_id)
         if source:
             wakes += _shares_of(conn, ctx, wanted['source_share_group_snapshot_id'], row)
     for wake in wakes:
         wake.send(ctx)
-    notices.emit(ctx, 'share_group.create.start', {'share_group_id': ident, 'share_group_type_id': kind.id})
+    notices.emit(ctx, 'share_group.create.start', {'share_group_id': group_id, 'share_group_type_id': group_type.id})
     return row
 
 
 def _source(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     """Return the group of the group snapshot, whose properties the new group takes over, or None."""
-    ident = wanted.get('source_share_group_snapshot_id')
-    if not ident:
+    group_snapshot_id = wanted.get('source_share_group_snapshot_id')
+    if not group_snapshot_id:
         return None
     if wanted.get('share_types'):
         raise errors.Invalid('share_types: those of the group snapshot are taken; give one of the two.')
-    snapshot = share_group_snapshots.get(conn, ctx, ident)
-    if not share_group_snapshots.lock(conn, ident, ('available',)):
-        raise errors.WrongState(f'source_share_group_snapshot_id: share group snapshot {ident} is {snapshot.status}, not '
-                                'available.')
+    snapshot = share_group_snapshots.get(conn, ctx, group_snapshot_id)
+    if not share_group_snapshots.lock(conn, group_snapshot_id, ('available',)):
+        raise errors.WrongState(f'source_share_group_snapshot_id: share group snapshot {group_snapshot_id} is '
+                                f'{snapshot.status}, not available.')
     group = share_groups.get(conn, ctx, snapshot.share_group_id)
     if wanted.get('availability_zone') not in (None, group.availability_zone):
         raise errors.Invalid(f'availability_zone: the group snapshot is in {group.availability_zone}.')
@@ -90,13 +87,13 @@ def _source(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) ->
 
 def _group_type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
                 source: Any) -> share_group_types.ShareGroupType:
-    ident = wanted.get('share_group_type_id')
+    group_type_id = wanted.get('share_group_type_id')
     if source:
-        if ident not in (None, source.share_group_type_id):
+        if group_type_id not in (None, source.share_group_type_id):
             raise errors.Invalid(f'share_group_type_id: that of the group snapshot is {source.share_group_type_id}.')
         return share_group_types.get(conn, ctx.elevated(), source.share_group_type_id)
-    if ident:
-        return share_group_types.get(conn, ctx, ident)
+    if group_type_id:
+        return share_group_types.get(conn, ctx, group_type_id)
     name = ctx.conf.default_share_group_type
     if not name:
         raise errors.Invalid('share_group_type_id: none was given, and no default share group type is configured.')
@@ -107,17 +104,17 @@ def _group_type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]
 
 
 def _share_types(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
-                 kind: share_group_types.ShareGroupType, source: Any) -> list[share_types.ShareType]:
+                 group_type: share_group_types.ShareGroupType, source: Any) -> list[share_types.ShareType]:
     if source:
         names = share_groups.share_types_of(conn, (source.id,)).get(source.id, [])
         return [share_types.get(conn, ctx.elevated(), name) for name in names]
     names = wanted.get('share_types') or [name for name in (ctx.conf.default_share_type,) if name]
     if not names:
         raise errors.Invalid('share_types: none was given, and no default share type is configured.')
-    found = {share_type.id: share_type for share_type in (_share_type(conn, ctx, name) for name in names)}
-    if strange := [ident for ident in found if ident not in kind.share_types]:
-        raise errors.Invalid(f'share_types: share group type {kind.name} has no share type {", ".join(strange)}.')
-    return list(found.values())
+    chosen_types = {share_type.id: share_type for share_type in (_share_type(conn, ctx, name) for name in names)}
+    if strange := [share_type_id for share_type_id in chosen_types if share_type_id not in group_type.share_types]:
+        raise errors.Invalid(f'share_types: share group type {group_type.name} has no share type {", ".join(strange)}.')
+    return list(chosen_types.values())
 
 
 def _share_type(conn: Connection, ctx: RequestContext, name: str) -> share_types.ShareType:
@@ -127,92 +124,83 @@ def _share_type(conn: Connection, ctx: RequestContext, name: str) -> share_types
         raise errors.Invalid(f'share_types: there is no share type {name}.') from None
 
 
-def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], chosen: Sequence[share_types.ShareType],
-             source: Any) -> str | None:
+def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
+             chosen_types: Sequence[share_types.ShareType], source: Any) -> str | None:
     """Return the share network of the group, held until the transaction ends."""
-    served = {share_requests.is_true(kind, 'driver_handles_share_servers') for kind in chosen}
+    served = {share_requests.is_spec_true(share_type, 'driver_handles_share_servers') for share_type in chosen_types}
     if len(served) > 1:
         raise errors.Invalid('share_types: all or none of them must make use of share networks '
                              '(driver_handles_share_servers).')
-    ident = wanted.get('share_network_id')
-    if source and ident not in (None, source.share_network_id):
+    network_id = wanted.get('share_network_id')
+    if source and network_id not in (None, source.share_network_id):
         raise errors.Invalid(f'share_network_id: that of the group snapshot is {source.share_network_id}.')
-    ident = source.share_network_id if source else ident
+    network_id = source.share_network_id if source else network_id
     if served == {False}:
-        if ident:
+        if network_id:
             raise errors.Invalid('share_network_id: the share types make no use of share networks.')
         return None
-    if not ident:
+    if not network_id:
         raise errors.Invalid('share_network_id: missing; the share types need a share network.')
-    share_networks.get(conn, ctx, ident)
-    if not share_networks.lock(conn, ident, ('active',)):
-        raise errors.Invalid(f'share_network_id: share network {ident} is not active.', code='share_network_not_active')
-    return str(ident)
+    share_networks.get(conn, ctx, network_id)
+    share_requests.must_have_active_network(conn, network_id)
+    return str(network_id)
 
 
-def _must_be_offered(conn: Connection, chosen: Sequence[share_types.ShareType], network_id: str | None,
+def _must_be_offered(conn: Connection, chosen_types: Sequence[share_types.ShareType], network_id: str | None,
                      zone: str | None, zone_id: str | None) -> None:
     """Refuse share types not offered in the zone, and a network without a subnet in the zone.
 
     Without a zone, the network must have any subnet.
     """
-    for kind in chosen:
-        if zone and not extra_specs.is_offered(kind.extra_specs, zone):
-            raise errors.Invalid(f'availability_zone: share type {kind.name} is not offered in {zone}.')
-    if network_id and not (share_server_queries.subnets_for(conn, network_id, zone_id) if zone_id
-                           else share_network_subnets.of_network(conn, network_id)):
-        raise errors.Invalid(f'share_network_id: share network {network_id} has no subnet'
-                             + (f' in availability zone {zone}.' if zone else '.'))
+    for share_type in chosen_types:
+        share_requests.must_be_offered(share_type, zone)
+    if network_id:
+        share_requests.must_have_subnet(conn, network_id, zone, zone_id)
 
 
 def _shares_of(conn: Connection, ctx: RequestContext, snapshot_id: str, group: Any) -> list[engine.Wake]:
     """Begin a share of the new group for every member of the group snapshot."""
     wakes = []
     for member, share in share_group_snapshots.with_shares(conn, snapshot_id):
-        kind = share_types.get(conn, ctx.elevated(), share.share_type_id)
+        share_type = share_types.get(conn, ctx.elevated(), share.share_type_id)
         if not share.create_share_from_snapshot_support:
             raise errors.Invalid(f'source_share_group_snapshot_id: the share type of share {share.id} makes no shares from '
                                  'snapshots.')
-        spec = share_requests.ShareRequest(member.size, member.share_proto, group.availability_zone, group.availability_zone_id,
-                                group.share_network_id, {}, share_requests.abilities(kind), {})
-        _, wake = share_actions.begin_making(conn, ctx, {'name': share.name, 'description': share.description}, kind, spec,
-                                             group, member.id)
+        spec = share_requests.ShareRequest(
+            member.size, member.share_proto, group.availability_zone, group.availability_zone_id, group.share_network_id,
+            {}, share_requests.abilities(share_type), {})
+        _, wake = share_actions.begin_create(conn, ctx, {'name': share.name, 'description': share.description},
+                                             share_type, spec, group, member.id)
         wakes.append(wake)
     return wakes
 
 
-def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
+def update(ctx: RequestContext, group_id: str, values: Mapping[str, Any]) -> Any:
     """Change a group's name or description. Return its row."""
     with ctx.db.writer() as conn:
-        share_groups.get(conn, ctx, ident)
-        share_groups.update(conn, ident, **values)
-        return share_groups.get(conn, ctx, ident)
+        share_groups.get(conn, ctx, group_id)
+        share_groups.update(conn, group_id, **values)
+        return share_groups.get(conn, ctx, group_id)
 
 
-def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
+def delete(ctx: RequestContext, group_id: str, *, force: bool = False) -> None:
     """Begin to delete a group, in ``deleting``. It counts against quota until it is gone.
 
     :raises errors.WrongState: the group's status does not allow it (``force``: any status does).
     :raises errors.Conflict: the group has shares or snapshots.
     """
     with ctx.db.writer() as conn:
-        share_groups.get(conn, ctx, ident)
-        if force:
-            rows.supersede(conn, ident, _LIFE)
-        transitions.begin(conn, states.SHARE_GROUP, 'force_delete' if force else 'delete', ident)
-        if force:
-            rows.supersede(conn, ident, _LIFE)        # and operations begun before the row was locked
-        share_group_membership.must_have_no_shares(conn, ident)
-        wake = engine.begin(conn, ctx, 'share_group.delete', 'share_group', ident, topic='scheduler', serial=ident,
-                                open_key=f'share_group:{ident}')
+        share_groups.get(conn, ctx, group_id)
+        superseding.begin_delete(conn, states.SHARE_GROUP, group_id, _LIFE, force=force)
+        share_group_membership.must_be_empty(conn, group_id)
+        wake = engine.begin(conn, ctx, 'share_group.delete', 'share_group', group_id, topic='scheduler',
+                            serial=group_id, open_key=f'share_group:{group_id}')
     wake.send(ctx)
-    notices.emit(ctx, 'share_group.delete.start', {'share_group_id': ident})
+    notices.emit(ctx, 'share_group.delete.start', {'share_group_id': group_id})
 
 
-def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+def reset_status(ctx: RequestContext, group_id: str, status: str) -> None:
     """Set a group's status. Its open operations end."""
     with ctx.db.writer() as conn:
-        share_groups.get(conn, ctx, ident)
-        rows.supersede(conn, ident, _LIFE)
-        transitions.reset(conn, states.SHARE_GROUP, ident, status)
-        rows.supersede(conn, ident, _LIFE)            # and operations begun before the row was locked
+        share_groups.get(conn, ctx, group_id)
+        superseding.reset(conn, states.SHARE_GROUP, group_id, status, _LIFE)

@@ -18,6 +18,7 @@ from manila_lite.actions.migration_check import agreed
 from manila_lite.actions.migration_targets import OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import quotas, share_migration, share_server_queries, share_types, shares
 from manila_lite.states import Migration
@@ -53,21 +54,21 @@ class ShareRequests(Requests[ShareMove]):
 
     migrations, open_key = SHARES, 'share'
 
-    def get(self, conn: Any, ctx: RequestContext, resource_id: str) -> Any:
+    def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Any:
         """Return the share's row."""
         return shares.get(conn, ctx, resource_id, own=True)
 
-    def last(self, conn: Any, resource_id: str) -> Any:
+    def last(self, conn: Connection, resource_id: str) -> Any:
         """Return the last migration of the share, or None."""
         operations = rows.list_of_resource(conn, resource_id, share_migration.KIND)
         return operations[-1] if operations else None
 
-    def examine(self, conn: Any, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> ShareMove:
+    def examine(self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> ShareMove:
         """Return the planned move, with a share type and share network that exist."""
         share = self.get(conn, ctx, resource_id)
         service = migration_targets.backend(conn, ctx, wanted['host'])
         share_type = _type(conn, ctx, share, wanted.get('new_share_type_id'))
-        encryption.key_of({'encryption_key_ref': share.encryption_key_ref}, share_type)
+        encryption.choose_key({'encryption_key_ref': share.encryption_key_ref}, share_type)
         network_id = _network(conn, ctx, share, share_type, wanted.get('new_share_network_id'))
         move = ShareMove(share, wanted['host'], share_type, network_id, service.availability_zone_id,
                          tuple(share_migration.snapshots_of(conn, resource_id)),
@@ -100,7 +101,7 @@ class ShareRequests(Requests[ShareMove]):
         """
         super().start(ctx, resource_id, {**wanted, 'by_itself': by_itself})
 
-    def begin(self, conn: Any, ctx: RequestContext, asked: ShareMove, move: ShareMove,
+    def begin(self, conn: Connection, ctx: RequestContext, asked: ShareMove, move: ShareMove,
               support: Mapping[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:
         """Set the share and its snapshots to migrating, insert the second instance, and begin the operation."""
         share = move.share
@@ -118,7 +119,7 @@ class ShareRequests(Requests[ShareMove]):
             'access_rules_status': states.Rules.ACTIVE.value}, 'receive')
         return self.begin_operation(conn, ctx, share.id, share.instance_id, self.data(asked) | agreed(support))
 
-    def begin_cut_over(self, conn: Any, row: Any, op: Any) -> None:
+    def begin_cut_over(self, conn: Connection, row: Any, op: Any) -> None:
         """Set both instances and the snapshots to migrating again."""
         transitions.begin(conn, states.SHARE, 'cut_over', row.instance_id)
         transitions.begin(conn, states.SHARE, 'cut_over_to', op.data['target'])
@@ -129,15 +130,16 @@ class ShareRequests(Requests[ShareMove]):
 
 # Checks ---------------------------------------------------------------------------------------------
 
-def _type(conn: Any, ctx: RequestContext, share: Any, wanted: str | None) -> share_types.ShareType:
+def _type(conn: Connection, ctx: RequestContext, share: Any, wanted: str | None) -> share_types.ShareType:
     try:
         return share_types.get(conn, ctx, wanted or share.share_type_id)
     except errors.NotFound:
         raise errors.Invalid(f'new_share_type_id: there is no share type {wanted}.') from None
 
 
-def _network(conn: Any, ctx: RequestContext, share: Any, share_type: share_types.ShareType, wanted: str | None) -> str | None:
-    if not share_requests.is_true(share_type, 'driver_handles_share_servers'):
+def _network(conn: Connection, ctx: RequestContext, share: Any, share_type: share_types.ShareType,
+             wanted: str | None) -> str | None:
+    if not share_requests.is_spec_true(share_type, 'driver_handles_share_servers'):
         if wanted:
             raise errors.Invalid(f'new_share_network_id: share type {share_type.name} makes no use of share networks.')
         return None
@@ -148,7 +150,7 @@ def _network(conn: Any, ctx: RequestContext, share: Any, share_type: share_types
     return network_id
 
 
-def _must_be_movable(conn: Any, move: ShareMove) -> None:
+def _must_be_movable(conn: Connection, move: ShareMove) -> None:
     share = move.share
     share_bin.must_be_out(share)
     if share.status != 'available' or share.access_rules_status != states.Rules.ACTIVE:
@@ -166,36 +168,36 @@ def _must_be_movable(conn: Any, move: ShareMove) -> None:
     _snapshots_must_be_movable(conn, move)
 
 
-def _snapshots_must_be_movable(conn: Any, move: ShareMove) -> None:
+def _snapshots_must_be_movable(conn: Connection, move: ShareMove) -> None:
     for snapshot in move.snapshots:
         if snapshot.status != 'available':
             raise errors.WrongState(f'Snapshot {snapshot.id} is {snapshot.status}, not available.')
     if move.snapshots and not move.options['preserve_snapshots']:
         raise errors.Conflict(f'preserve_snapshots: share {move.share.id} has {len(move.snapshots)} snapshots, which have to '
                               'move with it.')
-    if move.snapshots and not share_requests.is_true(move.share_type, 'snapshot_support'):
+    if move.snapshots and not share_requests.is_spec_true(move.share_type, 'snapshot_support'):
         raise errors.Conflict(f'new_share_type_id: share {move.share.id} has snapshots, and share type {move.share_type.name} '
                               'has no snapshot_support.')
     if copy := share_migration.copy_in_making(conn, move.share.id):
         raise errors.WrongState(f'Share {copy} is just being made from a snapshot of share {move.share.id}.')
 
 
-def _must_fit(conn: Any, ctx: RequestContext, move: ShareMove, service: Any) -> None:
-    share_requests.check_type_limit(ctx, move.share_type, move.share.size)
+def _must_fit(conn: Connection, ctx: RequestContext, move: ShareMove, service: Any) -> None:
+    share_requests.check_size(ctx, move.share_type, move.share.size)
     migration_targets.must_be_offered(move.share_type.name, move.share_type.extra_specs, service)
     if move.network_id and not share_server_queries.subnets_for(conn, move.network_id, service.availability_zone_id):
         raise errors.Conflict(f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.')
 
 
-def _check_quota(conn: Any, ctx: RequestContext, move: ShareMove) -> None:
+def _check_quota(conn: Connection, ctx: RequestContext, move: ShareMove) -> None:
     share = move.share
     if move.share_type.id == share.share_type_id:
         return
-    own = share_requests.counted(share.size, share_requests.abilities(move.share_type)['replication_type'])
+    own = share_requests.quota_usage(share.size, share_requests.abilities(move.share_type)['replication_type'])
     quotas.check(conn, ctx.conf, share.project_id, share.user_id, move.share_type.id, {
         **own, 'snapshots': len(move.snapshots), 'snapshot_gigabytes': sum(row.size for row in move.snapshots)},
         share.size, only_type=True)
-    before = share_requests.counted(share.size, share.replication_type)
+    before = share_requests.quota_usage(share.size, share.replication_type)
     if new := {name: amount for name, amount in own.items() if name not in before}:
         quotas.check(conn, ctx.conf, share.project_id, share.user_id, None, new)
 

@@ -46,7 +46,7 @@ def check(ctx: RequestContext, network_id: str, service_id: str, current_id: str
     """
     with ctx.db.reader() as conn:
         question = _examined(conn, ctx, network_id, service_id, current_id)
-    return share_server_updates.asked(ctx, question, reset=reset)
+    return share_server_updates.ask_backends(ctx, question, reset=reset)
 
 
 def _change(ctx: RequestContext, network_id: str, service_id: str, current_id: str | None) -> Any:
@@ -56,10 +56,10 @@ def _change(ctx: RequestContext, network_id: str, service_id: str, current_id: s
     with ctx.db.writer() as conn:
         subnet_actions.must_be_active(conn, network_id)
         # Held in one order: two requests that swap the same services then do not wait for each other.
-        for ident in sorted(filter(None, (service_id, current_id))):
-            if not security_services.lock(conn, ident):
-                raise errors.NotFound.of('security service', ident)
-        share_server_updates.must_be_the_same(question, _examined(conn, ctx, network_id, service_id, current_id))
+        for held_id in sorted(filter(None, (service_id, current_id))):
+            if not security_services.lock(conn, held_id):
+                raise errors.NotFound.of('security service', held_id)
+        share_server_updates.must_be_unchanged(question, _examined(conn, ctx, network_id, service_id, current_id))
         if current_id:
             share_networks.detach(conn, network_id, current_id)
         share_networks.attach(conn, network_id, service_id)
@@ -77,8 +77,7 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, service_id
     if service.project_id != network.project_id:
         raise errors.NotFound.of('security service', service_id)
     current = security_services.get(conn, ctx, current_id) if current_id else None
-    if network.status != 'active':
-        raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
+    subnet_actions.must_look_active(network)
     used = security_services.types_of(conn, network_id)
     _must_fit(network_id, service, current, used)
     if current is None:
@@ -99,10 +98,10 @@ def _must_fit(network_id: str, service: Any, current: Any, used: dict[str, str])
     if current is not None and current.type != service.type:
         raise errors.Conflict(f'new_service_id: security service {service.id} is {service.type}, and {current.id} is '
                               f'{current.type}.', code='security_service_type_differs')
-    for other, kind in used.items():
-        if kind == service.type and (current is None or other != current.id or other == service.id):
-            raise errors.Conflict(f'security_service_id: share network {network_id} uses security service {other} already, '
-                                  f'which is {kind}, too.', code='security_service_type_taken')
+    for used_id, used_type in used.items():
+        if used_type == service.type and (current is None or used_id != current.id or used_id == service.id):
+            raise errors.Conflict(f'security_service_id: share network {network_id} uses security service {used_id} already, '
+                                  f'which is {used_type}, too.', code='security_service_type_taken')
 
 
 def remove(ctx: RequestContext, network_id: str, service_id: str) -> Any:
@@ -114,7 +113,7 @@ def remove(ctx: RequestContext, network_id: str, service_id: str) -> Any:
     with ctx.db.writer() as conn:
         share_networks.get(conn, ctx, network_id)
         security_services.get(conn, ctx, service_id)
-        subnet_actions.must_be_still(conn, network_id)
+        subnet_actions.must_not_be_changing(conn, network_id)
         subnet_actions.must_have_no_servers(conn, network_id, 'no security service can be removed')
         if not share_networks.detach(conn, network_id, service_id):
             raise errors.Invalid(f'security_service_id: share network {network_id} does not use security service '

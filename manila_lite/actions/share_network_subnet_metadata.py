@@ -12,14 +12,14 @@ from manila_lite.db.models import share_network_subnet_metadata
 from manila_lite.db.queries import share_network_subnets, share_networks, share_server_queries
 
 
-def metadata(ctx: RequestContext, network_id: str, ident: str) -> dict[str, str]:
+def metadata(ctx: RequestContext, network_id: str, subnet_id: str) -> dict[str, str]:
     """Return the subnet's metadata."""
     with ctx.db.reader() as conn:
-        _own(conn, ctx, network_id, ident)
-        return key_values.of(conn, share_network_subnet_metadata, ident)
+        _get_own(conn, ctx, network_id, subnet_id)
+        return key_values.of(conn, share_network_subnet_metadata, subnet_id)
 
 
-def set_metadata(ctx: RequestContext, network_id: str, ident: str, values: dict[str, str], *, replace: bool,
+def set_metadata(ctx: RequestContext, network_id: str, subnet_id: str, values: dict[str, str], *, replace: bool,
                  push: bool) -> dict[str, str]:
     """Set metadata of a subnet and return all of it. ``replace``: remove the pairs that are not given.
 
@@ -28,36 +28,37 @@ def set_metadata(ctx: RequestContext, network_id: str, ident: str, values: dict[
     :raises errors.OverLimit: the subnet would have too many pairs.
     """
     with ctx.db.writer() as conn:
-        _own(conn, ctx, network_id, ident)
-        before = key_values.of(conn, share_network_subnet_metadata, ident)
-        (key_values.replace if replace else key_values.merge)(conn, share_network_subnet_metadata, ident, values, conf=ctx.conf)
-        now = key_values.of(conn, share_network_subnet_metadata, ident)
+        _get_own(conn, ctx, network_id, subnet_id)
+        before = key_values.of(conn, share_network_subnet_metadata, subnet_id)
+        change = key_values.replace if replace else key_values.merge
+        change(conn, share_network_subnet_metadata, subnet_id, values, conf=ctx.conf)
+        now = key_values.of(conn, share_network_subnet_metadata, subnet_id)
         changed = [key for key in before.keys() | now.keys() if before.get(key) != now.get(key)]
-        wakes = _push(conn, ctx, ident, changed) if push else []
+        wakes = _push(conn, ctx, subnet_id, changed) if push else []
     for wake in wakes:
         wake.send(ctx)
     return now
 
 
-def delete_metadata(ctx: RequestContext, network_id: str, ident: str, key: str, *, push: bool) -> None:
+def delete_metadata(ctx: RequestContext, network_id: str, subnet_id: str, key: str, *, push: bool) -> None:
     """Delete one pair of a subnet's metadata. ``push``: as in ``set_metadata``.
 
     :raises errors.NotFound: the subnet has no such key.
     """
     with ctx.db.writer() as conn:
-        _own(conn, ctx, network_id, ident)
-        key_values.remove(conn, share_network_subnet_metadata, ident, key)
-        wakes = _push(conn, ctx, ident, [key]) if push else []
+        _get_own(conn, ctx, network_id, subnet_id)
+        key_values.remove(conn, share_network_subnet_metadata, subnet_id, key)
+        wakes = _push(conn, ctx, subnet_id, [key]) if push else []
     for wake in wakes:
         wake.send(ctx)
 
 
-def _own(conn: Connection, ctx: RequestContext, network_id: str, ident: str) -> Any:
+def _get_own(conn: Connection, ctx: RequestContext, network_id: str, subnet_id: str) -> Any:
     share_networks.get(conn, ctx, network_id)
-    return share_network_subnets.get(conn, network_id, ident)
+    return share_network_subnets.get(conn, network_id, subnet_id)
 
 
-def _push(conn: Connection, ctx: RequestContext, ident: str, changed: Iterable[str]) -> list[engine.Wake]:
+def _push(conn: Connection, ctx: RequestContext, subnet_id: str, changed: Iterable[str]) -> list[engine.Wake]:
     """Begin an operation for each running server in the subnet that sends the metadata to it.
 
     A server with such an open operation gets no second one.
@@ -65,6 +66,7 @@ def _push(conn: Connection, ctx: RequestContext, ident: str, changed: Iterable[s
     if not set(changed) & set(ctx.conf.driver_updatable_subnet_metadata):
         return []
     return [engine.begin_once(conn, ctx, 'share_server.push_metadata', 'share_server', server.id, topic='share',
-                                  host=server.host, serial=f'server:{server.id}', open_key=f'metadata:{server.id}:{ident}',
-                                  data={'subnet_id': ident})
-            for server in share_server_queries.list_in_subnets(conn, (ident,)) if server.status in share_server_queries.RUNNING]
+                              host=server.host, serial=f'server:{server.id}',
+                              open_key=f'metadata:{server.id}:{subnet_id}', data={'subnet_id': subnet_id})
+            for server in share_server_queries.list_in_subnets(conn, (subnet_id,))
+            if server.status in share_server_queries.RUNNING]

@@ -39,17 +39,18 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
     """
     with ctx.db.reader() as conn:
         project_id = share_networks.get(conn, ctx, network_id).project_id
-    place = described(ctx, wanted, project_id)
+    place = describe(ctx, wanted, project_id)
     with ctx.db.reader() as conn:
         question = _examined(conn, ctx, network_id, wanted, place, several)
     share_server_updates.must_be_possible(ctx, question)
     with ctx.db.writer() as conn:
         must_be_active(conn, network_id)
-        share_server_updates.must_be_the_same(question, _examined(conn, ctx, network_id, wanted, place, several))
-        ident = insert(conn, network_id, zone(conn, wanted.get('availability_zone')), place, wanted.get('metadata') or {})
-        wakes = share_server_updates.begin(conn, ctx, question, {'subnet_id': ident})
-        share_server_queries.add_to_subnet(conn, [server.id for server in question.servers], ident)
-        row = share_network_subnets.get(conn, network_id, ident)
+        share_server_updates.must_be_unchanged(question, _examined(conn, ctx, network_id, wanted, place, several))
+        zone_id = get_zone_id(conn, wanted.get('availability_zone'))
+        subnet_id = insert(conn, network_id, zone_id, place, wanted.get('metadata') or {})
+        wakes = share_server_updates.begin(conn, ctx, question, {'subnet_id': subnet_id})
+        share_server_queries.add_to_subnet(conn, [server.id for server in question.servers], subnet_id)
+        row = share_network_subnets.get(conn, network_id, subnet_id)
     for wake in wakes:
         wake.send(ctx)
     return row, dict(wanted.get('metadata') or {})
@@ -66,22 +67,21 @@ def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, re
     with ctx.db.reader() as conn:
         project_id = share_networks.get(conn, ctx, network_id).project_id
     try:
-        place = described(ctx, wanted, project_id)
+        place = describe(ctx, wanted, project_id)
     except errors.Busy:
         if reset:       # a repeated call would take an old answer for the new one
             raise
         return None
     with ctx.db.reader() as conn:
         question = _examined(conn, ctx, network_id, wanted, place, several=True)
-    return share_server_updates.asked(ctx, question, reset=reset)
+    return share_server_updates.ask_backends(ctx, question, reset=reset)
 
 
 def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Mapping[str, Any],
               place: Mapping[str, Any], several: bool) -> share_server_updates.UpdateCheck:
     network = share_networks.get(conn, ctx, network_id)
-    if network.status != 'active':
-        raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
-    zone_id = zone(conn, wanted.get('availability_zone'))
+    must_look_active(network)
+    zone_id = get_zone_id(conn, wanted.get('availability_zone'))
     there = share_network_subnets.of_network(conn, network_id)
     limits.one_more(ctx.conf, 'subnets', f'share network {network_id}', len(there))
     limits.check(ctx.conf, 'metadata_items', 'the subnet', 0, len(wanted.get('metadata') or {}))
@@ -93,7 +93,7 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
     about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
     question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about,
                                        tuple(share_server_queries.list_in_subnets(conn, [subnet.id for subnet in beside])),
-                                       {'network': {'subnet_id': '', **place}})
+                                                {'network': {'subnet_id': '', **place}})
     if question.servers and not place['neutron_subnet_id']:
         raise errors.Invalid('neutron_net_id: missing; share servers in use take their addresses from the subnet.')
     share_server_updates.must_be_healthy(conn, ctx, question)
@@ -103,13 +103,13 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
 def insert(conn: Connection, network_id: str, zone_id: str | None, place: Mapping[str, Any],
            metadata: dict[str, str]) -> str:
     """Insert a subnet with these fields (see ``described``). Return its id."""
-    ident = uuidutils.generate_uuid()
-    share_network_subnets.insert(conn, {'id': ident, 'share_network_id': network_id, 'availability_zone_id': zone_id, **place},
-                                 metadata)
-    return ident
+    subnet_id = uuidutils.generate_uuid()
+    share_network_subnets.insert(conn, {
+        'id': subnet_id, 'share_network_id': network_id, 'availability_zone_id': zone_id, **place}, metadata)
+    return subnet_id
 
 
-def described(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | None) -> dict[str, Any]:
+def describe(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | None) -> dict[str, Any]:
     """Return the fields that the network plugin knows of the wanted network and subnet; nulls when none is wanted.
 
     Not for use in a transaction: the plugin may call a remote service.
@@ -126,12 +126,21 @@ def described(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | 
     try:
         plugin = load.make(ctx.conf)
         with ctx.waiting('networks') if plugin.REMOTE else contextlib.nullcontext():
-            found = plugin.describe(net_id, subnet_id, project_id)
+            network = plugin.describe(net_id, subnet_id, project_id)
     except errors.BadConfig as bad:
         LOG.error('No subnet can be looked up: %s', bad)
         raise errors.Unavailable('Networks cannot be looked up: the network plugin is not configured well. The log says '
                                  'how, for the operator.', code='network_plugin_broken') from bad
-    return {name: getattr(found, name) for name in _DESCRIBED}
+    return {name: getattr(network, name) for name in _DESCRIBED}
+
+
+def must_look_active(network: Any) -> None:
+    """Refuse a network whose row is not active. Nothing is held: the check is for an early answer.
+
+    :raises errors.WrongState: the network is not active.
+    """
+    if network.status != 'active':
+        raise errors.WrongState(f'Share network {network.id} is {network.status}, not active.')
 
 
 def must_be_active(conn: Connection, network_id: str) -> None:
@@ -143,7 +152,7 @@ def must_be_active(conn: Connection, network_id: str) -> None:
         raise errors.WrongState(f'Share network {network_id} is not active.')
 
 
-def must_be_still(conn: Connection, network_id: str) -> None:
+def must_not_be_changing(conn: Connection, network_id: str) -> None:
     """Hold the network until the transaction ends, and refuse one that an operation is changing.
 
     :raises errors.WrongState: the network is being changed, or is gone.
@@ -161,7 +170,7 @@ def must_have_no_servers(conn: Connection, network_id: str, so: str) -> None:
         raise errors.Forbidden(f'Share network {network_id} is used by share servers; {so}.', code='servers_in_use')
 
 
-def zone(conn: Connection, name: str | None) -> str | None:
+def get_zone_id(conn: Connection, name: str | None) -> str | None:
     """Return the id of the zone, or None without a name.
 
     :raises errors.Invalid: there is no such zone.
@@ -179,7 +188,7 @@ def _must_not_overlap(place: Mapping[str, Any], beside: Iterable[Any]) -> None:
                                   'the same zone.', code='subnets_overlap')
 
 
-def delete(ctx: RequestContext, network_id: str, ident: str) -> None:
+def delete(ctx: RequestContext, network_id: str, subnet_id: str) -> None:
     """Delete a subnet.
 
     :raises errors.Conflict: share servers are in the subnet, shares of its network wait for a server, or the network is
@@ -187,13 +196,13 @@ def delete(ctx: RequestContext, network_id: str, ident: str) -> None:
     """
     with ctx.db.writer() as conn:
         share_networks.get(conn, ctx, network_id)
-        must_be_still(conn, network_id)
-        share_network_subnets.get(conn, network_id, ident)
-        servers = share_network_subnets.count_servers(conn, (ident,))
+        must_not_be_changing(conn, network_id)
+        share_network_subnets.get(conn, network_id, subnet_id)
+        servers = share_network_subnets.count_servers(conn, (subnet_id,))
         if servers:
-            raise errors.Conflict(f'Subnet {ident} has {servers} share servers.', code='subnet_in_use')
+            raise errors.Conflict(f'Subnet {subnet_id} has {servers} share servers.', code='subnet_in_use')
         waiting = share_networks.count_shares(conn, network_id, without_server=True)
         if waiting:
             raise errors.Conflict(f'Share network {network_id} has {waiting} shares that wait for a share server.',
                                   code='subnet_in_use')
-        share_network_subnets.delete(conn, ident)
+        share_network_subnets.delete(conn, subnet_id)

@@ -25,19 +25,19 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     :raises errors.Invalid: see ``subnets.create``.
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
-    place = subnet_actions.described(ctx, wanted, ctx.project_id)
-    ident = uuidutils.generate_uuid()
+    place = subnet_actions.describe(ctx, wanted, ctx.project_id)
+    network_id = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
         quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, None, {'share_networks': 1})
-        zone_id = subnet_actions.zone(conn, wanted.get('availability_zone'))
+        zone_id = subnet_actions.get_zone_id(conn, wanted.get('availability_zone'))
         transitions.create(conn, states.SHARE_NETWORK, {
-            'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
+            'id': network_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
             'description': wanted.get('description')})
-        subnet_actions.insert(conn, ident, zone_id, place, {})
-        return share_networks.get(conn, ctx, ident)
+        subnet_actions.insert(conn, network_id, zone_id, place, {})
+        return share_networks.get(conn, ctx, network_id)
 
 
-def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
+def update(ctx: RequestContext, network_id: str, values: Mapping[str, Any]) -> Any:
     """Change a share network's name or description, or the Neutron ids of its default subnet. Return its row.
 
     :raises errors.Forbidden: there are share servers, and more than name and description would change.
@@ -45,27 +45,29 @@ def update(ctx: RequestContext, ident: str, values: Mapping[str, Any]) -> Any:
     """
     move = {key: values[key] for key in _NEUTRON if key in values}
     with ctx.db.reader() as conn:
-        project_id = share_networks.get(conn, ctx, ident).project_id
-    place = subnet_actions.described(ctx, move, project_id)
+        project_id = share_networks.get(conn, ctx, network_id).project_id
+    place = subnet_actions.describe(ctx, move, project_id)
     with ctx.db.writer() as conn:
-        share_networks.get(conn, ctx, ident)
+        share_networks.get(conn, ctx, network_id)
         if move:
-            subnet_actions.must_be_active(conn, ident)
-            subnet_actions.must_have_no_servers(conn, ident, 'only its name and description can be changed')
-            share_network_subnets.update(conn, _default_subnet(conn, ident).id, **place)
-        share_networks.update(conn, ident, **{key: values[key] for key in ('name', 'description') if key in values})
-        return share_networks.get(conn, ctx, ident)
+            subnet_actions.must_be_active(conn, network_id)
+            subnet_actions.must_have_no_servers(conn, network_id, 'only its name and description can be changed')
+            share_network_subnets.update(conn, _default_subnet(conn, network_id).id, **place)
+        share_networks.update(conn, network_id,
+                              **{key: values[key] for key in ('name', 'description') if key in values})
+        return share_networks.get(conn, ctx, network_id)
 
 
-def _default_subnet(conn: Connection, ident: str) -> Any:
-    found = [subnet for subnet in share_network_subnets.of_network(conn, ident) if subnet.availability_zone_id is None]
-    if len(found) != 1:
-        raise errors.Invalid(f'neutron_net_id: share network {ident} has {len(found)} subnets without a zone, so none can be '
-                             'changed this way; add and delete subnets instead.', code='no_default_subnet')
-    return found[0]
+def _default_subnet(conn: Connection, network_id: str) -> Any:
+    subnets = [subnet for subnet in share_network_subnets.of_network(conn, network_id)
+               if subnet.availability_zone_id is None]
+    if len(subnets) != 1:
+        raise errors.Invalid(f'neutron_net_id: share network {network_id} has {len(subnets)} subnets without a zone, so '
+                             'none can be changed this way; add and delete subnets instead.', code='no_default_subnet')
+    return subnets[0]
 
 
-def delete(ctx: RequestContext, ident: str) -> None:
+def delete(ctx: RequestContext, network_id: str) -> None:
     """Delete a share network with its subnet.
 
     Unused share servers that may be deleted automatically are deleted, too; the network's row goes with the last of
@@ -75,35 +77,35 @@ def delete(ctx: RequestContext, ident: str) -> None:
         changed.
     """
     with ctx.db.writer() as conn:
-        share_networks.get(conn, ctx, ident)
-        subnet_actions.must_be_still(conn, ident)
-        count = share_networks.count_shares(conn, ident)
+        share_networks.get(conn, ctx, network_id)
+        subnet_actions.must_not_be_changing(conn, network_id)
+        count = share_networks.count_shares(conn, network_id)
         if count:
-            raise errors.Conflict(f'Share network {ident} is used by {count} shares.', code='share_network_in_use')
-        if count := share_groups.count_in_network(conn, ident):
-            raise errors.Conflict(f'Share network {ident} is used by {count} share groups.', code='share_network_in_use')
-        if len(share_network_subnets.of_network(conn, ident)) > 1:
-            raise errors.Conflict(f'Share network {ident} has several subnets; delete all but one first.',
+            raise errors.Conflict(f'Share network {network_id} is used by {count} shares.', code='share_network_in_use')
+        if count := share_groups.count_in_network(conn, network_id):
+            raise errors.Conflict(f'Share network {network_id} is used by {count} share groups.', code='share_network_in_use')
+        if len(share_network_subnets.of_network(conn, network_id)) > 1:
+            raise errors.Conflict(f'Share network {network_id} has several subnets; delete all but one first.',
                                   code='share_network_has_subnets')
-        servers = share_servers.list_servers(conn, {'share_network_id': ident})
-        wakes = [remove_server(conn, ctx, _may_go(server)) for server in servers]
+        servers = share_servers.list_servers(conn, {'share_network_id': network_id})
+        wakes = [remove_server(conn, ctx, _must_be_removable(server)) for server in servers]
         if servers:
-            share_networks.delete_for_owner(conn, ident)
+            share_networks.delete_for_owner(conn, network_id)
         else:
-            share_networks.delete(conn, ident)
+            share_networks.delete(conn, network_id)
     for wake in wakes:
         wake.send(ctx)
 
 
-def _may_go(server: Any) -> Any:
+def _must_be_removable(server: Any) -> Any:
     if not server.is_auto_deletable or server.status not in states.SHARE_SERVER['delete'].allowed:
         raise errors.Conflict(f'Share network {server.share_network_id} has share server {server.id}, which is {server.status} '
                               'and does not go by itself.', code='share_network_in_use')
     return server
 
 
-def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+def reset_status(ctx: RequestContext, network_id: str, status: str) -> None:
     """Set a share network's status."""
     with ctx.db.writer() as conn:
-        share_networks.get(conn, ctx, ident)
-        transitions.reset(conn, states.SHARE_NETWORK, ident, status)
+        share_networks.get(conn, ctx, network_id)
+        transitions.reset(conn, states.SHARE_NETWORK, network_id, status)

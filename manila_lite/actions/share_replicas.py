@@ -6,8 +6,8 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import engine, errors, extra_specs, states
-from manila_lite.actions import share_bin
+from manila_lite import engine, errors, states
+from manila_lite.actions import share_bin, share_requests
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
@@ -44,26 +44,27 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
     :raises errors.Invalid: the share cannot have replicas, or the zone or the network does not fit.
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
-    ident, metadata = uuidutils.generate_uuid(), dict(wanted.get('metadata') or {})
+    replica_id, metadata = uuidutils.generate_uuid(), dict(wanted.get('metadata') or {})
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, wanted['share_id'], own=True)
         _must_be_replicable(conn, share)
-        kind = share_types.get(conn, ctx.elevated(), share.share_type_id)
-        zone_id = _zone(conn, kind, wanted.get('availability_zone'))
+        share_type = share_types.get(conn, ctx.elevated(), share.share_type_id)
+        zone_id = _zone(conn, share_type, wanted.get('availability_zone'))
         network_id = _network(conn, ctx, share, wanted.get('share_network_id'), zone_id)
         quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id,
                      {'share_replicas': 1, 'replica_gigabytes': share.size})
         transitions.create(conn, _SHARE, {
-            'id': ident, 'share_id': share.id, 'share_type_id': share.share_type_id, 'progress': '0%', 'is_aside': True,
-            'replica_state': Replica.OUT_OF_SYNC.value, 'cast_rules_to_readonly': share.replication_type == 'readable',
+            'id': replica_id, 'share_id': share.id, 'share_type_id': share.share_type_id, 'progress': '0%',
+            'is_aside': True, 'replica_state': Replica.OUT_OF_SYNC.value,
+            'cast_rules_to_readonly': share.replication_type == 'readable',
             'availability_zone_id': zone_id, 'share_network_id': network_id,
             'access_rules_status': states.Rules.ACTIVE.value})
-        key_values.insert(conn, share_instance_metadata, ident, metadata, ctx.conf)
-        wake = engine.begin(conn, ctx, share_replicas.CREATE, 'share_replica', ident, topic='scheduler', serial=ident,
-                                open_key=f'replica:{ident}', data={
-                                    'share_id': share.id, 'zone': wanted.get('availability_zone'),
-                                    'only_host': _only_host(ctx, wanted.get('scheduler_hints') or {})})
-        row = share_replicas.get(conn, ctx, ident)
+        key_values.insert(conn, share_instance_metadata, replica_id, metadata, ctx.conf)
+        wake = engine.begin(conn, ctx, share_replicas.CREATE, 'share_replica', replica_id, topic='scheduler',
+                            serial=replica_id, open_key=f'replica:{replica_id}', data={
+                                'share_id': share.id, 'zone': wanted.get('availability_zone'),
+                                'only_host': share_requests.get_only_host(ctx, wanted.get('scheduler_hints') or {})})
+        row = share_replicas.get(conn, ctx, replica_id)
     wake.send(ctx)
     return row, metadata
 
@@ -82,11 +83,10 @@ def _must_be_replicable(conn: Connection, share: Any) -> None:
     share_bin.must_still_be_out(conn, share.id)
 
 
-def _zone(conn: Connection, kind: share_types.ShareType, name: str | None) -> str | None:
+def _zone(conn: Connection, share_type: share_types.ShareType, name: str | None) -> str | None:
     if not name:
         return None
-    if not extra_specs.is_offered(kind.extra_specs, name):
-        raise errors.Invalid(f'availability_zone: share type {kind.name} is not offered in {name}.')
+    share_requests.must_be_offered(share_type, name)
     try:
         return services.zone_id(conn, name)
     except errors.NotFound as none:
@@ -99,28 +99,20 @@ def _network(conn: Connection, ctx: RequestContext, share: Any, wanted: str | No
         if wanted:
             raise errors.Invalid('share_network_id: the share type makes no use of share networks.')
         return None
-    ident = wanted or share.share_network_id
+    network_id = wanted or share.share_network_id
     try:
-        share_networks.get(conn, ctx, ident)
+        share_networks.get(conn, ctx, network_id)
     except errors.NotFound as none:
         raise errors.Invalid(f'share_network_id: {none}') from None
-    if not share_networks.lock(conn, ident, ('active',)):
-        raise errors.Invalid(f'share_network_id: share network {ident} is not active.', code='share_network_not_active')
-    if zone_id and not share_server_queries.subnets_for(conn, ident, zone_id):
-        raise errors.Invalid(f'share_network_id: share network {ident} has no subnet in that availability zone.')
-    return str(ident)
-
-
-def _only_host(ctx: RequestContext, hints: Mapping[str, Any]) -> str | None:
-    host: str | None = hints.get('only_host')
-    if host and not ctx.is_admin:
-        raise errors.Forbidden('scheduler_hints.only_host: only administrators choose a host.')
-    return host
+    share_requests.must_have_active_network(conn, network_id)
+    if zone_id and not share_server_queries.subnets_for(conn, network_id, zone_id):
+        raise errors.Invalid(f'share_network_id: share network {network_id} has no subnet in that availability zone.')
+    return str(network_id)
 
 
 # Promoting and following ----------------------------------------------------------------------------
 
-def promote(ctx: RequestContext, ident: str, wait: int = 0) -> tuple[Any, bool]:
+def promote(ctx: RequestContext, replica_id: str, wait: int = 0) -> tuple[Any, bool]:
     """Begin to promote a replica, in ``replication_change``. Return its row, and whether there is work to do.
 
     There is none if the replica is the active one already. ``wait``: seconds that the replica may take to catch up
@@ -130,30 +122,29 @@ def promote(ctx: RequestContext, ident: str, wait: int = 0) -> tuple[Any, bool]:
     :raises errors.Invalid: the replica is on no backend.
     :raises errors.Forbidden: the replica is not in sync, and the caller is no administrator.
     """
-    share_id = _share_of(ctx, ident)
+    share_id = _share_of(ctx, replica_id)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
-        row = share_replicas.get(conn, ctx, ident)
+        row = share_replicas.get(conn, ctx, replica_id)
         if not row.is_aside:
             return row, False
         if row.status != 'available':
-            raise errors.WrongState(f'Replica {ident} is {row.status}; to be promoted it must be available.')
+            raise errors.WrongState(f'Replica {replica_id} is {row.status}; to be promoted it must be available.')
         _must_be_placed(row)
         if row.replica_state in (Replica.OUT_OF_SYNC, Replica.ERROR) and not ctx.is_admin:
-            raise errors.Forbidden(f'Replica {ident} is {row.replica_state}: only administrators promote it, since what it '
-                                   'does not hold may be lost.', code='replica_not_in_sync')
+            raise errors.Forbidden(f'Replica {replica_id} is {row.replica_state}: only administrators promote it, '
+                                   'since what it does not hold may be lost.', code='replica_not_in_sync')
         share = shares.get(conn, ctx.elevated(), row.share_id)
         share_bin.must_be_out(share)
-        _must_stand_still(conn, share)
+        _must_have_settled_snapshots(conn, share)
         over = 'hand_over' if share.status == 'available' else 'fail_over'
         transitions.begin(conn, _SHARE, over, share.instance_id)
-        transitions.begin(conn, _SHARE, 'promote', ident)
-        wake = engine.begin(conn, ctx, share_replicas.PROMOTE, 'share_replica', ident, topic='share', host=row.host,
-                            serial=ident,
-                                open_key=f'replica:{ident}', data={
-                                    'share_id': share.id, 'over': over, 'quiesce': wait,
-                                    'mounted': share.replication_type == 'readable'})
-        row = share_replicas.get(conn, ctx, ident)
+        transitions.begin(conn, _SHARE, 'promote', replica_id)
+        wake = engine.begin(conn, ctx, share_replicas.PROMOTE, 'share_replica', replica_id, topic='share',
+                            host=row.host, serial=replica_id, open_key=f'replica:{replica_id}', data={
+                                'share_id': share.id, 'over': over, 'quiesce': wait,
+                                'mounted': share.replication_type == 'readable'})
+        row = share_replicas.get(conn, ctx, replica_id)
     wake.send(ctx)
     return row, True
 
@@ -163,19 +154,19 @@ def _must_be_placed(row: Any) -> None:
         raise errors.Invalid(f'Replica {row.id} has no host: it was never made at a backend.')
 
 
-def _must_stand_still(conn: Connection, share: Any) -> None:
+def _must_have_settled_snapshots(conn: Connection, share: Any) -> None:
     for snapshot in snapshots.list_unavailable(conn, share.id):
         if snapshot.status in states.SNAPSHOT.transient:
             raise errors.WrongState(f'Snapshot {snapshot.id} of share {share.id} is {snapshot.status}; wait for it, or reset '
                                     'it.')
 
 
-def _share_of(ctx: RequestContext, ident: str) -> str:
+def _share_of(ctx: RequestContext, replica_id: str) -> str:
     with ctx.db.reader() as conn:
-        return str(share_replicas.get(conn, ctx, ident).share_id)
+        return str(share_replicas.get(conn, ctx, replica_id).share_id)
 
 
-def resync(ctx: RequestContext, ident: str) -> bool:
+def resync(ctx: RequestContext, replica_id: str) -> bool:
     """Begin to bring a replica up to date. Return False for the active one.
 
     The replica state of the active one is set to ``active``.
@@ -183,16 +174,16 @@ def resync(ctx: RequestContext, ident: str) -> bool:
     :raises errors.Invalid: the replica is on no backend.
     :raises errors.WrongState: the replica's status does not allow it.
     """
-    share_id = _share_of(ctx, ident)
+    share_id = _share_of(ctx, replica_id)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
-        row = share_replicas.get(conn, ctx, ident)
+        row = share_replicas.get(conn, ctx, replica_id)
         if not row.is_aside:
-            transitions.replica_state(conn, ident, Replica.ACTIVE)
+            transitions.replica_state(conn, replica_id, Replica.ACTIVE)
             return False
         _must_be_placed(row)
         if row.status not in replica_workflow.FOLLOWING:
-            raise errors.WrongState(f'Replica {ident} is {row.status}; to be brought up to date it must be '
+            raise errors.WrongState(f'Replica {replica_id} is {row.status}; to be brought up to date it must be '
                                     f'{" or ".join(replica_workflow.FOLLOWING)}.')
         wake = replica_workflow.resync(conn, ctx, row)
     wake.send(ctx)
@@ -201,7 +192,7 @@ def resync(ctx: RequestContext, ident: str) -> bool:
 
 # Deleting -------------------------------------------------------------------------------------------
 
-def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
+def delete(ctx: RequestContext, replica_id: str, *, force: bool = False) -> None:
     """Begin to delete a replica, in ``deleting``. It counts against quota until it is gone.
 
     ``force``: accept nearly any status, stop a promotion of the replica, and delete it even if its backend cannot.
@@ -209,21 +200,22 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False) -> None:
     :raises errors.Invalid: the replica is the active one.
     :raises errors.WrongState: the replica's status does not allow it.
     """
-    share_id = _share_of(ctx, ident)
+    share_id = _share_of(ctx, replica_id)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
-        row = share_replicas.get(conn, ctx, ident)
+        row = share_replicas.get(conn, ctx, replica_id)
         if not row.is_aside:
-            raise errors.Invalid(f'Replica {ident} is the active one; promote another one first.', code='active_replica')
-        stopped, left = force and _stop_promotion(conn, ctx, row), replica_workflow.left_at(conn, ident)
+            raise errors.Invalid(f'Replica {replica_id} is the active one; promote another one first.', code='active_replica')
+        stopped, left = force and _stop_promotion(conn, ctx, row), replica_workflow.left_at(conn, replica_id)
         if force:
-            rows.supersede(conn, ident, _LIFE)
-        transitions.begin(conn, _SHARE, 'force_delete' if force else 'delete', ident)
-        rows.supersede(conn, ident, (share_replicas.UPDATE, share_replicas.ACCESS))
-        wake = engine.begin(conn, ctx, share_replicas.DELETE, 'share_replica', ident, serial=ident, host=row.host or '',
-                                topic='share' if row.host else 'scheduler', open_key=f'replica:{ident}',
-                                data={'share_id': row.share_id, 'force': force, 'left': left})
-        wakes = [wake, *(replica_workflow.put_back(conn, ctx, row.share_id, ident) if stopped else ())]
+            rows.supersede(conn, replica_id, _LIFE)
+        transitions.begin(conn, _SHARE, 'force_delete' if force else 'delete', replica_id)
+        rows.supersede(conn, replica_id, (share_replicas.UPDATE, share_replicas.ACCESS))
+        wake = engine.begin(conn, ctx, share_replicas.DELETE, 'share_replica', replica_id, serial=replica_id,
+                            host=row.host or '', topic='share' if row.host else 'scheduler',
+                            open_key=f'replica:{replica_id}',
+                            data={'share_id': row.share_id, 'force': force, 'left': left})
+        wakes = [wake, *(replica_workflow.put_back(conn, ctx, row.share_id, replica_id) if stopped else ())]
     for wake in wakes:
         wake.send(ctx)
 
@@ -241,31 +233,31 @@ def _stop_promotion(conn: Connection, ctx: RequestContext, row: Any) -> bool:
 
 # By hand --------------------------------------------------------------------------------------------
 
-def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+def reset_status(ctx: RequestContext, replica_id: str, status: str) -> None:
     """Set a replica's status. Its open operations end, and a promotion is undone at the share."""
-    share_id = _share_of(ctx, ident)
+    share_id = _share_of(ctx, replica_id)
     with ctx.db.writer() as conn:
         access.lock(conn, share_id)
-        row = share_replicas.get(conn, ctx, ident)
+        row = share_replicas.get(conn, ctx, replica_id)
         stopped = _stop_promotion(conn, ctx, row)
-        rows.supersede(conn, ident, _LIFE)
-        transitions.reset(conn, _SHARE, ident, status)
-        wakes = replica_workflow.put_back(conn, ctx, row.share_id, ident) if stopped else []
+        rows.supersede(conn, replica_id, _LIFE)
+        transitions.reset(conn, _SHARE, replica_id, status)
+        wakes = replica_workflow.put_back(conn, ctx, row.share_id, replica_id) if stopped else []
     for wake in wakes:
         wake.send(ctx)
 
 
-def reset_replica_state(ctx: RequestContext, ident: str, state: str) -> None:
+def reset_replica_state(ctx: RequestContext, replica_id: str, state: str) -> None:
     """Set a replica's replica state, until the replica is brought up to date."""
     with ctx.db.writer() as conn:
-        share_replicas.get(conn, ctx, ident)
-        transitions.replica_state(conn, ident, Replica(state))
+        share_replicas.get(conn, ctx, replica_id)
+        transitions.replica_state(conn, replica_id, Replica(state))
 
 
-def is_replica(ctx: RequestContext, ident: str) -> bool:
+def is_replica(ctx: RequestContext, replica_id: str) -> bool:
     """Say whether the share instance is a replica that is not the active one."""
     with ctx.db.reader() as conn:
-        return share_replicas.as_share(conn, ident) is not None
+        return share_replicas.as_share(conn, replica_id) is not None
 
 
 #: Actions on the metadata of replicas.

@@ -45,7 +45,7 @@ class ShareRequest:
     metadata: dict[str, str]
 
 
-def resolve(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], kind: ShareType,
+def resolve(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], share_type: ShareType,
             source: Any) -> ShareRequest:
     """Return the properties of the requested share.
 
@@ -53,54 +53,78 @@ def resolve(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], ki
     :raises errors.NotFound: the zone, or a share named in a hint, does not exist.
     """
     size = _size(wanted, source)
-    check_type_limit(ctx, kind, size)
+    check_size(ctx, share_type, size)
     proto = _proto(ctx, wanted, source)
     zone = wanted.get('availability_zone')
     zone_id = services.zone_id(conn, zone) if zone else None
-    network_id = _network(conn, ctx, wanted, kind, source, zone_id)
-    if zone and not extra_specs.is_offered(kind.extra_specs, zone):
-        raise errors.Invalid(f'availability_zone: share type {kind.name} is not offered in {zone}.')
+    network_id = _network(conn, ctx, wanted, share_type, source, zone_id)
+    must_be_offered(share_type, zone)
     metadata = dict(wanted.get('metadata') or {})
     check_metadata_keys(ctx, metadata)
     limits.check(ctx.conf, 'metadata_items', 'the share', 0, len(metadata))
     hints, marks = _hints(conn, ctx, wanted.get('scheduler_hints') or {})
-    return ShareRequest(size, proto, zone, zone_id, network_id, hints, abilities(kind), metadata | marks)
+    return ShareRequest(size, proto, zone, zone_id, network_id, hints, abilities(share_type), metadata | marks)
 
 
-def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], kind: ShareType, source: Any,
+def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], share_type: ShareType, source: Any,
              zone_id: str | None) -> str | None:
     """Return the share network of the share, held until the transaction ends."""
-    ident = wanted.get('share_network_id')
-    if not is_true(kind, 'driver_handles_share_servers'):
-        if ident:
+    network_id: str | None = wanted.get('share_network_id')
+    if not is_spec_true(share_type, 'driver_handles_share_servers'):
+        if network_id:
             raise errors.Invalid('share_network_id: the share type makes no use of share networks '
                                  '(driver_handles_share_servers is False).')
         return None
-    parents = source[1].share_network_id if source else None
-    if source and ident and ident != parents:
-        raise errors.Invalid(f'share_network_id: the share of the snapshot is in share network {parents}, and the new one '
-                             'has to be.')
-    ident = ident or parents
-    if not ident:
+    source_network_id = source[1].share_network_id if source else None
+    if source and network_id and network_id != source_network_id:
+        raise errors.Invalid(f'share_network_id: the share of the snapshot is in share network {source_network_id}, '
+                             'and the new one has to be.')
+    network_id = network_id or source_network_id
+    if not network_id:
         raise errors.Invalid('share_network_id: missing; the share type needs a share network.')
-    share_networks.get(conn, ctx, ident)
-    if not share_networks.lock(conn, ident, ('active',)):
-        raise errors.Invalid(f'share_network_id: share network {ident} is not active.', code='share_network_not_active')
-    places = share_server_queries.subnets_for(conn, ident, zone_id) if zone_id else share_network_subnets.of_network(conn,
-                                                                                                                     ident)
-    if not places:
-        raise errors.Invalid(f'share_network_id: share network {ident} has no subnet'
-                             + (f' in availability zone {wanted["availability_zone"]}.' if zone_id else '.'))
-    return ident
+    share_networks.get(conn, ctx, network_id)
+    must_have_active_network(conn, network_id)
+    must_have_subnet(conn, network_id, wanted.get('availability_zone'), zone_id)
+    return network_id
+
+
+def must_have_active_network(conn: Connection, network_id: str) -> None:
+    """Hold the share network of a request until the transaction ends, and refuse one that is not active.
+
+    :raises errors.Invalid: the network is not active.
+    """
+    if not share_networks.lock(conn, network_id, ('active',)):
+        raise errors.Invalid(f'share_network_id: share network {network_id} is not active.',
+                             code='share_network_not_active')
+
+
+def must_have_subnet(conn: Connection, network_id: str, zone: str | None, zone_id: str | None) -> None:
+    """Refuse a share network without a subnet for the zone; without a zone, one that has no subnet at all.
+
+    :raises errors.Invalid: there is no such subnet.
+    """
+    if not (share_server_queries.subnets_for(conn, network_id, zone_id) if zone_id
+            else share_network_subnets.of_network(conn, network_id)):
+        raise errors.Invalid(f'share_network_id: share network {network_id} has no subnet'
+                             + (f' in availability zone {zone}.' if zone_id else '.'))
+
+
+def must_be_offered(share_type: ShareType, zone: str | None) -> None:
+    """Refuse a share type that is not offered in the zone, if there is one.
+
+    :raises errors.Invalid: the type is not offered there.
+    """
+    if zone and not extra_specs.is_offered(share_type.extra_specs, zone):
+        raise errors.Invalid(f'availability_zone: share type {share_type.name} is not offered in {zone}.')
 
 
 def _size(wanted: Mapping[str, Any], source: Any) -> int:
-    size = wanted.get('size')
+    size: int | None = wanted.get('size')
     if source is None:
         if size is None:
             raise errors.Invalid('size: missing; give the size in GiB.')
         return size
-    least = source[0].size
+    least: int = source[0].size
     if size is not None and size < least:
         raise errors.Invalid(f'size: {size} GiB is less than the {least} GiB of the snapshot.')
     return least if size is None else size
@@ -116,9 +140,10 @@ def _proto(ctx: RequestContext, wanted: Mapping[str, Any], source: Any) -> str:
     return proto
 
 
-def abilities(kind: ShareType) -> dict[str, Any]:
+def abilities(share_type: ShareType) -> dict[str, Any]:
     """Return the extra specs that a share of the type keeps."""
-    return {**{name: is_true(kind, name) for name in _ABILITIES}, 'replication_type': kind.extra_specs.get('replication_type')}
+    return {**{name: is_spec_true(share_type, name) for name in _ABILITIES},
+            'replication_type': share_type.extra_specs.get('replication_type')}
 
 
 def replica_state(kept: Mapping[str, Any]) -> str | None:
@@ -126,29 +151,38 @@ def replica_state(kept: Mapping[str, Any]) -> str | None:
     return Replica.ACTIVE.value if kept['replication_type'] else None
 
 
-def counted(size: int, replication_type: str | None) -> dict[str, int]:
+def quota_usage(size: int, replication_type: str | None) -> dict[str, int]:
     """Return the quota usage of a share of that size. A share that can have replicas counts as a replica, too."""
     replica = {'share_replicas': 1, 'replica_gigabytes': size} if replication_type else {}
     return {'shares': 1, 'gigabytes': size, **replica}
 
 
-def is_true(kind: ShareType, key: str) -> bool:
+def is_spec_true(share_type: ShareType, key: str) -> bool:
     """Say whether the value of an extra spec means true."""
-    return extra_specs.is_true(kind.extra_specs.get(key, ''))
+    return extra_specs.is_true(share_type.extra_specs.get(key, ''))
 
 
-def check_type_limit(ctx: RequestContext, kind: ShareType, size: int, *, extending: bool = False) -> None:
+def check_size(ctx: RequestContext, share_type: ShareType, size: int, *, extending: bool = False) -> None:
     """Refuse a size in GiB that the share type does not allow.
 
     :raises errors.Invalid: the size is not allowed.
     """
-    least, most = kind.extra_specs.get(_MIN), kind.extra_specs.get(_MAX)
+    least, most = share_type.extra_specs.get(_MIN), share_type.extra_specs.get(_MAX)
     if extending and not ctx.is_admin:
-        most = kind.extra_specs.get(_MAX_EXTEND, most)
+        most = share_type.extra_specs.get(_MAX_EXTEND, most)
     if least is not None and size < int(least):
-        raise errors.Invalid(f'size: {size} GiB is less than the {least} GiB that share type {kind.name} starts at.')
+        raise errors.Invalid(f'size: {size} GiB is less than the {least} GiB that share type {share_type.name} starts at.')
     if most is not None and size > int(most):
-        raise errors.Invalid(f'size: {size} GiB is more than the {most} GiB that share type {kind.name} allows.')
+        raise errors.Invalid(f'size: {size} GiB is more than the {most} GiB that share type {share_type.name} allows.')
+
+
+def check_public(ctx: RequestContext, wanted: Mapping[str, Any]) -> None:
+    """Refuse a new public share of a caller who may make none.
+
+    :raises errors.Forbidden: policy does not allow it.
+    """
+    if wanted.get('is_public') and not ctx.can(policies.CREATE_PUBLIC):
+        raise errors.Forbidden('is_public: only administrators make public shares.')
 
 
 def check_metadata_keys(ctx: RequestContext, values: Mapping[str, str]) -> None:
@@ -163,19 +197,28 @@ def check_metadata_keys(ctx: RequestContext, values: Mapping[str, str]) -> None:
 
 def _hints(conn: Connection, ctx: RequestContext, hints: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the hints with the ids of the shares they name, and the metadata that records them."""
-    found: dict[str, Any] = {}
+    resolved: dict[str, Any] = {}
     marks: dict[str, str] = {}
     for hint, key in affinity.KEYS.items():
-        idents = dict.fromkeys(ident.strip() for ident in str(hints.get(hint) or '').split(',') if ident.strip())
-        if not idents:
+        share_ids = dict.fromkeys(filter(None, map(str.strip, str(hints.get(hint) or '').split(','))))
+        if not share_ids:
             continue
-        found[hint], marks[key] = list(idents), ','.join(idents)
+        resolved[hint], marks[key] = list(share_ids), ','.join(share_ids)
         if len(marks[key]) > _LONGEST_MARK:
             raise errors.Invalid(f'scheduler_hints.{hint}: names too many shares.')
-        for ident in idents:
-            shares.get(conn, ctx, ident, own=True)
-    if hints.get('only_host'):
-        if not ctx.is_admin:
-            raise errors.Forbidden('scheduler_hints.only_host: only administrators choose a host.')
-        found['only_host'] = hints['only_host']
-    return found, marks
+        for share_id in share_ids:
+            shares.get(conn, ctx, share_id, own=True)
+    if only_host := get_only_host(ctx, hints):
+        resolved['only_host'] = only_host
+    return resolved, marks
+
+
+def get_only_host(ctx: RequestContext, hints: Mapping[str, Any]) -> str | None:
+    """Return the host that a scheduler hint asks for, or None.
+
+    :raises errors.Forbidden: the caller is no administrator.
+    """
+    host: str | None = hints.get('only_host')
+    if host and not ctx.is_admin:
+        raise errors.Forbidden('scheduler_hints.only_host: only administrators choose a host.')
+    return host

@@ -18,7 +18,7 @@ from manila_lite.db.queries import services, share_networks, share_server_querie
 LOG = log.getLogger(__name__)
 
 #: Seconds between polls for the backends' answers.
-_LOOK = 0.1
+_POLL_INTERVAL = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,29 +83,29 @@ def must_be_healthy(conn: Connection, ctx: RequestContext, question: UpdateCheck
     for host in question.hosts:
         row = services.get(conn, host, 'manila-share')
         if not services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time):
-            raise errors.Conflict(f'The backend of share servers {_on(question, host)} is down.', code='backend_down')
+            raise errors.Conflict(f'The backend of share servers {_servers_on(question, host)} is down.', code='backend_down')
     share = share_server_queries.find_unhealthy_share(conn, [server.id for server in question.servers])
     if share is not None:
         raise errors.WrongState(f'Share {share.id} is {share.status} and its access rules are {share.access_rules_status}; '
                                 'every share of the share servers must be available, its rules active.')
 
 
-def _on(question: UpdateCheck, host: str) -> str:
+def _servers_on(question: UpdateCheck, host: str) -> str:
     return ', '.join(server.id for server in question.servers if server.host == host)
 
 
 @retry
-def ask(ctx: RequestContext, question: UpdateCheck) -> None:
+def begin_checks(ctx: RequestContext, question: UpdateCheck) -> None:
     """Begin to ask every backend that has not been asked yet."""
     with ctx.db.writer() as conn:
         share_networks.lock(conn, question.network_id, states.SHARE_NETWORK.statuses)   # concurrent requests take turns
-        known = _asked(conn, question)
-        wakes = [_ask_one(conn, ctx, question, host) for host in question.hosts if host not in known]
+        known = _checks_by_host(conn, question)
+        wakes = [_begin_check(conn, ctx, question, host) for host in question.hosts if host not in known]
     for wake in wakes:
         wake.send(ctx)
 
 
-def _ask_one(conn: Connection, ctx: RequestContext, question: UpdateCheck, host: str) -> engine.Wake:
+def _begin_check(conn: Connection, ctx: RequestContext, question: UpdateCheck, host: str) -> engine.Wake:
     return engine.begin(
         conn, ctx, question.change.ask, 'share_network', question.network_id, topic='share', host=host,
         lane=engine.FAST, open_key=question.key(host),
@@ -113,34 +113,38 @@ def _ask_one(conn: Connection, ctx: RequestContext, question: UpdateCheck, host:
               'servers': [server.id for server in question.servers if server.host == host]})
 
 
-def _asked(conn: Connection, question: UpdateCheck) -> dict[str, Any]:
+def _checks_by_host(conn: Connection, question: UpdateCheck) -> dict[str, Any]:
     keys = {question.key(host): host for host in question.hosts}
     return {keys[row.data['key']]: row for row in rows.list_of_resource(conn, question.network_id, question.change.ask)
             if row.data.get('key') in keys}
 
 
 @retry
-def answers(ctx: RequestContext, question: UpdateCheck) -> dict[str, bool | None]:
+def get_answers(ctx: RequestContext, question: UpdateCheck) -> dict[str, bool | None]:
     """Return each backend's answer: yes, no, or None for not yet."""
     with ctx.db.reader() as conn:
-        found = _asked(conn, question)
-    return {host: None if host not in found or found[host].state == rows.OPEN else found[host].state == rows.DONE
-            for host in question.hosts}
+        checks = _checks_by_host(conn, question)
+    return {host: _answer(checks.get(host)) for host in question.hosts}
 
 
-def asked(ctx: RequestContext, question: UpdateCheck, *, reset: bool) -> dict[str, bool | None]:
+def _answer(check: Any) -> bool | None:
+    """Return the answer that the row of a check has, if there is one."""
+    return None if check is None or check.state == rows.OPEN else bool(check.state == rows.DONE)
+
+
+def ask_backends(ctx: RequestContext, question: UpdateCheck, *, reset: bool) -> dict[str, bool | None]:
     """Ask the backends and return their answers, as ``answers`` does. ``reset``: ask again."""
     if reset:
         forget(ctx, question)
-    ask(ctx, question)
-    return answers(ctx, question)
+    begin_checks(ctx, question)
+    return get_answers(ctx, question)
 
 
 @retry
 def forget(ctx: RequestContext, question: UpdateCheck) -> None:
     """Delete the question and its answers."""
     with ctx.db.writer() as conn:
-        rows.delete(conn, [row.id for row in _asked(conn, question).values()])
+        rows.delete(conn, [row.id for row in _checks_by_host(conn, question).values()])
 
 
 def must_be_possible(ctx: RequestContext, question: UpdateCheck) -> None:
@@ -152,26 +156,28 @@ def must_be_possible(ctx: RequestContext, question: UpdateCheck) -> None:
     if not question.servers:
         return
     with ctx.waiting('backends'):
-        said = _heard(ctx, question)
+        answers = _wait_for_answers(ctx, question)
     with ctx.db.reader() as conn:
-        why = {host: row.error for host, row in _asked(conn, question).items()}
+        why = {host: row.error for host, row in _checks_by_host(conn, question).items()}
     forget(ctx, question)
-    for host, answer in said.items():
+    for host, answer in answers.items():
         if answer is not True:
             reason = why.get(host) if answer is False else 'its backend did not answer in time'
             LOG.warning('%s: share servers on %s cannot be %s: %s', question.network_id, host, question.change.what, reason)
-            raise errors.Conflict(f'Share servers {_on(question, host)} cannot be {question.change.what}: {reason}.',
+            raise errors.Conflict(f'Share servers {_servers_on(question, host)} cannot be {question.change.what}: {reason}.',
                                   code=question.change.denied)
 
 
-def _heard(ctx: RequestContext, question: UpdateCheck) -> dict[str, bool | None]:
+def _wait_for_answers(ctx: RequestContext, question: UpdateCheck) -> dict[str, bool | None]:
     """Ask the backends again. Return their answers when all are yes, one is no, or the timeout is over."""
     forget(ctx, question)
-    ask(ctx, question)
+    begin_checks(ctx, question)
     end = time.monotonic() + ctx.conf.api.subnet_check_timeout
-    while None in (said := answers(ctx, question)).values() and False not in said.values() and time.monotonic() < end:
-        time.sleep(_LOOK)
-    return said
+    while True:
+        answers = get_answers(ctx, question)
+        if None not in answers.values() or False in answers.values() or time.monotonic() >= end:
+            return answers
+        time.sleep(_POLL_INTERVAL)
 
 
 def begin(conn: Connection, ctx: RequestContext, question: UpdateCheck, data: Mapping[str, Any]) -> list[engine.Wake]:
@@ -183,17 +189,17 @@ def begin(conn: Connection, ctx: RequestContext, question: UpdateCheck, data: Ma
     """
     if not question.servers:
         return []
-    idents = [server.id for server in question.servers]
+    server_ids = [server.id for server in question.servers]
     transitions.begin(conn, states.SHARE_NETWORK, 'change', question.network_id)
-    if transitions.begin_many(conn, states.SHARE_SERVER, 'change', idents) != len(idents):
+    if transitions.begin_many(conn, states.SHARE_SERVER, 'change', server_ids) != len(server_ids):
         raise errors.WrongState('The share servers changed in the meantime; try again.')
     return [engine.begin(conn, ctx, question.change.do, 'share_server', server.id, topic='share', host=server.host,
-                             serial=f'server:{server.id}', open_key=f'server:{server.id}',
-                             data={'network_id': question.network_id, **data})
+                         serial=f'server:{server.id}', open_key=f'server:{server.id}',
+                         data={'network_id': question.network_id, **data})
             for server in question.servers]
 
 
-def must_be_the_same(question: UpdateCheck, now: UpdateCheck) -> None:
+def must_be_unchanged(question: UpdateCheck, now: UpdateCheck) -> None:
     """Refuse a change if the network's servers are not those that the backends were asked about.
 
     :raises errors.WrongState: the servers changed.

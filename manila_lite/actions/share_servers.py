@@ -7,11 +7,10 @@ from typing import Any
 from oslo_utils import uuidutils
 
 from manila_lite import engine, errors, states
-from manila_lite.actions import share_network_subnets, share_server_updates
+from manila_lite.actions import share_network_subnets, share_server_updates, superseding
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import server_migration, services, share_networks, share_server_queries, share_servers
 from manila_lite.workflow.share_servers import remove_server
 
@@ -19,24 +18,22 @@ from manila_lite.workflow.share_servers import remove_server
 _LIFE = tuple(f'share_server.{verb}' for verb in ('create', 'delete', 'manage', 'unmanage'))
 
 
-def delete(ctx: RequestContext, ident: str) -> None:
+def delete(ctx: RequestContext, server_id: str) -> None:
     """Begin to delete a share server, in ``deleting``.
 
     :raises errors.WrongState: the server's status does not allow it.
     :raises errors.Conflict: the server has shares.
     """
     with ctx.db.writer() as conn:
-        wake = remove_server(conn, ctx, share_servers.get_visible(conn, ctx, ident))
+        wake = remove_server(conn, ctx, share_servers.get_visible(conn, ctx, server_id))
     wake.send(ctx)
 
 
-def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+def reset_status(ctx: RequestContext, server_id: str, status: str) -> None:
     """Set a share server's status. Its open operations end."""
     with ctx.db.writer() as conn:
-        share_servers.get_visible(conn, ctx, ident)
-        rows.supersede(conn, ident, (*_LIFE, *share_server_updates.DOING))
-        transitions.reset(conn, states.SHARE_SERVER, ident, status)
-        rows.supersede(conn, ident, (*_LIFE, *share_server_updates.DOING))      # and operations begun before the row was locked
+        share_servers.get_visible(conn, ctx, server_id)
+        superseding.reset(conn, states.SHARE_SERVER, server_id, status, (*_LIFE, *share_server_updates.DOING))
 
 
 # Manage and unmanage ------------------------------------------------------------------------------
@@ -53,26 +50,26 @@ def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
         identifier is that of a known server.
     :raises errors.WrongState: the network is not active.
     """
-    identifier, network_id, ident = wanted['identifier'], wanted['share_network_id'], uuidutils.generate_uuid()
+    identifier, network_id, server_id = wanted['identifier'], wanted['share_network_id'], uuidutils.generate_uuid()
     options = {key: str(value) for key, value in (wanted.get('driver_options') or {}).items() if value is not None}
     with ctx.db.writer() as conn:
-        service = _living(conn, ctx, wanted['host'])
+        service = _get_service(conn, ctx, wanted['host'])
         share_networks.get(conn, ctx, network_id)
         share_network_subnets.must_be_active(conn, network_id)
-        subnet = _place(conn, network_id, wanted.get('share_network_subnet_id'), service)
+        subnet = _get_subnet(conn, network_id, wanted.get('share_network_subnet_id'), service)
         known = share_servers.find_by_identifier(conn, identifier)
         if known is not None:
             named = f'share server {known.id} on {known.host}' if ctx.sees(known.project_id) else 'managed already'
             raise errors.Invalid(f'identifier: {identifier} is {named}.', code='identifier_in_use')
-        share_servers.insert(conn, {'id': ident, 'share_network_id': network_id, 'host': service.host,
+        share_servers.insert(conn, {'id': server_id, 'share_network_id': network_id, 'host': service.host,
                                     'identifier': identifier, 'is_auto_deletable': False}, [subnet.id], 'manage')
-        wake = _begin(conn, ctx, 'share_server.manage', ident, service.host,
+        wake = _begin(conn, ctx, 'share_server.manage', server_id, service.host,
                       {'identifier': identifier, 'options': options})
     wake.send(ctx)
-    return ident
+    return server_id
 
 
-def _living(conn: Connection, ctx: RequestContext, host: str) -> Any:
+def _get_service(conn: Connection, ctx: RequestContext, host: str) -> Any:
     if '#' in host:
         raise errors.Invalid(f'host: {host} names a pool; share servers are of host@backend.')
     service = services.get(conn, host, 'manila-share')
@@ -81,25 +78,25 @@ def _living(conn: Connection, ctx: RequestContext, host: str) -> Any:
     return service
 
 
-def _place(conn: Connection, network_id: str, subnet_id: str | None, service: Any) -> Any:
+def _get_subnet(conn: Connection, network_id: str, subnet_id: str | None, service: Any) -> Any:
     """Return the network's one subnet for servers in the service's zone, and check that it is ``subnet_id``, if given."""
-    places = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
-    if subnet_id is not None and subnet_id not in {subnet.id for subnet in places}:
+    subnets = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
+    if subnet_id is not None and subnet_id not in {subnet.id for subnet in subnets}:
         raise errors.Invalid(f'share_network_subnet_id: share network {network_id} has no subnet {subnet_id} for servers '
                              f'in availability zone {service.zone}, where {service.host} is.', code='subnet_not_there')
-    if len(places) != 1:
-        raise errors.Invalid(f'share_network_id: share network {network_id} has {len(places)} subnets for servers in '
+    if len(subnets) != 1:
+        raise errors.Invalid(f'share_network_id: share network {network_id} has {len(subnets)} subnets for servers in '
                              f'availability zone {service.zone}; to manage one it must be one.', code='not_one_subnet')
-    return places[0]
+    return subnets[0]
 
 
-def _begin(conn: Connection, ctx: RequestContext, kind: str, ident: str, host: str,
+def _begin(conn: Connection, ctx: RequestContext, kind: str, server_id: str, host: str,
            data: dict[str, Any]) -> engine.Wake:
-    return engine.begin(conn, ctx, kind, 'share_server', ident, topic='share', host=host, serial=f'server:{ident}',
-                            open_key=f'server:{ident}', data=data)
+    return engine.begin(conn, ctx, kind, 'share_server', server_id, topic='share', host=host,
+                        serial=f'server:{server_id}', open_key=f'server:{server_id}', data=data)
 
 
-def unmanage(ctx: RequestContext, ident: str, *, force: bool) -> None:
+def unmanage(ctx: RequestContext, server_id: str, *, force: bool) -> None:
     """Begin to unmanage a share server, in ``unmanage_starting``. It stays at its backend.
 
     ``force``: unmanage it even if the backend refuses.
@@ -108,13 +105,13 @@ def unmanage(ctx: RequestContext, ident: str, *, force: bool) -> None:
     :raises errors.Conflict: the server has shares, or is encrypted.
     """
     with ctx.db.writer() as conn:
-        server = share_servers.get_visible(conn, ctx, ident)
+        server = share_servers.get_visible(conn, ctx, server_id)
         # While the network is held, no share is placed on this server.
         share_networks.lock(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
         if server.encryption_key_ref:
-            raise errors.Conflict(f'Share server {ident} is encrypted with a key of ours.', code='share_server_encrypted')
-        if share_server_queries.is_used(conn, ident) or server_migration.is_half_moved(conn, ident):
-            raise errors.Conflict(f'Share server {ident} has shares, or is being given some.', code='share_server_in_use')
-        transitions.begin(conn, states.SHARE_SERVER, 'unmanage', ident)
-        wake = _begin(conn, ctx, 'share_server.unmanage', ident, server.host, {'force': force})
+            raise errors.Conflict(f'Share server {server_id} is encrypted with a key of ours.', code='share_server_encrypted')
+        if share_server_queries.is_used(conn, server_id) or server_migration.is_half_moved(conn, server_id):
+            raise errors.Conflict(f'Share server {server_id} has shares, or is being given some.', code='share_server_in_use')
+        transitions.begin(conn, states.SHARE_SERVER, 'unmanage', server_id)
+        wake = _begin(conn, ctx, 'share_server.unmanage', server_id, server.host, {'force': force})
     wake.send(ctx)

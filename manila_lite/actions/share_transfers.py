@@ -14,7 +14,7 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors, states
 from manila_lite.actions import access as rules
-from manila_lite.actions import resource_locks, share_bin, share_requests
+from manila_lite.actions import resource_locks, share_bin, share_guards, share_requests
 from manila_lite.actions import snapshot_access as snapshot_rules
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
@@ -35,28 +35,30 @@ def create(ctx: RequestContext, share_id: str, name: str | None) -> tuple[Any, s
     :raises errors.Invalid: the share cannot move to another project.
     :raises errors.Forbidden: the share or one of its rules is locked, and the caller may not lift the lock.
     """
-    ident, key, salt = uuidutils.generate_uuid(), _text(ctx.conf.share_transfer_key_length), secrets.token_hex(_SALT_BYTES)
+    transfer_id, salt = uuidutils.generate_uuid(), secrets.token_hex(_SALT_BYTES)
+    key = _random_key(ctx.conf.share_transfer_key_length)
     until = timeutils.utcnow() + datetime.timedelta(seconds=ctx.conf.transfer_retention_time)
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, share_id, own=True)
         transitions.begin(conn, states.SHARE, 'transfer', share.instance_id)
         share_bin.must_still_be_out(conn, share.id)
         _must_be_free(conn, share)
-        share_bin.must_have_no_replicas(conn, share)
-        share_bin.must_have_no_backups(conn, share.id)
-        resource_locks.give_up(conn, ctx, share.id, ident)
-        share_transfers.insert(conn, {'id': ident, 'share_id': share.id, 'project_id': share.project_id, 'name': name,
-                                      'salt': salt, 'key_hash': _hashed(salt, key), 'expires_at': until})
-        row = share_transfers.get(conn, ctx, ident)
-    _tell(ctx, 'create', row)
+        share_guards.must_have_no_replicas(conn, share)
+        share_guards.must_have_no_backups(conn, share.id)
+        resource_locks.mark_for_transfer(conn, ctx, share.id, transfer_id)
+        share_transfers.insert(conn, {
+            'id': transfer_id, 'share_id': share.id, 'project_id': share.project_id, 'name': name, 'salt': salt,
+            'key_hash': _hash(salt, key), 'expires_at': until})
+        row = share_transfers.get(conn, ctx, transfer_id)
+    _notify(ctx, 'create', row)
     return row, key
 
 
-def _text(length: int) -> str:
+def _random_key(length: int) -> str:
     return ''.join(secrets.choice(_LETTERS) for _ in range(length))
 
 
-def _hashed(salt: str, key: str) -> str:
+def _hash(salt: str, key: str) -> str:
     return hmac.new(salt.encode(), key.encode(), 'sha256').hexdigest()
 
 
@@ -78,15 +80,15 @@ def _must_be_free(conn: Connection, share: Any) -> None:
         raise errors.WrongState(f'Snapshot {busy[0].id} of share {share.id} is {busy[0].status}, not available.')
 
 
-def delete(ctx: RequestContext, ident: str) -> None:
+def delete(ctx: RequestContext, transfer_id: str) -> None:
     """Withdraw a transfer. The share is available again.
 
     :raises errors.NotFound: there is no such transfer, or it was accepted just now.
     """
     with ctx.db.writer() as conn:
-        transfer = share_transfers.get(conn, ctx, ident)
+        transfer = share_transfers.get(conn, ctx, transfer_id)
         _end(conn, ctx, transfer)
-    _tell(ctx, 'delete', transfer)
+    _notify(ctx, 'delete', transfer)
 
 
 def _end(conn: Connection, ctx: RequestContext, transfer: Any) -> Any:
@@ -98,7 +100,7 @@ def _end(conn: Connection, ctx: RequestContext, transfer: Any) -> Any:
     return share
 
 
-def accept(ctx: RequestContext, ident: str, key: str, *, clear_rules: bool = False) -> None:
+def accept(ctx: RequestContext, transfer_id: str, key: str, *, clear_rules: bool = False) -> None:
     """Accept a transfer: the share and its snapshots move to the caller's project and count against its quota.
 
     ``clear_rules``: remove all access rules of the share and of its snapshots. All locks are removed: the project that
@@ -110,20 +112,20 @@ def accept(ctx: RequestContext, ident: str, key: str, *, clear_rules: bool = Fal
     :raises errors.OverQuota: the quota of the project, the user or the type does not allow it.
     """
     with ctx.db.writer() as conn:
-        transfer = share_transfers.get(conn, ctx.elevated(), ident)
+        transfer = share_transfers.get(conn, ctx.elevated(), transfer_id)
         if transfer.expires_at <= timeutils.utcnow():
-            raise errors.NotFound.of('transfer', ident)
-        if not hmac.compare_digest(transfer.key_hash, _hashed(transfer.salt, key)):
-            raise errors.Invalid(f'auth_key: is not that of transfer {ident}.', code='wrong_auth_key')
+            raise errors.NotFound.of('transfer', transfer_id)
+        if not hmac.compare_digest(transfer.key_hash, _hash(transfer.salt, key)):
+            raise errors.Invalid(f'auth_key: is not that of transfer {transfer_id}.', code='wrong_auth_key')
         access.lock(conn, transfer.share_id)
-        resource_locks.must_be_given_up(conn, transfer.share_id, ident)
+        resource_locks.must_have_no_new_locks(conn, transfer.share_id, transfer_id)
         share = _end(conn, ctx, transfer)
         _must_fit(conn, ctx, share)
         share_transfers.give_share(conn, share.id, ctx.project_id, ctx.user_id)
-        wakes = [*rules.clear(conn, ctx, share), *snapshot_rules.clear(conn, ctx, share)] if clear_rules else []
+        wakes = [*rules.deny_all(conn, ctx, share), *snapshot_rules.deny_all(conn, ctx, share)] if clear_rules else []
     for wake in wakes:
         wake.send(ctx)
-    _tell(ctx, 'accept', transfer)
+    _notify(ctx, 'accept', transfer)
 
 
 def _must_fit(conn: Connection, ctx: RequestContext, share: Any) -> None:
@@ -137,10 +139,11 @@ def _must_fit(conn: Connection, ctx: RequestContext, share: Any) -> None:
         return
     number, size = snapshots.sizes_of(conn, share.id)
     quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id, {
-        **share_requests.counted(share.size, share.replication_type), 'snapshots': number, 'snapshot_gigabytes': size,
+        **share_requests.quota_usage(share.size, share.replication_type),
+        'snapshots': number, 'snapshot_gigabytes': size,
         **quotas.count_new_keys(conn, ctx.project_id, share.encryption_key_ref)}, one_share=share.size)
 
 
-def _tell(ctx: RequestContext, event: str, transfer: Any) -> None:
+def _notify(ctx: RequestContext, event: str, transfer: Any) -> None:
     notices.emit(ctx, f'share.transfer.{event}', {
         'transfer_id': transfer.id, 'share_id': transfer.share_id, 'source_project_id': transfer.project_id})

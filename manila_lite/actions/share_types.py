@@ -20,16 +20,16 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any], defaults: Mapping[str
     :raises errors.Exists: the name is taken.
     """
     specs = {**defaults, **type_extra_specs.read(wanted.get('extra_specs') or {})}
-    type_extra_specs.check_whole(specs)
+    type_extra_specs.check_complete(specs)
     public = wanted.get('is_public')
     with ctx.db.writer() as conn:
-        _must_be_there(conn, specs)
-        ident = share_types.create(conn, wanted['name'], specs, description=wanted.get('description'),
+        _must_name_qos_type(conn, specs)
+        share_type_id = share_types.create(conn, wanted['name'], specs, description=wanted.get('description'),
                              is_public=True if public is None else public)
-        return share_types.get(conn, ctx.elevated(), ident)
+        return share_types.get(conn, ctx.elevated(), share_type_id)
 
 
-def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> share_types.ShareType:
+def update(ctx: RequestContext, share_type_id: str, values: dict[str, Any]) -> share_types.ShareType:
     """Change a type's name, description or is_public. Return the type.
 
     :raises errors.Invalid: no value is given.
@@ -38,22 +38,22 @@ def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> share_typ
     if not values:
         raise errors.Invalid('share_type: give a name, a description or share_type_access:is_public.')
     with ctx.db.writer() as conn:
-        share_types.get(conn, ctx, ident)
-        share_types.update(conn, ident, values)
-        return share_types.get(conn, ctx, ident)
+        share_types.get(conn, ctx, share_type_id)
+        share_types.update(conn, share_type_id, values)
+        return share_types.get(conn, ctx, share_type_id)
 
 
-def delete(ctx: RequestContext, ident: str) -> None:
+def delete(ctx: RequestContext, share_type_id: str) -> None:
     """Delete a share type with its extra specs, projects and quotas.
 
     :raises errors.Invalid: a share is of the type.
     """
     with ctx.db.writer() as conn:
-        share_types.get(conn, ctx, ident)
-        share_types.delete(conn, ident)
+        share_types.get(conn, ctx, share_type_id)
+        share_types.delete(conn, share_type_id)
 
 
-def _must_be_there(conn: Connection, specs: Mapping[str, str]) -> None:
+def _must_name_qos_type(conn: Connection, specs: Mapping[str, str]) -> None:
     """Refuse extra specs that name a QoS type that does not exist."""
     named = specs.get(qos_types.NAMED_BY)
     if named is not None and qos_types.find(conn, named) is None:
@@ -62,28 +62,28 @@ def _must_be_there(conn: Connection, specs: Mapping[str, str]) -> None:
 
 # Extra specs --------------------------------------------------------------------------------------
 
-def set_specs(ctx: RequestContext, ident: str, specs: Mapping[str, Any]) -> dict[str, str]:
+def set_specs(ctx: RequestContext, share_type_id: str, specs: Mapping[str, Any]) -> dict[str, str]:
     """Add or change extra specs of a type. Return the given specs as they are stored.
 
     :raises errors.Invalid: a key or a value is wrong, or contradicts another spec of the type.
     """
-    found = type_extra_specs.read(specs)
+    stored = type_extra_specs.read(specs)
     with ctx.db.writer() as conn:
-        kind = share_types.get(conn, ctx, ident)
-        type_extra_specs.check_whole({**kind.extra_specs, **found})
-        _must_be_there(conn, found)
-        key_values.merge(conn, share_type_extra_specs, ident, found)
-    return found
+        share_type = share_types.get(conn, ctx, share_type_id)
+        type_extra_specs.check_complete({**share_type.extra_specs, **stored})
+        _must_name_qos_type(conn, stored)
+        key_values.merge(conn, share_type_extra_specs, share_type_id, stored)
+    return stored
 
 
-def delete_spec(ctx: RequestContext, ident: str, key: str, needed: frozenset[str]) -> None:
+def delete_spec(ctx: RequestContext, share_type_id: str, key: str, needed: frozenset[str]) -> None:
     """Delete one extra spec of a type. ``needed``: specs that cannot be deleted.
 
     :raises errors.Forbidden: the spec is one of ``needed``.
     :raises errors.NotFound: the type has no such extra spec.
     """
     with ctx.db.writer() as conn:
-        share_types.get(conn, ctx, ident)
+        share_types.get(conn, ctx, share_type_id)
         if key in needed:
             raise errors.Forbidden(f'extra_specs.{key}: every share type has it; it cannot be deleted.')
-        key_values.remove(conn, share_type_extra_specs, ident, key, 'extra spec')
+        key_values.remove(conn, share_type_extra_specs, share_type_id, key, 'extra spec')

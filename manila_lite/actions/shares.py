@@ -12,6 +12,7 @@ from manila_lite.actions import (
     resource_locks,
     share_bin,
     share_group_membership,
+    share_guards,
     share_requests,
 )
 from manila_lite.context import RequestContext
@@ -20,7 +21,6 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_metadata
 from manila_lite.db.queries import affinity, quotas, share_replicas, share_transfers, share_types, shares, snapshots
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import share_migration as share_migration_queries
 from manila_lite.policies import shares as policies
 from manila_lite.workflow import share_backups
 from manila_lite.workflow import share_migration as share_migration_workflow
@@ -36,20 +36,19 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
     :raises errors.NotFound: the type, zone or snapshot does not exist.
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
-    if wanted.get('is_public') and not ctx.can(policies.CREATE_PUBLIC):
-        raise errors.Forbidden('is_public: only administrators make public shares.')
+    share_requests.check_public(ctx, wanted)
     with ctx.db.writer() as conn:
         source = _source(conn, ctx, wanted)
-        kind = _type(conn, ctx, wanted, source)
-        group, wanted = share_group_membership.join(conn, ctx, wanted, kind)
-        wanted = {**wanted, 'encryption_key_ref': encryption.key_of(wanted, kind, source, group)}
-        spec = share_requests.resolve(conn, ctx, wanted, kind, source)
-        row, wake = begin_making(conn, ctx, wanted, kind, spec, group)
+        share_type = _type(conn, ctx, wanted, source)
+        group, wanted = share_group_membership.join(conn, ctx, wanted, share_type)
+        wanted = {**wanted, 'encryption_key_ref': encryption.choose_key(wanted, share_type, source, group)}
+        spec = share_requests.resolve(conn, ctx, wanted, share_type, source)
+        row, wake = begin_create(conn, ctx, wanted, share_type, spec, group)
     wake.send(ctx)
     return row, spec.metadata
 
 
-def begin_making(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], kind: share_types.ShareType,
+def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], share_type: share_types.ShareType,
                  spec: share_requests.ShareRequest,
                  group: Any = None, member: str | None = None) -> tuple[Any, engine.Wake]:
     """Begin a share, in ``creating``. Return its row, and the wake-up to send after the commit.
@@ -58,27 +57,28 @@ def begin_making(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
 
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
-    mount_point = mount_points.full(kind, ctx.project_id, wanted.get('mount_point_name'))
-    ident = uuidutils.generate_uuid()
-    quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, kind.id,
-                 {**share_requests.counted(spec.size, spec.abilities['replication_type']),
+    mount_point = mount_points.full_name(share_type, ctx.project_id, wanted.get('mount_point_name'))
+    share_id = uuidutils.generate_uuid()
+    quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share_type.id,
+                 {**share_requests.quota_usage(spec.size, spec.abilities['replication_type']),
                   **quotas.count_new_keys(conn, ctx.project_id, wanted.get('encryption_key_ref'))}, one_share=spec.size)
-    mount_points.insert(conn, {
-        'id': ident, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
+    mount_points.insert_share(conn, {
+        'id': share_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
         'description': wanted.get('description'), 'size': spec.size, 'share_proto': spec.proto,
         'is_public': bool(wanted.get('is_public')), 'snapshot_id': wanted.get('snapshot_id'),
         'share_group_id': group.id if group else None, 'source_share_group_snapshot_member_id': member,
         'mount_point_name': mount_point, 'encryption_key_ref': wanted.get('encryption_key_ref'), **spec.abilities},
         spec.metadata)
-    affinity.add_share(conn, ident, ctx.project_id, {hint: spec.hints[hint] for hint in affinity.KEYS if hint in spec.hints})
+    affinity.add_share(conn, share_id, ctx.project_id,
+                      {hint: spec.hints[hint] for hint in affinity.KEYS if hint in spec.hints})
     instance = transitions.create(conn, states.SHARE, {
-        'id': uuidutils.generate_uuid(), 'share_id': ident, 'share_type_id': kind.id, 'progress': '0%',
+        'id': uuidutils.generate_uuid(), 'share_id': share_id, 'share_type_id': share_type.id, 'progress': '0%',
         'availability_zone_id': spec.zone_id, 'share_network_id': spec.network_id,
         'share_server_id': group.share_server_id if group else None,
         'access_rules_status': states.Rules.ACTIVE.value, 'replica_state': share_requests.replica_state(spec.abilities)})
-    wake = engine.begin(conn, ctx, 'share.create', 'share', ident, topic='scheduler', serial=instance['id'],
-                            open_key=f'share:{ident}', data={'hints': spec.hints, 'zone': spec.zone, 'member': member})
-    return shares.get(conn, ctx, ident), wake
+    wake = engine.begin(conn, ctx, 'share.create', 'share', share_id, topic='scheduler', serial=instance['id'],
+                        open_key=f'share:{share_id}', data={'hints': spec.hints, 'zone': spec.zone, 'member': member})
+    return shares.get(conn, ctx, share_id), wake
 
 
 def _source(conn: Connection, ctx: RequestContext, wanted: dict[str, Any]) -> Any:
@@ -109,18 +109,18 @@ def _type(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], source:
         raise
 
 
-def update(ctx: RequestContext, ident: str, values: dict[str, Any]) -> Any:
+def update(ctx: RequestContext, share_id: str, values: dict[str, Any]) -> Any:
     """Change a share's name, description or is_public. Return its row."""
     with ctx.db.writer() as conn:
-        share = shares.get(conn, ctx, ident, own=True)
+        share = shares.get(conn, ctx, share_id, own=True)
         share_bin.must_be_out(share)
         if values.get('is_public') and not share.is_public and not ctx.can(policies.SET_PUBLIC):
             raise errors.Forbidden('is_public: only administrators make shares public.')
-        shares.update(conn, ident, **values)
-        return shares.get(conn, ctx, ident)
+        shares.update(conn, share_id, **values)
+        return shares.get(conn, ctx, share_id)
 
 
-def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bool = False,
+def delete(ctx: RequestContext, share_id: str, *, force: bool = False, from_bin: bool = False,
            group_id: str | None = None) -> None:
     """Begin to delete a share and its rules, in ``deleting``. It counts against quota until it is gone.
 
@@ -134,38 +134,36 @@ def delete(ctx: RequestContext, ident: str, *, force: bool = False, from_bin: bo
     :raises errors.Conflict: the share has replicas beside the active one.
     """
     with ctx.db.writer() as conn:
-        share = shares.get(conn, ctx, ident, own=True)
-        if share_migration_queries.is_going_on(conn, ident):
-            raise errors.WrongState(f'Share {ident} is being moved to another backend; cancel that first.')
+        share = shares.get(conn, ctx, share_id, own=True)
+        share_guards.must_not_be_migrating(conn, share_id)
         if force:
-            _supersede(conn, ctx, share)
+            _end_open_operations(conn, ctx, share)
         else:
-            share_group_membership.must_name(share, group_id)
-        verb, kind = share_bin.way_out(ctx, 'share', share.host, force=force)
+            share_group_membership.must_name_group(share, group_id)
+        verb, kind = share_bin.choose_deletion(ctx, 'share', share.host, force=force)
         transitions.begin(conn, states.SHARE, verb, share.instance_id)
         if force:
-            rows.supersede(conn, ident, _LIFE)    # and one begun before the row was locked: a retry of a deferred deletion
-        share_bin.must_have_no_replicas(conn, share)
-        share_group_membership.must_be_in_no_snapshot(conn, share)
-        if from_bin and not shares.is_in_bin(conn, ident):
-            raise errors.WrongState(f'Share {ident} was restored.')
+            # And one that began before the row was locked: a retry of a deferred deletion.
+            rows.supersede(conn, share_id, _LIFE)
+        share_guards.must_have_no_replicas(conn, share)
+        share_group_membership.must_be_in_no_group_snapshot(conn, share)
+        if from_bin and not shares.is_in_bin(conn, share_id):
+            raise errors.WrongState(f'Share {share_id} was restored.')
         if verb == 'defer':
-            shares.update(conn, ident, is_going=True)
+            shares.update(conn, share_id, is_going=True)
         # After the transition: no lock can be placed and no snapshot can begin any more.
-        resource_locks.refuse_if_locked(conn, ctx, ident)
-        count = snapshots.count_of(conn, ident, seen=True)
-        if count:
-            raise errors.Forbidden(f'Share {ident} has {count} snapshots; delete them first.', code='share_has_snapshots')
-        share_bin.must_have_no_backups(conn, ident)
+        resource_locks.refuse_if_locked(conn, ctx, share_id)
+        share_guards.must_have_no_snapshots(conn, share_id)
+        share_guards.must_have_no_backups(conn, share_id)
         left = [share_migration_workflow.begin_release(conn, ctx, row)
-                for row in shares.list_second_instances(conn, share_id=ident)
+                for row in shares.list_second_instances(conn, share_id=share_id)
                 if row.status in states.SHARE['delete'].allowed]
-        wake = _to_backend(conn, ctx, kind, share)
+        wake = begin_at_backend(conn, ctx, kind, share)
     for note in (wake, *left):
         note.send(ctx)
 
 
-def delete_second(ctx: RequestContext, instance_id: str) -> bool:
+def delete_second_instance(ctx: RequestContext, instance_id: str) -> bool:
     """Begin to delete a share's second instance, left by a migration. Return False if the instance is the share itself.
 
     :raises errors.WrongState: the instance is being deleted already, or a migration needs it.
@@ -178,20 +176,20 @@ def delete_second(ctx: RequestContext, instance_id: str) -> bool:
     return bool(wakes)
 
 
-def reset_second(ctx: RequestContext, instance_id: str, status: str) -> bool:
+def reset_second_instance(ctx: RequestContext, instance_id: str, status: str) -> bool:
     """Set the status of a share's second instance. Return False if the instance is the share itself."""
     with ctx.db.writer() as conn:
-        found = shares.list_second_instances(conn, instance_id=instance_id)
-        for row in found:
-            transitions.reset(conn, states.SHARE, row.instance_id, status)
-    return bool(found)
+        instances = shares.list_second_instances(conn, instance_id=instance_id)
+        for instance in instances:
+            transitions.reset(conn, states.SHARE, instance.instance_id, status)
+    return bool(instances)
 
 
 _LIFE = ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.delete', 'share.deferred_delete',
          'share.manage', 'share.unmanage')
 
 
-def _supersede(conn: Connection, ctx: RequestContext, share: Any) -> None:
+def _end_open_operations(conn: Connection, ctx: RequestContext, share: Any) -> None:
     """End open operations on the share, with its target size, transfers, backups and restored snapshots."""
     rows.supersede(conn, share.id, _LIFE)
     shares.update(conn, share.id, target_size=None)
@@ -201,19 +199,14 @@ def _supersede(conn: Connection, ctx: RequestContext, share: Any) -> None:
     transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, share.id), restoring.during, restoring.fail)
 
 
-def _must_be_placed(share: Any) -> None:
-    if not share.host:
-        raise errors.WrongState(f'Share {share.id} has no host: it was never made at a backend.')
-
-
-def _to_backend(conn: Connection, ctx: RequestContext, kind: str, share: Any,
-                data: dict[str, Any] | None = None) -> engine.Wake:
+def begin_at_backend(conn: Connection, ctx: RequestContext, kind: str, share: Any,
+                     data: dict[str, Any] | None = None) -> engine.Wake:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
     return engine.begin(conn, ctx, kind, 'share', share.id, topic='share' if share.host else 'scheduler',
-                            host=share.host or '', data=data, serial=share.instance_id, open_key=f'share:{share.id}')
+                        host=share.host or '', data=data, serial=share.instance_id, open_key=f'share:{share.id}')
 
 
-def extend(ctx: RequestContext, ident: str, new_size: int, *, force: bool = False) -> None:
+def extend(ctx: RequestContext, share_id: str, new_size: int, *, force: bool = False) -> None:
     """Begin to extend a share to ``new_size`` GiB, in ``extending``. Quota counts the growth from now on.
 
     ``force``: skip the scheduler.
@@ -222,21 +215,21 @@ def extend(ctx: RequestContext, ident: str, new_size: int, *, force: bool = Fals
     :raises errors.WrongState: the share is not available.
     """
     with ctx.db.writer() as conn:
-        share = shares.get(conn, ctx, ident, own=True)
+        share = shares.get(conn, ctx, share_id, own=True)
         share_bin.must_be_out(share)
         if new_size <= share.size:
-            raise errors.Invalid(f'new_size: must be larger than the {share.size} GiB that share {ident} has.')
-        kind = share_types.get(conn, ctx.elevated(), share.share_type_id)
-        share_requests.check_type_limit(ctx, kind, new_size, extending=True)
-        _must_be_placed(share)
+            raise errors.Invalid(f'new_size: must be larger than the {share.size} GiB that share {share_id} has.')
+        share_type = share_types.get(conn, ctx.elevated(), share.share_type_id)
+        share_requests.check_size(ctx, share_type, new_size, extending=True)
+        share_guards.must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'extend', share.instance_id)
-        share_bin.must_still_be_out(conn, ident)
-        share_group_membership.must_be_still(conn, share)
+        share_bin.must_still_be_out(conn, share_id)
+        share_group_membership.must_have_settled_group(conn, share)
         _check_growth(conn, ctx, share, new_size)
-        shares.update(conn, ident, target_size=new_size)
-        wake = engine.begin(conn, ctx, 'share.extend', 'share', ident, topic='share' if force else 'scheduler',
-                                host=share.host if force else '', data={'size': share.size, 'new_size': new_size},
-                                serial=share.instance_id, open_key=f'share:{ident}')
+        shares.update(conn, share_id, target_size=new_size)
+        wake = engine.begin(conn, ctx, 'share.extend', 'share', share_id, topic='share' if force else 'scheduler',
+                            host=share.host if force else '', data={'size': share.size, 'new_size': new_size},
+                            serial=share.instance_id, open_key=f'share:{share_id}')
     wake.send(ctx)
 
 
@@ -247,28 +240,28 @@ def _check_growth(conn: Connection, ctx: RequestContext, share: Any, new_size: i
     quotas.check(conn, ctx.conf, share.project_id, share.user_id, share.share_type_id, more, one_share=new_size)
 
 
-def shrink(ctx: RequestContext, ident: str, new_size: int) -> None:
+def shrink(ctx: RequestContext, share_id: str, new_size: int) -> None:
     """Begin to shrink a share to ``new_size`` GiB, in ``shrinking``, if its data fits.
 
     :raises errors.Invalid: the size is not smaller than now, or smaller than the type allows.
     :raises errors.WrongState: the share is not available.
     """
     with ctx.db.writer() as conn:
-        share = shares.get(conn, ctx, ident, own=True)
+        share = shares.get(conn, ctx, share_id, own=True)
         share_bin.must_be_out(share)
         if new_size >= share.size:
-            raise errors.Invalid(f'new_size: must be smaller than the {share.size} GiB that share {ident} has.')
-        share_requests.check_type_limit(ctx, share_types.get(conn, ctx.elevated(), share.share_type_id), new_size)
-        _must_be_placed(share)
+            raise errors.Invalid(f'new_size: must be smaller than the {share.size} GiB that share {share_id} has.')
+        share_requests.check_size(ctx, share_types.get(conn, ctx.elevated(), share.share_type_id), new_size)
+        share_guards.must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'shrink', share.instance_id)
-        share_bin.must_still_be_out(conn, ident)
-        share_group_membership.must_be_still(conn, share)
-        shares.update(conn, ident, target_size=new_size)
-        wake = _to_backend(conn, ctx, 'share.shrink', share, {'size': share.size, 'new_size': new_size})
+        share_bin.must_still_be_out(conn, share_id)
+        share_group_membership.must_have_settled_group(conn, share)
+        shares.update(conn, share_id, target_size=new_size)
+        wake = begin_at_backend(conn, ctx, 'share.shrink', share, {'size': share.size, 'new_size': new_size})
     wake.send(ctx)
 
 
-def revert(ctx: RequestContext, ident: str, snapshot_id: str) -> None:
+def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
     """Begin to revert a share to its latest snapshot, in ``reverting``.
 
     :raises errors.Invalid: the share cannot be reverted, or the snapshot is not its latest.
@@ -277,78 +270,78 @@ def revert(ctx: RequestContext, ident: str, snapshot_id: str) -> None:
     :raises errors.OverQuota: the snapshot is larger than the share, and the growth does not fit into quota.
     """
     with ctx.db.writer() as conn:
-        share = shares.get(conn, ctx, ident, own=True)
+        share = shares.get(conn, ctx, share_id, own=True)
         share_bin.must_be_out(share)
         if not share.revert_to_snapshot_support:
-            raise errors.Invalid(f'Share {ident} cannot be reverted: its share type does not say so.')
+            raise errors.Invalid(f'Share {share_id} cannot be reverted: its share type does not say so.')
         snapshot = snapshots.get(conn, ctx, snapshot_id)
-        if snapshot.share_id != ident:
-            raise errors.Invalid(f'snapshot_id: snapshot {snapshot_id} is not of share {ident}.')
-        if snapshots.latest_of(conn, ident) != snapshot_id:
-            raise errors.Invalid(f'snapshot_id: only the latest snapshot of share {ident} can be reverted to.')
-        _must_be_placed(share)
+        if snapshot.share_id != share_id:
+            raise errors.Invalid(f'snapshot_id: snapshot {snapshot_id} is not of share {share_id}.')
+        if snapshots.latest_of(conn, share_id) != snapshot_id:
+            raise errors.Invalid(f'snapshot_id: only the latest snapshot of share {share_id} can be reverted to.')
+        share_guards.must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'revert', share.instance_id)
-        share_bin.must_still_be_out(conn, ident)
-        share_group_membership.must_be_still(conn, share)
-        resource_locks.refuse_overwriting(conn, ctx, ident)
+        share_bin.must_still_be_out(conn, share_id)
+        share_group_membership.must_have_settled_group(conn, share)
+        resource_locks.refuse_overwriting(conn, ctx, share_id)
         transitions.begin(conn, states.SNAPSHOT, 'restore', snapshot_id)
         if snapshot.size > share.size:
             _check_growth(conn, ctx, share, snapshot.size)
-        shares.update(conn, ident, target_size=snapshot.size)
-        wake = _to_backend(conn, ctx, 'share.revert', share, {'snapshot_id': snapshot_id, 'new_size': snapshot.size})
+        shares.update(conn, share_id, target_size=snapshot.size)
+        wake = begin_at_backend(conn, ctx, 'share.revert', share, {'snapshot_id': snapshot_id, 'new_size': snapshot.size})
     wake.send(ctx)
 
 
-def reset_status(ctx: RequestContext, ident: str, status: str) -> None:
+def reset_status(ctx: RequestContext, share_id: str, status: str) -> None:
     """Set a share's status. Its open operations end."""
     with ctx.db.writer() as conn:
-        share = shares.get(conn, ctx, ident, own=True)
+        share = shares.get(conn, ctx, share_id, own=True)
         share_bin.must_be_out(share)
-        _supersede(conn, ctx, share)
+        _end_open_operations(conn, ctx, share)
         transitions.reset(conn, states.SHARE, share.instance_id, status)
-        rows.supersede(conn, ident, _LIFE)        # and operations begun before the row was locked
+        rows.supersede(conn, share_id, _LIFE)     # and operations begun before the row was locked
         if share.is_going:
-            shares.update(conn, ident, is_going=False)
+            shares.update(conn, share_id, is_going=False)
 
 
-def reset_task_state(ctx: RequestContext, ident: str, value: str | None) -> None:
+def reset_task_state(ctx: RequestContext, share_id: str, value: str | None) -> None:
     """Set a share's task state, or clear it."""
     with ctx.db.writer() as conn:
-        transitions.task_state(conn, shares.get(conn, ctx, ident, own=True).id, value)
+        transitions.task_state(conn, shares.get(conn, ctx, share_id, own=True).id, value)
 
 
 # Metadata ---------------------------------------------------------------------------------------
 
-def metadata(ctx: RequestContext, ident: str) -> dict[str, str]:
+def metadata(ctx: RequestContext, share_id: str) -> dict[str, str]:
     """Return the share's metadata."""
     with ctx.db.reader() as conn:
-        shares.get(conn, ctx, ident)
-        return key_values.of(conn, share_metadata, ident)
+        shares.get(conn, ctx, share_id)
+        return key_values.of(conn, share_metadata, share_id)
 
 
-def set_metadata(ctx: RequestContext, ident: str, values: dict[str, str], *, replace: bool) -> dict[str, str]:
+def set_metadata(ctx: RequestContext, share_id: str, values: dict[str, str], *, replace: bool) -> dict[str, str]:
     """Set metadata of a share and return all of it. ``replace``: remove the pairs that are not given.
 
     :raises errors.Forbidden: a key is one that only administrators may set.
     :raises errors.OverLimit: the share would have too many pairs.
     """
     with ctx.db.writer() as conn:
-        shares.get(conn, ctx, ident, own=True)
+        shares.get(conn, ctx, share_id, own=True)
         share_requests.check_metadata_keys(ctx, values)
         if replace:
             keep = () if ctx.can(policies.UPDATE_ADMIN_METADATA) else ctx.conf.admin_only_metadata
-            key_values.replace(conn, share_metadata, ident, values, keep, conf=ctx.conf)
+            key_values.replace(conn, share_metadata, share_id, values, keep, conf=ctx.conf)
         else:
-            key_values.merge(conn, share_metadata, ident, values, conf=ctx.conf)
-        return key_values.of(conn, share_metadata, ident)
+            key_values.merge(conn, share_metadata, share_id, values, conf=ctx.conf)
+        return key_values.of(conn, share_metadata, share_id)
 
 
-def delete_metadata(ctx: RequestContext, ident: str, key: str) -> None:
+def delete_metadata(ctx: RequestContext, share_id: str, key: str) -> None:
     """Delete one pair of a share's metadata.
 
     :raises errors.NotFound: the share has no such key.
     """
     with ctx.db.writer() as conn:
-        shares.get(conn, ctx, ident, own=True)
+        shares.get(conn, ctx, share_id, own=True)
         share_requests.check_metadata_keys(ctx, {key: ''})
-        key_values.remove(conn, share_metadata, ident, key)
+        key_values.remove(conn, share_metadata, share_id, key)

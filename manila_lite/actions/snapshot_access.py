@@ -19,7 +19,7 @@ _GOING = frozenset({states.SNAPSHOT_ACCESS['revoke'].during, states.SNAPSHOT_ACC
 _ENDING = frozenset({states.SNAPSHOT['delete'].during, states.SNAPSHOT['unmanage'].during})
 
 
-def allow(ctx: RequestContext, ident: str, wanted: dict[str, Any], *, ipv6: bool = True) -> Any:
+def allow(ctx: RequestContext, snapshot_id: str, wanted: dict[str, Any], *, ipv6: bool = True) -> Any:
     """Queue a new read-only access rule of a snapshot in ``queued_to_apply``. Return its row.
 
     ``wanted``: access_type, access_to.
@@ -27,29 +27,30 @@ def allow(ctx: RequestContext, ident: str, wanted: dict[str, Any], *, ipv6: bool
     :raises errors.Invalid: access_to is not valid, the rule exists already, or the snapshot cannot be mounted.
     :raises errors.OverLimit: the snapshot has as many rules as it may have.
     """
-    kind = wanted['access_type']
-    to = access_targets.check(kind, wanted['access_to'], ipv6=ipv6)
+    access_type = wanted['access_type']
+    access_to = access_targets.check(access_type, wanted['access_to'], ipv6=ipv6)
     with ctx.db.writer() as conn:
-        snapshot, share = _locked(conn, ctx, ident)
+        snapshot, share = _locked(conn, ctx, snapshot_id)
         _must_mount(snapshot, share)
-        rules = snapshot_access.of_snapshot(conn, ident)
-        if any(access_targets.same(kind, to, rule.access_to) for rule in rules if rule.access_type == kind):
-            raise errors.Invalid(f'access_to: snapshot {ident} has an access rule for {kind} {to} already.',
+        rules = snapshot_access.of_snapshot(conn, snapshot_id)
+        if any(access_targets.is_same_client(access_type, access_to, rule.access_to)
+               for rule in rules if rule.access_type == access_type):
+            raise errors.Invalid(f'access_to: snapshot {snapshot_id} has an access rule for {access_type} {access_to} already.',
                                  code='access_rule_exists')
-        limits.one_more(ctx.conf, 'access_rules', f'snapshot {ident}', len(rules))
+        limits.one_more(ctx.conf, 'access_rules', f'snapshot {snapshot_id}', len(rules))
         rule_id = uuidutils.generate_uuid()
         transitions.create(conn, states.SNAPSHOT_ACCESS, {
-            'id': rule_id, 'snapshot_id': ident, 'access_type': kind, 'access_to': to})
-        wake = snapshot_access_workflow.begin(conn, ctx, ident, share.host)
-        row = snapshot_access.get(conn, ident, rule_id)
+            'id': rule_id, 'snapshot_id': snapshot_id, 'access_type': access_type, 'access_to': access_to})
+        wake = snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host)
+        row = snapshot_access.get(conn, snapshot_id, rule_id)
     wake.send(ctx)
     return row
 
 
-def _locked(conn: Connection, ctx: RequestContext, ident: str) -> tuple[Any, Any]:
+def _locked(conn: Connection, ctx: RequestContext, snapshot_id: str) -> tuple[Any, Any]:
     """Return the snapshot and its share. The access rules of both are locked until the transaction ends."""
-    access.lock(conn, snapshots.get(conn, ctx, ident).share_id)
-    snapshot = snapshots.get(conn, ctx, ident)
+    access.lock(conn, snapshots.get(conn, ctx, snapshot_id).share_id)
+    snapshot = snapshots.get(conn, ctx, snapshot_id)
     return snapshot, shares.get(conn, ctx.elevated(), snapshot.share_id)
 
 
@@ -62,7 +63,7 @@ def _must_mount(snapshot: Any, share: Any) -> None:
                              code='snapshot_not_available')
 
 
-def deny(ctx: RequestContext, ident: str, access_id: str) -> None:
+def deny(ctx: RequestContext, snapshot_id: str, access_id: str) -> None:
     """Queue a snapshot's access rule for removal in ``queued_to_deny``. Its sessions end with it.
 
     A rule that is being denied already counts as success.
@@ -71,23 +72,23 @@ def deny(ctx: RequestContext, ident: str, access_id: str) -> None:
     :raises errors.WrongState: the snapshot is being deleted or unmanaged, and its rules with it.
     """
     with ctx.db.writer() as conn:
-        snapshot, share = _locked(conn, ctx, ident)
-        rule = snapshot_access.get(conn, ident, access_id)
+        snapshot, share = _locked(conn, ctx, snapshot_id)
+        rule = snapshot_access.get(conn, snapshot_id, access_id)
         if rule.state in _GOING:
             return
         if snapshot.status in _ENDING:
-            raise errors.WrongState(f'Snapshot {ident} is {snapshot.status}, and its access rules go with it.')
+            raise errors.WrongState(f'Snapshot {snapshot_id} is {snapshot.status}, and its access rules go with it.')
         transitions.begin(conn, states.SNAPSHOT_ACCESS, 'revoke', access_id)
-        wake = snapshot_access_workflow.begin(conn, ctx, ident, share.host)
+        wake = snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host)
     wake.send(ctx)
 
 
-def clear(conn: Connection, ctx: RequestContext, share: Any) -> list[engine.Wake]:
+def deny_all(conn: Connection, ctx: RequestContext, share: Any) -> list[engine.Wake]:
     """Queue all rules of the share's snapshots for removal. Return the wake-ups.
 
     The caller has locked the share (``access.lock``).
     """
     rules = snapshot_access.of_share(conn, share.id) if share.host else []
     transitions.begin_many(conn, states.SNAPSHOT_ACCESS, 'revoke', [rule.id for rule in rules])
-    return [snapshot_access_workflow.begin(conn, ctx, ident, share.host)
-            for ident in sorted({rule.snapshot_id for rule in rules})]
+    return [snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host)
+            for snapshot_id in sorted({rule.snapshot_id for rule in rules})]

@@ -110,21 +110,21 @@ def read(specs: Mapping[str, str | bool | float]) -> dict[str, str]:
     return {key: _value(key, text) for key, text in read_texts(specs).items()}
 
 
-def read_texts(specs: Mapping[str, str | bool | float], noun: str = 'extra_specs') -> dict[str, str]:
-    """Return specs as they are stored, like ``read``, without checks of known keys. ``noun``: their name in messages."""
-    return {_key(key, noun): _text(key, value, noun) for key, value in specs.items()}
+def read_texts(specs: Mapping[str, str | bool | float], field: str = 'extra_specs') -> dict[str, str]:
+    """Return specs as they are stored, like ``read``, without checks of known keys. ``field``: their name in messages."""
+    return {_key(key, field): _text(key, value, field) for key, value in specs.items()}
 
 
-def _key(key: str, noun: str) -> str:
+def _key(key: str, field: str) -> str:
     if not _KEY.fullmatch(key):
-        raise errors.Invalid(f'{noun}: the key {key!r} must be 1 to 255 letters, digits, _, ., : and -.')
+        raise errors.Invalid(f'{field}: the key {key!r} must be 1 to 255 letters, digits, _, ., : and -.')
     return key
 
 
-def _text(key: str, value: str | bool | float, noun: str) -> str:
+def _text(key: str, value: str | bool | float, field: str) -> str:
     text = str(value)
     if not 0 < len(text.strip()) <= _LONGEST:
-        raise errors.Invalid(f'{noun}.{key}: must be text of 1 to {_LONGEST} characters.')
+        raise errors.Invalid(f'{field}.{key}: must be text of 1 to {_LONGEST} characters.')
     return text
 
 
@@ -136,7 +136,7 @@ def _value(key: str, text: str) -> str:
         raise errors.Invalid(f'extra_specs.{key}: {bad}.') from None
 
 
-def check_whole(specs: Mapping[str, str]) -> None:
+def check_complete(specs: Mapping[str, str]) -> None:
     """Refuse extra specs of a type that are incomplete or contradict each other.
 
     :raises errors.Invalid: the required spec is missing, or one contradicts another.
@@ -148,16 +148,16 @@ def check_whole(specs: Mapping[str, str]) -> None:
             raise errors.Invalid(f'extra_specs.{small}: {specs[small]} GiB is more than {large}, {specs[large]} GiB.')
 
 
-def required(specs: Mapping[str, str]) -> dict[str, str]:
+def required_specs(specs: Mapping[str, str]) -> dict[str, str]:
     """Return the extra specs that every type has."""
     return {DHSS: specs[DHSS]} if DHSS in specs else {}
 
 
-def visible(specs: Mapping[str, str]) -> dict[str, str]:
+def visible_specs(specs: Mapping[str, str]) -> dict[str, str]:
     """Return the extra specs that users see: the behaviour of shares, not its implementation."""
     return {key: value for key, value in specs.items() if key in KNOWN and KNOWN[key].visible}
 
 
-def unset(specs: Mapping[str, str]) -> dict[str, str]:
+def missing_abilities(specs: Mapping[str, str]) -> dict[str, str]:
     """Return the abilities that the type does not mention, and that its shares therefore lack."""
     return {key: known.unset for key, known in KNOWN.items() if known.unset is not None and key not in specs}

@@ -29,7 +29,7 @@ class Request:
         #: The status of a successful answer, if it is not the usual one (``Op.or_ok``).
         self.ok: int | None = None
         #: Data related to the rows of the answer, by kind and then by row id.
-        self.related: dict[str, dict[str, Any]] = {}
+        self.related: dict[str, Any] = {}
         self._allowed: dict[str, bool] = {}
 
     def may(self, rule: str, target: dict[str, Any] | None = None) -> bool:
@@ -40,15 +40,16 @@ class Request:
             self._allowed[rule] = self.ctx.can(rule)
         return self._allowed[rule]
 
-    def links(self, collection: str, ident: str) -> list[dict[str, str]]:
+    def links(self, collection: str, resource_id: str) -> list[dict[str, str]]:
         """Return the self and bookmark links of a resource."""
-        return self.linked(collection)(ident)
+        return self.linked(collection)(resource_id)
 
     def linked(self, collection: str) -> Callable[[str], list[dict[str, str]]]:
         """Return a function from an id to its links, for resources of one collection."""
         tail = f'{self._project()}/{collection}/'
         own, bookmark = f'{self.base}/{self.prefix}{tail}', f'{self.base}{tail}'
-        return lambda ident: [{'rel': 'self', 'href': f'{own}{ident}'}, {'rel': 'bookmark', 'href': f'{bookmark}{ident}'}]
+        return lambda resource_id: [{'rel': 'self', 'href': f'{own}{resource_id}'},
+                                    {'rel': 'bookmark', 'href': f'{bookmark}{resource_id}'}]
 
     def _project(self) -> str:
         return f'/{self.ctx.project_id}' if self.params.get('project_id') else ''
@@ -62,10 +63,10 @@ class Request:
                            sort_key=self.query.get('sort_key') or 'created_at',
                            descending=self.query.get('sort_dir') != 'asc', marker=self.query.get('marker'))
 
-    def next_page(self, found: int) -> str | None:
+    def next_page(self, count: int) -> str | None:
         """Return the URL of the next page, if this one is full."""
         limit = self.page.limit
-        if not limit or found < limit:
+        if not limit or count < limit:
             return None
         query = {**self.raw.GET.mixed(), 'limit': limit, 'offset': self.page.offset + limit}
         return f'{self.base}{self.raw.path_info}?{urlencode(query, doseq=True)}'

@@ -27,7 +27,7 @@ class Api:
         self._server = ApiServer(app.make(services), services.conf.osapi_share_listen,
                                  services.conf.osapi_share_listen_port, services.conf.api.threads,
                                  max_body=services.conf.api.max_request_body_size, shared=shared,
-                                 limits=connection_limits.of(services.conf.api))
+                                 limits=connection_limits.read_limits(services.conf.api))
 
     @property
     def port(self) -> int:
@@ -48,7 +48,7 @@ def build(conf: cfg.ConfigOpts) -> list[Any]:
 
     :raises errors.BadConfig: a part cannot work; nothing has started.
     """
-    setup.hold(Path(conf.state_path))
+    setup.lock_state_path(Path(conf.state_path))
     check(conf)
     services = setup.services(conf)
     managers = [ShareManager(services, name) for name in conf.enabled_share_backends]
@@ -66,7 +66,7 @@ def main() -> int:
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv, transport_url='inproc://')
     parts = build(conf)
-    reports.catch()
+    reports.install_signal_handler()
     return runner.run([runner.ConfigFiles(conf), *parts])
 
 

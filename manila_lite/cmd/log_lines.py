@@ -52,8 +52,8 @@ def escaped(text: str) -> str:
     return _HARMFUL.sub(_escape, text)
 
 
-def _escape(found: re.Match) -> str:
-    char = found[0]
+def _escape(match: re.Match) -> str:
+    char = match[0]
     return _SHORT.get(char) or (f'\\u{ord(char):04x}' if char <= '\uffff' else f'\\U{ord(char):08x}')
 
 

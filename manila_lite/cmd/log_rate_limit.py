@@ -61,7 +61,7 @@ class RateLimitFilter(logging.Filter):
         return [(cause, count - self._burst) for cause, count in counts.items() if count > self._burst]
 
 
-def hold_off(conf: cfg.ConfigOpts) -> None:
+def install(conf: cfg.ConfigOpts) -> None:
     """Limit the log lines that clients without a login can cause. Replaces the limits of an earlier call."""
     flood = RateLimitFilter(conf.log_flood_burst, conf.log_flood_interval)
     for logger in map(logging.getLogger, LOGGERS):

@@ -90,21 +90,21 @@ class FromDatabase(Collector):
     def _read(self) -> None:
         conf, began = self._conf.metrics, time.monotonic()
         with self._db.reader() as conn:
-            found = (metrics_queries.open_operations(conn, _BOUNDS), metrics_queries.pools(conn, conf.max_rows),
-                     metrics_queries.heartbeats(conn, conf.max_rows), metrics_queries.usage(conn),
-                     metrics_queries.usage_by_project(conn, conf.projects) if conf.projects else {})
+            tables = (metrics_queries.open_operations(conn, _BOUNDS), metrics_queries.pools(conn, conf.max_rows),
+                      metrics_queries.heartbeats(conn, conf.max_rows), metrics_queries.usage(conn),
+                      metrics_queries.usage_by_project(conn, conf.projects) if conf.projects else {})
         now = time.monotonic()
-        self._seen = _Seen(now, now - began, *found)
+        self._seen = _Seen(now, now - began, *tables)
 
 
 _Samples = list[tuple[tuple[str, ...], float]]
 
 
 def _gauge(name: str, text: str, labels: tuple[str, ...], samples: _Samples) -> Metric:
-    found = GaugeMetricFamily(f'manila_lite_{name}', text, labels=labels)
+    family = GaugeMetricFamily(f'manila_lite_{name}', text, labels=labels)
     for values, number in samples:
-        found.add_metric(values, number)
-    return found
+        family.add_metric(values, number)
+    return family
 
 
 def _readable(*, known: bool) -> Metric:

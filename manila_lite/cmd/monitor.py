@@ -73,7 +73,7 @@ class Monitor:
         first = self._conf.metrics.port
         return first, min(first + self._conf.metrics.ports, 65536) - 1
 
-    def _listen(self, app: Callable) -> ApiServer | None:
+    def _listen(self, app: Callable[..., Any]) -> ApiServer | None:
         first, last = self._ports()
         for port in range(first, last + 1):
             server = ApiServer(app, self._conf.metrics.listen, port, _THREADS, max_body=_MOST, limits=_LIMITS,
@@ -103,7 +103,7 @@ class _Shown:
             self._registry.register(self._database)
         self._metrics = make_wsgi_app(self._registry)
 
-    def app(self, environ: dict, start_response: Callable) -> Any:
+    def app(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         """Answer ``GET /metrics``."""
         if environ.get('PATH_INFO') != '/metrics' or environ['REQUEST_METHOD'] not in ('GET', 'HEAD'):
             start_response('404 Not Found', [('Content-Type', 'text/plain')])
@@ -116,12 +116,12 @@ class _Shown:
             self._database.close()
 
 
-def lazily(app: Callable, conf: cfg.ConfigOpts, service: str) -> Callable:
+def measured(app: Callable[..., Any], conf: cfg.ConfigOpts, service: str) -> Callable[..., Any]:
     """Return ``app`` for servers that fork by themselves: each process is monitored from its first request on."""
     lock = threading.Lock()
     seen: set[int] = set()
 
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if os.getpid() not in seen:
             with lock:
                 if os.getpid() not in seen:

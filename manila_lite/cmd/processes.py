@@ -91,7 +91,7 @@ def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[tuple[Callable[[], Any]
 
     ``name`` is that of the command.
     """
-    reports.catch()
+    reports.install_signal_handler()
     reports.listen(conf, name)
     launcher = Launcher(conf, restart_method='reload')
     for make, workers in parts:

@@ -50,7 +50,7 @@ class Report(guru_meditation_report.TextGuruMeditation):
     persistent_sections = [('Under way', _under_way)]
 
 
-def catch() -> None:
+def install_signal_handler() -> None:
     """Install the handler of SIGUSR2, in this process and in those forked from it. Call it in the main thread."""
     signal.signal(signal.SIGUSR2, _caught)
 

@@ -27,19 +27,19 @@ Options = dict[str, list[cfg.Opt]]
 
 def known(conf: cfg.ConfigOpts) -> Options:
     """Return every option by group, those of the enabled backends included."""
-    found: Options = {}
+    options: Options = {}
     for name in NAMESPACES:
         for point in metadata.entry_points(group='oslo.config.opts', name=name):
             for group, opts in point.load()():
-                found.setdefault(str(getattr(group, 'name', group) or _DEFAULT), []).extend(opts)
-    found.pop('backend_example', None)
-    found.pop('backup_type_example', None)
+                options.setdefault(str(getattr(group, 'name', group) or _DEFAULT), []).extend(opts)
+    options.pop('backend_example', None)
+    options.pop('backup_type_example', None)
     for name in conf.enabled_share_backends:
-        found[name] = [*backend.BACKEND, *_driver_options(conf, name)]
+        options[name] = [*backend.BACKEND, *_driver_options(conf, name)]
         if conf[name].admin_network_config_group:
-            found[conf[name].admin_network_config_group] = list(network.INSTEAD)
-    found.update({name: list(backup.TYPE) for name in conf.enabled_backup_types})
-    return found
+            options[conf[name].admin_network_config_group] = list(network.INSTEAD)
+    options.update({name: list(backup.TYPE) for name in conf.enabled_backup_types})
+    return options
 
 
 def _driver_options(conf: cfg.ConfigOpts, name: str) -> list[cfg.Opt]:
@@ -74,27 +74,27 @@ class Doubt:
         return f'[{self.group}]{" " if self.name else ""}{self.name}: {self.why}'
 
 
-def doubts(conf: cfg.ConfigOpts) -> list[Doubt]:
+def find_doubtful(conf: cfg.ConfigOpts) -> list[Doubt]:
     """Return the unknown and deprecated options and sections in the configuration files."""
     options = known(conf)
     current = {(group, name): opt for group, opts in options.items() for opt in opts for name in (opt.dest, opt.name)}
     old = {(one.group or group, one.name or opt.dest): f'is called [{group}] {opt.name} now'
            for group, opts in options.items() for opt in opts for one in opt.deprecated_opts}
-    found = []
+    doubts = []
     for group, names in _files(conf).items():
         if group in _OPEN:
             continue
         if group not in options:
-            found.append(Doubt(group, '', 'is a section that nothing reads' + _perhaps_backend(names)))
+            doubts.append(Doubt(group, '', 'is a section that nothing reads' + _perhaps_backend(names)))
             continue
         for name in names:
             opt = current.get((group, name))
             if opt is None:
-                found.append(Doubt(group, name, old.get((group, name), 'there is no such option')))
+                doubts.append(Doubt(group, name, old.get((group, name), 'there is no such option')))
             elif opt.deprecated_for_removal:
-                found.append(Doubt(group, name, 'will be removed' + (f': {opt.deprecated_reason}' if opt.deprecated_reason
-                                                                    else '')))
-    return found
+                doubts.append(Doubt(group, name, 'will be removed' + (f': {opt.deprecated_reason}' if opt.deprecated_reason
+                                                                      else '')))
+    return doubts
 
 
 def _perhaps_backend(names: dict[str, list[str]]) -> str:

@@ -63,7 +63,7 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     encryption.use(conf)
     if logged:
         _open_log(conf)
-        umask.tighten(conf)
+        umask.restrict_modes(conf)
     else:
         log_lines.escape_all()
     return conf
@@ -72,7 +72,7 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
 def _open_log(conf: cfg.ConfigOpts) -> None:
     try:
         log_lines.setup(conf)
-        log_rate_limit.hold_off(conf)
+        log_rate_limit.install(conf)
     except (OSError, RuntimeError, log.LogConfigError) as bad:
         raise errors.BadConfig(f'the log cannot be written, see log_file, log_dir, use_journal: {_line(bad)}') from None
 
@@ -92,7 +92,7 @@ def services(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | None = 
                                                                conf.api.waiters_per_project))
 
 
-def hold(state: Path) -> None:
+def lock_state_path(state: Path) -> None:
     """Make the state directory and lock it for this process.
 
     :raises errors.BadConfig: another process has the lock, or the directory cannot be used.
@@ -112,7 +112,7 @@ def run(body: Callable[[Sequence[str]], int]) -> int:
 
     Files that the process makes are private to its user.
     """
-    umask.begin()
+    umask.set_umask()
     try:
         return body(sys.argv[1:])
     except tuple(_MISTAKES) as bad:

@@ -30,12 +30,12 @@ CONF = cfg.CONF
 _NAMED = 5
 
 
-def _said(code: Code, found: list[str]) -> Result:
+def _said(code: Code, problems: list[str]) -> Result:
     """Return a result that lists the findings; success if there are none."""
-    if not found:
+    if not problems:
         return Result(Code.SUCCESS)
-    rest = f' ... and {len(found) - _NAMED} more' if len(found) > _NAMED else ''
-    return Result(code, '; '.join(found[:_NAMED]) + rest)
+    rest = f' ... and {len(problems) - _NAMED} more' if len(problems) > _NAMED else ''
+    return Result(code, '; '.join(problems[:_NAMED]) + rest)
 
 
 def _with_schema(check: Callable[['Checks', Database], Result]) -> Callable[['Checks'], Result]:
@@ -89,11 +89,11 @@ class Checks(upgradecheck.UpgradeCommands):
             down = [f'{row.binary} on {row.host}' for row in services.list_services(conn)
                     if not (row.disabled or row.stopped)
                     and not services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time)]
-        found = [f'Down: {", ".join(down[:_NAMED])}. Start them, or run manila-manage service cleanup'] if down else []
+        problems = [f'Down: {", ".join(down[:_NAMED])}. Start them, or run manila-manage service cleanup'] if down else []
         if CONF.upgrade_levels.operations != 'auto':
-            found.append(f'[upgrade_levels] operations is pinned to {CONF.upgrade_levels.operations}: set it to auto once all '
-                         f'processes are of one release')
-        return _said(Code.WARNING, found)
+            problems.append(f'[upgrade_levels] operations is pinned to {CONF.upgrade_levels.operations}: set it to auto once '
+                            f'all processes are of one release')
+        return _said(Code.WARNING, problems)
 
     @_with_schema
     def _damage(self, db: Database) -> Result:
@@ -124,11 +124,11 @@ class Checks(upgradecheck.UpgradeCommands):
     def _secrets(self, db: Database) -> Result:
         """Check that secrets in the database are encrypted, with keys that this host has."""
         try:
-            found = renewal.look(CONF, db)
+            counts = renewal.count_secrets(CONF, db)
             encryption.check(CONF)
         except errors.BadConfig as bad:
             return Result(Code.FAILURE, str(bad))
-        lost, plain = (sum(counted[state] for counted in found.values()) for state in (renewal.LOST, renewal.PLAIN))
+        lost, plain = (sum(counted[state] for counted in counts.values()) for state in (renewal.LOST, renewal.PLAIN))
         if lost:
             return Result(Code.FAILURE, f'{lost} secrets are encrypted with a key that is not here: manila-manage secret list')
         if plain:
@@ -138,7 +138,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     def _privacy(self) -> Result:
         """Check that other users of this machine cannot open the service's files."""
-        return _said(Code.WARNING, umask.wide(CONF))
+        return _said(Code.WARNING, umask.list_open_paths(CONF))
 
     def _policy(self) -> Result:
         """Check that the rules in the policy file exist and are not deprecated."""
@@ -148,20 +148,20 @@ class Checks(upgradecheck.UpgradeCommands):
             return Result(Code.FAILURE, f'[oslo_policy] policy_file: {" ".join(str(bad).split())}')
         known = {rule.name: rule for rule in enforcer.registered_rules.values()}
         old = {rule.deprecated_rule.name: rule.name for rule in known.values() if rule.deprecated_rule}
-        found = []
+        problems = []
         for name, used in _policy_file().items():
             if name in known:
                 if known[name].deprecated_for_removal:
-                    found.append(f'Rule {name} will be removed')
+                    problems.append(f'Rule {name} will be removed')
             elif name in old:
-                found.append(f'Rule {name} is called {old[name]} now')
+                problems.append(f'Rule {name} is called {old[name]} now')
             elif not used:
-                found.append(f'Rule {name}: there is no such rule')
-        return _said(Code.WARNING, found)
+                problems.append(f'Rule {name}: there is no such rule')
+        return _said(Code.WARNING, problems)
 
     def _options(self) -> Result:
         """Check that the options in the configuration files exist and are not deprecated."""
-        return _said(Code.WARNING, [str(doubt) for doubt in settings.doubts(CONF)])
+        return _said(Code.WARNING, [str(doubt) for doubt in settings.find_doubtful(CONF)])
 
     def _backends(self) -> Result:
         """Check that every enabled backend can be started as configured."""
@@ -206,7 +206,7 @@ def _policy_file() -> dict[str, bool]:
 
 def main() -> int:
     """Run the command."""
-    umask.begin()
+    umask.set_umask()
     manila_lite.conf.register(CONF)
     transport.set_defaults(CONF)
     return upgradecheck.main(CONF, project='manila_lite', upgrade_command=Checks(), argv=sys.argv[1:])

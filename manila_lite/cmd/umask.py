@@ -25,7 +25,7 @@ _OF_ALL = frozenset(map(Path, ('/', '/boot', '/dev', '/etc', '/home', '/mnt', '/
                                '/var/lib', '/var/log', '/var/run')))
 
 
-def begin() -> None:
+def set_umask() -> None:
     """Set the umask, so that files of this process and its children are private to their user.
 
     Programs that make files for clients (NFS-Ganesha, smbd, virtiofsd) set an umask of their own: there the client chooses.
@@ -33,7 +33,7 @@ def begin() -> None:
     os.umask(_UMASK)
 
 
-def tighten(conf: cfg.ConfigOpts) -> None:
+def restrict_modes(conf: cfg.ConfigOpts) -> None:
     """Restrict the state folder, the database's files and the open logs to their owner, in case they have wider modes.
     Logs stay readable by their group.
 
@@ -51,8 +51,8 @@ def tighten(conf: cfg.ConfigOpts) -> None:
         _narrow(file, _OTHERS_OF_LOGS)
 
 
-def wide(conf: cfg.ConfigOpts) -> list[str]:
-    """Return messages about the places of ``tighten``, without logs, that other users of the machine can open."""
+def list_open_paths(conf: cfg.ConfigOpts) -> list[str]:
+    """Return messages about the places of ``restrict_modes``, without logs, that other users of the machine can open."""
     places = [(Path(conf.state_path), _OTHERS), *((file, _OTHERS) for file in _databases(conf.database.connection or ''))]
     return [f'{place} has mode {mode:04o}' for place, too_much in places
             if (mode := _mode(place)) is not None and mode & too_much]

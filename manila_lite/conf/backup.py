@@ -3,14 +3,14 @@
 
 from oslo_config import cfg
 
-DEFAULT = [
+DEFAULT: list[cfg.Opt] = [
     cfg.ListOpt('enabled_backup_types', default=[],
                 help='Types of backup for users. The first is the default type. Each has a section of the same name. Set the '
                      'same types for the API and the share managers. Without a type there are no backups.'),
 ]
 
 #: Registered in the section of every type of backup.
-TYPE = [
+TYPE: list[cfg.Opt] = [
     cfg.StrOpt('backup_mount_export', default='',
                help='Export that holds the backups of this type, in the form that mount takes, for instance '
                     '"192.0.2.9:/backups".'),

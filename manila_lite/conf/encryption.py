@@ -3,7 +3,7 @@
 
 from oslo_config import cfg
 
-ENCRYPTION = [
+ENCRYPTION: list[cfg.Opt] = [
     cfg.BoolOpt('check_keys', default=False,
                 help='Look up the key of a request for an encrypted share in the key manager, with the rights of the caller. '
                      'The section key_manager configures it. Needs the package castellan.'),

@@ -9,7 +9,7 @@ def _limit(name: str, default: int, what: str) -> cfg.IntOpt:
                       'stay, but no more can be added.')
 
 
-LIMITS = [
+LIMITS: list[cfg.Opt] = [
     _limit('metadata_items', 128,
            'Maximum number of metadata keys of one share, snapshot, share replica, export location, access rule or subnet. '
            'Raise it for clients that store more keys'),

@@ -3,7 +3,7 @@
 
 from oslo_config import cfg
 
-NETWORK = [
+NETWORK: list[cfg.Opt] = [
     cfg.StrOpt('plugin', default='standalone',
                help='Entry point of the network plugin: "standalone" reads networks from a file, "neutron" uses Neutron as '
                     'configured in [neutron].'),
@@ -12,14 +12,14 @@ NETWORK = [
                       'unreachable network plugin. Then it is tried [operations] max_attempts times.'),
 ]
 
-STANDALONE = [
+STANDALONE: list[cfg.Opt] = [
     cfg.StrOpt('file',
                help="YAML file with the networks of the standalone plugin, in the format of the administrator's guide. "
                     'Without a file there are no networks. It is read at each use.'),
 ]
 
 #: Options of a section for another plugin, that of the administrators' network. They replace these two.
-INSTEAD = [opt for opt in (*NETWORK, *STANDALONE) if opt.name in ('plugin', 'file')]
+INSTEAD: list[cfg.Opt] = [opt for opt in (*NETWORK, *STANDALONE) if opt.name in ('plugin', 'file')]
 INSTEAD_OF = ('network', 'standalone_network')
 
 

@@ -4,6 +4,7 @@
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from types import ModuleType
 
 from oslo_config import cfg
 
@@ -12,7 +13,7 @@ import manila_lite.conf
 _NOT_OPTIONS = ('opts',)
 
 
-def modules() -> Iterator:
+def modules() -> Iterator[ModuleType]:
     """Yield every option module; each must have ``list_opts``."""
     for info in pkgutil.iter_modules(manila_lite.conf.__path__):
         if info.name not in _NOT_OPTIONS:
@@ -21,7 +22,7 @@ def modules() -> Iterator:
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return (group, options) pairs for oslo-config-generator. A module without ``list_opts`` is an error."""
-    found = []
+    options = []
     for module in modules():
-        found.extend(module.list_opts())
-    return found
+        options.extend(module.list_opts())
+    return options

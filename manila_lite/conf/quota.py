@@ -8,7 +8,7 @@ def _limit(name: str, default: int, what: str) -> cfg.IntOpt:
     return cfg.IntOpt(name, default=default, min=-1, mutable=True, help=f'{what} per project. -1: no limit.')
 
 
-QUOTA = [
+QUOTA: list[cfg.Opt] = [
     _limit('shares', 50, 'Maximum number of shares'),
     _limit('snapshots', 50, 'Maximum number of snapshots'),
     _limit('gigabytes', 1000, 'Maximum total size in GiB of all shares'),

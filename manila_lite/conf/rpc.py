@@ -3,11 +3,11 @@
 
 from oslo_config import cfg
 
-RPC = [
+RPC: list[cfg.Opt] = [
     cfg.FloatOpt('drain_timeout', default=5.0, help='Seconds for which a process that stops waits for unsent wake-ups.'),
 ]
 
-UPGRADE_LEVELS = [
+UPGRADE_LEVELS: list[cfg.Opt] = [
     cfg.StrOpt('operations', choices=[
         ('auto', 'the newest that this release knows'), ('1.0', 'what the first release understands'),
         ('1.1', 'with lanes')], default='auto',

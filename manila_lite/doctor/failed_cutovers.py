@@ -26,6 +26,6 @@ def fail(conn: Connection, repair: RepairContext, operation_id: str) -> str | No
     op = operations.get(conn, operation_id)
     if op is None:
         return None
-    work = Work(op, dict(op.data), context.behind(op, repair.services), None)
+    work = Work(op, dict(op.data), context.of_operation(op, repair.services), None)
     _MIGRATIONS[op.kind].fail_cut_over(conn, work, errors.ManilaLiteError(op.error or ''))
     return 'its cut-over has failed, and everything is kept: say migration_complete once more'

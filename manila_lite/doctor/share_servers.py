@@ -117,7 +117,7 @@ def _end(conn: Connection, repair: RepairContext, row: Row, last: Row | None, *,
         last = None
     if once_more and last is not None and data is not None and redo.safe(conn, row, data):
         repair.wakes.append(begin(
-            conn, context.behind(last, repair.services), last.kind, 'share_server', row.id, topic='share', host=row.host,
+            conn, context.of_operation(last, repair.services), last.kind, 'share_server', row.id, topic='share', host=row.host,
             data={**data, **(more or {})}, serial=f'server:{row.id}', open_key=f'server:{row.id}'))
         return f'{last.kind} was begun again'
     if redo.verb == 'migrate' and server_migration_queries.cast_rules(conn, row.id, False):

@@ -90,10 +90,10 @@ def decrypt(value: str | None) -> str | None:
     if value is None or not value.startswith(secrets.PREFIX):
         return value
     try:
-        found = decrypted(_keys().need(), value)
-        if found is None:
+        text = decrypted(_keys().need(), value)
+        if text is None:
             raise _keys().wrong()
     except errors.BadConfig as bad:
         LOG.error('A secret cannot be read: %s', bad)
         raise errors.Unavailable(_UNAVAILABLE, code='secret_unavailable') from None
-    return found
+    return text

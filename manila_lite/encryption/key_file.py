@@ -19,8 +19,8 @@ _TOO_MUCH = 0o037
 def stamp(path: Path) -> tuple[int, ...]:
     """Return a value that changes when the file changes; an empty one if there is no file."""
     with contextlib.suppress(OSError):
-        found = path.stat()
-        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+        status = path.stat()
+        return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
     return ()
 
 

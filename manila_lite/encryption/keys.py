@@ -45,39 +45,39 @@ class Keys:
         now = key_file.stamp(self.path)
         with self._lock:
             if now != self._stamp:
-                found = [*map(self._fetch, self._conf.secrets.key_ids), *key_file.read(self.path)]
-                self._all, self._stamp, self._is_right = [Fernet(key) for key in found], now, False
+                texts = [*map(self._fetch, self._conf.secrets.key_ids), *key_file.read(self.path)]
+                self._all, self._stamp, self._is_right = [Fernet(key) for key in texts], now, False
             return self._all
 
-    def _fetch(self, ident: str) -> bytes:
-        if ident not in self._fetched:
-            self._fetched[ident] = key_manager.own_key(self._conf, ident)
-        return self._fetched[ident]
+    def _fetch(self, key_id: str) -> bytes:
+        if key_id not in self._fetched:
+            self._fetched[key_id] = key_manager.own_key(self._conf, key_id)
+        return self._fetched[key_id]
 
     @property
     def are_shared(self) -> bool:
         """Say whether all processes that use the database can decrypt, according to ``[upgrade_levels] operations``."""
-        return self._conf.upgrade_levels.operations == 'auto'
+        return bool(self._conf.upgrade_levels.operations == 'auto')
 
     def need(self) -> list[Fernet]:
         """Return the keys. :raises errors.BadConfig: there are none."""
-        found = self.load()
-        if not found:
+        keys = self.load()
+        if not keys:
             raise errors.BadConfig(_MISSING.format(where=self.where))
-        return found
+        return keys
 
     def vet(self, conn: Connection) -> None:
         """Check that the keys are those of this database. A new database is marked with them.
 
         :raises errors.BadConfig: there are no keys, or the database has others.
         """
-        found = self.need()
+        keys = self.need()
         if self._is_right:
             return
         check = secrets.check(conn)
-        if check is None and not secrets.store_check(conn, encrypted(found, _WORD)):
+        if check is None and not secrets.store_check(conn, encrypted(keys, _WORD)):
             check = secrets.check(conn)
-        if check is not None and decrypted(found, check) is None:
+        if check is not None and decrypted(keys, check) is None:
             raise self.wrong()
         self._is_right = True
 

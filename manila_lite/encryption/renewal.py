@@ -17,17 +17,17 @@ _PORTION = 200
 PLAIN, FIRST, ANOTHER, LOST = 'plain', 'first key', 'another key', 'lost'
 
 
-def look(conf: Any, db: Database) -> dict[str, Counter[str]]:
+def count_secrets(conf: Any, db: Database) -> dict[str, Counter[str]]:
     """Return the number of secrets for each kind of secret and state.
 
     :raises errors.BadConfig: the keys cannot be read.
     """
     keys = Keys(conf).load()
-    found: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     with db.reader() as conn:
         for kind in secrets.COLUMNS:
-            found[kind] = Counter(_state(keys, secret.value) for some in _portions(conn, kind) for secret in some)
-    return found
+            counts[kind] = Counter(_state(keys, secret.value) for some in _portions(conn, kind) for secret in some)
+    return counts
 
 
 def _portions(conn: Connection, kind: str) -> Iterator[list[secrets.Secret]]:
@@ -62,9 +62,9 @@ def reencrypt(conf: Any, db: Database) -> Iterator[list[tuple[secrets.Secret, st
             with db.writer() as conn:
                 secrets.overwrite(conn)
                 some = secrets.list_after(conn, kind, after, _PORTION)
-                told = [(secret, _renew(conn, keys.need(), secret)) for secret in some]
+                renewed = [(secret, _renew(conn, keys.need(), secret)) for secret in some]
             after = some[-1].id if len(some) == _PORTION else None
-            yield told
+            yield renewed
     secrets.empty_log(db)
 
 

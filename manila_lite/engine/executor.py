@@ -40,7 +40,7 @@ class Executor:
         step = plan.position(op)
         if step is None:
             return self._not_mine(op, f'step {rows.step_name(op) or op.step} of {op.kind}')
-        work = Work(op, dict(op.data), context.behind(op, self.services), self.service, tries=op.attempts)
+        work = Work(op, dict(op.data), context.of_operation(op, self.services), self.service, tries=op.attempts)
         again = None
         if op.attempts > _ALL_TRIES * self.conf.max_attempts:
             self._park(op, 'What is to be written at its end could not be written')
@@ -204,7 +204,7 @@ _FAILURE = 'failure'
 
 
 def _remember(work: Work, error: Exception) -> None:
-    work.data[_FAILURE] = {'told': errors.told(error), 'detail': getattr(error, 'detail', None)}
+    work.data[_FAILURE] = {'told': errors.user_text(error), 'detail': getattr(error, 'detail', None)}
 
 
 def _recalled(work: Work) -> Exception:

@@ -232,7 +232,7 @@ class Runner:
         kind = op.kind if op.kind in self.executor.plans else metrics.OTHER
         began = self._environment.monotonic()
         metrics.claimed(kind, (timeutils.utcnow() - op.next_run_at).total_seconds())
-        with (context.working(context.behind(op, self.services), f'{op.kind} {op.id}'),
+        with (context.working(context.of_operation(op, self.services), f'{op.kind} {op.id}'),
               trace.resumed(self.services.conf, op.data, 'operation', kind=op.kind, resource=op.resource_id)):
             self._work_on(op)
         metrics.ran(kind, self._environment.monotonic() - began)

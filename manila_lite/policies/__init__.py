@@ -63,7 +63,7 @@ def make_enforcer(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | No
     """
     opts.set_defaults(conf, policy_file='policy.yaml')
     enforcer = Enforcer(conf)
-    enforcer.register_defaults(list_rules() if rules is None else [*base.PERSONAS, *rules])
+    enforcer.register_defaults([*list_rules()] if rules is None else [*base.PERSONAS, *rules])
     enforcer.load_rules()
     return enforcer
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The personas for rules, and a helper to write a rule."""
 
+from typing import Any
+
 from oslo_policy import policy
 
 CONTEXT_IS_ADMIN = 'context_is_admin'
@@ -33,6 +35,6 @@ PERSONAS = [
 
 def rule(name: str, check: str, description: str, *calls: str) -> policy.DocumentedRuleDefault:
     """Return a documented rule; each of ``calls`` is ``'METHOD /path'``."""
-    operations = [{'method': call.partition(' ')[0], 'path': call.partition(' ')[2]} for call in calls]
+    operations: list[Any] = [{'method': call.partition(' ')[0], 'path': call.partition(' ')[2]} for call in calls]
     return policy.DocumentedRuleDefault(name=name, check_str=check, description=description, operations=operations,
                                         scope_types=['project'])

@@ -222,14 +222,14 @@ def not_removed(conn: Connection, work: Work, error: Exception) -> None:
         return
     transitions.fail(conn, states.SHARE, 'delete', share.instance_id)
     messages.create(conn, work.ctx, 'SHARE', share.id, messages.Action.DELETE, messages.Detail.UNKNOWN_ERROR,
-                    errors.told(error))
+                    errors.user_text(error))
 
 
 def snapshot_not_removed(conn: Connection, work: Work, error: Exception) -> None:
     """Keep the snapshot, so that it can be deleted again, and tell its owner why it is not deleted."""
     transitions.fail(conn, states.SNAPSHOT, 'delete', work.resource_id)
     messages.create(conn, work.ctx, 'SHARE_SNAPSHOT', work.resource_id, messages.Action.DELETE,
-                    messages.Detail.UNKNOWN_ERROR, errors.told(error))
+                    messages.Detail.UNKNOWN_ERROR, errors.user_text(error))
 
 
 def snapshot_removed(conn: Connection, work: Work) -> None:

@@ -76,8 +76,9 @@ def not_placed(conn: Connection, work: Work, error: Exception) -> None:
     """Set the group to error, and tell its owner which filter refused it and why."""
     transitions.fail(conn, states.SHARE_GROUP, 'create', work.resource_id)
     messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.ALLOCATE_HOST,
-                    messages.Detail.of(error), errors.told(error))
-    notices.emit(work.ctx, 'share_group.create.error', {'share_group_id': work.resource_id, 'error': errors.told(error)}, '')
+                    messages.Detail.of(error), errors.user_text(error))
+    notices.emit(work.ctx, 'share_group.create.error',
+                 {'share_group_id': work.resource_id, 'error': errors.user_text(error)}, '')
 
 
 def _nothing(work: Work) -> None:
@@ -94,7 +95,7 @@ def not_removed(conn: Connection, work: Work, error: Exception) -> None:
     """Keep the group, so that it can be deleted again, and tell its owner why it is not deleted."""
     transitions.fail(conn, states.SHARE_GROUP, 'delete', work.resource_id)
     messages.create(conn, work.ctx, 'SHARE_GROUP', work.resource_id, messages.Action.DELETE, messages.Detail.UNKNOWN_ERROR,
-                    errors.told(error))
+                    errors.user_text(error))
 
 
 def _no_end(conn: Connection, work: Work) -> None:

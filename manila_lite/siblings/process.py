@@ -67,7 +67,7 @@ class Sibling:
         """Return the API on the built-in server; ``shared``: other processes listen on the same port."""
         own = services.conf[self.name]
         return ApiServer(self.wsgi(services), own.listen, own.listen_port, own.threads, shared=shared,
-                         max_body=own.max_request_body_size, limits=connection_limits.of(own),
+                         max_body=own.max_request_body_size, limits=connection_limits.read_limits(own),
                          options=f'[{self.name}] listen and listen_port')
 
 
@@ -103,11 +103,11 @@ def run_all(sibling: Sibling) -> int:
     """Run API and worker as threads of one process, on one SQLite file by default, until a signal ends it."""
     def body(argv: Sequence[str]) -> int:
         conf = sibling.configure(argv, alone=True)
-        setup.hold(Path(conf.state_path) / sibling.name)
+        setup.lock_state_path(Path(conf.state_path) / sibling.name)
         sibling.check(conf)
         services = sibling.services(conf)
         parts = [monitor.Monitor(conf, f'mlite-{sibling.name}'), sibling.worker(services), sibling.http(services)]
         schema_migrations.upgrade(services.db)
-        reports.catch()
+        reports.install_signal_handler()
         return runner.run([runner.ConfigFiles(conf), *parts])
     return setup.run(body)

@@ -30,7 +30,7 @@ class ShareServer:
     def allocations(self) -> tuple[Allocation, ...]:
         """Every address, in the order of export locations: IPv4, then IPv6, then those for administrators."""
         users = [allocation for network in self.networks for allocation in network.allocations]
-        return (*sorted(users, key=lambda found: found.ip_version), *self.admin_allocations)
+        return (*sorted(users, key=lambda each: each.ip_version), *self.admin_allocations)
 
     def joined(self, network: ServerNetwork) -> 'ShareServer':
         """Return the server with one more subnet, or with new data of a subnet that it has."""

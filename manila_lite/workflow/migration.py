@@ -124,7 +124,7 @@ class Migrations(abc.ABC):
 
     def notify(self, conn: Connection, work: Work, phase: Phase, error: Exception) -> None:
         """Leave user messages: why the migration failed, and for owners of shares and snapshots that are in error."""
-        action, detail, reason = self.message_actions[phase], messages.Detail.of(error), errors.told(error)
+        action, detail, reason = self.message_actions[phase], messages.Detail.of(error), errors.user_text(error)
         messages.create(conn, work.ctx, self.resource_type.upper(), work.resource_id, action, detail, reason)
         parts = {'SHARE': self.shares(conn, work.resource_id), 'SHARE_SNAPSHOT': self.snapshots(conn, work.resource_id)}
         for part, rows in parts.items():
@@ -147,7 +147,7 @@ class Migrations(abc.ABC):
         if 'phase_one_began' in data:
             payload['seconds'] = round(time.time() - data['phase_one_began'], 3)
         if error is not None:
-            payload['error'] = errors.told(error) or 'Something went wrong; the log says what.'
+            payload['error'] = errors.user_text(error) or 'Something went wrong; the log says what.'
         notices.emit(ctx, f'{self.resource_type}.{phase}.{event}', payload, host)
 
 

@@ -71,7 +71,7 @@ def notify(conn: Connection, work: Work, action: messages.Action, error: Excepti
          resource_id: str | None = None) -> None:
     """Tell the owner why the work on a backup failed."""
     messages.create(conn, work.ctx, resource_type, resource_id or work.resource_id, action, messages.Detail.of(error),
-                    errors.told(error))
+                    errors.user_text(error))
 
 
 def announce(ctx: Any, backup: Any, event: str, host: str | None = None, error: Exception | None = None) -> None:
@@ -79,5 +79,5 @@ def announce(ctx: Any, backup: Any, event: str, host: str | None = None, error: 
     payload = {'backup_id': backup.id, 'share_id': backup.share_id, 'target_share_id': backup.target_share_id,
                'size': backup.size, 'backup_type': backup.backup_type, 'owner': backup.project_id}
     if error is not None:
-        payload['error'] = errors.told(error) or 'Something went wrong; the log says what.'
+        payload['error'] = errors.user_text(error) or 'Something went wrong; the log says what.'
     notices.emit(ctx, f'share_backup.{event}', payload, host)

@@ -81,7 +81,7 @@ def apply_rules(conn: Connection, ctx: context.RequestContext, share_id: str) ->
 
 def notify(conn: Connection, work: Work, action: Action, error: Exception) -> None:
     """Tell the owner of the share why the work on its replica failed."""
-    messages.create(conn, work.ctx, RESOURCE, work.resource_id, action, Detail.of(error), errors.told(error))
+    messages.create(conn, work.ctx, RESOURCE, work.resource_id, action, Detail.of(error), errors.user_text(error))
 
 
 def not_made(conn: Connection, work: Work, error: Exception) -> None:

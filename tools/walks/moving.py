@@ -3,7 +3,7 @@
 
 import hashlib
 
-from manila_lite.cmd.manage.watch import Progress, of, watch
+from manila_lite.cmd.manage.watch import Progress, fraction, watch
 from manila_lite.states import Migration
 from manila_lite.tests.functional.linux.moving_writer import Writer
 from walks import clients, places, settings
@@ -134,7 +134,7 @@ class Moving:
         ended = {Migration.COPIED: True, Migration.ERROR: False, Migration.CANCELLED: False}.get(state)
         done, total = ((told[name] or 0) >> 20 for name in ('bytes_done', 'bytes_total'))
         return Progress('    copied ' if ended else '    copying', told['total_progress'],
-                        of(done, total, 'MiB') if total else '', told['seconds_left'], ended=ended)
+                        fraction(done, total, 'MiB') if total else '', told['seconds_left'], ended=ended)
 
     def _cut_over(self):
         walk, source = self.walk, self.server

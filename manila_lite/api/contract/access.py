@@ -7,6 +7,7 @@ from manila_lite.api.contract.call import Body, Call, Field, Many, One, Plain
 from manila_lite.api.contract.fields import STRING, View
 from manila_lite.api.contract.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import access as v2
+from manila_lite.api.v2.related import pairs_of
 from manila_lite.policies import access as rules
 
 _STATE = {'type': 'string', 'enum': ['new', *sorted(states.ACCESS.statuses)]}
@@ -21,7 +22,7 @@ SUMMARY_FIELDS = (
     Field('access_key', NULL_STRING, since='2.21', read=v2.key_of),
     Field('created_at', TIME, since='2.33'),
     Field('updated_at', NULL_TIME, since='2.33'),
-    Field('metadata', shapes.PAIRS, since='2.45', read=v2.metadata_of),
+    Field('metadata', shapes.PAIRS, since='2.45', read=pairs_of),
 )
 
 ACCESS = View('access', 'access_list', (Field('share_id', ID), *SUMMARY_FIELDS))
@@ -60,7 +61,7 @@ _RULE = '/share-access-rules/{access_id}'
 
 OPS = [
     Call('POST', _ACTION, v2.allow, rules.ALLOW, One(ACCESS), action='allow_access', body=Body('allow_access', ALLOW),
-       once=True),
+         once=True),
     Call('POST', _ACTION, v2.deny, rules.DENY, ok=202, action='deny_access', states=_BUSY, body=Body('deny_access', DENY)),
     Call('POST', _ACTION, v2.list_of_share, rules.ACTION_LIST, Many(SUMMARY), action='access_list', until='2.44'),
     Call('GET', '/share-access-rules', v2.index, rules.INDEX, Many(SUMMARY), since='2.45', query=FILTERS),
@@ -68,6 +69,6 @@ OPS = [
     Call('PUT', _RULE, v2.update, rules.UPDATE, One(ACCESS), since='2.88', states=_BUSY, body=Body('update_access', (
         Field('access_level', {'type': 'string', 'enum': _LEVELS}, required=True),))),
     Call('PUT', f'{_RULE}/metadata', v2.set_metadata, rules.UPDATE_METADATA, Plain(shapes.PAIRS, 'metadata'), since='2.45',
-       body=Body('metadata', free=shapes.METADATA)),
+         body=Body('metadata', free=shapes.METADATA)),
     Call('DELETE', f'{_RULE}/metadata/{{key}}', v2.delete_metadata, rules.DELETE_METADATA, since='2.45'),
 ]

@@ -8,7 +8,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.api import versions
 from manila_lite.api.contract import fields, shapes
-from manila_lite.api.contract.fields import Body, Field, Many, One, Plain
+from manila_lite.api.contract.fields import Answer, Body, Field, Many, One, Plain
 
 #: Sorting and paging of every list.
 PAGE = (
@@ -35,7 +35,7 @@ class Call:
     path: str
     call: Callable[[Any], Any]
     policy: str
-    view: One | Many | Plain | None = None
+    view: Answer | None = None
     ok: int = 200
     since: str = '2.0'
     until: str | None = None

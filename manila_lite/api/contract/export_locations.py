@@ -8,7 +8,7 @@ from manila_lite.api.contract.fields import STRING, View
 from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_TIME, TIME
 from manila_lite.api.v2 import export_locations as v2
-from manila_lite.api.v2.metadata import Calls
+from manila_lite.api.v2.metadata import MetadataCalls
 from manila_lite.policies import export_locations as rules
 
 SUMMARY_FIELDS = (
@@ -33,6 +33,7 @@ OPS = [
     Call('GET', _ONE, v2.show, rules.SHOW, One(EXPORT), since='2.9'),
     Call('GET', _OF_INSTANCE, v2.index_of_instance, rules.INSTANCE_INDEX, Many(SUMMARY), since='2.9'),
     Call('GET', f'{_OF_INSTANCE}/{{export_location_id}}', v2.show_of_instance, rules.INSTANCE_SHOW, One(EXPORT),
-       since='2.9'),
-    *metadata_ops(_ONE, Calls('export_locations', actions, ('share_id', 'export_location_id')), rules, since='2.87'),
+         since='2.9'),
+    *metadata_ops(_ONE, MetadataCalls('export_locations', actions, ('share_id', 'export_location_id')), rules,
+                  since='2.87'),
 ]

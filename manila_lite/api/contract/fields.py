@@ -7,7 +7,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import fastjsonschema
 import orjson
@@ -51,7 +51,7 @@ class Field:
         return versions.minor(self.since) <= version and (self.until is None or version <= versions.minor(self.until))
 
 
-def living(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
+def fields_at(fields: tuple[Field, ...], version: int) -> tuple[Field, ...]:
     """Return the fields that exist at a version."""
     return tuple(field for field in fields if field.lives(version))
 
@@ -118,7 +118,7 @@ class Body:
         """Return the JSON schema of the entity at a version."""
         if self.free is not None:
             return self.free
-        fields = living(self.fields, version)
+        fields = fields_at(self.fields, version)
         properties = {name: field.schema for field in fields for name in (field.name, *field.aliases)}
         # Fields of other versions may be sent empty: clients send all fields that they know.
         properties |= {name: EMPTY for field in self.fields for name in (field.name, *field.aliases)
@@ -138,22 +138,22 @@ class Body:
         if set(document) != {key}:
             raise errors.Invalid(f'{", ".join(sorted(set(document) - {key}))}: not expected beside {key}.')
         if version not in self._cache:
-            self._cache[version] = compiled(self.schema(version)), living(self.fields, version)
+            self._cache[version] = compiled(self.schema(version)), fields_at(self.fields, version)
         validate, fields = self._cache[version]
         check(validate, {self.key: document[key]})
         return document[key] if self.free is not None else self._named(fields, document[key] or {})
 
     def _named(self, fields: tuple[Field, ...], entity: dict[str, Any]) -> dict[str, Any]:
-        found = {}
+        values = {}
         for field in fields:
             for name in (field.name, *field.aliases):
                 if name in entity:
-                    found[field.name] = parse(field, name, entity[name])
+                    values[field.name] = parse(field, name, entity[name])
                     break
             else:
                 if field.required:
                     raise errors.Invalid(f'{self.key}.{field.name}: missing.')
-        return found
+        return values
 
 
 # Showing rows -----------------------------------------------------------------------------------
@@ -182,7 +182,9 @@ def _by_position(names: tuple[str, ...], read: tuple[str, ...], layout: tuple[st
     items = ', '.join(f'{name!r}: {value}' for name, value in zip(
         names, [*(places[name] for name in read), *more], strict=True))
     row = f'({" ".join(f"{place}," for place in places.values())}), {" ".join(f"{name}," for name in more)}'
-    return eval(f'lambda rows, more: [{{{items}}} for {row} in zip(rows, *more)]')      # noqa: S307 - our own names
+    made: Callable[..., list[dict[str, Any]]] = eval(   # noqa: S307 - our own names
+        f'lambda rows, more: [{{{items}}} for {row} in zip(rows, *more)]')
+    return made
 
 
 def _by_attribute(names: tuple[str, ...], read: tuple[str, ...]) -> Callable[..., list[dict[str, Any]]]:
@@ -211,8 +213,9 @@ class _Plan:
         plain = [field for field in fields if field.read is None or isinstance(field.read, str)]
         same = [field for field in fields if isinstance(field.read, Always)]
         computed = [field for field in fields if callable(field.read)]
-        return cls(tuple(str(field.read or field.name) for field in plain), tuple(field.read.value for field in same),
-                   tuple(field.read for field in computed),
+        return cls(tuple(str(field.read or field.name) for field in plain),
+                   tuple(field.read.value for field in same if isinstance(field.read, Always)),
+                   tuple(field.read for field in computed if callable(field.read)),
                    (*(field.name for field in (*plain, *same, *computed)), *more))
 
 
@@ -259,19 +262,31 @@ class View:
         if key not in self._cache:
             allowed = {None, *(rule for rule, may in zip(self._rules, key[1:], strict=True) if may)}
             seen = [field if field.rule in allowed else dataclasses.replace(field, read=Always(None))
-                    for field in living(self.fields, req.version) if field.blank or field.rule in allowed]
+                    for field in fields_at(self.fields, req.version) if field.blank or field.rule in allowed]
             self._cache[key] = _Plan.of(seen, ('links',) if self.collection else ())
         return self._cache[key]
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of one rendered row."""
-        fields = living(self.fields, version)
+        fields = fields_at(self.fields, version)
         properties = {field.name: field.schema for field in fields}
         if self.collection:
             properties['links'] = LINKS
         return {'type': 'object', 'properties': properties, 'additionalProperties': False,
                 'required': [field.name for field in fields if field.blank or field.rule is None]
                             + (['links'] if self.collection else [])}
+
+
+class Answer(Protocol):
+    """The form of an answer: a view of rows in it, and its schema."""
+
+    def render(self, row: Any, req: Any) -> Any:
+        """Return the document."""
+        ...
+
+    def schema(self, version: int) -> Schema:
+        """Return the JSON schema of the document."""
+        ...
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -308,12 +323,12 @@ class Many:
 
     def render(self, rows: Any, req: Any) -> dict[str, Any]:
         """Return the document."""
-        found: dict[str, Any] = {self.view.plural: self.view.render_all(rows, req)}
+        document: dict[str, Any] = {self.view.plural: self.view.render_all(rows, req)}
         if self.counted and req.count is not None:
-            found['count'] = req.count
+            document['count'] = req.count
         if self.paged and (following := req.next_page(len(rows))):
-            found[f'{self.view.plural}_links'] = [{'rel': 'next', 'href': following}]
-        return found
+            document[f'{self.view.plural}_links'] = [{'rel': 'next', 'href': following}]
+        return document
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of the document."""

@@ -38,9 +38,9 @@ def _living(version: int) -> list[tuple[str, str, str]]:
 class _Absolute(Plain):
     """The answer ``{'limits': {'rate': [], 'absolute': {...}}}``. Rate limits are not shown here."""
 
-    def render(self, found: dict[str, dict[str, int]], req: Any) -> dict[str, Any]:
+    def render(self, usages: dict[str, dict[str, int]], req: Any) -> dict[str, Any]:
         """Return the document."""
-        absolute = {name: found[resource][part] for name, resource, part in _living(req.version)}
+        absolute = {name: usages[resource][part] for name, resource, part in _living(req.version)}
         return super().render({'rate': [], 'absolute': absolute}, req)
 
     def schema(self, version: int) -> Schema:

@@ -25,15 +25,15 @@ def pairs(text: str) -> dict[Scalar, Scalar]:
     inner = text.strip(' \t\r\n')
     if not (len(inner) > 1 and inner[0] == '{' and inner[-1] == '}'):
         raise ValueError('is not in braces')
-    found: dict[Scalar, Scalar] = {}
+    known: dict[Scalar, Scalar] = {}
     place, end = 1, len(inner) - 1
     while inner[place:end].strip(' \t\r\n'):
         pair = _PAIR.match(inner, place, end)
         if pair is None or (inner[pair.end()] != ',' and pair.end() != end):
             raise ValueError(f'cannot be read from character {place} on')
-        found[_scalar(pair[1])] = _scalar(pair[2])
+        known[_scalar(pair[1])] = _scalar(pair[2])
         place = pair.end() + 1
-    return found
+    return known
 
 
 def _scalar(text: str) -> Scalar:
@@ -44,10 +44,10 @@ def _scalar(text: str) -> Scalar:
     return _ESCAPE.sub(_meant, text.lstrip('uU')[1:-1])
 
 
-def _meant(escape: re.Match) -> str:
-    what = escape[1]
-    if len(what) > 1:
-        return chr(int(what[1:], 16))
-    if what in 'xuUN01234567':
+def _meant(escape: re.Match[str]) -> str:
+    code: str = escape[1]
+    if len(code) > 1:
+        return chr(int(code[1:], 16))
+    if code in 'xuUN01234567':
         raise ValueError(f'{escape[0]} is not an escape of one character')
-    return _MEANT.get(what, escape[0])
+    return str(_MEANT.get(code, escape[0]))

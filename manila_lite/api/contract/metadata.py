@@ -5,13 +5,14 @@ from typing import Any
 
 from manila_lite.api.contract import shapes
 from manila_lite.api.contract.call import Body, Call, Plain
-from manila_lite.api.v2.metadata import Calls
+from manila_lite.api.v2.metadata import MetadataCalls
 
 _ALL = Body('metadata', free=shapes.METADATA)
 _ITEM = Body('meta', free=shapes.METADATA, keys=('metadata',))
 
 
-def metadata_ops(path: str, calls: Calls, rules: Any, *, since: str = '2.0', shown: Any = shapes.PAIRS) -> list[Call]:
+def metadata_ops(path: str, calls: MetadataCalls, rules: Any, *, since: str = '2.0',
+                 shown: Any = shapes.PAIRS) -> list[Call]:
     """Return the six calls below ``path``. ``rules`` names three policies: GET_METADATA, UPDATE_METADATA, DELETE_METADATA."""
     every, one = f'{path}/metadata', f'{path}/metadata/{{key}}'
     read, change, remove = rules.GET_METADATA, rules.UPDATE_METADATA, rules.DELETE_METADATA

@@ -6,10 +6,10 @@ from manila_lite.api.contract.call import PAGE, Call, Field, Many, One
 from manila_lite.api.contract.fields import View
 from manila_lite.api.contract.shapes import BOOLEAN, COUNT, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import operations as v2
+from manila_lite.db.queries.operations import STATES
 from manila_lite.policies import operations as rules
 
 _TEXT = {'type': 'string'}
-_STATES = ('open', 'done', 'failed', 'parked')
 _PROGRESS = {'type': 'object', 'required': list(v2.PROGRESS), 'additionalProperties': False,
              'properties': {name: {'type': ['integer', 'null']} for name in v2.PROGRESS}}
 
@@ -21,7 +21,7 @@ OPERATION = View('operation', 'operations', (
     Field('project_id', NULL_STRING),
     Field('user_id', NULL_STRING),
     Field('request_id', NULL_STRING),
-    Field('state', {'type': 'string', 'enum': list(_STATES)}),
+    Field('state', {'type': 'string', 'enum': list(STATES)}),
     Field('running', BOOLEAN, read=v2.running),
     Field('undoing', BOOLEAN),
     Field('phase', _TEXT, read=v2.phase),
@@ -39,7 +39,7 @@ OPERATION = View('operation', 'operations', (
 
 FILTERS = (
     *(Field(name, _TEXT) for name in ('id', 'kind', 'resource_type', 'resource_id', 'request_id', 'project_id', 'host')),
-    Field('state', _TEXT, parse=shapes.one_of(*_STATES)),
+    Field('state', _TEXT, parse=shapes.one_of(*STATES)),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
     *PAGE,
 )

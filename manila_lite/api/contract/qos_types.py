@@ -7,13 +7,14 @@ from manila_lite.api.contract.fields import STRING, View
 from manila_lite.api.contract.shapes import ID, NAME, NULL_TIME, PAIRS, TIME
 from manila_lite.api.contract.share_types import Bare
 from manila_lite.api.v2 import qos_types as v2
+from manila_lite.api.v2.related import pairs_of
 from manila_lite.policies import qos_types as rules
 
 QOS_TYPE = View('qos_type', 'qos_types', (
     Field('id', ID),
     Field('name', STRING),
     Field('description', NAME),
-    Field('specs', PAIRS, read=v2.specs_of),
+    Field('specs', PAIRS, read=pairs_of),
     Field('created_at', TIME),
     Field('updated_at', NULL_TIME),
 ), 'qos-types')
@@ -40,10 +41,11 @@ OPS = [
     Call('PUT', _ONE, v2.update, rules.UPDATE, One(QOS_TYPE), since=_SINCE,
          body=Body('qos_type', (Field('description', NAME),))),
     Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=204, since=_SINCE),
-    Call('GET', f'{_ONE}/specs', v2.get_specs, rules.GET_SPECS, Plain(PAIRS, 'specs'), since=_SINCE),
-    Call('POST', f'{_ONE}/specs', v2.set_specs, rules.CREATE_SPEC, Plain(PAIRS, 'specs'), since=_SINCE,
-       body=Body('specs', free=_SPECS)),
-    Call('GET', _KEY, v2.get_spec, rules.GET_SPEC, Plain(PAIRS), since=_SINCE),
-    Call('PUT', _KEY, v2.set_spec, rules.UPDATE_SPEC, Plain(PAIRS), since=_SINCE, body=Bare('body', free=_SPECS)),
+    Call('GET', f'{_ONE}/specs', v2.SPECS.named('get_specs'), rules.GET_SPECS, Plain(PAIRS, 'specs'), since=_SINCE),
+    Call('POST', f'{_ONE}/specs', v2.SPECS.named('set_specs'), rules.CREATE_SPEC, Plain(PAIRS, 'specs'), since=_SINCE,
+         body=Body('specs', free=_SPECS)),
+    Call('GET', _KEY, v2.SPECS.named('get_spec'), rules.GET_SPEC, Plain(PAIRS), since=_SINCE),
+    Call('PUT', _KEY, v2.SPECS.named('set_spec'), rules.UPDATE_SPEC, Plain(PAIRS), since=_SINCE,
+         body=Bare('body', free=_SPECS)),
     Call('DELETE', _KEY, v2.delete_spec, rules.DELETE_SPEC, ok=204, since=_SINCE),
 ]

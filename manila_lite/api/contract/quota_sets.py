@@ -37,16 +37,16 @@ class Limits(Plain):
 
     named: bool = True
 
-    def render(self, found: dict[str, Any], req: Any) -> dict[str, Any]:
+    def render(self, limits: dict[str, Any], req: Any) -> dict[str, Any]:
         """Return the document."""
-        shown = {'id': found['id']} if self.named else {}
-        shown.update((field.name, found[field.name]) for field in fields.living(RESOURCES, req.version)
-                     if field.name in found)
+        shown = {'id': limits['id']} if self.named else {}
+        shown.update((field.name, limits[field.name]) for field in fields.fields_at(RESOURCES, req.version)
+                     if field.name in limits)
         return super().render(shown, req)
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of the document."""
-        names = [field.name for field in fields.living(RESOURCES, version)]
+        names = [field.name for field in fields.fields_at(RESOURCES, version)]
         always = {name: self.body for name in names if name in quotas.OF_TYPES}
         if self.named:
             always['id'] = shapes.ID
@@ -77,6 +77,6 @@ OPS = [
     Call('GET', f'{_SET}/detail', v2.detail, rules.GET, Limits(_DETAIL, 'quota_set'), since='2.25', query=_WHOSE),
     Call('GET', f'{_SET}/defaults', v2.defaults, rules.GET, Limits(INTEGER, 'quota_set'), old_path=f'{_OLD}/defaults'),
     Call('PUT', _SET, v2.update, rules.UPDATE, Limits(INTEGER, 'quota_set', named=False), query=_WHOSE, body=_BODY,
-       old_path=_OLD),
+         old_path=_OLD),
     Call('DELETE', _SET, v2.delete, rules.DELETE, ok=202, query=_WHOSE, old_path=_OLD),
 ]

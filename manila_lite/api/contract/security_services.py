@@ -53,10 +53,10 @@ _ONE = '/security-services/{security_service_id}'
 OPS = [
     Call('GET', '/security-services', v2.index, rules.INDEX, Many(SUMMARY, paged=True), query=FILTERS),
     Call('GET', '/security-services/detail', v2.detail, rules.DETAIL, Many(LISTED, paged=True), query=FILTERS),
-    Call('GET', _ONE, v2.show, rules.SHOW, One(SERVICE)),
-    Call('POST', '/security-services', v2.create, rules.CREATE, One(SERVICE), body=Body(
+    Call('GET', _ONE, v2.ROWS.named('show'), rules.SHOW, One(SERVICE)),
+    Call('POST', '/security-services', v2.ROWS.named('create'), rules.CREATE, One(SERVICE), body=Body(
         'security_service', (Field('type', _TYPE, required=True), *_VALUES), missing=errors.Unprocessable)),
     Call('PUT', _ONE, v2.update, rules.UPDATE, One(SERVICE), body=Body(
         'security_service', (Field('type', _TYPE), *_VALUES), missing=errors.Unprocessable)),
-    Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202),
+    Call('DELETE', _ONE, v2.ROWS.named('delete'), rules.DELETE, ok=202),
 ]

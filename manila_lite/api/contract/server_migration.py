@@ -27,13 +27,13 @@ _TASK_STATE = {'enum': [None, *(state.value for state in states.Migration), *sta
 
 OPS = [
     Call('POST', _ACTION, v2.check, rules.CHECK, Plain(_CHECKED), action='migration_check', since=_SINCE,
-       body=Body('migration_check', _WANTED)),
+         body=Body('migration_check', _WANTED)),
     Call('POST', _ACTION, v2.start, rules.START, ok=202, action='migration_start', since=_SINCE,
-       states=((errors.WrongState, 409),), body=Body('migration_start', _WANTED)),
+         states=((errors.WrongState, 409),), body=Body('migration_start', _WANTED)),
     Call('POST', _ACTION, v2.complete, rules.COMPLETE, Plain({
         'type': 'object', 'properties': {'destination_share_server_id': ID}}), action='migration_complete', since=_SINCE),
     Call('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE),
     Call('POST', _ACTION, v2.progress, rules.PROGRESS, Plain(_PROGRESS), action='migration_get_progress', since=_SINCE),
     Call('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since=_SINCE,
-       body=Body('reset_task_state', (Field('task_state', _TASK_STATE),))),
+         body=Body('reset_task_state', (Field('task_state', _TASK_STATE),))),
 ]

@@ -62,7 +62,7 @@ class Bare(Body):
         if not isinstance(document, dict):
             raise errors.Invalid('body: must be an object.')
         if version not in self._cache:
-            self._cache[version] = fields.compiled(self.schema(version)), fields.living(self.fields, version)
+            self._cache[version] = fields.compiled(self.schema(version)), fields.fields_at(self.fields, version)
         validate, living = self._cache[version]
         fields.check(validate, document)
         return self._named(living, document)
@@ -88,7 +88,7 @@ class Either(Bare):
         if not isinstance(document, dict):
             raise errors.Invalid('body: must be an object.')
         if version not in self._cache:
-            self._cache[version] = fields.compiled(self.entity(version)), fields.living(self.fields, version)
+            self._cache[version] = fields.compiled(self.entity(version)), fields.fields_at(self.fields, version)
         validate, living = self._cache[version]
         fields.check(validate, document)
         return self._named(living, document)
@@ -116,9 +116,9 @@ _REASON = Field('disabled_reason', {'type': ['string', 'null'], 'maxLength': 255
 OPS = [
     Call('GET', '/services', v2.index, rules.INDEX, Many(SERVICE), old_path='/os-services', query=FILTERS),
     Call('PUT', '/services/enable', v2.enable, rules.UPDATE, Flat(SET), old_path='/os-services/enable',
-       body=Bare('service', _WHICH)),
+         body=Bare('service', _WHICH)),
     Call('PUT', '/services/disable', v2.disable, rules.UPDATE, Flat(SET), old_path='/os-services/disable',
-       body=Bare('service', (*_WHICH, _REASON))),
+         body=Bare('service', (*_WHICH, _REASON))),
     *(Call('POST', path, handler, rules.ENSURE_SHARES, ok=202, since='2.86', body=Either('ensure_shares', _WHERE))
       for path, handler in (('/services/ensure', v2.ensure), ('/services/ensure-shares', v2.ensure_shares))),
 ]

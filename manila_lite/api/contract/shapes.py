@@ -25,10 +25,10 @@ NAME = {'type': ['string', 'null'], 'maxLength': 255}
 TEXT = {'type': 'string', 'minLength': 1, 'maxLength': 255}
 COUNT = {'type': 'integer', 'minimum': 0}
 SIZE = {'type': ['integer', 'string'], 'minimum': 1, 'maximum': MAX_INT, 'pattern': r'^0*[1-9][0-9]{0,9}$'}
-FLAG = {'type': ['boolean', 'string', 'integer'],
-        'enum': [True, False, 'true', 'false', 'True', 'False', 'TRUE', 'FALSE', '1', '0', 1, 0,
-                 'yes', 'no', 'on', 'off', 't', 'f', 'y', 'n']}
-NULL_FLAG = {'type': ['boolean', 'string', 'integer', 'null'], 'enum': [*FLAG['enum'], None]}
+_FLAGS = [True, False, 'true', 'false', 'True', 'False', 'TRUE', 'FALSE', '1', '0', 1, 0,
+          'yes', 'no', 'on', 'off', 't', 'f', 'y', 'n']
+FLAG = {'type': ['boolean', 'string', 'integer'], 'enum': _FLAGS}
+NULL_FLAG = {'type': ['boolean', 'string', 'integer', 'null'], 'enum': [*_FLAGS, None]}
 METADATA = {'type': 'object', 'propertyNames': {'minLength': 1, 'maxLength': 255},
             'additionalProperties': {'type': 'string', 'minLength': 1, 'maxLength': 1023}}
 PAIRS = {'type': 'object', 'additionalProperties': {'type': 'string'}}
@@ -104,8 +104,8 @@ def time(value: Any) -> Any:
 def one_of(*values: str) -> Callable[[Any], str]:
     """Return a parser of a value that must be one of these; case does not matter."""
     def parse(value: Any) -> str:
-        found = str(value).lower()
-        if found not in values:
+        text = str(value).lower()
+        if text not in values:
             raise ValueError(f'{value!r} is not one of {", ".join(values)}')
-        return found
+        return text
     return parse

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for backups of shares."""
 
+from typing import Any
+
 from manila_lite import errors, states
 from manila_lite.api.contract import fields, shapes
 from manila_lite.api.contract.call import PAGE, Body, Call, Field, Many, One
@@ -63,21 +65,22 @@ _ONE = '/share-backups/{backup_id}'
 _ACTION = f'{_ONE}/action'
 
 
-def _op(*args: object, since: str = '2.80', **more: object) -> Call:
-    return Call(*args, since=since, experimental_until='2.99', **more)        # type: ignore[arg-type]
+def _op(*args: Any, since: str = '2.80', **more: Any) -> Call:
+    return Call(*args, since=since, experimental_until='2.99', **more)    # type: ignore[misc]
 
 
 OPS = [
     _op('GET', '/share-backups', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True, beside=BACKUP.fields),
         query=FILTERS),
     _op('GET', '/share-backups/detail', v2.detail, rules.GET_ALL, Many(BACKUP, counted=True, paged=True), query=FILTERS),
-    _op('GET', _ONE, v2.show, rules.GET, One(BACKUP)),
+    _op('GET', _ONE, v2.ROWS.named('show'), rules.GET, One(BACKUP)),
     _op('POST', '/share-backups', v2.create, rules.CREATE, One(BACKUP), ok=202, once=True,
         body=Body('share_backup', CREATE, missing=errors.Unprocessable)),
-    _op('PUT', _ONE, v2.update, rules.UPDATE, One(BACKUP), body=Body('share_backup', _NAMES, missing=errors.Unprocessable)),
-    _op('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, states=((errors.WrongState, 400),)),
+    _op('PUT', _ONE, v2.ROWS.named('update'), rules.UPDATE, One(BACKUP),
+        body=Body('share_backup', _NAMES, missing=errors.Unprocessable)),
+    _op('DELETE', _ONE, v2.ROWS.named('delete'), rules.DELETE, ok=202, states=((errors.WrongState, 400),)),
     _op('POST', _ACTION, v2.restore, rules.RESTORE, _RESTORED, ok=202, until='2.90', action='restore', body=_TO_ITS_SHARE),
     _op('POST', _ACTION, v2.restore_to, rules.RESTORE, _RESTORED, ok=202, since='2.91', action='restore', body=_TO_ANY_SHARE),
-    _op('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
+    _op('POST', _ACTION, v2.ROWS.named('reset_status'), rules.RESET_STATUS, ok=202, action='reset_status',
         body=Body('reset_status', (Field('status', STRING, required=True),))),
 ]

@@ -47,24 +47,25 @@ def _project(action: str) -> Body:
 
 def group_op(*args: Any, **more: Any) -> Call:
     """Return a call for share groups, which was experimental at first."""
-    return Call(*args, since='2.31', experimental_until='2.54', **more)
+    return Call(*args, since='2.31', experimental_until='2.54', **more)     # type: ignore[misc]
 
 
 OPS = [
-    group_op('GET', '/share-group-types', v2.index, rules.GET_ALL, Many(TYPE), query=_FILTERS),
+    group_op('GET', '/share-group-types', v2.TYPES.named('index'), rules.GET_ALL, Many(TYPE), query=_FILTERS),
     group_op('GET', '/share-group-types/default', v2.default, rules.DEFAULT, One(TYPE)),
-    group_op('GET', _ONE, v2.show, rules.GET, One(TYPE)),
+    group_op('GET', _ONE, v2.TYPES.named('show'), rules.GET, One(TYPE)),
     group_op('POST', '/share-group-types', v2.create, rules.CREATE, One(TYPE), body=_CREATE),
     group_op('DELETE', _ONE, v2.delete, rules.DELETE, ok=204),
-    group_op('GET', f'{_ONE}/access', v2.list_access, rules.LIST_ACCESS, Plain(_ACCESS, 'share_group_type_access')),
-    group_op('POST', _ACTION, v2.add_access, rules.ADD_ACCESS, ok=202, action='addProjectAccess',
+    group_op('GET', f'{_ONE}/access', v2.TYPES.named('list_access'), rules.LIST_ACCESS,
+             Plain(_ACCESS, 'share_group_type_access')),
+    group_op('POST', _ACTION, v2.TYPES.named('add_access'), rules.ADD_ACCESS, ok=202, action='addProjectAccess',
              body=_project('addProjectAccess')),
-    group_op('POST', _ACTION, v2.remove_access, rules.REMOVE_ACCESS, ok=202, action='removeProjectAccess',
+    group_op('POST', _ACTION, v2.TYPES.named('remove_access'), rules.REMOVE_ACCESS, ok=202, action='removeProjectAccess',
              body=_project('removeProjectAccess')),
-    group_op('GET', f'{_ONE}/group-specs', v2.get_specs, rules.GET_SPECS, Plain(PAIRS, 'group_specs')),
-    group_op('POST', f'{_ONE}/group-specs', v2.set_specs, rules.CREATE_SPEC, Plain(PAIRS, 'group_specs'),
+    group_op('GET', f'{_ONE}/group-specs', v2.SPECS.named('get_specs'), rules.GET_SPECS, Plain(PAIRS, 'group_specs')),
+    group_op('POST', f'{_ONE}/group-specs', v2.SPECS.named('set_specs'), rules.CREATE_SPEC, Plain(PAIRS, 'group_specs'),
              body=Body('group_specs', free=_SPECS)),
-    group_op('GET', _KEY, v2.get_spec, rules.GET_SPEC, Plain(PAIRS)),
-    group_op('PUT', _KEY, v2.set_spec, rules.UPDATE_SPEC, Plain(PAIRS), body=Bare('body', free=_SPECS)),
+    group_op('GET', _KEY, v2.SPECS.named('get_spec'), rules.GET_SPEC, Plain(PAIRS)),
+    group_op('PUT', _KEY, v2.SPECS.named('set_spec'), rules.UPDATE_SPEC, Plain(PAIRS), body=Bare('body', free=_SPECS)),
     group_op('DELETE', _KEY, v2.delete_spec, rules.DELETE_SPEC, ok=204),
 ]

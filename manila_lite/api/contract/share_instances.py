@@ -45,7 +45,7 @@ OPS = [
     Call('GET', _ONE, v2.show, rules.SHOW, One(INSTANCE), since='2.3'),
     Call('GET', '/shares/{share_id}/instances', v2.index_of_share, rules.INDEX, Many(INSTANCE), since='2.3'),
     Call('POST', f'{_ONE}/action', v2.reset_status, rules.RESET_STATUS, ok=202, since='2.3', action='reset_status',
-       body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),))),
+         body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),))),
     Call('POST', f'{_ONE}/action', v2.force_delete, rules.FORCE_DELETE, ok=202, since='2.3', action='force_delete',
-       states=((errors.WrongState, 403),)),
+         states=((errors.WrongState, 403),)),
 ]

@@ -10,7 +10,8 @@ from manila_lite.api.contract.fields import View
 from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.shapes import ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import share_network_subnets as v2
-from manila_lite.api.v2.metadata import Calls
+from manila_lite.api.v2.metadata import MetadataCalls
+from manila_lite.api.v2.related import pairs_of
 from manila_lite.api.v2.share_networks import subnet_value
 from manila_lite.policies import share_network_subnets as rules
 
@@ -33,7 +34,7 @@ def _subnet(*more: Field) -> View:
         Field('created_at', TIME),
         Field('updated_at', NULL_TIME),
         *(Field(name, schema, read=subnet_value(name)) for name, schema, _ in PLACE),
-        Field('metadata', shapes.PAIRS, since='2.78', read=v2.metadata_of),
+        Field('metadata', shapes.PAIRS, since='2.78', read=pairs_of),
     )
     return View('share_network_subnet', 'share_network_subnets', (*fields, *more))
 
@@ -56,8 +57,8 @@ OPS = [
     Call('GET', _ALL, v2.index, rules.INDEX, Many(SUBNET), since='2.51'),
     Call('GET', _ONE, v2.show, rules.SHOW, One(SUBNET), since='2.51'),
     Call('POST', _ALL, v2.create, rules.CREATE, One(SUBNET), since='2.51',
-       body=Body('share-network-subnet', CREATE, keys=('share_network_subnet',))),
+         body=Body('share-network-subnet', CREATE, keys=('share_network_subnet',))),
     Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, since='2.51'),
-    *metadata_ops(_ONE, Calls('share_network_subnets', actions, ('share_network_id', 'share_network_subnet_id'),
-                              v2.whether_to_push), rules, since='2.78'),
+    *metadata_ops(_ONE, MetadataCalls('share_network_subnets', actions, ('share_network_id', 'share_network_subnet_id'),
+                                      v2.push_argument), rules, since='2.78'),
 ]

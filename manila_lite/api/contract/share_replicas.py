@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for share replicas."""
 
+from typing import Any
+
 from manila_lite import errors, states
 from manila_lite.actions import share_replicas as actions
 from manila_lite.api.contract import shapes
@@ -9,7 +11,8 @@ from manila_lite.api.contract.fields import STRING, View
 from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import share_replicas as v2
-from manila_lite.api.v2.metadata import Calls
+from manila_lite.api.v2.metadata import MetadataCalls
+from manila_lite.api.v2.related import pairs_of
 from manila_lite.policies import share_instances
 from manila_lite.policies import share_replicas as rules
 from manila_lite.policies.base import CONTEXT_IS_ADMIN
@@ -29,7 +32,7 @@ REPLICA = View('share_replica', 'share_replicas', (
     Field('created_at', TIME),
     Field('updated_at', NULL_TIME),
     Field('share_network_id', NULL_STRING),
-    Field('metadata', shapes.PAIRS, since='2.95', read=v2.metadata_of),
+    Field('metadata', shapes.PAIRS, since='2.95', read=pairs_of),
     Field('share_server_id', NULL_STRING, rule=CONTEXT_IS_ADMIN),
     Field('host', NULL_STRING, rule=CONTEXT_IS_ADMIN),
     Field('cast_rules_to_readonly', BOOLEAN, since='2.30', rule=CONTEXT_IS_ADMIN),
@@ -52,10 +55,10 @@ def _pairs(text: str) -> dict[str, str]:
     """Return pairs given as ``a:b,c:d``, as python-manilaclient writes them here, or in braces as elsewhere."""
     if text.lstrip().startswith('{'):
         return shapes.pairs(text)
-    found = dict(part.strip().split(':', 1) for part in text.split(',') if ':' in part)
-    if not found:
+    hints = dict(part.strip().split(':', 1) for part in text.split(',') if ':' in part)
+    if not hints:
         raise ValueError('must be key and value pairs, for instance key:value')
-    return found
+    return hints
 
 
 CREATE = (
@@ -80,8 +83,8 @@ _EXPORTS = f'{_ONE}/export-locations'
 _BUSY = ((errors.WrongState, 400),)
 
 
-def _op(*args: object, since: str = '2.11', **more: object) -> Call:
-    return Call(*args, since=since, experimental_until='2.55', **more)        # type: ignore[arg-type]
+def _op(*args: Any, since: str = '2.11', **more: Any) -> Call:
+    return Call(*args, since=since, experimental_until='2.55', **more)    # type: ignore[misc]
 
 
 OPS = [
@@ -101,5 +104,5 @@ OPS = [
         body=Body('reset_replica_state', (Field('replica_state', _STATE, required=True),))),
     _op('GET', _EXPORTS, v2.exports, rules.EXPORT_INDEX, Many(PLACE), since='2.47'),
     _op('GET', f'{_EXPORTS}/{{replica_export_location_id}}', v2.export, rules.EXPORT_SHOW, One(PLACE_IN_FULL), since='2.47'),
-    *metadata_ops(_ONE, Calls('share_replicas', actions.METADATA, ('share_replica_id',)), rules, since='2.95'),
+    *metadata_ops(_ONE, MetadataCalls('share_replicas', actions.METADATA, ('share_replica_id',)), rules, since='2.95'),
 ]

@@ -42,7 +42,7 @@ FILTERS = (
     Field('identifier', _TEXT, since='2.49'),
     Field('share_network_subnet_id', _TEXT, since='2.51'),
     Field('source_share_server_id', _TEXT, since='2.57'),
-    Field('encryption_key_ref', _TEXT, since='2.90', parse=encryption.as_kept),
+    Field('encryption_key_ref', _TEXT, since='2.90', parse=encryption.canonical_id),
 )
 
 _ONE = '/share-servers/{share_server_id}'
@@ -63,11 +63,11 @@ OPS = [
     Call('GET', f'{_ONE}/details', v2.details, rules.DETAILS, Plain(shapes.PAIRS, 'details')),
     Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, states=((errors.WrongState, 403),)),
     Call('POST', f'{_ONE}/action', v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status', since='2.49',
-       body=Body('reset_status', (Field('status', _TEXT, required=True),))),
+         body=Body('reset_status', (Field('status', _TEXT, required=True),))),
     Call('POST', '/share-servers/manage', v2.manage, rules.MANAGE, One(SERVER), ok=202, since='2.49',
-       body=Body('share_server', MANAGED, missing=errors.Unprocessable),
-       states=((errors.NotFound, 400), (errors.WrongState, 400))),
+         body=Body('share_server', MANAGED, missing=errors.Unprocessable),
+         states=((errors.NotFound, 400), (errors.WrongState, 400))),
     Call('POST', f'{_ONE}/action', v2.unmanage, rules.UNMANAGE, ok=202, action='unmanage', since='2.49',
-       body=Body('unmanage', (Field('force', shapes.FLAG, parse=shapes.flag),), optional=True),
-       states=((errors.Conflict, 400),)),
+         body=Body('unmanage', (Field('force', shapes.FLAG, parse=shapes.flag),), optional=True),
+         states=((errors.Conflict, 400),)),
 ]

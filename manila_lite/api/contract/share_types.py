@@ -33,13 +33,13 @@ class _One(One):
 
     def render(self, row: Any, req: Any) -> dict[str, Any]:
         """Return the document."""
-        found = self.view.render(row, req)
-        return {'share_type': found, 'volume_type': found}
+        shown = self.view.render(row, req)
+        return {'share_type': shown, 'volume_type': shown}
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of the document."""
-        found = self.view.schema(version)
-        return fields.document({'share_type': found, 'volume_type': found})
+        schema = self.view.schema(version)
+        return fields.document({'share_type': schema, 'volume_type': schema})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,13 +48,13 @@ class _Many(Many):
 
     def render(self, rows: Any, req: Any) -> dict[str, Any]:
         """Return the document."""
-        found = self.view.render_all(rows, req)
-        return {'share_types': found, 'volume_types': found}
+        shown = self.view.render_all(rows, req)
+        return {'share_types': shown, 'volume_types': shown}
 
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of the document."""
-        found = {'type': 'array', 'items': self.view.schema(version)}
-        return fields.document({'share_types': found, 'volume_types': found})
+        schema = {'type': 'array', 'items': self.view.schema(version)}
+        return fields.document({'share_types': schema, 'volume_types': schema})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -111,24 +111,24 @@ def _project(action: str) -> Body:
 
 
 OPS = [
-    Call('GET', '/types', v2.index, rules.GET_ALL, _Many(TYPE), query=_FILTERS),
+    Call('GET', '/types', v2.TYPES.named('index'), rules.GET_ALL, _Many(TYPE), query=_FILTERS),
     Call('GET', '/types/default', v2.default, rules.DEFAULT, _One(TYPE)),
-    Call('GET', _ONE, v2.show, rules.GET, _One(TYPE)),
+    Call('GET', _ONE, v2.TYPES.named('show'), rules.GET, _One(TYPE)),
     Call('POST', '/types', v2.create_with_snapshots, rules.CREATE, _One(TYPE), until='2.23', body=_CREATE),
     Call('POST', '/types', v2.create, rules.CREATE, _One(TYPE), since='2.24', body=_CREATE),
     Call('PUT', _ONE, v2.update, rules.UPDATE, _One(TYPE), since='2.50', body=_UPDATE),
     Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202),
-    Call('GET', f'{_ONE}/share_type_access', v2.list_access, rules.LIST_ACCESS, Plain(_ACCESS, 'share_type_access'),
-       old_path=f'{_ONE}/os-share-type-access'),
-    Call('POST', _ACTION, v2.add_access, rules.ADD_ACCESS, ok=202, action='addProjectAccess',
-       old_action='addProjectAccess', body=_project('addProjectAccess')),
-    Call('POST', _ACTION, v2.remove_access, rules.REMOVE_ACCESS, ok=202, action='removeProjectAccess',
-       old_action='removeProjectAccess', body=_project('removeProjectAccess')),
-    Call('GET', f'{_ONE}/extra_specs', v2.get_specs, rules.GET_SPECS, Plain(PAIRS, 'extra_specs')),
-    Call('POST', f'{_ONE}/extra_specs', v2.set_specs, rules.CREATE_SPEC, Plain(PAIRS, 'extra_specs'),
-       body=Body('extra_specs', free=_SPECS)),
-    Call('GET', _KEY, v2.get_spec, rules.GET_SPEC, Plain(PAIRS)),
-    Call('PUT', _KEY, v2.set_spec, rules.UPDATE_SPEC, Plain(PAIRS), body=Bare('body', free=_SPECS)),
+    Call('GET', f'{_ONE}/share_type_access', v2.TYPES.named('list_access'), rules.LIST_ACCESS,
+         Plain(_ACCESS, 'share_type_access'), old_path=f'{_ONE}/os-share-type-access'),
+    Call('POST', _ACTION, v2.TYPES.named('add_access'), rules.ADD_ACCESS, ok=202, action='addProjectAccess',
+         old_action='addProjectAccess', body=_project('addProjectAccess')),
+    Call('POST', _ACTION, v2.TYPES.named('remove_access'), rules.REMOVE_ACCESS, ok=202, action='removeProjectAccess',
+         old_action='removeProjectAccess', body=_project('removeProjectAccess')),
+    Call('GET', f'{_ONE}/extra_specs', v2.SPECS.named('get_specs'), rules.GET_SPECS, Plain(PAIRS, 'extra_specs')),
+    Call('POST', f'{_ONE}/extra_specs', v2.SPECS.named('set_specs'), rules.CREATE_SPEC, Plain(PAIRS, 'extra_specs'),
+         body=Body('extra_specs', free=_SPECS)),
+    Call('GET', _KEY, v2.SPECS.named('get_spec'), rules.GET_SPEC, Plain(PAIRS)),
+    Call('PUT', _KEY, v2.SPECS.named('set_spec'), rules.UPDATE_SPEC, Plain(PAIRS), body=Bare('body', free=_SPECS)),
     Call('DELETE', _KEY, v2.delete_spec_but_snapshots, rules.DELETE_SPEC, until='2.23', ok=202),
     Call('DELETE', _KEY, v2.delete_spec, rules.DELETE_SPEC, since='2.24', ok=202),
 ]

@@ -10,7 +10,8 @@ from manila_lite.api.contract.fields import View
 from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NAME, NULL_STRING, TIME
 from manila_lite.api.v2 import shares as v2
-from manila_lite.api.v2.metadata import Calls
+from manila_lite.api.v2.metadata import MetadataCalls
+from manila_lite.api.v2.related import pairs_of
 from manila_lite.policies import shares as rules
 
 _STATUS = {'type': 'string', 'enum': sorted(states.SHARE.statuses)}
@@ -27,7 +28,7 @@ FIELDS = (
     Field('snapshot_id', NULL_STRING),
     Field('share_network_id', NULL_STRING),
     Field('share_proto', {'type': 'string'}),
-    Field('metadata', shapes.PAIRS, read=v2.metadata_of),
+    Field('metadata', shapes.PAIRS, read=pairs_of),
     Field('share_type', NULL_STRING, until='2.5', read='share_type_name'),
     Field('share_type', NULL_STRING, since='2.6', read='share_type_id'),
     Field('share_type_name', NULL_STRING, since='2.6'),
@@ -85,7 +86,7 @@ CREATE = (
     Field('scheduler_hints', _hints(*_AFFINITY), since='2.65', until='2.66'),
     Field('scheduler_hints', _hints(*_AFFINITY, 'only_host'), since='2.67'),
     Field('mount_point_name', {'type': ['string', 'null'], 'maxLength': 255, 'pattern': '^[A-Za-z0-9_-]*$'}, since='2.84'),
-    Field('encryption_key_ref', shapes.NULL_UUID, since='2.90', parse=encryption.as_kept),
+    Field('encryption_key_ref', shapes.NULL_UUID, since='2.90', parse=encryption.canonical_id),
 )
 
 UPDATE = (
@@ -117,7 +118,7 @@ FILTERS = (
     Field('with_count', shapes.FLAG, parse=shapes.flag, since='2.42'),
     Field('is_soft_deleted', shapes.FLAG, parse=shapes.flag, since='2.69'),
     Field('mount_point_name', {'type': 'string'}, since='2.84'),
-    Field('encryption_key_ref', {'type': 'string'}, since='2.90', parse=encryption.as_kept),
+    Field('encryption_key_ref', {'type': 'string'}, since='2.90', parse=encryption.canonical_id),
     Field('availability_zone', {'type': 'string'}, since='2.97'),
     *PAGE,
 )
@@ -134,27 +135,27 @@ _TASK_STATE_ONCE = {'enum': [state for state in _TASK_STATE['enum'] if state is 
 
 OPS = [
     Call('GET', '/shares', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True, beside=FIELDS),
-       query=FILTERS),
+         query=FILTERS),
     Call('GET', '/shares/detail', v2.detail, rules.GET_ALL, Many(SHARE, counted=True, paged=True), query=FILTERS),
     Call('GET', '/shares/{share_id}', v2.show, rules.GET, One(SHARE)),
     Call('POST', '/shares', v2.create, rules.CREATE, One(SHARE), body=Body('share', CREATE, missing=errors.Unprocessable),
-       once=True),
+         once=True),
     Call('PUT', '/shares/{share_id}', v2.update, rules.UPDATE, One(SHARE),
-       body=Body('share', UPDATE, missing=errors.Unprocessable)),
+         body=Body('share', UPDATE, missing=errors.Unprocessable)),
     Call('DELETE', '/shares/{share_id}', v2.delete, rules.DELETE, ok=202, states=_BUSY_DELETE,
-       query=(Field('share_group_id', {'type': 'string'}),)),
+         query=(Field('share_group_id', {'type': 'string'}),)),
     Call('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),
     Call('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
-       body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),))),
+         body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),))),
     Call('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since='2.15',
-       body=Body('reset_task_state', (Field('task_state', _TASK_STATE_ONCE, until='2.21', required=True),
-                                      Field('task_state', _TASK_STATE, since='2.22')))),
+         body=Body('reset_task_state', (Field('task_state', _TASK_STATE_ONCE, until='2.21', required=True),
+                                        Field('task_state', _TASK_STATE, since='2.22')))),
     Call('POST', _ACTION, v2.extend, rules.EXTEND, ok=202, action='extend', states=(*_BUSY, (errors.OverQuota, 403)),
-       body=Body('extend', (_NEW_SIZE, Field('force', shapes.FLAG, since='2.64', parse=shapes.flag)))),
+         body=Body('extend', (_NEW_SIZE, Field('force', shapes.FLAG, since='2.64', parse=shapes.flag)))),
     Call('POST', _ACTION, v2.shrink, rules.SHRINK, ok=202, action='shrink', states=_BUSY,
-       body=Body('shrink', (_NEW_SIZE,))),
+         body=Body('shrink', (_NEW_SIZE,))),
     Call('POST', _ACTION, v2.revert, rules.REVERT, ok=202, action='revert', since='2.27',
-       states=((errors.WrongState, 409), (errors.OverQuota, 403)),
-       body=Body('revert', (Field('snapshot_id', shapes.UUID, required=True),))),
-    *metadata_ops('/shares/{share_id}', Calls('shares', actions, ('share_id',)), rules, shown=_ANY_SIZE),
+         states=((errors.WrongState, 409), (errors.OverQuota, 403)),
+         body=Body('revert', (Field('snapshot_id', shapes.UUID, required=True),))),
+    *metadata_ops('/shares/{share_id}', MetadataCalls('shares', actions, ('share_id',)), rules, shown=_ANY_SIZE),
 ]

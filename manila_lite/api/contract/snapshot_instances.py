@@ -33,5 +33,5 @@ OPS = [
     Call('GET', '/snapshot-instances/detail', v2.detail, rules.DETAIL, Many(INSTANCE, paged=True), since='2.19', query=FILTERS),
     Call('GET', _ONE, v2.show, rules.SHOW, One(INSTANCE), since='2.19'),
     Call('POST', f'{_ONE}/action', v2.reset_status, rules.RESET_STATUS, ok=202, since='2.19', action='reset_status',
-       body=Body('reset_status', (Field('status', STRING, required=True),))),
+         body=Body('reset_status', (Field('status', STRING, required=True),))),
 ]

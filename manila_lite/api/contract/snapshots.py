@@ -9,7 +9,8 @@ from manila_lite.api.contract.fields import View
 from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.shapes import ID, NAME, NULL_STRING, TIME
 from manila_lite.api.v2 import snapshots as v2
-from manila_lite.api.v2.metadata import Calls
+from manila_lite.api.v2.metadata import MetadataCalls
+from manila_lite.api.v2.related import pairs_of
 from manila_lite.policies import base
 from manila_lite.policies import snapshots as rules
 
@@ -29,7 +30,7 @@ SNAPSHOT = View('snapshot', 'snapshots', (
     Field('provider_location', NULL_STRING, since='2.12', rule=base.CONTEXT_IS_ADMIN),
     Field('user_id', NULL_STRING, since='2.17'),
     Field('project_id', _TEXT, since='2.17'),
-    Field('metadata', shapes.PAIRS, since='2.73', read=v2.metadata_of),
+    Field('metadata', shapes.PAIRS, since='2.73', read=pairs_of),
 ), 'snapshots')
 SUMMARY = View('snapshot', 'snapshots', (Field('id', ID), Field('name', NAME)), 'snapshots')
 
@@ -69,15 +70,17 @@ _ACTION = f'{_ONE}/action'
 
 OPS = [
     Call('GET', '/snapshots', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True, beside=SNAPSHOT.fields),
-       query=FILTERS),
+         query=FILTERS),
     Call('GET', '/snapshots/detail', v2.detail, rules.GET_ALL, Many(SNAPSHOT, counted=True, paged=True), query=FILTERS),
-    Call('GET', _ONE, v2.show, rules.GET, One(SNAPSHOT)),
+    Call('GET', _ONE, v2.ROWS.named('show'), rules.GET, One(SNAPSHOT)),
     Call('POST', '/snapshots', v2.create, rules.CREATE, One(SNAPSHOT), ok=202, states=_BUSY,
-       body=Body('snapshot', CREATE, missing=errors.Unprocessable), once=True),
-    Call('PUT', _ONE, v2.update, rules.UPDATE, One(SNAPSHOT), body=Body('snapshot', _NAMES, missing=errors.Unprocessable)),
-    Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=202, states=_BUSY_DELETE),
-    Call('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),
-    Call('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
-       body=Body('reset_status', (Field('status', _TEXT, required=True),))),
-    *metadata_ops(_ONE, Calls('snapshots', actions.METADATA, ('snapshot_id',)), rules, since='2.73'),
+         body=Body('snapshot', CREATE, missing=errors.Unprocessable), once=True),
+    Call('PUT', _ONE, v2.ROWS.named('update'), rules.UPDATE, One(SNAPSHOT),
+         body=Body('snapshot', _NAMES, missing=errors.Unprocessable)),
+    Call('DELETE', _ONE, v2.ROWS.named('delete'), rules.DELETE, ok=202, states=_BUSY_DELETE),
+    Call('POST', _ACTION, v2.ROWS.named('force_delete'), rules.FORCE_DELETE, ok=202, action='force_delete',
+         states=_BUSY_DELETE),
+    Call('POST', _ACTION, v2.ROWS.named('reset_status'), rules.RESET_STATUS, ok=202, action='reset_status',
+         body=Body('reset_status', (Field('status', _TEXT, required=True),))),
+    *metadata_ops(_ONE, MetadataCalls('snapshots', actions.METADATA, ('snapshot_id',)), rules, since='2.73'),
 ]

@@ -10,6 +10,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from manila_lite import metrics
 from manila_lite.api.http.connection import Connection, State
@@ -32,7 +33,7 @@ class Admission:
     """Accepts connections from ``listener``. ``make`` creates one; ``welcome`` is called with it."""
 
     def __init__(self, listener: socket.socket, table: Table, limits: Limits,
-                 make: Callable[[socket.socket, tuple], Connection], welcome: Callable[[Connection], None]):
+                 make: Callable[[socket.socket, tuple[Any, ...]], Connection], welcome: Callable[[Connection], None]):
         self._listener, self._table, self._limits = listener, table, limits
         self._make, self._welcome = make, welcome
         self._most = limits.connections
@@ -67,7 +68,7 @@ class Admission:
         metrics.gave_up(why)
         self._table.close(conn, abort=conn.state is State.ANSWER)
 
-    def _admit(self, sock: socket.socket, peer: tuple) -> None:
+    def _admit(self, sock: socket.socket, peer: tuple[Any, ...]) -> None:
         table, most, own = self._table, self._most, self._limits.per_address
         conn = self._make(sock, peer)
         table.add(conn)
@@ -85,7 +86,7 @@ class Admission:
         """Close connections after a lack of descriptors, and lower the limit. Return whether any could be closed."""
         self._most = max(_LEAST, min(self._most, len(self._table) - _SPARE))
         LOG.warning('No connection can be taken in (%s): the oldest idle ones are given up, and there are %s at most until '
-                    'half of them have gone. See max_connections, and LimitNOFILE of the unit.', os.strerror(error.errno),
+                    'half of them have gone. See max_connections, and LimitNOFILE of the unit.', os.strerror(error.errno or 0),
                     self._most)
         made = False
         while len(self._table) > self._most and self._lose(self._table.expendable(), 'descriptors'):

@@ -29,16 +29,16 @@ class _RequestId(request_id.RequestId):
 
     compat_headers = ['x-compute-request-id']
 
-    def __call__(self, environ: dict, start_response: Callable) -> Any:
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         """Do the same as the base class, without wrapping request and answer: that costs more than all else here."""
         if _INBOUND in environ:
             self.set_global_req_id(webob.Request(environ))
-        ident = environ[request_id.ENV_REQUEST_ID] = oslo_context.generate_request_id()
+        new_id = environ[request_id.ENV_REQUEST_ID] = oslo_context.generate_request_id()
 
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
             there = {name.lower() for name, _ in headers}
             names = [name for name in (request_id.HTTP_RESP_HEADER_REQUEST_ID, *self.compat_headers) if name not in there]
-            return start_response(status, [*headers, *((name, ident) for name in names)], *more)
+            return start_response(status, [*headers, *((name, new_id) for name in names)], *more)
         return self.application(environ, start)
 
 
@@ -62,24 +62,24 @@ class _Pecan(pecan.Pecan):
         """Keep the status; pecan would change it to 204."""
 
 
-def make(services: context.Services, api: Definition = SHARE, *, most: int | None = None) -> Callable:
+def make(services: context.Services, api: Definition = SHARE, *, most: int | None = None) -> Callable[..., Any]:
     """Return the WSGI application of an API. ``most``: the largest body, in bytes, if the API has a limit of its own.
 
     :raises errors.BadConfig: the authentication strategy, or the rate limits, cannot work as configured.
     """
     memoise.install()
-    _settle()
+    _tune_garbage_collector()
     inner = _Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread)
-    app = _sized(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
+    app = _limit_body(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
     limits = rate_limits.Limits(services.conf, api)
     app = auth.protect(limits.of_projects(app), services.conf, api, services.turns)
-    app = _healthcheck(app)
-    app = host_header.sent(_proxied(host_header.forwarded(app, api)), services.conf, api)
-    return _RequestId(request_log.observed(trace.middleware(limits.of_addresses(app), services.conf)))
+    app = _answer_healthcheck(app)
+    app = host_header.check_sent_host(_apply_proxy_headers(host_header.check_forwarded_host(app, api)), services.conf, api)
+    return _RequestId(request_log.log_requests(trace.middleware(limits.of_addresses(app), services.conf)))
 
 
 @functools.cache
-def _settle() -> None:
+def _tune_garbage_collector() -> None:
     """Tune the garbage collector: skip objects that exist now, and run it less often.
 
     A list of a thousand rows has no cycles, and would start it several times. Done only once: a process with many
@@ -90,14 +90,14 @@ def _settle() -> None:
     gc.set_threshold(_OBJECTS)
 
 
-def _proxied(app: Callable) -> Callable:
+def _apply_proxy_headers(app: Callable[..., Any]) -> Callable[..., Any]:
     """Let links in answers use the URL that a proxy in front reports."""
     proxied = http_proxy_to_wsgi.HTTPProxyToWSGI(app)
     # An argument of the middleware would be set again at each request, and oslo.config would then drop its cache of
     # options each time.
     proxied.oslo_conf.set_override('enable_proxy_headers_parsing', True, group='oslo_middleware')
 
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         # Most requests carry none of these headers, and do not need the middleware.
         if _FORWARDED.isdisjoint(environ):
             return app(environ, start_response)
@@ -106,9 +106,9 @@ def _proxied(app: Callable) -> Callable:
     return wrapped
 
 
-def _sized(app: Callable, most: int, reply: Reply) -> Callable:
+def _limit_body(app: Callable[..., Any], most: int, reply: Reply) -> Callable[..., Any]:
     """Refuse bodies over the limit with a 413 in the API's shape. Chunked bodies are read here and get a length."""
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if environ.get('wsgi.input_terminated') and not environ.get('CONTENT_LENGTH'):
             try:
                 _unchunk(environ, most)
@@ -123,17 +123,17 @@ def _sized(app: Callable, most: int, reply: Reply) -> Callable:
     return wrapped
 
 
-def _unchunk(environ: dict, most: int) -> None:
+def _unchunk(environ: dict[str, Any], most: int) -> None:
     """Read a chunked body into memory, up to one byte over the limit."""
     body = environ['wsgi.input'].read(most + 1)
     environ.update({'wsgi.input': io.BytesIO(body), 'CONTENT_LENGTH': str(len(body))})
 
 
-def _healthcheck(app: Callable) -> Callable:
+def _answer_healthcheck(app: Callable[..., Any]) -> Callable[..., Any]:
     """Let oslo.middleware's health check answer ``/healthcheck`` and no other path."""
     check = healthcheck.Healthcheck(app, {'path': '/healthcheck', 'detailed': False})
 
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if environ.get('PATH_INFO', '').rstrip('/') != '/healthcheck':
             return app(environ, start_response)
         environ[request_log.ROUTE] = request_log.HEALTHCHECK

@@ -21,7 +21,7 @@ from manila_lite import errors
 from manila_lite.api.http.definition import SHARE, Definition
 from manila_lite.thread_reserve import ThreadReserve
 
-Wsgi = Callable[[dict, Callable], Any]
+Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
 _IDENTITY = ('HTTP_X_USER_ID', 'HTTP_X_USER', 'HTTP_X_USER_NAME', 'HTTP_X_PROJECT_ID', 'HTTP_X_PROJECT_NAME',
              'HTTP_X_TENANT_ID', 'HTTP_X_TENANT_NAME', 'HTTP_X_TENANT', 'HTTP_X_ROLES', 'HTTP_X_ROLE',
@@ -30,7 +30,7 @@ _IDENTITY = ('HTTP_X_USER_ID', 'HTTP_X_USER', 'HTTP_X_USER_NAME', 'HTTP_X_PROJEC
              'HTTP_X_IDENTITY_STATUS')
 
 
-def _set(environ: dict, user: str, project: str, roles: str) -> None:
+def _set(environ: dict[str, Any], user: str, project: str, roles: str) -> None:
     for name in _IDENTITY:
         environ.pop(name, None)
     environ.update(HTTP_X_USER_ID=user, HTTP_X_PROJECT_ID=project, HTTP_X_ROLES=roles)
@@ -41,7 +41,7 @@ def noauth(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReserve |
 
     A token of the form ``user:project[:role,role]`` names another caller.
     """
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         user, project, roles = (environ.get('HTTP_X_AUTH_TOKEN', '').split(':') + ['', '', ''])[:3]
         if not project:
             user, project = 'admin', conf.api.noauth_project
@@ -61,7 +61,7 @@ def http_basic(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReser
     known = _Known()
     turns = turns or ThreadReserve()
 
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         header = environ.get('HTTP_AUTHORIZATION', '')
         try:
             # A copy: parsing removes the header, and the application may have to pass it on.
@@ -77,16 +77,16 @@ def http_basic(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReser
 
 
 def _accounts(lines: list[str]) -> dict[str, tuple[str, str]]:
-    found = {}
+    users = {}
     for line in lines:
         parts = line.split(':')
         if len(parts) != 3 or not all(parts):
             raise errors.BadConfig(f'[api] http_basic_accounts: {line!r} is not of the form user:project:role+role')
-        found[parts[0]] = (parts[1], parts[2].replace('+', ','))
-    return found
+        users[parts[0]] = (parts[1], parts[2].replace('+', ','))
+    return users
 
 
-def _authenticate(path: str, environ: dict, turns: ThreadReserve) -> str:
+def _authenticate(path: str, environ: dict[str, Any], turns: ThreadReserve) -> str:
     user, password = basic_auth.parse_token(basic_auth.parse_header(environ))
     try:
         with turns.login():
@@ -137,7 +137,7 @@ def _homely(app: Wsgi, api: Definition) -> Wsgi:
     A browser sends such requests with the password that it keeps or, where no login is needed, without. It cannot send
     a Keystone token.
     """
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         origin = environ.get('HTTP_ORIGIN')
         if origin is None or environ['REQUEST_METHOD'] in ('GET', 'HEAD') or _host(origin) == environ.get('HTTP_HOST'):
             return app(environ, start_response)
@@ -167,7 +167,7 @@ def protect(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReserve 
         raise errors.BadConfig(f'auth_strategy: {conf.auth_strategy!r} is not one of {", ".join(sorted(STRATEGIES))}')
     guarded = strategy(app if strategy is keystone else _homely(app, api), conf, api, turns)
 
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if environ.get('PATH_INFO', '') in api.public:
             return app(environ, start_response)
         return guarded(environ, start_response)

@@ -16,7 +16,7 @@ UNIX = 'unix'
 _HOPS = 16
 
 
-def networks(option: str, texts: Iterable[str]) -> list[Network]:
+def parse_networks(option: str, texts: Iterable[str]) -> list[Network]:
     """Return the networks of an option.
 
     :raises errors.BadConfig: a text is no network.
@@ -27,7 +27,7 @@ def networks(option: str, texts: Iterable[str]) -> list[Network]:
         raise errors.BadConfig(f'{option}: {bad}') from None
 
 
-def address(text: str) -> Address | None:
+def parse_address(text: str) -> Address | None:
     """Return the address of a text that may have a port or a zone, or None.
 
     An IPv4-mapped IPv6 address is returned as IPv4.
@@ -38,15 +38,15 @@ def address(text: str) -> Address | None:
     elif text.count(':') == 1:
         text = text.partition(':')[0]
     try:
-        found = ipaddress.ip_address(text.partition('%')[0])
+        address = ipaddress.ip_address(text.partition('%')[0])
     except ValueError:
         return None
-    return getattr(found, 'ipv4_mapped', None) or found
+    return getattr(address, 'ipv4_mapped', None) or address
 
 
-def within(found: Address | None, places: Iterable[Network]) -> bool:
+def is_within(address: Address | None, networks: Iterable[Network]) -> bool:
     """Say whether an address is in one of the networks."""
-    return found is not None and any(found in place for place in places)
+    return address is not None and any(address in network for network in networks)
 
 
 class ClientAddresses:
@@ -58,28 +58,28 @@ class ClientAddresses:
     def __init__(self, trusted: Iterable[str], prefix: int):
         trusted = list(trusted)
         self._unix = UNIX in trusted
-        self._trusted = networks('[rate_limits] trusted_proxies', [text for text in trusted if text != UNIX])
+        self._trusted = parse_networks('[rate_limits] trusted_proxies', [text for text in trusted if text != UNIX])
         self._prefix = prefix
 
     def of(self, environ: dict[str, Any]) -> Address | None:
         """Return the address that a request comes from, or None for a socket without an address."""
-        found = address(environ.get('REMOTE_ADDR') or '')
-        if found is None and not self._unix:
+        address = parse_address(environ.get('REMOTE_ADDR') or '')
+        if address is None and not self._unix:
             return None
         forwarded = environ.get('HTTP_X_FORWARDED_FOR') or ''
         for text in reversed(forwarded.rsplit(',', _HOPS)):
-            if found is not None and not within(found, self._trusted):
+            if address is not None and not is_within(address, self._trusted):
                 break
-            said = address(text)
+            said = parse_address(text)
             if said is None:
                 break       # not an address, so the hop before it counts
-            found = said
-        return found
+            address = said
+        return address
 
-    def name(self, found: Address | None) -> str:
+    def name(self, address: Address | None) -> str:
         """Return the name under which an address is counted."""
-        if found is None:
+        if address is None:
             return UNIX
-        if found.version == 4:
-            return str(found)
-        return str(ipaddress.ip_network((found, self._prefix), strict=False))
+        if address.version == 4:
+            return str(address)
+        return str(ipaddress.ip_network((address, self._prefix), strict=False))

@@ -34,7 +34,7 @@ class Connection:
 
     ssl_env = None
 
-    def __init__(self, sock: socket.socket, peer: tuple, settings: Any, since: float):
+    def __init__(self, sock: socket.socket, peer: tuple[Any, ...], settings: Any, since: float):
         sock.setblocking(False)
         self.socket = sock
         self.fd = sock.fileno()

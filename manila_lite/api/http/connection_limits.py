@@ -41,7 +41,7 @@ class Limits:
 DEFAULTS = Limits()
 
 
-def of(group: Any) -> Limits:
+def read_limits(group: Any) -> Limits:
     """Return the limits that the options of a group set (see ``conf.api.CONNECTIONS``)."""
     return Limits(group.max_connections, group.max_connections_per_address, group.idle_timeout, group.header_timeout,
                   group.body_timeout, group.answer_timeout)

@@ -17,7 +17,7 @@ PUBLIC = frozenset({'', '/', '/v2', '/v2/', '/healthcheck', '/healthcheck/', '/o
 
 def base(raw: webob.Request, conf: Any) -> str:
     """Return the address under which the client reaches this service, without a trailing slash."""
-    return (conf.osapi_share_base_URL or raw.application_url).rstrip('/')
+    return str(conf.osapi_share_base_URL or raw.application_url).rstrip('/')
 
 
 def answer(raw: webob.Request, conf: Any) -> webob.Response | None:
@@ -56,16 +56,16 @@ def _versions(raw: webob.Request, conf: Any, status: int) -> webob.Response:
 def _description(raw: webob.Request) -> webob.Response:
     """Answer with the OpenAPI document of a version: of the query, else of the header, else the newest."""
     version = _described(raw)
-    packed, tag = openapi.packed(version)
-    found = webob.Response(packed, content_type='application/json', charset='UTF-8', content_encoding='gzip',
-                           conditional_response=True)
+    packed, tag = openapi.compressed(version)
+    response = webob.Response(packed, content_type='application/json', charset='UTF-8', content_encoding='gzip',
+                              conditional_response=True)
     if 'Accept-Encoding' not in raw.headers or 'gzip' not in raw.accept_encoding:
-        found.decode_content()
-    found.etag = tag, False         # weak: it is the same for both forms
-    found.cache_control = 'public, max-age=3600'
-    found.vary = ('Accept-Encoding', versions.HEADER)
-    found.headers[versions.HEADER] = versions.show(version)
-    return found
+        response.decode_content()
+    response.etag = tag, False         # weak: it is the same for both forms
+    response.cache_control = 'public, max-age=3600'
+    response.vary = ('Accept-Encoding', versions.HEADER)
+    response.headers[versions.HEADER] = versions.show(version)
+    return response
 
 
 def _described(raw: webob.Request) -> int:
@@ -80,13 +80,13 @@ def _described(raw: webob.Request) -> int:
 
 def _identity(raw: webob.Request, parts: list[str]) -> webob.Response:
     """Answer the look-ups that the openstack client makes for projects and users: a name is its own id."""
-    noun = {'projects': 'project', 'users': 'user'}.get(parts[0])
-    if noun is None or raw.method != 'GET':
+    resource_type = {'projects': 'project', 'users': 'user'}.get(parts[0])
+    if resource_type is None or raw.method != 'GET':
         return faults.reply(404, 'Only projects and users can be looked up here.', 'no_such_path')
     if len(parts) == 1:
         name = raw.GET.get('name', '')
         return _json({parts[0]: [{'id': name, 'name': name, 'links': {}}] if name else [], 'links': {}}, 200)
-    return _json({noun: {'id': parts[1], 'name': parts[1], 'links': {}}}, 200)
+    return _json({resource_type: {'id': parts[1], 'name': parts[1], 'links': {}}}, 200)
 
 
 def _json(document: dict[str, Any], status: int) -> webob.Response:

@@ -47,10 +47,10 @@ class Root:
         version: int | None = None
         try:
             _must_be_short(raw, self.services.conf.limits.query_length)
-            found = self.api.answer(raw, self.services.conf)
-            if found is not None:
+            answer = self.api.answer(raw, self.services.conf)
+            if answer is not None:
                 raw.environ[request_log.ROUTE] = 'discovery'
-                return found
+                return answer
             version = self.api.version(raw)
             response = self._dispatch(self._request(raw, version))
         except Exception as error:
@@ -199,7 +199,7 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
     try:
         sent = req.raw.GET.items()
         most = req.ctx.conf.limits.filter_length
-        found = {}
+        values = {}
         if op.strict:
             _check_names(known, sent)
         for name, text in sent:
@@ -213,8 +213,8 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
                 value = fields.parse(field, name, text)
                 if validate is not None:
                     _check_query(name, validate, value)
-                found[field.name] = value
-        return found
+                values[field.name] = value
+        return values
     except UnicodeDecodeError:
         raise errors.Invalid('query: is not UTF-8.') from None
 
@@ -251,7 +251,7 @@ def _body(op: Call, version: int) -> fields.Body | None:
 @functools.lru_cache(maxsize=4096)
 def _known(op: Call, version: int) -> dict[str, Any]:
     return {name: (field, fields.compiled(field.schema) if not _loose(field) else None)
-            for field in fields.living(op.query, version) for name in (field.name, *field.aliases)}
+            for field in fields.fields_at(op.query, version) for name in (field.name, *field.aliases)}
 
 
 def _loose(field: fields.Field) -> bool:

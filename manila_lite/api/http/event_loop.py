@@ -50,7 +50,7 @@ class EventLoop(threading.Thread):
                           State.ANSWER: self._send, State.LINGER: self._skip}
         self._table = Table()
         self._listener: socket.socket | None = listener
-        self._door = Admission(listener, self._table, limits, self._make, self._welcome)
+        self._admission = Admission(listener, self._table, limits, self._make, self._welcome)
         self._closed_until = 0.0
         self._guard = threading.Lock()
         self._back: queue.SimpleQueue[Connection] = queue.SimpleQueue()
@@ -109,7 +109,7 @@ class EventLoop(threading.Thread):
 
     def _lock_up(self) -> None:
         """Close the listener. Connected clients that have sent a request already are still served."""
-        self._door.open()
+        self._admission.open()
         self._poll.unregister(self._listener)
         self._listener.close()
         self._listener = None
@@ -126,7 +126,7 @@ class EventLoop(threading.Thread):
             with contextlib.suppress(queue.Empty):
                 while True:
                     self._do(self._send, self._back.get_nowait())
-        elif self._listener is not None and not self._door.open():
+        elif self._listener is not None and not self._admission.open():
             self._poll.modify(self._listener, 0)
             self._closed_until = time.monotonic() + _PAUSE
 
@@ -147,9 +147,9 @@ class EventLoop(threading.Thread):
         if self._closed_until and self._closed_until <= now and self._listener is not None:
             self._closed_until = 0.0
             self._poll.modify(self._listener, select.EPOLLIN)
-        self._door.grow()
+        self._admission.grow()
 
-    def _make(self, sock: socket.socket, peer: tuple) -> Connection:
+    def _make(self, sock: socket.socket, peer: tuple[Any, ...]) -> Connection:
         return Connection(sock, peer, self._settings, time.monotonic())
 
     def _welcome(self, conn: Connection) -> None:
@@ -194,7 +194,7 @@ class EventLoop(threading.Thread):
         conn.flush()        # 100 Continue
         self._poll.modify(conn.fd, _IN)
         self._table.weigh(conn)
-        self._door.lighten()
+        self._admission.lighten()
 
     def _refuse(self, conn: Connection) -> None:
         status = conn.request.refused
@@ -209,7 +209,7 @@ class EventLoop(threading.Thread):
                 self._table.move(conn, State.ANSWER)
             self._poll.modify(conn.fd, _OUT)
             self._table.weigh(conn)
-            self._door.lighten()
+            self._admission.lighten()
         elif conn.lingers:
             self._linger(conn)
         elif conn.ends or self._stop_at is not None:
@@ -237,6 +237,6 @@ class EventLoop(threading.Thread):
             conn.request = conn.incoming.refuse(_LATE, f'The {what} took too long.')
             self._refuse(conn)
         elif conn.state is State.ANSWER:
-            self._door.give_up(conn, 'unread')
+            self._admission.give_up(conn, 'unread')
         else:
             self._table.close(conn)

@@ -62,22 +62,23 @@ def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
 
     An exception that is not in the table is a bug: it is logged, and its details are hidden.
     """
-    say = shaped or reply
+    refusal = shaped or reply
     status = status_of(error, special)
     if status == 500:
         LOG.exception('Unexpected error', exc_info=error)
-        return say(500, 'An unexpected error happened. The log has it under the request id of this answer.', 'internal_error')
+        return refusal(500, 'An unexpected error happened. The log has it under the request id of this answer.',
+                       'internal_error')
     if isinstance(error, errors.ManilaLiteError):
-        return say(status, str(error), error.code, {'Retry-After': '1'} if isinstance(error, _SOON) else None)
+        return refusal(status, str(error), error.code, {'Retry-After': '1'} if isinstance(error, _SOON) else None)
     if isinstance(error, TRANSIENT):
         LOG.error('The database cannot be used: %s', error)
-        return say(status, 'The database is busy or cannot be reached. Nothing was changed; try again in a moment.',
-                   errors.Unavailable.code, {'Retry-After': '1'})
+        return refusal(status, 'The database is busy or cannot be reached. Nothing was changed; try again in a moment.',
+                       errors.Unavailable.code, {'Retry-After': '1'})
     if isinstance(error, db_exception.DBReferenceError):
         LOG.info('Deleted while it was being used: %s', error)
-        return say(status, 'Something that the request names was deleted, or came into use, meanwhile. Nothing was changed.',
-                   'changed_meanwhile')
-    return say(status, "Policy doesn't allow this to be performed.", 'forbidden')
+        return refusal(status, 'Something that the request names was deleted, or came into use, meanwhile. Nothing was '
+                       'changed.', 'changed_meanwhile')
+    return refusal(status, "Policy doesn't allow this to be performed.", 'forbidden')
 
 
 def reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:
@@ -86,7 +87,7 @@ def reply(status: int, message: str, reason: str, headers: dict[str, str] | None
     ``next`` is the next step, for programs; the message has it, too.
     """
     fault: dict[str, Any] = {'code': status, 'message': hints.sentence(message, status, reason), 'reason': reason,
-                             'next': hints.of(status, reason)}
+                             'next': hints.next_step(status, reason)}
     extra = dict(headers or {})
     if status == 413:
         extra['Retry-After'] = '0'

@@ -27,7 +27,7 @@ class Headers(server.HeaderReader):
 
         :raises ValueError: the headers are malformed or ambiguous.
         """
-        found = {} if hdict is None else hdict
+        headers = {} if hdict is None else hdict
         while (line := rfile.readline()) != b'\r\n':
             matched = _HEADER.fullmatch(line)
             if matched is None:
@@ -35,17 +35,17 @@ class Headers(server.HeaderReader):
             name, value = matched[1].title(), matched[2]
             if b'_' in name:
                 continue
-            if name in _ONCE and name in found:
+            if name in _ONCE and name in headers:
                 raise ValueError(f'{name.decode()} is there twice.')
-            if name in found and name in server.comma_separated_headers:
-                value = b', '.join((found[name], value))
-            found[name] = value
-        _check_body(found)
-        return found
+            if name in headers and name in server.comma_separated_headers:
+                value = b', '.join((headers[name], value))
+            headers[name] = value
+        _check_body(headers)
+        return headers
 
 
-def _check_body(found: dict[bytes, bytes]) -> None:
-    length, coding = found.get(_LENGTH), found.get(_CODING)
+def _check_body(headers: dict[bytes, bytes]) -> None:
+    length, coding = headers.get(_LENGTH), headers.get(_CODING)
     if length is not None and coding is not None:
         raise ValueError('Content-Length and Transfer-Encoding exclude each other.')
     if length is not None and not length.isdigit():

@@ -141,7 +141,7 @@ _SILENT = ('*not_found', 'over_quota*', 'over_limit*', 'no_such_*', 'wrong_metho
 
 
 @functools.cache
-def of(status: int, reason: str) -> str:
+def next_step(status: int, reason: str) -> str:
     """Return the next step after a refusal."""
     exact = BY_REASON.get(reason)
     patterns = (step for pattern, step in BY_REASON.items() if '*' in pattern and fnmatch.fnmatchcase(reason, pattern))
@@ -154,5 +154,5 @@ def sentence(message: str, status: int, reason: str) -> str:
     Some clients show nothing else.
     """
     if any(fnmatch.fnmatchcase(reason, pattern) for pattern in _SILENT):
-        return f'{message} {of(status, reason)}'
+        return f'{message} {next_step(status, reason)}'
     return message

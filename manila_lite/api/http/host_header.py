@@ -20,7 +20,7 @@ import webob
 from manila_lite import errors
 from manila_lite.api.http.definition import Definition
 
-Wsgi = Callable[[dict, Callable], Any]
+Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 #: The error of a check, or None.
 _Wrong = errors.ManilaLiteError | None
 
@@ -32,7 +32,7 @@ _WHO = {'HTTP_AUTHORIZATION': ('Authorization', None), 'HTTP_X_AUTH_TOKEN': ('X-
 _INSTEAD = 'Use its IP address or localhost, or have the operator add the name to [api] allowed_hosts.'
 
 
-def sent(app: Wsgi, conf: Any, api: Definition) -> Wsgi:
+def check_sent_host(app: Wsgi, conf: Any, api: Definition) -> Wsgi:
     """Wrap ``app`` so that its requests have headers that name one caller and one host of this service.
 
     :raises errors.BadConfig: the address to show in links is no URL.
@@ -40,14 +40,14 @@ def sent(app: Wsgi, conf: Any, api: Definition) -> Wsgi:
     return _guarded(app, api, (_one_caller(conf), _one_host(_names(conf, api))))
 
 
-def forwarded(app: Wsgi, api: Definition) -> Wsgi:
+def check_forwarded_host(app: Wsgi, api: Definition) -> Wsgi:
     """Wrap ``app`` so that it gets only requests with one host, after the headers of a proxy in front were applied.
 
     That host may have any name: browsers judge a page by the name that they sent to the proxy.
     """
     host = _one_host(None)
 
-    def settled(environ: dict) -> _Wrong:
+    def settled(environ: dict[str, Any]) -> _Wrong:
         for name in ('HTTP_HOST', 'wsgi.url_scheme'):
             if name in environ:     # the first of a list is from the client; names with a port are quoted
                 environ[name] = environ[name].partition(',')[0].strip().strip('"')
@@ -55,8 +55,8 @@ def forwarded(app: Wsgi, api: Definition) -> Wsgi:
     return _guarded(app, api, (settled,))
 
 
-def _guarded(app: Wsgi, api: Definition, checks: tuple[Callable[[dict], _Wrong], ...]) -> Wsgi:
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+def _guarded(app: Wsgi, api: Definition, checks: tuple[Callable[[dict[str, Any]], _Wrong], ...]) -> Wsgi:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         for check in checks:
             if wrong := check(environ):
                 return api.fault(wrong)(environ, start_response)
@@ -68,16 +68,16 @@ def _malformed(message: str) -> errors.Invalid:
     return errors.Invalid(message, code='malformed_header')
 
 
-def _one_caller(conf: Any) -> Callable[[dict], _Wrong]:
+def _one_caller(conf: Any) -> Callable[[dict[str, Any]], _Wrong]:
     looked_at = {key: name for key, (name, strategy) in _WHO.items() if strategy in (None, conf.auth_strategy)}
 
-    def check(environ: dict) -> _Wrong:
+    def check(environ: dict[str, Any]) -> _Wrong:
         return next((_malformed(f'{name}: is there twice, or holds a comma.') for key, name in looked_at.items()
                      if ',' in environ.get(key, '')), None)
     return check
 
 
-def _address(environ: dict) -> _Wrong:
+def _address(environ: dict[str, Any]) -> _Wrong:
     if environ.get('wsgi.url_scheme', '').lower() not in ('http', 'https'):
         return _malformed('X-Forwarded-Proto: is neither http nor https.')
     try:
@@ -89,7 +89,7 @@ def _address(environ: dict) -> _Wrong:
     return None
 
 
-def _one_host(known: frozenset[str] | None) -> Callable[[dict], _Wrong]:
+def _one_host(known: frozenset[str] | None) -> Callable[[dict[str, Any]], _Wrong]:
     @functools.lru_cache(maxsize=256)
     def about(host: str) -> _Wrong:
         matched = _HOST.fullmatch(host)
@@ -100,7 +100,7 @@ def _one_host(known: frozenset[str] | None) -> Callable[[dict], _Wrong]:
             return None
         return errors.Forbidden(f'Host: {name} is not known as a name of this service. {_INSTEAD}', code='foreign_host')
 
-    def check(environ: dict) -> _Wrong:
+    def check(environ: dict[str, Any]) -> _Wrong:
         host = environ.get('HTTP_HOST')
         if not host or environ.get('PATH_INFO', '').rstrip('/') == '/healthcheck':
             return None     # browsers always send one, and health checks may use any

@@ -38,17 +38,17 @@ def answer(req: Request, document: Any, make: Callable[[], webob.Response]) -> w
     :raises errors.KeyReused: the key was sent with another request.
     :raises errors.InFlight: the same request is being answered now.
     """
-    return _Once(req, _ident(req), _asked(req, document)).answer(make)
+    return _Once(req, _key_of(req), _hash_request(req, document)).answer(make)
 
 
-def _ident(req: Request) -> str:
+def _key_of(req: Request) -> str:
     key = req.raw.headers[HEADER]
     if not _KEY.fullmatch(key):
         raise errors.Invalid(f'{HEADER}: must be 1 to 255 visible ASCII characters without quotes and backslashes.')
     return _hash([req.ctx.project_id, req.ctx.user_id, key.strip('"')])
 
 
-def _asked(req: Request, document: Any) -> str:
+def _hash_request(req: Request, document: Any) -> str:
     """Return a hash that identifies the request; the layout of its JSON does not matter."""
     return _hash([req.raw.method, req.raw.path_info, req.version, document])
 
@@ -60,44 +60,44 @@ def _hash(value: Any) -> str:
 class _Once:
     """A request with an idempotency key."""
 
-    def __init__(self, req: Request, ident: str, asked: str):
+    def __init__(self, req: Request, key: str, request_hash: str):
         self._db = req.ctx.db
         self._conf = req.ctx.conf.api
-        self._ident = ident
-        self._asked = asked
+        self._key = key
+        self._request_hash = request_hash
         self._owner = uuidutils.generate_uuid()
 
     def answer(self, make: Callable[[], webob.Response]) -> webob.Response:
         """Return the stored answer, or make and store it."""
         if not engine.retry(self._claim)():
-            return self._found()
+            return self._stored_answer()
         try:
             # A retry after a connection that broke in the commit finds its own answer.
-            return engine.retry(self._made)(make)
+            return engine.retry(self._make)(make)
         except Exception:
             self._release()
             raise
 
     def _claim(self) -> bool:
         with self._db.writer() as conn:
-            return idempotency_keys.claim(conn, self._ident, self._asked, self._owner,
-                                      seconds=self._conf.idempotency_claim, keep=self._conf.idempotency_keep)
+            return idempotency_keys.claim(conn, self._key, self._request_hash, self._owner,
+                                          seconds=self._conf.idempotency_claim, keep=self._conf.idempotency_keep)
 
-    def _made(self, make: Callable[[], webob.Response]) -> webob.Response:
+    def _make(self, make: Callable[[], webob.Response]) -> webob.Response:
         try:
             with self._db.together() as whole:
                 response = make()
-                if not idempotency_keys.store_answer(whole.connection, self._ident, self._owner, response.status_int,
+                if not idempotency_keys.store_answer(whole.connection, self._key, self._owner, response.status_int,
                                                      response.text):
                     raise _Lost
         except _Lost:
-            return self._found()
+            return self._stored_answer()
         return response
 
-    def _found(self) -> webob.Response:
+    def _stored_answer(self) -> webob.Response:
         with self._db.reader() as conn:
-            kept = idempotency_keys.get(conn, self._ident)
-        if kept is not None and kept.request != self._asked:
+            kept = idempotency_keys.get(conn, self._key)
+        if kept is not None and kept.request != self._request_hash:
             raise errors.KeyReused(f'{HEADER}: was sent with another request before; take a new key for each request.')
         if kept is None or kept.code is None:
             raise errors.InFlight('The same request is being answered just now; send it again in a moment.')
@@ -107,7 +107,7 @@ class _Once:
         """Release the key, since nothing was created. Otherwise it would be free only when the claim ends."""
         try:
             with self._db.writer() as conn:
-                idempotency_keys.release(conn, self._ident, self._owner)
+                idempotency_keys.release(conn, self._key, self._owner)
         except engine.UNUSABLE:
             LOG.warning('The %s of a request that failed stays claimed for up to %s seconds',
                         HEADER, self._conf.idempotency_claim, exc_info=True)

@@ -20,7 +20,7 @@ from manila_lite.thread_reserve import ThreadReserve
 
 LOG = log.getLogger(__name__)
 
-Wsgi = Callable[[dict, Callable], Any]
+Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
 _NO_USER = 'The token in X-Auth-Token is not valid, or there is none.'
 _NO_SERVICE = 'The token in X-Service-Token is not valid, or is not that of a service.'

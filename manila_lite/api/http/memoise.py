@@ -33,7 +33,7 @@ def memoise_pecan() -> None:
     stock = pecan.util.getargspec
     if hasattr(stock, 'remembers'):
         return
-    memo = remember(stock)
+    memo = cached(stock)
     for module in (pecan.core, pecan.decorators, pecan.rest, pecan.routing, pecan.util):
         if getattr(module, 'getargspec', None) is stock:
             module.getargspec = memo
@@ -51,13 +51,13 @@ class _Inspect(types.ModuleType):
 
     def __init__(self):
         super().__init__('inspect')
-        self.getfullargspec = remember(inspect.getfullargspec)
+        self.getfullargspec = cached(inspect.getfullargspec)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(inspect, name)
 
 
-def remember(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def cached(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return ``stock`` with a cache for plain functions and methods; other arguments are not cached.
 
     The answer for a bound method is the one for its function, ``self`` included, so instances share it.

@@ -31,10 +31,10 @@ _ONCE = {'name': idempotency.HEADER, 'in': 'header', 'schema': {'type': 'string'
 
 
 @functools.lru_cache(maxsize=len(versions.HISTORY))
-def packed(version: int) -> tuple[bytes, str]:
+def compressed(version: int) -> tuple[bytes, str]:
     """Return the document as JSON under gzip (a fifteenth of the size, so all versions can be cached), and its hash."""
-    found = gzip.compress(text(version), mtime=0)
-    return found, hashlib.sha256(found).hexdigest()
+    packed = gzip.compress(text(version), mtime=0)
+    return packed, hashlib.sha256(packed).hexdigest()
 
 
 def text(version: int) -> bytes:
@@ -64,20 +64,20 @@ def document(version: int) -> dict[str, Any]:
 
 def _grouped(version: int) -> dict[tuple[str, str], list[Call]]:
     """Return the calls that exist at a version. The actions of a path form one group, every other call its own."""
-    found: dict[tuple[str, str], list[Call]] = {}
+    groups: dict[tuple[str, str], list[Call]] = {}
     for op in OPS:
         if op.lives(version):
-            found.setdefault((op.path_at(version), op.method), []).append(op)
-    return found
+            groups.setdefault((op.path_at(version), op.method), []).append(op)
+    return groups
 
 
 def _operation(ops: list[Call], version: int) -> dict[str, Any]:
     first = ops[0]
-    noun = first.name.partition('.')[0]
-    found: dict[str, Any] = {
-        'operationId': first.name if first.action is None else f'{_noun(first.path)}.action',
-        'summary': '; '.join(dict.fromkeys(_says(op) for op in ops)),
-        'tags': [noun],
+    resource_type = first.name.partition('.')[0]
+    operation: dict[str, Any] = {
+        'operationId': first.name if first.action is None else f'{_first_part(first.path)}.action',
+        'summary': '; '.join(dict.fromkeys(_summary(op) for op in ops)),
+        'tags': [resource_type],
         'x-policies': sorted({op.policy for op in ops}),
         'parameters': [{'$ref': '#/components/parameters/version'}, *_path(first.path_at(version)), *_query(ops, version),
                        *_once(ops)],
@@ -85,15 +85,15 @@ def _operation(ops: list[Call], version: int) -> dict[str, Any]:
     }
     bodies = [body.schema(version) for op in ops if (body := op.body_at(version)) is not None]
     if bodies:
-        found['requestBody'] = {'required': True, 'content': _content(bodies[0] if len(bodies) == 1 else {'anyOf': bodies})}
-    return found
+        operation['requestBody'] = {'required': True, 'content': _content(bodies[0] if len(bodies) == 1 else {'anyOf': bodies})}
+    return operation
 
 
-def _noun(path: str) -> str:
+def _first_part(path: str) -> str:
     return path.strip('/').split('/')[0]
 
 
-def _says(op: Call) -> str:
+def _summary(op: Call) -> str:
     return (op.call.__doc__ or op.name).strip().partition('\n')[0]
 
 
@@ -109,7 +109,7 @@ def _path(path: str) -> list[dict[str, Any]]:
 
 def _query(ops: list[Call], version: int) -> list[dict[str, Any]]:
     return [{'name': name, 'in': 'query', 'schema': field.schema}
-            for op in ops for field in fields.living(op.query, version) for name in (field.name, *field.aliases)]
+            for op in ops for field in fields.fields_at(op.query, version) for name in (field.name, *field.aliases)]
 
 
 def _once(ops: list[Call]) -> list[dict[str, Any]]:
@@ -117,16 +117,16 @@ def _once(ops: list[Call]) -> list[dict[str, Any]]:
 
 
 def _responses(ops: list[Call], version: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    responses: dict[str, Any] = {}
     for status in sorted({status for op in ops for status in (op.ok, op.or_ok) if status}):
         views = [op.view.schema(version) for op in ops if op.ok == status and op.view is not None]
-        found[str(status)] = {'description': 'Done.' if status != 202 else 'Begun.', 'headers': _headers()}
+        responses[str(status)] = {'description': 'Done.' if status != 202 else 'Begun.', 'headers': _headers()}
         # If one action of the path has no answer, the answers of others cannot be required.
         if views and all(op.view is not None for op in ops if op.ok == status):
-            found[str(status)]['content'] = _content(views[0] if len(views) == 1 else {'anyOf': views})
+            responses[str(status)]['content'] = _content(views[0] if len(views) == 1 else {'anyOf': views})
     for status in sorted({status for op in ops for status in refusals(op, version)}):
-        found[str(status)] = {'$ref': '#/components/responses/error'}
-    return found
+        responses[str(status)] = {'$ref': '#/components/responses/error'}
+    return responses
 
 
 def refusals(op: Call, version: int) -> Iterable[int]:

@@ -13,7 +13,7 @@ from manila_lite.api.http.definition import Definition
 
 LOG = log.getLogger(__name__)
 
-Wsgi = Callable[[dict, Callable], Any]
+Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
 #: The one public path with a limit: it costs more than health checks and versions, which have none.
 _COSTLY = frozenset({'/openapi.json'})
@@ -32,7 +32,7 @@ class Limits:
         self._api = api
         self._free = api.public - _COSTLY
         self._peers = client_address.ClientAddresses(own.trusted_proxies, own.ipv6_prefix)
-        self._exempt = client_address.networks('[rate_limits] address_exempt', own.address_exempt)
+        self._exempt = client_address.parse_networks('[rate_limits] address_exempt', own.address_exempt)
         self._local = token_buckets.LocalBuckets(own.most_buckets)
         self._buckets: token_buckets.LocalBuckets | token_buckets.SharedBuckets | None = self._shared(own.memcached_servers)
 
@@ -43,12 +43,12 @@ class Limits:
 
     def of_addresses(self, app: Wsgi) -> Wsgi:
         """Wrap ``app`` with the limit of addresses. It goes before all middleware that trusts a proxy's headers."""
-        def wrapped(environ: dict, start_response: Callable) -> Any:
+        def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
             own = self._conf.rate_limits
             if own.address_rate and environ.get('PATH_INFO', '') not in self._free:
-                found = self._peers.of(environ)
-                if not client_address.within(found, self._exempt):
-                    refused = self._take('address', self._peers.name(found),
+                address = self._peers.of(environ)
+                if not client_address.is_within(address, self._exempt):
+                    refused = self._take('address', self._peers.name(address),
                                          token_buckets.RateLimit(own.address_rate, own.address_burst))
                     if refused is not None:
                         return refused(environ, start_response)
@@ -57,7 +57,7 @@ class Limits:
 
     def of_projects(self, app: Wsgi) -> Wsgi:
         """Wrap ``app`` with the limit of projects, and of users without a project. It goes behind the login."""
-        def wrapped(environ: dict, start_response: Callable) -> Any:
+        def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
             own = self._conf.rate_limits
             # Public paths need no login, so their headers were not checked.
             if own.project_rate and environ.get('PATH_INFO', '') not in self._api.public:
@@ -79,7 +79,7 @@ class Limits:
             return None
         seconds = math.ceil(wait)
         return self._api.reply(429, f'Too many requests of {kind} {name}: {rate.a_second:g} a second are taken, and up to '
-                                    f'{rate.burst} at once. Send it again in {seconds} s.', 'rate_limited',
+                               f'{rate.burst} at once. Send it again in {seconds} s.', 'rate_limited',
                                {'Retry-After': str(seconds)})
 
     def _inherited(self) -> token_buckets.LocalBuckets | token_buckets.SharedBuckets:

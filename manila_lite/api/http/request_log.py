@@ -24,12 +24,12 @@ HEALTHCHECK = 'healthcheck'
 _PATH = 500
 
 
-def observed(app: Callable) -> Callable:
+def log_requests(app: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``app`` with metrics, and a log line ``METHOD path status ... length ... time ...`` after each request.
 
     Neither query nor headers nor bodies are logged: they may hold secrets.
     """
-    def wrapped(environ: dict, start_response: Callable) -> Any:
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         seen: dict[str, Any] = {'status': 500, 'length': '-'}
 
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
@@ -45,7 +45,7 @@ def observed(app: Callable) -> Callable:
             try:
                 return app(environ, start)
             finally:
-                _tell(method, path, environ.get(ROUTE, metrics.OTHER), seen, time.perf_counter() - began)
+                _log(method, path, environ.get(ROUTE, metrics.OTHER), seen, time.perf_counter() - began)
     return wrapped
 
 
@@ -54,7 +54,7 @@ def _readable(path: str) -> str:
     return quote(path.encode('latin-1', 'replace'), safe="/:@!$&'()*+,;=~%")[:_PATH]
 
 
-def _tell(method: str, path: str, route: str, seen: dict[str, Any], seconds: float) -> None:
+def _log(method: str, path: str, route: str, seen: dict[str, Any], seconds: float) -> None:
     metrics.request(route, method, seen['status'], seconds)
     known = getattr(oslo_context.get_current(), 'project_id', None)
     level = logging.DEBUG if route == HEALTHCHECK else logging.INFO

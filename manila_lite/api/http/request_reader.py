@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 from manila_lite.api.http import framing
-from manila_lite.db.core.engine import Connection
 
 LOG = logging.getLogger(__name__)
 
@@ -18,7 +17,7 @@ _END = re.compile(rb'\n\r?\n')
 class RequestReader:
     """Input of one connection that is not a request yet. ``most``: bytes of request line and headers together."""
 
-    def __init__(self, settings: Any, conn: Connection, most: int):
+    def __init__(self, settings: Any, conn: Any, most: int):
         self._settings = settings
         self._conn = conn
         self._most = most

@@ -56,7 +56,7 @@ class LocalBuckets:
     """Buckets of this process, ``most`` of them: those not used for longest are dropped."""
 
     def __init__(self, most: int):
-        self._full: cachetools.LRUCache = cachetools.LRUCache(most)
+        self._full: cachetools.LRUCache[str, float] = cachetools.LRUCache(most)
         self._lock = threading.Lock()
 
     def take(self, key: str, rate: RateLimit) -> float:

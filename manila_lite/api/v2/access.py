@@ -17,11 +17,6 @@ from manila_lite.db.queries import access, shares
 _UNSEEN, _TELLING = '******', ('access_to', 'access_key')
 
 
-def metadata_of(row: Any, req: Request) -> dict[str, str]:
-    """Read a rule's metadata, loaded for all rows at once."""
-    return req.related['metadata'].get(row.id, {})
-
-
 def to_of(row: Any, req: Request) -> str:
     """Read the rule's ``access_to``, or the placeholder if it is hidden from the caller."""
     return _UNSEEN if row.id in req.related['hidden'] else row.access_to
@@ -36,7 +31,7 @@ def state_of(row: Any, req: Request) -> str:
     """Read a rule's state. Below 2.28 every transient state is shown as ``new``."""
     if req.version < versions.STATES_OF_RULES and row.state in states.ACCESS.transient:
         return 'new'
-    return row.state
+    return str(row.state)
 
 
 def allow(req: Request) -> Any:
@@ -71,32 +66,32 @@ def index(req: Request) -> list[Any]:
     if not share_id:
         raise errors.Invalid('share_id: missing; access rules are listed share by share.')
     if filters.get('access_type') == 'ip' and filters.get('access_to'):
-        access_targets.address(filters['access_to'])
+        access_targets.parse_network(filters['access_to'])
     return _list(req, share_id, filters)
 
 
 def _list(req: Request, share_id: str, filters: dict[str, Any]) -> list[Any]:
     with req.ctx.db.reader() as conn:
-        shares.get(conn, resource_locks.anywhere(req.ctx), share_id, own=True)
-        found = access.of_share(conn, share_id, filters)
-        _load(conn, req, share_id, found)
+        shares.get(conn, resource_locks.lookup_context(req.ctx), share_id, own=True)
+        rows = access.of_share(conn, share_id, filters)
+        _load(conn, req, share_id, rows)
     if filters.get('access_key') is not None:
-        found = [row for row in found if encryption.decrypt(row.access_key) == filters['access_key']]
+        rows = [row for row in rows if encryption.decrypt(row.access_key) == filters['access_key']]
     if any(filters.get(key) is not None for key in _TELLING):
-        return [row for row in found if row.id not in req.related['hidden']]
-    return found
+        return [row for row in rows if row.id not in req.related['hidden']]
+    return rows
 
 
 def _load(conn: Connection, req: Request, share_id: str, rows: list[Any]) -> None:
     """Load the metadata of a share's rules for the view, and the ids of rules that are hidden from the caller."""
     related.load_pairs(conn, req, models.access_rule_metadata, rows)
-    req.related['hidden'] = dict.fromkeys(resource_locks.hidden(conn, req.ctx, share_id), True)
+    req.related['hidden'] = dict.fromkeys(resource_locks.hidden_rules(conn, req.ctx, share_id), True)
 
 
 def show(req: Request) -> Any:
     """Show one access rule."""
     with req.ctx.db.reader() as conn:
-        row = access.get(conn, resource_locks.anywhere(req.ctx), req.params['access_id'])
+        row = access.get(conn, resource_locks.lookup_context(req.ctx), req.params['access_id'])
         _load(conn, req, row.share_id, [row])
     return row
 

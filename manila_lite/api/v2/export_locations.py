@@ -14,14 +14,13 @@ from manila_lite.db.queries import export_locations, share_instances, share_repl
 
 def metadata_of(row: Any, req: Request) -> dict[str, str]:
     """Read a location's metadata; ``preferred`` is a field of its own."""
-    found = req.related['metadata'].get(row.id, {})
-    return {key: value for key, value in found.items() if key != export_locations.PREFERRED}
+    return {key: value for key, value in related.pairs_of(row, req).items() if key != export_locations.PREFERRED}
 
 
 def index(req: Request) -> list[Any]:
     """List the export locations of a share."""
     with req.ctx.db.reader() as conn:
-        share = shares.get(conn, resource_locks.anywhere(req.ctx), req.params['share_id'])
+        share = shares.get(conn, resource_locks.lookup_context(req.ctx), req.params['share_id'])
         return _list(conn, req, *_instances(conn, req, share))
 
 
@@ -51,15 +50,15 @@ def show_of_instance(req: Request) -> Any:
         return _one(conn, req, share_instances.get(conn, req.ctx, req.params['share_instance_id']).id)
 
 
-def _list(conn: Connection, req: Request, *idents: str) -> list[Any]:
-    known = shares.export_locations_of(conn, idents)
-    found = [row for ident in idents for row in known.get(ident, ())
-             if req.ctx.is_admin or not row.is_admin_only]
-    related.load_pairs(conn, req, models.export_location_metadata, found)
-    return found
+def _list(conn: Connection, req: Request, *instance_ids: str) -> list[Any]:
+    by_instance = shares.export_locations_of(conn, instance_ids)
+    rows = [row for instance_id in instance_ids for row in by_instance.get(instance_id, ())
+            if req.ctx.is_admin or not row.is_admin_only]
+    related.load_pairs(conn, req, models.export_location_metadata, rows)
+    return rows
 
 
-def _one(conn: Connection, req: Request, *idents: str) -> Any:
-    row = export_locations.get(conn, idents, req.params['export_location_id'], hidden=bool(req.ctx.is_admin))
+def _one(conn: Connection, req: Request, *instance_ids: str) -> Any:
+    row = export_locations.get(conn, instance_ids, req.params['export_location_id'], hidden=bool(req.ctx.is_admin))
     related.load_pairs(conn, req, models.export_location_metadata, [row])
     return row

@@ -10,10 +10,7 @@ from manila_lite.api.v2 import related
 
 def manage(req: Request) -> Any:
     """Manage an existing share of a backend."""
-    row = actions.manage_share(req.ctx, req.body)
-    with req.ctx.db.reader() as conn:
-        related.load_for_shares(conn, req, [row])
-    return row
+    return related.loaded(req, actions.manage_share(req.ctx, req.body), related.load_for_shares)
 
 
 def unmanage(req: Request) -> None:

@@ -7,19 +7,20 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.api.request import Request
+from manila_lite.api.v2.shared_calls import SharedCalls
 
 
-def pick(found: Mapping[str, str], key: str, noun: str) -> dict[str, str]:
+def get_pair(pairs: Mapping[str, str], key: str, item_name: str) -> dict[str, str]:
     """Return one pair of the metadata.
 
-    :raises errors.NotFound: there is no such key; ``noun``: the name of the item in the message.
+    :raises errors.NotFound: there is no such key; ``item_name``: the name of the item in the message.
     """
-    if key not in found:
-        raise errors.NotFound.of(noun, key)
-    return {key: found[key]}
+    if key not in pairs:
+        raise errors.NotFound.of(item_name, key)
+    return {key: pairs[key]}
 
 
-def one_of_path(req: Request, field: str = 'body') -> Any:
+def get_pair_of_path(req: Request, field: str = 'body') -> Any:
     """Return the body, which must hold just the pair that the path names. ``field``: its name in messages.
 
     :raises errors.Invalid: the body has another key, or more.
@@ -31,14 +32,13 @@ def one_of_path(req: Request, field: str = 'body') -> Any:
 
 
 @dataclasses.dataclass(frozen=True)
-class Calls:
+class MetadataCalls(SharedCalls):
     """The metadata calls of one resource type.
 
     ``actions`` has ``metadata``, ``set_metadata`` and ``delete_metadata``; ``params`` are the parts of the path that
     name the resource. ``more`` returns further arguments for the changing actions.
     """
 
-    noun: str
     actions: Any
     params: tuple[str, ...]
     more: Callable[[Request], dict[str, Any]] = lambda req: {}
@@ -48,35 +48,26 @@ class Calls:
 
     def get_metadata(self, req: Request) -> dict[str, str]:
         """Show all metadata."""
-        return self.actions.metadata(req.ctx, *self._ids(req))
+        return dict(self.actions.metadata(req.ctx, *self._ids(req)))
 
     def merge_metadata(self, req: Request) -> dict[str, str]:
         """Set some keys of the metadata."""
-        return self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=False, **self.more(req))
+        return dict(self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=False, **self.more(req)))
 
     def replace_metadata(self, req: Request) -> dict[str, str]:
         """Replace all metadata."""
-        return self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=True, **self.more(req))
+        return dict(self.actions.set_metadata(req.ctx, *self._ids(req), req.body, replace=True, **self.more(req)))
 
     def get_metadata_item(self, req: Request) -> dict[str, str]:
         """Show one key of the metadata."""
-        return pick(self.actions.metadata(req.ctx, *self._ids(req)), req.params['key'], 'metadata item')
+        return get_pair(self.actions.metadata(req.ctx, *self._ids(req)), req.params['key'], 'metadata item')
 
     def set_metadata_item(self, req: Request) -> dict[str, str]:
         """Set one key of the metadata."""
-        pair: dict[str, str] = one_of_path(req, 'meta')
+        pair: dict[str, str] = get_pair_of_path(req, 'meta')
         self.actions.set_metadata(req.ctx, *self._ids(req), pair, replace=False, **self.more(req))
         return pair
 
     def delete_metadata(self, req: Request) -> None:
         """Delete one key of the metadata."""
         self.actions.delete_metadata(req.ctx, *self._ids(req), req.params['key'], **self.more(req))
-
-    def named(self, name: str) -> Callable[[Request], Any]:
-        """Return one of the calls as a function with the module and the name of the resource type."""
-        method = getattr(self, name)
-
-        def call(req: Request) -> Any:
-            return method(req)
-        call.__module__, call.__name__, call.__doc__ = self.noun, name, method.__doc__
-        return call

@@ -24,7 +24,7 @@ def phase(row: Any, req: Request) -> str:
 
 def step(row: Any, req: Request) -> int:
     """Read the number of the current step, from 1 on."""
-    return min(row.step + 1, steps(row, req))
+    return min(int(row.step) + 1, steps(row, req))
 
 
 def steps(row: Any, req: Request) -> int:
@@ -53,16 +53,17 @@ def _number(value: Any) -> int | None:
 def error(row: Any, req: Request) -> str | None:
     """Read the error of the operation, or of its last try. Only callers with the policy see the backend's own words."""
     if row.error is None or req.may(rules.SEE_INSIDE):
-        return row.error
+        text: str | None = row.error
+        return text
     failure = operation_views.data(row).get('failure')
-    told = failure.get('told') if isinstance(failure, dict) else None
-    return told or _UNSAID.get(row.state, _FAILED)
+    text = failure.get('told') if isinstance(failure, dict) else None
+    return text or _UNSAID.get(row.state, _FAILED)
 
 
 def index(req: Request) -> list[Any]:
     """List operations, the newest first."""
     filters = dict(req.query)
-    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'operations')
+    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'operations')
     if filters.get('host') is not None and not req.may(rules.SEE_INSIDE):
         raise errors.Forbidden('host: only administrators list operations by host.')
     with req.ctx.db.reader() as conn:

@@ -11,16 +11,16 @@ from manila_lite.api.request import Request
 
 def part(name: str) -> Callable[[Any, Request], str]:
     """Return a reader of one part of ``host@backend#pool``."""
-    return lambda row, req: actions.names(row.host)[name]
+    return lambda row, req: actions.parts_of_host(row.host)[name]
 
 
 def capabilities_of(row: Any, req: Request) -> dict[str, Any]:
     """Read the pool's capabilities and capacity. Capacity that was promised since the report counts as provisioned."""
     return {
         **row.capabilities,
-        'pool_name': actions.names(row.host)['pool'],
-        'total_capacity_gb': _room(row.total_gb),
-        'free_capacity_gb': _room(row.free_gb),
+        'pool_name': actions.parts_of_host(row.host)['pool'],
+        'total_capacity_gb': _capacity(row.total_gb),
+        'free_capacity_gb': _capacity(row.free_gb),
         'allocated_capacity_gb': row.allocated_gb,
         'provisioned_capacity_gb': row.provisioned_gb + row.claimed_gb,
         'reserved_percentage': row.reserved_percentage,
@@ -30,7 +30,7 @@ def capabilities_of(row: Any, req: Request) -> dict[str, Any]:
     }
 
 
-def _room(size: float) -> float | str:
+def _capacity(size: float) -> float | str:
     """Return a finite capacity in GiB as it is, and others as a word, since JSON has no such numbers."""
     return size if math.isfinite(size) else 'infinite' if size > 0 else 'unknown'
 

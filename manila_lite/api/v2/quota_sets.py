@@ -23,21 +23,21 @@ def _project(req: Request, rule: str = rules.GET) -> str:
 
 
 def _scope(conn: Connection, req: Request) -> actions.Scope:
-    return actions.scope(conn, req.ctx, _project(req), req.query.get('user_id'), req.query.get('share_type'))
+    return actions.get_scope(conn, req.ctx, _project(req), req.query.get('user_id'), req.query.get('share_type'))
 
 
 def show(req: Request) -> dict[str, Any]:
     """Show the limits of a project, or of a user or share type in it."""
     with req.ctx.db.reader() as conn:
-        whose = _scope(conn, req)
-        return {'id': whose.project_id, **actions.get(conn, req.ctx, whose)}
+        scope = _scope(conn, req)
+        return {'id': scope.project_id, **actions.get(conn, req.ctx, scope)}
 
 
 def detail(req: Request) -> dict[str, Any]:
     """Show the limits of a project, or of a user or share type in it, and their usage."""
     with req.ctx.db.reader() as conn:
-        whose = _scope(conn, req)
-        return {'id': whose.project_id, **actions.detail(conn, req.ctx, whose)}
+        scope = _scope(conn, req)
+        return {'id': scope.project_id, **actions.detail(conn, req.ctx, scope)}
 
 
 def defaults(req: Request) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 Related data is loaded for all rows at once, so that a list needs the same number of statements whatever its length.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from manila_lite import errors
@@ -32,15 +32,50 @@ def load_pairs(conn: Connection, req: Request, table: Any, rows: Sequence[Any]) 
     req.related['metadata'] = key_values.of_many(conn, table, [row.id for row in rows])
 
 
-def whose(req: Request, filters: dict[str, Any], rule: str, noun: str) -> str | None:
+def pairs_of(row: Any, req: Request) -> dict[str, str]:
+    """Read the pairs of a row that ``load_pairs`` loaded: its metadata or its specs."""
+    pairs: dict[str, str] = req.related['metadata'].get(row.id, {})
+    return pairs
+
+
+def choose_project(req: Request, filters: dict[str, Any], rule: str, resources: str) -> str | None:
     """Return the project of the rows that a list shows.
 
     It is the caller's, or with ``all_tenants`` one project or all (``None``). ``all_tenants`` and ``project_id`` are
     taken out of the filters.
 
+    ``resources``: their name in the plural, for the message.
+
     :raises errors.Forbidden: ``rule`` does not allow ``all_tenants`` to the caller.
     """
     everybody, wanted = filters.pop('all_tenants', False), filters.pop('project_id', None)
     if everybody and not req.may(rule):
-        raise errors.Forbidden(f'all_tenants: only administrators list the {noun} of all projects.')
+        raise errors.Forbidden(f'all_tenants: only administrators list the {resources} of all projects.')
     return wanted if everybody else req.ctx.project_id or ''
+
+
+#: Loads related data of rows for the view.
+Load = Callable[[Connection, Request, list[Any]], None]
+
+
+def list_of_project(req: Request, filters: dict[str, Any], rule: str, resources: str, *, rows: Callable[..., list[Any]],
+                    count: Callable[..., int] | None = None, load: Load | None = None) -> list[Any]:
+    """List the rows of one project, or of all; see ``choose_project``.
+
+    ``rows`` and ``count`` are queries of the resource type. ``load``: loads related data of the rows for the view.
+    """
+    project_id = choose_project(req, filters, rule, resources)
+    with req.ctx.db.reader() as conn:
+        listed = rows(conn, filters, req.page, project_id=project_id)
+        if count and filters.get('with_count'):
+            req.count = count(conn, filters, project_id=project_id)
+        if load:
+            load(conn, req, listed)
+    return listed
+
+
+def loaded(req: Request, row: Any, load: Load) -> Any:
+    """Return the row, after its related data was loaded for the view."""
+    with req.ctx.db.reader() as conn:
+        load(conn, req, [row])
+    return row

@@ -12,13 +12,8 @@ from manila_lite.policies import resource_locks as rules
 
 def index(req: Request) -> list[Any]:
     """List resource locks, the newest first."""
-    filters = dict(req.query)
-    project_id = related.whose(req, filters, rules.GET_ALL_PROJECTS, 'resource locks')
-    with req.ctx.db.reader() as conn:
-        found = resource_locks.list_locks(conn, filters, req.page, project_id=project_id)
-        if filters.get('with_count'):
-            req.count = resource_locks.count(conn, filters, project_id=project_id)
-    return found
+    return related.list_of_project(req, dict(req.query), rules.GET_ALL_PROJECTS, 'resource locks',
+                                   rows=resource_locks.list_locks, count=resource_locks.count)
 
 
 def create(req: Request) -> Any:
@@ -29,7 +24,7 @@ def create(req: Request) -> Any:
 def show(req: Request) -> Any:
     """Show one resource lock."""
     with req.ctx.db.reader() as conn:
-        return resource_locks.get(conn, req.params['resource_lock_id'], project_id=actions.scope(req.ctx))
+        return resource_locks.get(conn, req.params['resource_lock_id'], project_id=actions.visible_project(req.ctx))
 
 
 def update(req: Request) -> Any:

@@ -7,6 +7,7 @@ from manila_lite import encryption
 from manila_lite.actions import security_services as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import security_services
 from manila_lite.policies import security_services as rules
@@ -27,7 +28,8 @@ def password_of(row: Any, req: Request) -> str | None:
 
 def networks_of(row: Any, req: Request) -> list[str]:
     """Read the ids of the share networks that use the service, loaded for all rows at once."""
-    return req.related['networks'].get(row.id, [])
+    network_ids: list[str] = req.related['networks'].get(row.id, [])
+    return network_ids
 
 
 def index(req: Request) -> list[Any]:
@@ -39,35 +41,23 @@ def index(req: Request) -> list[Any]:
 def detail(req: Request) -> list[Any]:
     """List security services with details."""
     with req.ctx.db.reader() as conn:
-        found = _list(conn, req)
-        req.related['networks'] = security_services.networks_of(conn, [row.id for row in found])
-    return found
+        rows = _list(conn, req)
+        req.related['networks'] = security_services.networks_of(conn, [row.id for row in rows])
+    return rows
 
 
 def _list(conn: Connection, req: Request) -> list[Any]:
     filters = dict(req.query)
-    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'security services')
+    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'security services')
     if filters.get('status') not in (None, STATUS):
         return []
     return security_services.list_services(conn, filters, req.page, project_id=project_id)
 
 
-def show(req: Request) -> Any:
-    """Show one security service."""
-    with req.ctx.db.reader() as conn:
-        return security_services.get(conn, req.ctx, req.params['security_service_id'])
-
-
-def create(req: Request) -> Any:
-    """Create a security service."""
-    return actions.create(req.ctx, req.body)
+#: Calls that need no shaping.
+ROWS = RowCalls('security_services', 'security service', 'security_service_id', actions, security_services.get)
 
 
 def update(req: Request) -> Any:
     """Change a security service."""
     return actions.update(req.ctx, req.params['security_service_id'], req.body)
-
-
-def delete(req: Request) -> None:
-    """Delete a security service."""
-    actions.delete(req.ctx, req.params['security_service_id'])

@@ -25,9 +25,9 @@ def index(req: Request) -> list[Any]:
     if status is not None:
         filters['disabled'] = status == 'disabled'
     with req.ctx.db.reader() as conn:
-        found = services.list_services(conn, filters)
+        rows = services.list_services(conn, filters)
     # The state depends on the clock. There are few services, so the filter is applied here.
-    return [row for row in found if state in (None, state_of(row, req))]
+    return [row for row in rows if state in (None, state_of(row, req))]
 
 
 def ensure(req: Request) -> None:

@@ -7,52 +7,38 @@ from manila_lite import errors
 from manila_lite.actions import share_backups as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db.queries import share_backups
 from manila_lite.policies import base
 from manila_lite.policies import share_backups as rules
 
 
-def listed(req: Request) -> list[Any]:
+def _list(req: Request) -> list[Any]:
     """List share backups, in either form."""
     filters = dict(req.query)
     if filters.get('host') is not None and not req.may(base.CONTEXT_IS_ADMIN):
         raise errors.Forbidden('host: only administrators filter by it.')
-    project_id = related.whose(req, filters, rules.GET_ALL_PROJECTS, 'backups')
-    with req.ctx.db.reader() as conn:
-        if filters.get('with_count'):
-            req.count = share_backups.count(conn, filters, project_id=project_id)
-        return share_backups.list_backups(conn, filters, req.page, project_id=project_id)
+    return related.list_of_project(req, filters, rules.GET_ALL_PROJECTS, 'backups',
+                                   rows=share_backups.list_backups, count=share_backups.count)
 
 
 def index(req: Request) -> list[Any]:
     """List ids, names and statuses of share backups."""
-    return listed(req)
+    return _list(req)
 
 
 def detail(req: Request) -> list[Any]:
     """List share backups with details."""
-    return listed(req)
+    return _list(req)
 
 
-def show(req: Request) -> Any:
-    """Show one share backup."""
-    with req.ctx.db.reader() as conn:
-        return share_backups.get(conn, req.ctx, req.params['backup_id'])
+#: Calls that need no shaping.
+ROWS = RowCalls('share_backups', 'share backup', 'backup_id', actions, share_backups.get)
 
 
 def create(req: Request) -> Any:
     """Back up a share."""
     return actions.create(req.ctx, req.body)
-
-
-def update(req: Request) -> Any:
-    """Change the name or description of a share backup."""
-    return actions.update(req.ctx, req.params['backup_id'], req.body)
-
-
-def delete(req: Request) -> None:
-    """Delete a share backup."""
-    actions.delete(req.ctx, req.params['backup_id'])
 
 
 def restore(req: Request) -> dict[str, Any]:
@@ -68,8 +54,3 @@ def restore_to(req: Request) -> dict[str, Any]:
 
 def _restored(row: Any) -> dict[str, Any]:
     return {'backup_id': row.id, 'share_id': row.target_share_id}
-
-
-def reset_status(req: Request) -> None:
-    """Set the status of a share backup."""
-    actions.reset_status(req.ctx, req.params['backup_id'], req.body['status'])

@@ -7,6 +7,7 @@ from typing import Any
 from manila_lite.actions import share_group_snapshots as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_group_snapshots
 from manila_lite.policies import share_group_snapshots as rules
@@ -25,65 +26,31 @@ def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     req.related['members'] = share_group_snapshots.members_of(conn, [row.id for row in rows])
 
 
-def _loaded(req: Request, row: Any) -> Any:
-    with req.ctx.db.reader() as conn:
-        _load(conn, req, [row])
-    return row
-
-
 def index(req: Request) -> list[Any]:
     """List ids and names of share group snapshots."""
-    return _list(req, detail=False)
+    return _list(req)
 
 
 def detail(req: Request) -> list[Any]:
     """List share group snapshots with details."""
-    return _list(req, detail=True)
+    return _list(req, load=_load)
 
 
-def _list(req: Request, *, detail: bool) -> list[Any]:
-    filters = dict(req.query)
-    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'share group snapshots')
-    with req.ctx.db.reader() as conn:
-        found = share_group_snapshots.list_snapshots(conn, filters, req.page, project_id=project_id)
-        if detail:
-            _load(conn, req, found)
-    return found
+def _list(req: Request, load: related.Load | None = None) -> list[Any]:
+    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS, 'share group snapshots',
+                                   rows=share_group_snapshots.list_snapshots, load=load)
 
 
-def show(req: Request) -> Any:
-    """Show one share group snapshot."""
-    with req.ctx.db.reader() as conn:
-        row = share_group_snapshots.get(conn, req.ctx, req.params['share_group_snapshot_id'])
-        _load(conn, req, [row])
-    return row
+#: Calls that need no shaping.
+ROWS = RowCalls('share_group_snapshots', 'share group snapshot', 'share_group_snapshot_id', actions,
+                share_group_snapshots.get, _load)
 
 
 def members(req: Request) -> list[dict[str, Any]]:
     """List the members of a share group snapshot, one for each share."""
-    return members_of(show(req), req)
+    return members_of(ROWS.show(req), req)
 
 
 def create(req: Request) -> Any:
     """Take a snapshot of a share group."""
-    return _loaded(req, actions.create(req.ctx, req.body))
-
-
-def update(req: Request) -> Any:
-    """Change the name or description of a share group snapshot."""
-    return _loaded(req, actions.update(req.ctx, req.params['share_group_snapshot_id'], req.body))
-
-
-def delete(req: Request) -> None:
-    """Delete a share group snapshot."""
-    actions.delete(req.ctx, req.params['share_group_snapshot_id'])
-
-
-def force_delete(req: Request) -> None:
-    """Delete a share group snapshot in any status."""
-    actions.delete(req.ctx, req.params['share_group_snapshot_id'], force=True)
-
-
-def reset_status(req: Request) -> None:
-    """Set the status of a share group snapshot."""
-    actions.reset_status(req.ctx, req.params['share_group_snapshot_id'], req.body['status'])
+    return related.loaded(req, actions.create(req.ctx, req.body), _load)

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handlers for share group types: from the parsed request to an action or a query, and back."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from manila_lite import errors
 from manila_lite.actions import share_group_types as actions
-from manila_lite.actions import type_access
 from manila_lite.api.request import Request
-from manila_lite.api.v2 import metadata
-from manila_lite.db.queries import share_group_types as types
+from manila_lite.api.v2.type_calls import SpecCalls, TypeCalls
+from manila_lite.db.queries import share_group_types
 
 
 def is_default(row: Any, req: Request) -> bool:
@@ -19,11 +17,8 @@ def is_default(row: Any, req: Request) -> bool:
 
 # Types ------------------------------------------------------------------------------------------
 
-def index(req: Request) -> list[Any]:
-    """List share group types: public ones by default; users also see the private ones that they may use."""
-    public = req.query.get('is_public', True) if req.ctx.is_admin else None
-    with req.ctx.db.reader() as conn:
-        return types.list_types(conn, req.ctx, is_public=public, group_specs=req.query.get('group_specs'))
+#: Calls that are the same for every kind of type.
+TYPES = TypeCalls('share_group_types', 'share group type', share_group_types, 'share_group_type_id', 'group_specs')
 
 
 def default(req: Request) -> Any:
@@ -32,13 +27,7 @@ def default(req: Request) -> Any:
     if not name:
         raise errors.NotFound('No default share group type is configured.', code='share_group_type_not_found')
     with req.ctx.db.reader() as conn:
-        return types.find(conn, req.ctx, name)
-
-
-def show(req: Request) -> Any:
-    """Show one share group type."""
-    with req.ctx.db.reader() as conn:
-        return types.get(conn, req.ctx, req.params['share_group_type_id'])
+        return share_group_types.find(conn, req.ctx, name)
 
 
 def create(req: Request) -> Any:
@@ -51,45 +40,10 @@ def delete(req: Request) -> None:
     actions.delete(req.ctx, req.params['share_group_type_id'])
 
 
-# Projects ---------------------------------------------------------------------------------------
-
-def list_access(req: Request) -> list[dict[str, str]]:
-    """List the projects that may use a private share group type."""
-    return type_access.of(req.ctx, types, req.params['share_group_type_id'])
-
-
-def add_access(req: Request) -> None:
-    """Allow a project to use a private share group type."""
-    type_access.add(req.ctx, types, req.params['share_group_type_id'], req.body['project'])
-
-
-def remove_access(req: Request) -> None:
-    """Withdraw a project's right to use a private share group type."""
-    type_access.remove(req.ctx, types, req.params['share_group_type_id'], req.body['project'])
-
-
 # Group specs ------------------------------------------------------------------------------------
 
-def get_specs(req: Request) -> Mapping[str, str]:
-    """Show the group specs of a share group type."""
-    specs: Mapping[str, str] = show(req).group_specs
-    return specs
-
-
-def set_specs(req: Request) -> Mapping[str, str]:
-    """Set group specs of a share group type."""
-    return actions.set_specs(req.ctx, req.params['share_group_type_id'], req.body)
-
-
-def get_spec(req: Request) -> dict[str, str]:
-    """Show one group spec of a share group type."""
-    return metadata.pick(get_specs(req), req.params['key'], 'group spec')
-
-
-def set_spec(req: Request) -> Mapping[str, str]:
-    """Set one group spec of a share group type."""
-    metadata.one_of_path(req)
-    return set_specs(req)
+SPECS = SpecCalls('share_group_types', 'share group type', 'group spec', 'share_group_type_id',
+                  read=lambda req: dict(TYPES.show(req).group_specs), change=actions.set_specs)
 
 
 def delete_spec(req: Request) -> None:

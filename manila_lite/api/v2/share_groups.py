@@ -8,6 +8,7 @@ from manila_lite import errors
 from manila_lite.actions import share_groups as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import share_groups
 from manila_lite.policies import share_groups as rules
@@ -15,71 +16,31 @@ from manila_lite.policies import share_groups as rules
 
 def share_types_of(row: Any, req: Request) -> list[str]:
     """Read the ids of the group's share types, loaded for all rows at once."""
-    found: list[str] = req.related['share_types'].get(row.id, [])
-    return found
+    ids: list[str] = req.related['share_types'].get(row.id, [])
+    return ids
 
 
 def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
     req.related['share_types'] = share_groups.share_types_of(conn, [row.id for row in rows])
 
 
-def _loaded(req: Request, row: Any) -> Any:
-    with req.ctx.db.reader() as conn:
-        _load(conn, req, [row])
-    return row
-
-
 def index(req: Request) -> list[Any]:
     """List ids and names of share groups."""
-    return _list(req, detail=False)
+    return _list(req)
 
 
 def detail(req: Request) -> list[Any]:
     """List share groups with details."""
-    return _list(req, detail=True)
+    return _list(req, load=_load)
 
 
-def _list(req: Request, *, detail: bool) -> list[Any]:
-    filters = dict(req.query)
+def _list(req: Request, load: related.Load | None = None) -> list[Any]:
     for key in ('host', 'share_server_id'):
-        if filters.get(key) is not None and not req.may(rules.LIST_BY_HOST):
+        if req.query.get(key) is not None and not req.may(rules.LIST_BY_HOST):
             raise errors.Forbidden(f'{key}: only administrators filter by it.')
-    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'share groups')
-    with req.ctx.db.reader() as conn:
-        found = share_groups.list_groups(conn, filters, req.page, project_id=project_id)
-        if detail:
-            _load(conn, req, found)
-    return found
+    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS, 'share groups',
+                                   rows=share_groups.list_groups, load=load)
 
 
-def show(req: Request) -> Any:
-    """Show one share group."""
-    with req.ctx.db.reader() as conn:
-        row = share_groups.get(conn, req.ctx, req.params['share_group_id'])
-        _load(conn, req, [row])
-    return row
-
-
-def create(req: Request) -> Any:
-    """Create a share group."""
-    return _loaded(req, actions.create(req.ctx, req.body))
-
-
-def update(req: Request) -> Any:
-    """Change the name or description of a share group."""
-    return _loaded(req, actions.update(req.ctx, req.params['share_group_id'], req.body))
-
-
-def delete(req: Request) -> None:
-    """Delete a share group."""
-    actions.delete(req.ctx, req.params['share_group_id'])
-
-
-def force_delete(req: Request) -> None:
-    """Delete a share group in any status."""
-    actions.delete(req.ctx, req.params['share_group_id'], force=True)
-
-
-def reset_status(req: Request) -> None:
-    """Set the status of a share group."""
-    actions.reset_status(req.ctx, req.params['share_group_id'], req.body['status'])
+#: Calls that need no shaping.
+ROWS = RowCalls('share_groups', 'share group', 'share_group_id', actions, share_groups.get, _load)

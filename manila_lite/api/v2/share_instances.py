@@ -38,9 +38,9 @@ def index_of_share(req: Request) -> list[Any]:
 
 def _list(req: Request, filters: dict[str, Any]) -> list[Any]:
     with req.ctx.db.reader() as conn:
-        found = share_instances.list_instances(conn, req.ctx, filters, req.page)
-        _load_exports(conn, req, found)
-    return found
+        rows = share_instances.list_instances(conn, req.ctx, filters, req.page)
+        _load_exports(conn, req, rows)
+    return rows
 
 
 def _load_exports(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
@@ -61,7 +61,7 @@ def reset_status(req: Request) -> None:
     share_id = _share_of(req)
     if replicas.is_replica(req.ctx, req.params['share_instance_id']):
         replicas.reset_status(req.ctx, req.params['share_instance_id'], req.body['status'])
-    elif not actions.reset_second(req.ctx, req.params['share_instance_id'], req.body['status']):
+    elif not actions.reset_second_instance(req.ctx, req.params['share_instance_id'], req.body['status']):
         actions.reset_status(req.ctx, share_id, req.body['status'])
 
 
@@ -70,13 +70,13 @@ def force_delete(req: Request) -> None:
     share_id = _share_of(req)
     if replicas.is_replica(req.ctx, req.params['share_instance_id']):
         replicas.delete(req.ctx, req.params['share_instance_id'], force=True)
-    elif not actions.delete_second(req.ctx, req.params['share_instance_id']):
+    elif not actions.delete_second_instance(req.ctx, req.params['share_instance_id']):
         actions.delete(req.ctx, share_id, force=True)
 
 
 def _share_of(req: Request) -> str:
     with req.ctx.db.reader() as conn:
-        return _get(conn, req).share_id
+        return str(_get(conn, req).share_id)
 
 
 def _get(conn: Connection, req: Request) -> Any:

@@ -38,6 +38,6 @@ def progress(req: Request) -> dict[str, Any]:
 
 def progress_with_details(req: Request) -> dict[str, Any]:
     """Show the progress of a share's migration, with further figures in ``details``, too."""
-    found = progress(req)
-    known = {name: value for name, value in found.items() if name not in ('total_progress', 'task_state')}
-    return {**found, 'details': {name: value for name, value in known.items() if value is not None}}
+    figures = progress(req)
+    details = {name: value for name, value in figures.items() if name not in ('total_progress', 'task_state')}
+    return {**figures, 'details': {name: value for name, value in details.items() if value is not None}}

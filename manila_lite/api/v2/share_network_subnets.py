@@ -10,12 +10,7 @@ from manila_lite.api.v2.share_networks import load_metadata
 from manila_lite.db.queries import share_network_subnets, share_networks
 
 
-def metadata_of(row: Any, req: Request) -> dict[str, str]:
-    """Read a subnet's metadata, loaded for all rows at once."""
-    return req.related['metadata'].get(row.id, {})
-
-
-def whether_to_push(req: Request) -> dict[str, bool]:
+def push_argument(req: Request) -> dict[str, bool]:
     """Return whether changed metadata is sent to drivers: from version 2.89 on."""
     return {'push': req.version >= versions.SUBNET_METADATA_FOR_DRIVERS}
 
@@ -25,9 +20,9 @@ def index(req: Request) -> list[Any]:
     network_id = req.params['share_network_id']
     with req.ctx.db.reader() as conn:
         share_networks.get(conn, req.ctx, network_id)
-        found = share_network_subnets.of_network(conn, network_id)
-        load_metadata(conn, req, found)
-    return found
+        rows = share_network_subnets.of_network(conn, network_id)
+        load_metadata(conn, req, rows)
+    return rows
 
 
 def show(req: Request) -> Any:

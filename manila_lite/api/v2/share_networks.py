@@ -10,6 +10,7 @@ from manila_lite.actions import share_networks as actions
 from manila_lite.api import versions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db import models
 from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
@@ -20,14 +21,15 @@ from manila_lite.policies import share_networks as rules
 
 def subnets_of(row: Any, req: Request) -> list[Any]:
     """Read a network's subnets, loaded for all rows at once."""
-    return req.related['subnets'].get(row.id, [])
+    subnets: list[Any] = req.related['subnets'].get(row.id, [])
+    return subnets
 
 
 def first_subnet(name: str) -> Callable[[Any, Request], Any]:
     """Return a reader of one value of the only subnet that versions below 2.51 show: that for all zones, or the oldest."""
     def read(row: Any, req: Request) -> Any:
-        found = sorted(subnets_of(row, req), key=lambda subnet: subnet.availability_zone_id is not None)
-        return subnet_value(name)(found[0], req) if found else None
+        subnets = sorted(subnets_of(row, req), key=lambda subnet: subnet.availability_zone_id is not None)
+        return subnet_value(name)(subnets[0], req) if subnets else None
     return read
 
 
@@ -39,75 +41,45 @@ def subnet_value(name: str) -> Callable[[Any, Request], Any]:
     return read
 
 
-def load(conn: Connection, req: Request, rows: list[Any]) -> None:
+def load_subnets(conn: Connection, req: Request, rows: list[Any]) -> None:
     """Load the subnets of these networks for the view, and their metadata if the version shows it."""
     req.related['subnets'] = share_network_subnets.of_networks(conn, [row.id for row in rows])
-    load_metadata(conn, req, [subnet for found in req.related['subnets'].values() for subnet in found])
+    load_metadata(conn, req, [subnet for subnets in req.related['subnets'].values() for subnet in subnets])
 
 
-def load_metadata(conn: Connection, req: Request, found: list[Any]) -> None:
+def load_metadata(conn: Connection, req: Request, subnets: list[Any]) -> None:
     """Load the metadata of these subnets for the view."""
     if req.version >= versions.SUBNET_METADATA:
         req.related['metadata'] = key_values.of_many(conn, models.share_network_subnet_metadata,
-                                                     [subnet.id for subnet in found])
+                                                     [subnet.id for subnet in subnets])
 
 
 # Lists ------------------------------------------------------------------------------------------
 
 def index(req: Request) -> list[Any]:
     """List ids and names of share networks."""
-    with req.ctx.db.reader() as conn:
-        return _list(conn, req)
+    return _list(req)
 
 
 def detail(req: Request) -> list[Any]:
     """List share networks with details."""
-    with req.ctx.db.reader() as conn:
-        found = _list(conn, req)
-        load(conn, req, found)
-    return found
+    return _list(req, load=load_subnets)
 
 
-def _list(conn: Connection, req: Request) -> list[Any]:
-    filters = dict(req.query)
-    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'share networks')
-    return share_networks.list_networks(conn, filters, req.page, project_id=project_id)
+def _list(req: Request, load: related.Load | None = None) -> list[Any]:
+    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS, 'share networks',
+                                   rows=share_networks.list_networks, load=load)
 
 
 # One share network ------------------------------------------------------------------------------
 
-def show(req: Request) -> Any:
-    """Show one share network."""
-    with req.ctx.db.reader() as conn:
-        row = share_networks.get(conn, req.ctx, req.params['share_network_id'])
-        load(conn, req, [row])
-    return row
-
-
-def _shown(req: Request, row: Any) -> Any:
-    with req.ctx.db.reader() as conn:
-        load(conn, req, [row])
-    return row
-
-
-def create(req: Request) -> Any:
-    """Create a share network."""
-    return _shown(req, actions.create(req.ctx, req.body))
+#: Calls that need no shaping.
+ROWS = RowCalls('share_networks', 'share network', 'share_network_id', actions, share_networks.get, load_subnets)
 
 
 def update(req: Request) -> Any:
     """Change the name or description of a share network, or the Neutron ids of its default subnet."""
-    return _shown(req, actions.update(req.ctx, req.params['share_network_id'], req.body))
-
-
-def delete(req: Request) -> None:
-    """Delete a share network."""
-    actions.delete(req.ctx, req.params['share_network_id'])
-
-
-def reset_status(req: Request) -> None:
-    """Set the status of a share network."""
-    actions.reset_status(req.ctx, req.params['share_network_id'], req.body['status'])
+    return related.loaded(req, actions.update(req.ctx, req.params['share_network_id'], req.body), load_subnets)
 
 
 # Checks at backends ------------------------------------------------------------------------------
@@ -130,32 +102,35 @@ def check_other_security_service(req: Request) -> dict[str, Any]:
 
 
 def _check_service(req: Request, operation: str, new_id: str, current_id: str | None) -> dict[str, Any]:
-    said = service_actions.check(req.ctx, req.params['share_network_id'], new_id, current_id,
-                                 reset=bool(req.body.get('reset_operation')))
-    return {**_answer(req, said), 'requested_operation': {
+    answers = service_actions.check(req.ctx, req.params['share_network_id'], new_id, current_id,
+                                    reset=bool(req.body.get('reset_operation')))
+    return {**_answer(req, answers), 'requested_operation': {
         'operation': operation, 'current_security_service': current_id, 'new_security_service': new_id}}
 
 
-def _answer(req: Request, said: dict[str, bool | None] | None) -> dict[str, Any]:
-    answers = {None} if said is None else set(said.values())
+def _answer(req: Request, by_host: dict[str, bool | None] | None) -> dict[str, Any]:
+    answers = {None} if by_host is None else set(by_host.values())
     view: dict[str, Any] = {'compatible': False if False in answers else None if None in answers else True}
-    return view | ({'hosts_check_result': said or {}} if req.ctx.is_admin else {})
+    return view | ({'hosts_check_result': by_host or {}} if req.ctx.is_admin else {})
 
 
 # Security services ------------------------------------------------------------------------------
 
 def add_security_service(req: Request) -> Any:
     """Add a security service to a share network."""
-    return _shown(req, service_actions.add(req.ctx, req.params['share_network_id'], req.body['security_service_id'],
-                                           in_use=req.version >= versions.SECURITY_SERVICES_IN_USE))
+    row = service_actions.add(req.ctx, req.params['share_network_id'], req.body['security_service_id'],
+                              in_use=req.version >= versions.SECURITY_SERVICES_IN_USE)
+    return related.loaded(req, row, load_subnets)
 
 
 def update_security_service(req: Request) -> Any:
     """Replace a security service of a share network by another."""
-    return _shown(req, service_actions.update(req.ctx, req.params['share_network_id'], req.body['current_service_id'],
-                                              req.body['new_service_id']))
+    row = service_actions.update(req.ctx, req.params['share_network_id'], req.body['current_service_id'],
+                                 req.body['new_service_id'])
+    return related.loaded(req, row, load_subnets)
 
 
 def remove_security_service(req: Request) -> Any:
     """Remove a security service from a share network."""
-    return _shown(req, service_actions.remove(req.ctx, req.params['share_network_id'], req.body['security_service_id']))
+    row = service_actions.remove(req.ctx, req.params['share_network_id'], req.body['security_service_id'])
+    return related.loaded(req, row, load_subnets)

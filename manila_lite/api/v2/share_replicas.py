@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handlers for share replicas."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from manila_lite.actions import share_replicas as actions
@@ -10,11 +11,6 @@ from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import export_locations as places
 from manila_lite.db.queries import share_replicas, shares
-
-
-def metadata_of(row: Any, req: Request) -> dict[str, str]:
-    """Read a replica's metadata, loaded for all rows at once."""
-    return req.related['metadata'].get(row.id, {})
 
 
 def state_of(row: Any, req: Request) -> str:
@@ -28,6 +24,10 @@ def zone_of(row: Any, req: Request) -> str | None:
     return zone
 
 
+def _load(conn: Connection, req: Request, rows: Sequence[Any]) -> None:
+    related.load_pairs(conn, req, models.share_instance_metadata, rows)
+
+
 def index(req: Request) -> list[Any]:
     """List ids, shares and states of share replicas."""
     with req.ctx.db.reader() as conn:
@@ -37,9 +37,9 @@ def index(req: Request) -> list[Any]:
 def detail(req: Request) -> list[Any]:
     """List share replicas with details."""
     with req.ctx.db.reader() as conn:
-        found = _list(conn, req)
-        related.load_pairs(conn, req, models.share_instance_metadata, found)
-    return found
+        rows = _list(conn, req)
+        _load(conn, req, rows)
+    return rows
 
 
 def _list(conn: Connection, req: Request) -> list[Any]:
@@ -52,7 +52,7 @@ def show(req: Request) -> Any:
     """Show one share replica."""
     with req.ctx.db.reader() as conn:
         row = _get(conn, req)
-        related.load_pairs(conn, req, models.share_instance_metadata, [row])
+        _load(conn, req, [row])
     return row
 
 
@@ -82,9 +82,7 @@ def promote(req: Request) -> Any:
     row, changes = actions.promote(req.ctx, req.params['share_replica_id'], req.body.get('quiesce_wait_time') or 0)
     if not changes:
         req.ok = 200
-    with req.ctx.db.reader() as conn:
-        related.load_pairs(conn, req, models.share_instance_metadata, [row])
-    return row
+    return related.loaded(req, row, _load)
 
 
 def resync(req: Request) -> None:

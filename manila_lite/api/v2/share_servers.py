@@ -10,7 +10,8 @@ from manila_lite.db.queries import share_servers
 
 def subnets_of(row: Any, req: Request) -> list[str]:
     """Read the ids of the server's subnets, loaded for all rows at once."""
-    return req.related['subnets'].get(row.id, [])
+    subnet_ids: list[str] = req.related['subnets'].get(row.id, [])
+    return subnet_ids
 
 
 def first_subnet(row: Any, req: Request) -> str | None:
@@ -20,17 +21,18 @@ def first_subnet(row: Any, req: Request) -> str | None:
 
 def network_name(row: Any, req: Request) -> str:
     """Read the name of the server's network, or its id if it has no name."""
-    return row.share_network_name or row.share_network_id
+    return str(row.share_network_name or row.share_network_id)
 
 
 def details_of(row: Any, req: Request) -> dict[str, str]:
     """Read the details that the backend stores for the server."""
-    return req.related['details']
+    details: dict[str, str] = req.related['details']
+    return details
 
 
-def _shown(req: Request, ident: str) -> Any:
+def _shown(req: Request, server_id: str) -> Any:
     with req.ctx.db.reader() as conn:
-        row = share_servers.get_visible(conn, req.ctx, ident)
+        row = share_servers.get_visible(conn, req.ctx, server_id)
         req.related['subnets'] = share_servers.subnets_of(conn, [row.id])
         req.related['details'] = share_servers.details(conn, row.id)
     return row
@@ -39,10 +41,10 @@ def _shown(req: Request, ident: str) -> Any:
 def index(req: Request) -> list[Any]:
     """List share servers."""
     with req.ctx.db.reader() as conn:
-        whose = None if req.ctx.is_admin else req.ctx.project_id or ''
-        found = share_servers.list_servers(conn, req.query, project_id=whose)
-        req.related['subnets'] = share_servers.subnets_of(conn, [row.id for row in found])
-    return found
+        project_id = None if req.ctx.is_admin else req.ctx.project_id or ''
+        rows = share_servers.list_servers(conn, req.query, project_id=project_id)
+        req.related['subnets'] = share_servers.subnets_of(conn, [row.id for row in rows])
+    return rows
 
 
 def show(req: Request) -> Any:

@@ -15,13 +15,13 @@ RESOURCE_TYPE = 'share'
 
 def key_of(row: Any, req: Request) -> str:
     """Read the key, which is known only in the answer to the creation."""
-    return req.related['keys'][row.id]
+    return str(req.related['keys'][row.id])
 
 
 def index(req: Request) -> list[Any]:
     """List ids, names and shares of transfers."""
     filters = dict(req.query)
-    project_id = related.whose(req, filters, rules.GET_ALL_PROJECTS, 'transfers')
+    project_id = related.choose_project(req, filters, rules.GET_ALL_PROJECTS, 'transfers')
     # An accepted transfer is deleted, so none has a destination.
     if filters.get('resource_type') not in (None, RESOURCE_TYPE) or filters.get('destination_project_id') is not None:
         return []

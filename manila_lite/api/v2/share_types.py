@@ -6,9 +6,9 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.actions import share_types as actions
-from manila_lite.actions import type_access, type_extra_specs
+from manila_lite.actions import type_extra_specs
 from manila_lite.api.request import Request
-from manila_lite.api.v2 import metadata
+from manila_lite.api.v2.type_calls import SpecCalls, TypeCalls
 from manila_lite.db.queries import share_types
 
 #: Extra specs that older versions add to a type and do not delete.
@@ -20,18 +20,18 @@ _NEEDED = frozenset({type_extra_specs.DHSS})
 
 def specs_of(row: Any, req: Request) -> Mapping[str, str]:
     """Read the extra specs: all of them for administrators, the visible ones for users."""
-    return row.extra_specs if req.ctx.is_admin else type_extra_specs.visible(row.extra_specs)
+    return row.extra_specs if req.ctx.is_admin else type_extra_specs.visible_specs(row.extra_specs)
 
 
 def specs_and_abilities_of(row: Any, req: Request) -> Mapping[str, str]:
     """Read the extra specs. Users also see the abilities that shares of the type lack."""
-    found = specs_of(row, req)
-    return found if req.ctx.is_admin else {**found, **type_extra_specs.unset(row.extra_specs)}
+    specs = specs_of(row, req)
+    return specs if req.ctx.is_admin else {**specs, **type_extra_specs.missing_abilities(row.extra_specs)}
 
 
 def required_of(row: Any, req: Request) -> Mapping[str, str]:
     """Read the extra specs that every type has."""
-    return type_extra_specs.required(row.extra_specs)
+    return type_extra_specs.required_specs(row.extra_specs)
 
 
 def is_default(row: Any, req: Request) -> bool:
@@ -41,11 +41,8 @@ def is_default(row: Any, req: Request) -> bool:
 
 # Types ------------------------------------------------------------------------------------------
 
-def index(req: Request) -> list[Any]:
-    """List share types: public ones by default; users also see the private ones that they may use."""
-    public = req.query.get('is_public', True) if req.ctx.is_admin else None
-    with req.ctx.db.reader() as conn:
-        return share_types.list_types(conn, req.ctx, is_public=public, extra_specs=req.query.get('extra_specs'))
+#: Calls that are the same for every kind of type.
+TYPES = TypeCalls('share_types', 'share type', share_types, 'type_id', 'extra_specs')
 
 
 def default(req: Request) -> Any:
@@ -55,12 +52,6 @@ def default(req: Request) -> Any:
         raise errors.NotFound('No default share type is configured.', code='share_type_not_found')
     with req.ctx.db.reader() as conn:
         return share_types.get_by_name(conn, req.ctx, name)
-
-
-def show(req: Request) -> Any:
-    """Show one share type."""
-    with req.ctx.db.reader() as conn:
-        return share_types.get(conn, req.ctx, req.params['type_id'])
 
 
 def create(req: Request) -> Any:
@@ -84,44 +75,10 @@ def delete(req: Request) -> None:
     actions.delete(req.ctx, req.params['type_id'])
 
 
-# Projects ---------------------------------------------------------------------------------------
-
-def list_access(req: Request) -> list[dict[str, str]]:
-    """List the projects that may use a private share type."""
-    return type_access.of(req.ctx, share_types, req.params['type_id'])
-
-
-def add_access(req: Request) -> None:
-    """Allow a project to use a private share type."""
-    type_access.add(req.ctx, share_types, req.params['type_id'], req.body['project'])
-
-
-def remove_access(req: Request) -> None:
-    """Withdraw a project's right to use a private share type."""
-    type_access.remove(req.ctx, share_types, req.params['type_id'], req.body['project'])
-
-
 # Extra specs ------------------------------------------------------------------------------------
 
-def get_specs(req: Request) -> Mapping[str, str]:
-    """Show the extra specs of a share type."""
-    return specs_of(show(req), req)
-
-
-def set_specs(req: Request) -> Mapping[str, str]:
-    """Set extra specs of a share type."""
-    return actions.set_specs(req.ctx, req.params['type_id'], req.body)
-
-
-def get_spec(req: Request) -> dict[str, str]:
-    """Show one extra spec of a share type."""
-    return metadata.pick(get_specs(req), req.params['key'], 'extra spec')
-
-
-def set_spec(req: Request) -> Mapping[str, str]:
-    """Set one extra spec of a share type."""
-    metadata.one_of_path(req)
-    return set_specs(req)
+SPECS = SpecCalls('share_types', 'share type', 'extra spec', 'type_id',
+                  read=lambda req: specs_of(TYPES.show(req), req), change=actions.set_specs)
 
 
 def delete_spec(req: Request) -> None:

@@ -13,11 +13,6 @@ from manila_lite.policies import shares as rules
 
 # Reading rows -----------------------------------------------------------------------------------
 
-def metadata_of(row: Any, req: Request) -> dict[str, str]:
-    """Read a share's metadata, loaded for all rows at once."""
-    return req.related['metadata'].get(row.id, {})
-
-
 def exports_of(row: Any, req: Request) -> list[str]:
     """Read a share's export paths, as versions below 2.9 show them."""
     return [export.path for export in req.related.get('exports', {}).get(row.instance_id, ())
@@ -33,7 +28,7 @@ def rules_status(row: Any, req: Request) -> str:
     """Read the state of all access rules together. Below 2.28 ``syncing`` is shown as ``out_of_sync``."""
     if req.version < versions.STATES_OF_RULES and row.access_rules_status == states.Rules.SYNCING:
         return 'out_of_sync'
-    return row.access_rules_status
+    return str(row.access_rules_status)
 
 
 def has_replicas(row: Any, req: Request) -> bool:
@@ -56,18 +51,18 @@ def detail(req: Request) -> list[Any]:
 def _list(req: Request, *, detail: bool) -> list[Any]:
     filters = dict(req.query)
     _guard(req, filters)
-    scope = {'project_id': related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'shares')}
+    scope: dict[str, Any] = {'project_id': related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'shares')}
     if filters.get('share_server_id') is not None and req.ctx.is_admin:
         scope['project_id'] = None      # all shares of the server, of any project
     public = filters.pop('is_public', None)
     scope['deferred'] = req.may(rules.LIST_DELETED)
     with req.ctx.db.reader() as conn:
-        found = shares.list_shares(conn, filters, req.page, public=bool(public), **scope)
+        rows = shares.list_shares(conn, filters, req.page, public=bool(public), **scope)
         if filters.get('with_count'):
             req.count = shares.count(conn, filters, public=bool(public), **scope)
         if detail:
-            related.load_for_shares(conn, req, found)
-    return found
+            related.load_for_shares(conn, req, rows)
+    return rows
 
 
 def _guard(req: Request, filters: dict[str, Any]) -> None:
@@ -97,10 +92,7 @@ def create(req: Request) -> Any:
 
 def update(req: Request) -> Any:
     """Change the name, description or visibility of a share."""
-    row = actions.update(req.ctx, req.params['share_id'], req.body)
-    with req.ctx.db.reader() as conn:
-        related.load_for_shares(conn, req, [row])
-    return row
+    return related.loaded(req, actions.update(req.ctx, req.params['share_id'], req.body), related.load_for_shares)
 
 
 def delete(req: Request) -> None:

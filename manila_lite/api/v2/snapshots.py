@@ -6,40 +6,28 @@ from typing import Any
 from manila_lite.actions import snapshots as actions
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
+from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db import models
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import snapshots
 from manila_lite.policies import snapshots as rules
 
-
-def metadata_of(row: Any, req: Request) -> dict[str, str]:
-    """Read a snapshot's metadata, loaded for all rows at once."""
-    return req.related['metadata'].get(row.id, {})
-
-
 # Lists ------------------------------------------------------------------------------------------
 
 def index(req: Request) -> list[Any]:
     """List ids and names of snapshots."""
-    return _list(req, detail=False)
+    return _list(req)
 
 
 def detail(req: Request) -> list[Any]:
     """List snapshots with details."""
-    return _list(req, detail=True)
+    return _list(req, load=_load)
 
 
-def _list(req: Request, *, detail: bool) -> list[Any]:
-    filters = dict(req.query)
-    project_id = related.whose(req, filters, rules.LIST_ALL_PROJECTS, 'snapshots')
-    filters['deferred'] = req.may(rules.LIST_DELETED)
-    with req.ctx.db.reader() as conn:
-        found = snapshots.list_snapshots(conn, filters, req.page, project_id=project_id)
-        if filters.get('with_count'):
-            req.count = snapshots.count(conn, filters, project_id=project_id)
-        if detail:
-            _load(conn, req, found)
-    return found
+def _list(req: Request, load: related.Load | None = None) -> list[Any]:
+    filters = {**req.query, 'deferred': req.may(rules.LIST_DELETED)}
+    return related.list_of_project(req, filters, rules.LIST_ALL_PROJECTS, 'snapshots',
+                                   rows=snapshots.list_snapshots, count=snapshots.count, load=load)
 
 
 def _load(conn: Connection, req: Request, rows: list[Any]) -> None:
@@ -48,12 +36,8 @@ def _load(conn: Connection, req: Request, rows: list[Any]) -> None:
 
 # One snapshot -----------------------------------------------------------------------------------
 
-def show(req: Request) -> Any:
-    """Show one snapshot."""
-    with req.ctx.db.reader() as conn:
-        row = snapshots.get(conn, req.ctx, req.params['snapshot_id'])
-        _load(conn, req, [row])
-    return row
+#: Calls that need no shaping.
+ROWS = RowCalls('snapshots', 'snapshot', 'snapshot_id', actions, snapshots.get, _load)
 
 
 def create(req: Request) -> Any:
@@ -61,26 +45,3 @@ def create(req: Request) -> Any:
     row, metadata = actions.create(req.ctx, req.body)
     req.related['metadata'] = {row.id: metadata}
     return row
-
-
-def update(req: Request) -> Any:
-    """Change the name or description of a snapshot."""
-    row = actions.update(req.ctx, req.params['snapshot_id'], req.body)
-    with req.ctx.db.reader() as conn:
-        _load(conn, req, [row])
-    return row
-
-
-def delete(req: Request) -> None:
-    """Delete a snapshot."""
-    actions.delete(req.ctx, req.params['snapshot_id'])
-
-
-def force_delete(req: Request) -> None:
-    """Delete a snapshot in any status."""
-    actions.delete(req.ctx, req.params['snapshot_id'], force=True)
-
-
-def reset_status(req: Request) -> None:
-    """Set the status of a snapshot."""
-    actions.reset_status(req.ctx, req.params['snapshot_id'], req.body['status'])

@@ -29,13 +29,13 @@ COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *copy_database.COMMANDS, *d
 
 #: Descriptions of the categories.
 CATEGORIES = {'db': 'schema, old rows, copy to another database', 'service': 'services and their heartbeats',
-               'host': 'backends', 'share': 'records of shares', 'share_server': 'records of share servers',
-               'share_backup': 'records of backups',
-               'migration': 'migrations of share servers and shares', 'ensure': 'checks of all shares of a backend',
-               'secret': 'secrets in the database, and their keys',
-               'config': 'configuration', 'version': 'installed release',
-               'logs': 'log files of this machine',
-               'shell': 'Python with the configuration, the database and an administrator context'}
+              'host': 'backends', 'share': 'records of shares', 'share_server': 'records of share servers',
+              'share_backup': 'records of backups',
+              'migration': 'migrations of share servers and shares', 'ensure': 'checks of all shares of a backend',
+              'secret': 'secrets in the database, and their keys',
+              'config': 'configuration', 'version': 'installed release',
+              'logs': 'log files of this machine',
+              'shell': 'Python with the configuration, the database and an administrator context'}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -60,9 +60,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _fill(parser: argparse.ArgumentParser, command: Command) -> None:
     parser.set_defaults(body=command.body, logged=command.logged)
-    for found in command.arguments:
-        group = parser.add_mutually_exclusive_group(required=True) if isinstance(found, tuple) else parser
-        for one in found if isinstance(found, tuple) else (found,):
+    for arguments in command.arguments:
+        group = parser.add_mutually_exclusive_group(required=True) if isinstance(arguments, tuple) else parser
+        for one in arguments if isinstance(arguments, tuple) else (arguments,):
             group.add_argument(*one.names, **one.options)
 
 

@@ -36,12 +36,13 @@ class Call:
         The output is escaped, so that it cannot steer the terminal: names and errors can come from tenants.
         """
         if self.args.format != 'table':
-            found = json.dumps([dict(row) for row in rows], indent=2, default=str)
-            print(found if self.args.format == 'json' else yaml.safe_dump(json.loads(found), sort_keys=False).strip())
+            document = json.dumps([dict(row) for row in rows], indent=2, default=str)
+            print(document if self.args.format == 'json'
+                  else yaml.safe_dump(json.loads(document), sort_keys=False).strip())
             return
-        found = [['' if row[head] is None else log_lines.escaped(str(row[head])) for head in heads] for row in rows]
-        widths = [max([len(head), *(len(line[at]) for line in found)]) for at, head in enumerate(heads)]
-        for line in (heads, *found):
+        lines = [['' if row[head] is None else log_lines.escaped(str(row[head])) for head in heads] for row in rows]
+        widths = [max([len(head), *(len(line[at]) for line in lines)]) for at, head in enumerate(heads)]
+        for line in (heads, *lines):
             print('  '.join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
 
 

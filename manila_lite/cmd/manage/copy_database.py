@@ -10,7 +10,7 @@ from oslo_config import cfg
 import manila_lite.conf
 from manila_lite import errors
 from manila_lite.cmd.manage.command import GOOD, Call, Command, argument, one_of
-from manila_lite.cmd.manage.watch import STOPPED, Progress, display, of
+from manila_lite.cmd.manage.watch import STOPPED, Progress, display, fraction
 from manila_lite.db.core.engine import Connection, Database
 from manila_lite.db.maintenance import copy_database, schema_migrations
 
@@ -72,17 +72,17 @@ def _refuse(call: Call, source: Connection, target: Database) -> None:
     """
     if copy_database.same(call.db, target):
         raise errors.Conflict(f'{copy_database.place(target)} is the configured database: name another')
-    found = [] if call.args.force else copy_database.alive(source, call.conf.service_down_time)
-    if found:
+    running = [] if call.args.force else copy_database.alive(source, call.conf.service_down_time)
+    if running:
         longest = max(call.conf.service_down_time, call.conf.operations.lease)
-        raise errors.Conflict(f'{"; ".join(found)}. Stop every manila-api, manila-scheduler and manila-share first; of those '
+        raise errors.Conflict(f'{"; ".join(running)}. Stop every manila-api, manila-scheduler and manila-share first; of those '
                               f'that were killed it shows for {longest:g} s. Add --force to do it all the same: what they '
                               f'write from now on is lost.')
 
 
 def _progress(step: copy_database.Step) -> Progress:
     return Progress(step.table.replace('_', ' '), 100 * step.done // step.of,
-                    f'{of(step.done, step.of, "rows")}, {100 * step.all_done // step.all_of} % of all')
+                    f'{fraction(step.done, step.of, "rows")}, {100 * step.all_done // step.all_of} % of all')
 
 
 COMMANDS: Sequence[Command] = (

@@ -29,12 +29,12 @@ def examine(call: Call) -> int:
         raise errors.BadConfig('the schema is not the one of this release: run "manila-manage db sync"')
     services = call.services()
     failed = _fix(call, services) if call.args.fix else False
-    found = doctor.look(services, call.args.older_than)
-    call.show(_HEADS, [_line(finding) if call.args.format == 'table' else finding.as_dict() for finding in found])
-    wrong = sum(finding.wrong for finding in found)
-    mendable = any(finding.wrong and finding.mend for finding in found)
+    findings = doctor.look(services, call.args.older_than)
+    call.show(_HEADS, [_line(finding) if call.args.format == 'table' else finding.as_dict() for finding in findings])
+    wrong = sum(finding.wrong for finding in findings)
+    mendable = any(finding.wrong and finding.mend for finding in findings)
     if call.args.format == 'table':
-        print(f'{wrong} of {len(found)} are wrong.{_FIX if mendable and not call.args.fix else ""}')
+        print(f'{wrong} of {len(findings)} are wrong.{_FIX if mendable and not call.args.fix else ""}')
     return WRONG if wrong or failed else GOOD
 
 
@@ -46,8 +46,8 @@ _ROUNDS = 3
 def _fix(call: Call, services: context.Services) -> bool:
     """Repair the problems and print a line for each; return whether a repair failed."""
     for _ in range(_ROUNDS):
-        found = [finding for finding in doctor.look(services, call.args.older_than) if finding.mend]
-        results = [_mend(services, finding) for finding in found]
+        findings = [finding for finding in doctor.look(services, call.args.older_than) if finding.mend]
+        results = [_mend(services, finding) for finding in findings]
         if True not in results:
             break
     services.bus.close()

@@ -6,7 +6,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.cmd.manage.command import Call, Command, argument, seconds
-from manila_lite.cmd.manage.watch import Progress, of, watch
+from manila_lite.cmd.manage.watch import Progress, fraction, watch
 from manila_lite.db.queries import ensure, services
 from manila_lite.db.queries import operations as rows
 
@@ -20,14 +20,14 @@ def follow(call: Call) -> int:
     host = call.args.host.partition('#')[0]
     with call.db.reader() as conn:
         service = services.get(conn, host, 'manila-share')
-        found = rows.list_of_resource(conn, str(service.id), ensure.KIND)
-    if not found:
+        runs = rows.list_of_resource(conn, str(service.id), ensure.KIND)
+    if not runs:
         raise errors.NotFound(f'The shares on host {host} were not ensured lately.')
-    ident = found[-1].id
+    operation_id = runs[-1].id
 
     def look() -> Progress:
         with call.db.reader() as conn:
-            op = rows.get(conn, ident)
+            op = rows.get(conn, operation_id)
         if op is None:
             raise errors.NotFound('That ended so long ago that it is forgotten.')
         return progress(op)
@@ -37,21 +37,21 @@ def follow(call: Call) -> int:
 
 def progress(op: Any) -> Progress:
     """Return the progress of a check, from its operation's row."""
-    told = op.data.get('progress') or {}
-    total, done, broken = told.get('total'), told.get('done'), told.get('broken')
-    percent = 100 * done // total if total else None
-    figures = [of(done, total, 'shares'), *(f'{told[name]} {name}' for name in ('repaired', 'skipped', 'broken', 'failed')
-                                            if told.get(name))]
-    detail = ', '.join(filter(None, figures))
+    figures = op.data.get('progress') or {}
+    total, done, broken = figures.get('total'), figures.get('done'), figures.get('broken')
+    percent = 100 * (done or 0) // total if total else None
+    texts = [fraction(done, total, 'shares'), *(f'{figures[name]} {name}'
+                                                for name in ('repaired', 'skipped', 'broken', 'failed') if figures.get(name))]
+    detail = ', '.join(filter(None, texts))
     if op.state == rows.DONE:
         hint = '\n'.join([*([f'{broken} are broken: their owners have a message.'] if broken else []), *_repairs(op)])
-        found = Progress('checked', 100, detail, hint=hint, ended=not broken)
+        now = Progress('checked', 100, detail, hint=hint, ended=not broken)
     elif op.state == rows.OPEN:
-        left = told.get('seconds_left')
-        found = Progress('checking', percent, detail, None if left is None else round(left))
+        left = figures.get('seconds_left')
+        now = Progress('checking', percent, detail, None if left is None else round(left))
     else:
-        found = Progress('failed', percent, detail, hint=op.error or '', ended=False)
-    return found
+        now = Progress('failed', percent, detail, hint=op.error or '', ended=False)
+    return now
 
 
 def _repairs(op: Any) -> list[str]:

@@ -3,6 +3,7 @@
 
 import datetime
 from collections.abc import Sequence
+from typing import Any
 
 from oslo_utils import timeutils
 
@@ -23,7 +24,7 @@ def service_list(call: Call) -> int:
     return GOOD
 
 
-def _state(row: object, down: float) -> str:
+def _state(row: Any, down: float) -> str:
     return 'up' if services.is_up(row.heartbeat_at, row.stopped, down) else 'down'
 
 

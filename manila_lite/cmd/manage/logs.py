@@ -60,10 +60,10 @@ def _files(conf: cfg.ConfigOpts) -> list[Path]:
         elsewhere = next((said for name, said in _ELSEWHERE.items() if conf[name]), _STDERR)
         raise errors.NotFound(f'no log file is configured by log_file or log_dir. {elsewhere}')
     folder = Path(conf.log_dir or '')
-    found = {*([folder / conf.log_file] if conf.log_file else []), *(folder.glob('*.log') if conf.log_dir else [])}
-    if not found:
+    files = {*([folder / conf.log_file] if conf.log_file else []), *(folder.glob('*.log') if conf.log_dir else [])}
+    if not files:
         raise errors.NotFound(f'log_dir: there is no *.log that can be seen in {folder}')
-    return sorted(found, key=_written)
+    return sorted(files, key=_written)
 
 
 def _written(path: Path) -> float:
@@ -80,8 +80,8 @@ def _bad_lines(path: Path) -> Iterator[bytes]:
     """
     bad = False
     for line, is_piece in _lines(path):
-        if not is_piece and (found := _LEVEL.match(line)):
-            bad = found[1] in _BAD
+        if not is_piece and (level := _LEVEL.match(line)):
+            bad = level[1] in _BAD
         if bad:
             yield line
 

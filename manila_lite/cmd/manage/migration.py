@@ -6,7 +6,7 @@ from typing import Any
 
 from manila_lite import context, errors
 from manila_lite.cmd.manage.command import Call, Command, argument, seconds
-from manila_lite.cmd.manage.watch import Progress, gib, of, watch
+from manila_lite.cmd.manage.watch import Progress, fraction, to_gib, watch
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operation_views, share_migration, shares
 from manila_lite.db.queries import operations as rows
@@ -29,11 +29,11 @@ def follow(call: Call) -> int:
     Ctrl-C was pressed (the migration continues).
     """
     with call.db.reader() as conn:
-        ident = _found(conn, call.args.id)
+        operation_id = _get_newest(conn, call.args.id)
 
     def look() -> Progress:
         with call.db.reader() as conn:
-            op = rows.get(conn, ident)
+            op = rows.get(conn, operation_id)
         if op is None:
             raise errors.NotFound(f'The migration of {call.args.id} ended so long ago that it is forgotten.')
         return progress(op)
@@ -41,25 +41,27 @@ def follow(call: Call) -> int:
     return watch(look, call.args.every)
 
 
-def _found(conn: Connection, ident: str) -> str:
+def _get_newest(conn: Connection, resource_id: str) -> str:
     """Return the id of the newest migration of a share server, of a share, or of the server that a share is on.
 
     :raises errors.NotFound: there is none.
     """
-    found = [*rows.list_of_resource(conn, ident, share_migration.KIND),
-             *filter(None, [server_migration_queries.last(conn, ident)])]
-    if not found:
-        found = [op for op in [server_migration_queries.last(conn, _server_of(conn, ident) or '')] if op]
-    if not found:
-        raise errors.NotFound(f'There is no migration of a share server or share {ident}.')
-    return str(max(found, key=lambda op: op.created_at).id)
+    migrations = [*rows.list_of_resource(conn, resource_id, share_migration.KIND),
+                  *filter(None, [server_migration_queries.last(conn, resource_id)])]
+    if not migrations:
+        migrations = [op for op in [server_migration_queries.last(conn, _server_of(conn, resource_id) or '')] if op]
+    if not migrations:
+        raise errors.NotFound(f'There is no migration of a share server or share {resource_id}.')
+    return str(max(migrations, key=lambda op: op.created_at).id)
 
 
-def _server_of(conn: Connection, ident: str) -> str | None:
+def _server_of(conn: Connection, share_id: str) -> str | None:
     try:
-        return shares.get(conn, context.RequestContext(is_admin=True, overwrite=False), ident).share_server_id
+        share = shares.get(conn, context.RequestContext(is_admin=True, overwrite=False), share_id)
     except errors.NotFound:
         return None
+    server_id: str | None = share.share_server_id
+    return server_id
 
 
 def progress(op: Any) -> Progress:
@@ -69,10 +71,10 @@ def progress(op: Any) -> Progress:
         return _ended(op)
     if op.undoing:
         return Progress('going back', hint=op.error or '')
-    told = figures(op.data, Migration.COPIED if step in _COPIED else Migration.COPYING)
-    detail = of(gib(told['bytes_done']), gib(told['bytes_total']), 'GiB')
+    known = figures(op.data, Migration.COPIED if step in _COPIED else Migration.COPYING)
+    detail = fraction(to_gib(known['bytes_done']), to_gib(known['bytes_total']), 'GiB')
     hint = f'The copy is ready. To cut over: {_COMMANDS[op.kind]} complete {op.resource_id}' if step == 'wait' else ''
-    return Progress(_WORDS.get(step, 'preparing'), told['total_progress'], detail, told['seconds_left'], hint)
+    return Progress(_WORDS.get(step, 'preparing'), known['total_progress'], detail, known['seconds_left'], hint)
 
 
 def _ended(op: Any) -> Progress:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from manila_lite import errors
 from manila_lite.cmd.manage.command import FORMAT, GOOD, WRONG, Call, Command
-from manila_lite.cmd.manage.watch import STOPPED, Progress, display, of
+from manila_lite.cmd.manage.watch import STOPPED, Progress, display, fraction
 from manila_lite.db.maintenance import schema_migrations
 from manila_lite.encryption import key_file, renewal
 
@@ -19,10 +19,10 @@ _NAMED = 20
 def secret_list(call: Call) -> int:
     """Count the secrets by their encryption. Exit status 1: some are plain, or encrypted with a key that is missing here."""
     _need_schema(call)
-    found = renewal.look(call.conf, call.db)
+    counts = renewal.count_secrets(call.conf, call.db)
     call.show(('secrets', *_STATES), [{'secrets': kind, **{state: counted[state] for state in _STATES}}
-                                      for kind, counted in found.items()])
-    return WRONG if any(counted[state] for counted in found.values() for state in (renewal.PLAIN, renewal.LOST)) else GOOD
+                                      for kind, counted in counts.items()])
+    return WRONG if any(counted[state] for counted in counts.values() for state in (renewal.PLAIN, renewal.LOST)) else GOOD
 
 
 def reencrypt(call: Call) -> int:
@@ -35,7 +35,7 @@ def reencrypt(call: Call) -> int:
     if call.conf.upgrade_levels.operations != 'auto':
         raise errors.Conflict('[upgrade_levels] operations is pinned, so processes of an older release run, which cannot read '
                               'what is encrypted: set it to auto when they are gone')
-    total = sum(sum(counted.values()) for counted in renewal.look(call.conf, call.db).values())
+    total = sum(sum(counted.values()) for counted in renewal.count_secrets(call.conf, call.db).values())
     done: Counter[str] = Counter()
     lost: list[str] = []
     try:
@@ -45,7 +45,8 @@ def reencrypt(call: Call) -> int:
                 lost += [f'{secret.kind}: {secret.id}' for secret, state in portion if state == renewal.LOST]
                 if portion:
                     total = max(total, done.total())
-                    show.update(Progress(portion[0][0].kind, 100 * done.total() // total, of(done.total(), total, 'secrets')))
+                    show.update(Progress(portion[0][0].kind, 100 * done.total() // total,
+                                         fraction(done.total(), total, 'secrets')))
     except KeyboardInterrupt:
         print('manila-manage: stopped; run it again for the rest', file=sys.stderr)
         return STOPPED

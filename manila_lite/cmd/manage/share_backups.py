@@ -53,20 +53,20 @@ def _check(call: Call, conn: Connection, old: str, new: str) -> None:
 
 def delete(call: Call) -> int:
     """Delete the record of a backup. Its data in the export stays there."""
-    ident, reached = call.args.backup, call.services()
+    backup_id, reached = call.args.backup, call.services()
     try:
         with call.db.writer() as conn:
-            backup = share_backups.find(conn, ident)
+            backup = share_backups.find(conn, backup_id)
             if backup is None:
-                raise errors.NotFound.of('share backup', ident)
+                raise errors.NotFound.of('share backup', backup_id)
             if not call.args.force:
                 _refuse(conn, backup)
             _forget(conn, context.admin(reached), backup)
     finally:
         reached.bus.close()
         transport.cleanup()
-    print(f'The record of backup {ident} is gone. Nothing else was touched: {ident} may still be a directory in the export of '
-          f'type {backup.backup_type}, or at {backup.host}.')
+    print(f'The record of backup {backup_id} is gone. Nothing else was touched: {backup_id} may still be a directory in the '
+          f'export of type {backup.backup_type}, or at {backup.host}.')
     return GOOD
 
 

@@ -21,29 +21,29 @@ def update_capabilities(call: Call) -> int:
     if not (call.args.share_servers or call.args.host):
         raise errors.Invalid('Name share servers with --share_servers, or their host with --host.')
     with call.db.writer() as conn:
-        found = _found(conn, call.args.share_servers, call.args.host)
-        changes = [_as_shown(row, call.args) for row in found]
+        servers = _get_servers(conn, call.args.share_servers, call.args.host)
+        changes = [_as_shown(row, call.args) for row in servers]
         if not call.args.dry_run:
-            share_server_capabilities.write(conn, [row.id for row in found], call.args.capabilities, call.args.value)
+            share_server_capabilities.write(conn, [row.id for row in servers], call.args.capabilities, call.args.value)
     call.show(('id', 'host', 'result'), changes)
     if call.args.format == 'table':
         count = sum(one['changed'] for one in changes)
-        print(f'{count} of {len(found)} share servers {"would be" if call.args.dry_run else "were"} changed.')
+        print(f'{count} of {len(servers)} share servers {"would be" if call.args.dry_run else "were"} changed.')
     return GOOD
 
 
-def _found(conn: Connection, idents: Sequence[str] | None, host: str | None) -> list[Any]:
+def _get_servers(conn: Connection, server_ids: Sequence[str] | None, host: str | None) -> list[Any]:
     """Return the share servers with these ids or on this host.
 
     :raises errors.NotFound: one of the ids is unknown, or there is no server.
     """
-    found = share_server_capabilities.find(conn, idents, host)
-    if missing := sorted(set(idents or ()) - {row.id for row in found}):
+    servers = share_server_capabilities.find(conn, server_ids, host)
+    if missing := sorted(set(server_ids or ()) - {row.id for row in servers}):
         raise errors.NotFound(f'There are no share servers {", ".join(missing)}{f" on {host}" if host else ""}; '
                               'nothing was changed.')
-    if not found:
+    if not servers:
         raise errors.NotFound(f'There are no share servers on {host}; nothing was changed.')
-    return found
+    return servers
 
 
 def _as_shown(row: Any, args: Any) -> dict[str, Any]:
@@ -54,18 +54,18 @@ def _as_shown(row: Any, args: Any) -> dict[str, Any]:
 
 def id_list(text: str) -> list[str]:
     """Return the names in a list with commas, each once, for argparse."""
-    found = list(dict.fromkeys(part.strip() for part in text.split(',') if part.strip()))
-    if not found:
+    names = list(dict.fromkeys(part.strip() for part in text.split(',') if part.strip()))
+    if not names:
         raise ValueError(text)
-    return found
+    return names
 
 
 def capability_list(text: str) -> list[str]:
     """Return the capabilities in a list with commas, each once, for argparse."""
-    found = id_list(text)
-    if set(found) - set(share_server_capabilities.NAMES):
+    names = id_list(text)
+    if set(names) - set(share_server_capabilities.NAMES):
         raise ValueError(text)
-    return found
+    return names
 
 
 def boolean(text: str) -> bool:

@@ -68,21 +68,21 @@ def _check(call: Call, conn: Connection, old: str, new: str) -> None:
 
 def delete(call: Call) -> int:
     """Delete the record of a share, with its access rules and snapshots. Its data at the backend stays there."""
-    ident = call.args.share
+    share_id = call.args.share
     ctx = context.admin(context.Services(conf=call.conf, db=call.db))
     with call.db.writer() as conn:
-        share = shares.get(conn, ctx, ident)
-        work = share_records.list_open_operations(conn, ident)
-        if count := share_backups.count_of(conn, ident):
-            raise errors.Conflict(f'share {ident} has {count} backups, which need its record: delete them first, or forget '
+        share = shares.get(conn, ctx, share_id)
+        work = share_records.list_open_operations(conn, share_id)
+        if count := share_backups.count_of(conn, share_id):
+            raise errors.Conflict(f'share {share_id} has {count} backups, which need its record: delete them first, or forget '
                                   'them with "manila-manage share_backup delete".')
         if not call.args.force:
             _refuse(conn, share, work)
         for row in {(row.resource_id, row.kind) for row in work}:
             operations.supersede(conn, row[0], (row[1],))
-        gone = share_records.delete_snapshots(conn, ident)
-        shares.delete(conn, ident)
-    print(f'The record of share {ident} is gone{f", and of {gone} snapshots" if gone else ""}. The backend was not touched: '
+        gone = share_records.delete_snapshots(conn, share_id)
+        shares.delete(conn, share_id)
+    print(f'The record of share {share_id} is gone{f", and of {gone} snapshots" if gone else ""}. The backend was not touched: '
           f'instance {share.instance_id} may still be on {share.host or "no host"}.')
     return GOOD
 

@@ -123,7 +123,7 @@ def _left(now: Progress) -> str:
     return f'{minutes} min {seconds} s left' if minutes else f'{seconds} s left'
 
 
-def of(done: float | None, total: float | None, unit: str) -> str:
+def fraction(done: float | None, total: float | None, unit: str) -> str:
     """Return ``3 of 10 shares``, or as much of it as is known."""
     if done is None:
         return ''
@@ -134,6 +134,6 @@ def _number(value: float) -> str:
     return str(value) if isinstance(value, int) else f'{value:.1f}'
 
 
-def gib(count: int | None) -> float | None:
+def to_gib(count: int | None) -> float | None:
     """Return bytes as GiB."""
     return None if count is None else count / (1 << 30)

@@ -10,7 +10,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import sqlalchemy
 from oslo_db import api as oslo_db_api
@@ -26,9 +26,15 @@ __all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'Row', 'insert_ign
 
 _BUSY_TIMEOUT_MS = 10000
 
-#: Decorates a whole unit of work that may be run again after a deadlock or a lost connection.
-retry = oslo_db_api.wrap_db_retry(max_retries=5, retry_interval=0.05, inc_retry_interval=True,
-                                  max_retry_interval=1, retry_on_deadlock=True, retry_on_disconnect=True)
+_retry = oslo_db_api.wrap_db_retry(max_retries=5, retry_interval=0.05, inc_retry_interval=True,
+                                   max_retry_interval=1, retry_on_deadlock=True, retry_on_disconnect=True)
+_Work = TypeVar('_Work', bound=Callable[..., Any])
+
+
+def retry(work: _Work) -> _Work:
+    """Decorate a whole unit of work that may be run again after a deadlock or a lost connection."""
+    return cast(_Work, _retry(work))
+
 
 #: Errors that are not the fault of the work: the same transaction may succeed a moment later.
 TRANSIENT = (oslo_db_exception.DBConnectionError, oslo_db_exception.DBDeadlock)

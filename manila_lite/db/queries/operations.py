@@ -19,7 +19,7 @@ from manila_lite.db.core.prepared import Write
 from manila_lite.db.core.step_names import NAMES
 from manila_lite.db.models import operations
 
-OPEN, DONE, FAILED, PARKED = 'open', 'done', 'failed', 'parked'
+STATES = OPEN, DONE, FAILED, PARKED = ('open', 'done', 'failed', 'parked')
 #: The error code of operations that others replaced.
 SUPERSEDED = 'superseded'
 

@@ -162,7 +162,7 @@ def _ask(manager: Any, batch: Batch, down: set[str]) -> tuple[Mapping[str, value
                 if isinstance(result, values.EnsureResult)}, why
     except Exception as error:
         LOG.exception('[%s] %s shares could not be ensured', manager.name, len(ready))
-        return {}, errors.told(error)
+        return {}, errors.user_text(error)
 
 
 def _with_servers(batch: Batch, results: Mapping[str, values.EnsureResult],
@@ -211,7 +211,7 @@ def failed(conn: Connection, work: Work, error: Exception) -> None:
     transitions.settle(conn, states.SHARE, instance_ids, _MARK.during, _MARK.fail)
     work.save(conn)
     ensure_results.report_failure(conn, work, {*instance_ids, *work.data.get('left', ())}, again=work.data['why'] == API)
-    _emit(work, 'error', error=errors.told(error))
+    _emit(work, 'error', error=errors.user_text(error))
 
 
 def _emit(work: Work, event: str, **more: Any) -> None:

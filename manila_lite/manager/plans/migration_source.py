@@ -45,7 +45,7 @@ def not_applied(conn: Connection, work: Work, error: Exception) -> None:
     for row in rows:
         transitions.rules_status(conn, row.instance_id, states.Rules.ERROR)
     messages.create_many(conn, work.ctx, 'SHARE', {row.id: row.project_id for row in rows},
-                         messages.Action.UPDATE_ACCESS_RULES, messages.Detail.UNKNOWN_ERROR, errors.told(error))
+                         messages.Action.UPDATE_ACCESS_RULES, messages.Detail.UNKNOWN_ERROR, errors.user_text(error))
 
 
 # Copies ---------------------------------------------------------------------------------------------

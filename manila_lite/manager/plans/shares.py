@@ -60,7 +60,7 @@ def try_elsewhere(work: Work) -> None:
         if row is not None and row.host:        # not so if a process died between this and passing it on
             services.release_space(conn, row.host, share.size)
             shares.update_instance(conn, share.id, host=None, share_server_id=None)
-            work.data.setdefault('excluded', {})[row.host] = errors.told(work.error) or 'the backend failed'
+            work.data.setdefault('excluded', {})[row.host] = errors.user_text(work.error) or 'the backend failed'
     work.send = ('scheduler', '')
 
 

@@ -53,7 +53,7 @@ def notify(conn: Connection, work: Work, resource_type: str, action: messages.Ac
          error: Exception, resource_id: str | None = None) -> None:
     """Tell the owner of the operation's resource, or of the named resource, why it failed."""
     messages.create(conn, work.ctx, resource_type, resource_id or work.resource_id, action,
-                    messages.Detail.of(error, detail), errors.told(error))
+                    messages.Detail.of(error, detail), errors.user_text(error))
 
 
 def share_row(conn: Connection, work: Work) -> Any:

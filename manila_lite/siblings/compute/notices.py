@@ -28,7 +28,7 @@ def tell(conn: Any, work: Any, event: str, attached: Any, error: Exception | Non
 def _fault(error: Exception | None) -> dict[str, Any] | None:
     if error is None:
         return None
-    return _object('ExceptionPayload', {'exception': type(error).__name__, 'exception_message': errors.told(error)})
+    return _object('ExceptionPayload', {'exception': type(error).__name__, 'exception_message': errors.user_text(error)})
 
 
 def _object(name: str, data: dict[str, Any]) -> dict[str, Any]:

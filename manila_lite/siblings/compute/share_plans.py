@@ -83,7 +83,7 @@ def _not_attached(conn: Any, work: Work, error: Exception) -> None:
 
 def said(error: Exception) -> str:
     """Return the part of an error that the owner may read."""
-    return errors.told(error) or 'The host could not do it; its log says why.'
+    return errors.user_text(error) or 'The host could not do it; its log says why.'
 
 
 # Detaching ------------------------------------------------------------------------------------

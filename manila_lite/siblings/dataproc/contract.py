@@ -125,7 +125,7 @@ _NODE = (Field('flavor_id', _FLAVOR), Field('image_id', _NULL), *_NODE_SENT)
 
 def _group(version: str) -> dict[str, Any]:
     """Return the schema of a node group in a cluster or cluster template."""
-    living = fields.living(_NODE, int(version.partition('.')[2]))
+    living = fields.fields_at(_NODE, int(version.partition('.')[2]))
     return {'type': 'object', 'required': ['name', 'count'], 'additionalProperties': False, 'properties': {
         'name': _HOST, 'count': _COUNT, 'node_group_template_id': _NULL, 'shares': validation.NULL_SCHEMA,
         **{field.name: field.schema for field in living}}}

@@ -49,7 +49,7 @@ def _end(conn: Any, work: Work, row: Any, status: str, why: str | None) -> None:
 def _failed(conn: Any, work: Work, error: Exception) -> None:
     row = store.find(conn, work.resource_id)
     if row is not None and row.status not in _ENDED:
-        _end(conn, work, row, 'Error', errors.told(error) or 'An unexpected error happened; the log of the engine has it.')
+        _end(conn, work, row, 'Error', errors.user_text(error) or 'An unexpected error happened; the log of the engine has it.')
 
 
 PLAN = Plan(actions.KIND, (

@@ -28,7 +28,7 @@ class RefusalsTest(testtools.TestCase):
         self.assertEqual('', done.stderr)
         return done.returncode, done.stdout.splitlines()
 
-    def note(self, words, file='share_bin.py', test='a.b.c', status=403, code='share_has_backups', message='x'):
+    def note(self, words, file='share_guards.py', test='a.b.c', status=403, code='share_has_backups', message='x'):
         """Write a note that a test reached the line with these words."""
         line = next(number for number, text in enumerate((ACTIONS / file).read_text().splitlines(), 1) if words in text)
         with (self.folder / 'notes').open('a') as stream:
@@ -48,28 +48,28 @@ class RefusalsTest(testtools.TestCase):
 
     def test_what_a_test_reached_is_not_named_and_counts_no_more(self):
         _, before = self.told()
-        place = self.note("raise errors.Forbidden(f'Share {ident} has {count} backups")
+        place = self.note("raise errors.Forbidden(f'Share {share_id} has {count} backups")
         code, after = self.told()
         self.assertEqual(1, code)
         self.assertEqual([place], [f'{line.rpartition(": raise")[0]}: ' for line in before[:-1] if line not in after])
         self.assertEqual(int(before[-1].split()[0]) - 1, int(after[-1].split()[0]))
 
     def test_a_call_that_only_refuses_is_a_guard(self):
-        place = self.note('    must_have_no_backups(conn, share.id)')
+        place = self.note('    share_guards.must_have_no_backups(conn, share.id)', 'share_bin.py')
         self.assertFalse([line for line in self.told()[1] if line.startswith(place)])
         self.assertTrue([line for line in self.told()[1] if 'transitions.begin(conn, states.SHARE, verb' in line])
 
     def test_a_test_that_names_neither_status_nor_words_is_told(self):
-        place = self.note("raise errors.Forbidden(f'Share {ident} has {count} backups")
+        place = self.note("raise errors.Forbidden(f'Share {share_id} has {count} backups")
         [said] = [line for line in self.told('--words')[1] if line.startswith(place)]
         self.assertIn('no test names status and words', said)
-        self.note("raise errors.Forbidden(f'Share {ident} has {count} backups",
+        self.note("raise errors.Forbidden(f'Share {share_id} has {count} backups",
                   message='Share y has 1 backups; delete them first.',
                   test='manila_lite.tests.functional.test_refused_ways_out.Going.test_a_share_with_backups')
         self.assertFalse([line for line in self.told('--words')[1] if line.startswith(place)])
 
     def test_what_is_explained_is_not_reached(self):
-        place = self.note("raise errors.WrongState(f'Share {ident} was restored.')", 'shares.py')
+        place = self.note("raise errors.WrongState(f'Share {share_id} was restored.')", 'shares.py')
         self.assertIn('take it out of EXPLAINED', next(line for line in self.told()[1] if line.startswith(place)))
 
 

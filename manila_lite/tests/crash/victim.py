@@ -108,15 +108,15 @@ def _wrap_begin(orders: Orders, role: str) -> None:
         setattr(module, name, wrapped(getattr(module, name)))
 
 
-def _wrap_way_out(orders: Orders) -> None:
-    plain = share_bin.way_out
+def _wrap_choose_deletion(orders: Orders) -> None:
+    plain = share_bin.choose_deletion
 
-    def way_out(ctx: Any, noun: str, host: Any, *, force: bool) -> tuple[str, str]:
+    def choose_deletion(ctx: Any, resource_type: str, host: Any, *, force: bool) -> tuple[str, str]:
         if orders.defers(ctx.project_id):
-            return 'defer', f'{noun}.deferred_delete'
-        return plain(ctx, noun, host, force=force)
+            return 'defer', f'{resource_type}.deferred_delete'
+        return plain(ctx, resource_type, host, force=force)
 
-    share_bin.way_out = way_out
+    share_bin.choose_deletion = choose_deletion
 
 
 def main() -> int:
@@ -131,7 +131,7 @@ def main() -> int:
     _wrap_wake(orders, role)
     if role == 'api':
         _wrap_begin(orders, role)
-        _wrap_way_out(orders)
+        _wrap_choose_deletion(orders)
     load.load_class = lambda name: Faulty
     sys.argv = [f'manila-{role}', *options]
     status: int = importlib.import_module(f'manila_lite.cmd.{role}').main()

@@ -22,7 +22,7 @@ def of(op, values, rows):
     ``values``: the ids of its world. ``rows``: the rows that it sees in the list; of each field a few values are tried.
     """
     yield from EVERYBODY
-    for field in fields.living(op.query, versions.MAX):
+    for field in fields.fields_at(op.query, versions.MAX):
         shown = {str(row[field.name]) for row in rows if isinstance(row.get(field.name), str | int)}
         for value in dict.fromkeys([*_wanted(field.name, values), *map(urllib.parse.quote, sorted(shown)[:_MOST])]):
             yield f'{field.name}={value}'

@@ -201,14 +201,14 @@ class Deployment:
     @contextlib.contextmanager
     def unseen(self):
         """What projects delete that were named in ``deferring`` goes as if all deletion was deferred."""
-        plain = share_bin.way_out
+        plain = share_bin.choose_deletion
 
-        def way_out(ctx, noun, host, *, force):
-            deferred = 'defer', f'{noun}.deferred_delete'
-            return deferred if ctx.project_id in self.deferring else plain(ctx, noun, host, force=force)
-        share_bin.way_out = way_out
+        def choose_deletion(ctx, resource_type, host, *, force):
+            deferred = 'defer', f'{resource_type}.deferred_delete'
+            return deferred if ctx.project_id in self.deferring else plain(ctx, resource_type, host, force=force)
+        share_bin.choose_deletion = choose_deletion
         try:
             yield
         finally:
-            share_bin.way_out = plain
+            share_bin.choose_deletion = plain
             self.engine.dispose()

@@ -131,7 +131,8 @@ class AdminNetwork(served.ServedTest):
             self.assertIn(word, said)
 
     def test_its_section_is_known(self):
-        self.assertEqual([], [str(doubt) for doubt in settings.doubts(self.service.conf) if doubt.group == 'administrators'])
+        self.assertEqual([], [str(doubt) for doubt in settings.find_doubtful(self.service.conf)
+                              if doubt.group == 'administrators'])
 
     def test_what_is_wrong_is_said_at_start(self):
         service.check(self.service.conf)

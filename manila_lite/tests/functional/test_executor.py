@@ -150,7 +150,7 @@ class Operations(base.ServiceTest):
                 raise Killed
         journal = Journal()
         journal.plan = Plan('test.plan', (Step(do, undo),), journal.plan.done, lambda conn, work, error: journal.ends.append(
-            (errors.told(error), getattr(error, 'detail', None), error.code)))
+            (errors.user_text(error), getattr(error, 'detail', None), error.code)))
         row = self.run_plan(journal)
         self.assertEqual(['half of it'] * 2, known)
         self.assertEqual([('the backend says no', 'NO_SHARE_SERVER', 'no_server')], journal.ends)

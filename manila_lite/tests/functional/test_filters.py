@@ -54,7 +54,7 @@ class Filtered(base.ServiceTest):
             if not (isinstance(op.view, Many) and op.lives(versions.MAX)):
                 continue
             query = self.whole(op)
-            for field in fields.living(op.query, versions.MAX):
+            for field in fields.fields_at(op.query, versions.MAX):
                 if _NONE.isdisjoint({field.name, (op.path, field.name)}):
                     tried += 1
                     found = self.listed(op, query | {field.name: self.strange(op, field)})

@@ -164,7 +164,7 @@ class Hostile(Fuzz):
     def test_every_field_of_every_body(self):
         """Put hostile values into each field in turn, with valid values in the others."""
         places = [(op, name) for op in self.ops() if (entity := op.body_at(versions.MAX)) is not None
-                  for name in (None, *(field.name for field in fields.living(entity.fields, versions.MAX)))]
+                  for name in (None, *(field.name for field in fields.fields_at(entity.fields, versions.MAX)))]
         for number, (op, name) in enumerate(places):
             for text in HOSTILE[number % SHARE::SHARE]:
                 self.send(op.method, self.path(op), body=planted(op, self.world, name, text))
@@ -172,7 +172,7 @@ class Hostile(Fuzz):
     def test_every_query_parameter(self):
         # A field that several lists share is read by the same code, except sort_key: each list has its own columns.
         places = {(field if field.name != 'sort_key' else op): (op, field.name)
-                  for op in self.ops() for field in fields.living(op.query, versions.MAX)}.values()
+                  for op in self.ops() for field in fields.fields_at(op.query, versions.MAX)}.values()
         for number, (op, name) in enumerate(places):
             for raw in IN_QUERIES[number % SHARE::SHARE]:
                 self.send(op.method, self.path(op), f'{name}=' + ''.join(f'%{byte:02x}' for byte in raw[:4000]))

@@ -245,7 +245,7 @@ class AtOnce(OnceTest):
         with req.ctx.db.reader() as conn:
             rows = conn.execute(models.quota_classes.select().where(models.quota_classes.c.class_name == self.id())).all()
             self.assertEqual([], rows)
-            self.assertEqual('another', idempotency_keys.get(conn, idempotency._ident(req)).claim)
+            self.assertEqual('another', idempotency_keys.get(conn, idempotency._key_of(req)).claim)
 
 
 class Killed(OnceTest):

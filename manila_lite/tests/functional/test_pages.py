@@ -117,7 +117,7 @@ class Named(testtools.TestCase):
         conf([f'--config-file={path}'], project='manila_lite')
         drivers = [name for name in backends if 'driver' in self.section(path, name)]
         conf.set_override('enabled_share_backends', drivers)
-        return [str(doubt) for doubt in settings.doubts(conf)]
+        return [str(doubt) for doubt in settings.find_doubtful(conf)]
 
     def test_options_of_siblings_exist(self):
         for name, (register, more) in _SIBLINGS.items():

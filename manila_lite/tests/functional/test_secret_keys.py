@@ -47,7 +47,7 @@ class SecretKeys(testtools.TestCase):
             return list(conn.execute(sa.select(_table.c.password)).scalars())
 
     def states(self):
-        return dict(renewal.look(self.conf, self.db)['passwords of security services'])
+        return dict(renewal.count_secrets(self.conf, self.db)['passwords of security services'])
 
     def test_in_portions(self):
         encryption.prepare(self.conf, self.db)

@@ -78,7 +78,7 @@ def parameters(op):
 def body_fields(op, version):
     """Return the fields of the body of a call."""
     entity = op.body_at(version)
-    return () if entity is None else fields.living(entity.fields, version)
+    return () if entity is None else fields.fields_at(entity.fields, version)
 
 
 def _sample(schema, name, values):

@@ -59,14 +59,14 @@ class Same(testtools.TestCase):
     def test_two_ways_to_write_one_are_the_same(self):
         for kind, one, other in (('ip', '10.0.0.1', '10.0.0.1/32'), ('ip', '10.0.0.0/8', '10.0.0.0/255.0.0.0'),
                                  ('ip', 'fd00::1', 'fd00:0:0::1/128'), ('user', 'anna', 'anna')):
-            self.assertTrue(access_targets.same(kind, one, other), (one, other))
+            self.assertTrue(access_targets.is_same_client(kind, one, other), (one, other))
 
     def test_a_rule_from_before(self):
         """Compare no rule with an old one whose value is no longer an address for us."""
-        self.assertFalse(access_targets.same('ip', 'fe80::1', 'fe80::1%eth0'))
-        self.assertFalse(access_targets.same('ip', '10.0.0.1', '::ffff:10.0.0.1'))
+        self.assertFalse(access_targets.is_same_client('ip', 'fe80::1', 'fe80::1%eth0'))
+        self.assertFalse(access_targets.is_same_client('ip', '10.0.0.1', '::ffff:10.0.0.1'))
 
     def test_others_are_not_the_same(self):
         for kind, one, other in (('ip', '10.0.0.1', '10.0.0.2'), ('ip', '10.0.0.0/8', '10.0.0.0/9'),
                                  ('ip', '0.0.0.0/0', '::/0'), ('user', 'anna', 'Anna'), ('user', '10.0.0.1', '10.0.0.1/32')):
-            self.assertFalse(access_targets.same(kind, one, other), (one, other))
+            self.assertFalse(access_targets.is_same_client(kind, one, other), (one, other))

@@ -77,19 +77,19 @@ class WholeTest(testtools.TestCase):
     """Rules for all extra specs of a type together."""
 
     def test_the_required_one_is_missing(self):
-        error = self.assertRaises(errors.Invalid, type_extra_specs.check_whole, {'snapshot_support': 'True'})
+        error = self.assertRaises(errors.Invalid, type_extra_specs.check_complete, {'snapshot_support': 'True'})
         self.assertIn(DHSS, str(error))
 
     def test_sizes_that_leave_none(self):
         for large in (MAX, MOST):
-            error = self.assertRaises(errors.Invalid, type_extra_specs.check_whole, {DHSS: 'False', MIN: '10', large: '9'})
+            error = self.assertRaises(errors.Invalid, type_extra_specs.check_complete, {DHSS: 'False', MIN: '10', large: '9'})
             self.assertIn(MIN, str(error))
 
     def test_sizes_that_leave_one(self):
-        type_extra_specs.check_whole({DHSS: 'False', MIN: '10', MAX: '10', MOST: '10'})
+        type_extra_specs.check_complete({DHSS: 'False', MIN: '10', MAX: '10', MOST: '10'})
 
     def test_numbers_are_compared_as_numbers(self):
-        type_extra_specs.check_whole({DHSS: 'False', MIN: '9', MAX: '10'})
+        type_extra_specs.check_complete({DHSS: 'False', MIN: '9', MAX: '10'})
 
 
 class VisibleTest(testtools.TestCase):
@@ -100,12 +100,12 @@ class VisibleTest(testtools.TestCase):
 
     def test_only_how_shares_will_behave(self):
         self.assertEqual({DHSS: 'False', 'snapshot_support': 'True', MAX: '5', 'availability_zones': 'nova'},
-                         type_extra_specs.visible(self.SPECS))
+                         type_extra_specs.visible_specs(self.SPECS))
 
     def test_abilities_that_the_type_does_not_mention(self):
         self.assertEqual({'create_share_from_snapshot_support': 'False', 'revert_to_snapshot_support': 'False',
-                          'mount_snapshot_support': 'False'}, type_extra_specs.unset(self.SPECS))
+                          'mount_snapshot_support': 'False'}, type_extra_specs.missing_abilities(self.SPECS))
 
     def test_required_are_those_that_users_must_know(self):
-        self.assertEqual({DHSS: 'False'}, type_extra_specs.required(self.SPECS))
-        self.assertEqual({}, type_extra_specs.required({'snapshot_support': 'True'}))
+        self.assertEqual({DHSS: 'False'}, type_extra_specs.required_specs(self.SPECS))
+        self.assertEqual({}, type_extra_specs.required_specs({'snapshot_support': 'True'}))

@@ -7,7 +7,7 @@ import testtools
 
 from manila_lite import errors
 from manila_lite.api.contract.metadata import metadata_ops
-from manila_lite.api.v2.metadata import Calls
+from manila_lite.api.v2.metadata import MetadataCalls
 from manila_lite.policies import shares as rules
 
 
@@ -35,7 +35,7 @@ class Metadata(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.actions = _Actions(a='1')
-        self.calls = Calls('shares', self.actions, ('share_id',))
+        self.calls = MetadataCalls('shares', self.actions, ('share_id',))
 
     def test_the_rows_are_the_noun_s(self):
         found = {(op.method, op.path, op.name, op.policy) for op in metadata_ops('/shares/{share_id}', self.calls, rules)}

@@ -26,7 +26,7 @@ class TestFlood(testtools.TestCase):
     def limit(self, burst, interval=3600.0):
         self.conf.set_override('log_flood_burst', burst)
         self.conf.set_override('log_flood_interval', interval)
-        log_rate_limit.hold_off(self.conf)
+        log_rate_limit.install(self.conf)
 
     def lines(self):
         return self.said.output.splitlines()

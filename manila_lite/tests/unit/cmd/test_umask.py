@@ -33,19 +33,19 @@ class Tighten(testtools.TestCase):
             (self.state / name).chmod(0o664)
         conf = self.conf(f'sqlite:///{self.state}/db?timeout=3')
         self.assertEqual([f'{self.state} has mode 0755', *(f'{self.state}/{name} has mode 0664' for name in ('db', 'db-wal'))],
-                         umask.wide(conf))
-        umask.tighten(conf)
-        self.assertEqual([], umask.wide(conf))
+                         umask.list_open_paths(conf))
+        umask.restrict_modes(conf)
+        self.assertEqual([], umask.list_open_paths(conf))
         self.assertEqual((0o700, 0o600, 0o600, 0o664), tuple(map(_mode, (
             self.state, self.state / 'db', self.state / 'db-wal', self.state / 'other'))))
         self.assertIn('it has mode 0700 now', self.said.output)
         said = self.said.output
-        umask.tighten(conf)
+        umask.restrict_modes(conf)
         self.assertEqual(said, self.said.output)
 
     def test_what_is_not_there(self):
         for connection in (None, 'sqlite://', 'sqlite:///:memory:', 'postgresql://u:p@h/d', f'sqlite:///{self.state}/none'):
-            umask.tighten(self.conf(connection, self.state / 'none'))
+            umask.restrict_modes(self.conf(connection, self.state / 'none'))
 
     def test_folders_of_the_whole_machine(self):
         sticky = self.state / 'tmp'
@@ -55,11 +55,12 @@ class Tighten(testtools.TestCase):
         link.symlink_to('/var')
         for folder in (sticky, link, Path('/var/lib/../lib')):
             before = _mode(folder)
-            self.assertRaisesRegex(errors.BadConfig, 'state_path: .* whole machine', umask.tighten, self.conf(state=folder))
+            self.assertRaisesRegex(errors.BadConfig, 'state_path: .* whole machine', umask.restrict_modes,
+                                   self.conf(state=folder))
             self.assertEqual(before, _mode(folder))
 
     def test_new_files_are_for_their_owner_only(self):
         self.addCleanup(os.umask, os.umask(0o022))
-        umask.begin()
+        umask.set_umask()
         (self.state / 'file').touch()
         self.assertEqual(0o600, _mode(self.state / 'file'))

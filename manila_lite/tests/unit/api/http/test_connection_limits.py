@@ -16,7 +16,7 @@ class TestLimits(testtools.TestCase):
         conf = cfg.ConfigOpts()
         api.register_opts(conf)
         conf([])
-        self.assertEqual(connection_limits.DEFAULTS, connection_limits.of(conf.api))
+        self.assertEqual(connection_limits.DEFAULTS, connection_limits.read_limits(conf.api))
 
     def test_no_more_than_there_are_descriptors_for(self):
         said = self.useFixture(fixtures.FakeLogger())

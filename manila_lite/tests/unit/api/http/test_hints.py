@@ -40,7 +40,7 @@ def _of(node):
         return _texts(node.value)
     if isinstance(node, ast.Assign) and [getattr(target, 'id', '') for target in node.targets] == ['code']:
         return _texts(node.value)
-    if isinstance(node, ast.Call) and _called(node) in ('reply', '_reply', 'say') and len(node.args) > 2:
+    if isinstance(node, ast.Call) and _called(node) in ('reply', '_reply', 'refusal') and len(node.args) > 2:
         return _texts(node.args[2])
     return ()
 
@@ -79,7 +79,7 @@ class NextSteps(testtools.TestCase):
 
     def test_a_sentence_of_what_is_wrong_is_followed_by_it(self):
         for reason in ('share_not_found', 'over_quota_shares', 'forbidden'):
-            self.assertIn(hints.of(403, reason), hints.sentence('No.', 403, reason))
+            self.assertIn(hints.next_step(403, reason), hints.sentence('No.', 403, reason))
         self.assertEqual('size: is no number.', hints.sentence('size: is no number.', 400, 'invalid_input'))
 
     def test_of_each_message(self):

@@ -67,9 +67,9 @@ class Watch(testtools.TestCase):
         self.assertIn('[red]', shown)
 
     def test_figures_have_their_total_and_unit(self):
-        self.assertEqual('3 of 10 shares', watch.of(3, 10, 'shares'))
-        self.assertEqual('1.5 GiB', watch.of(watch.gib(3 << 29), None, 'GiB'))
-        self.assertEqual('', watch.of(watch.gib(None), None, 'GiB'))
+        self.assertEqual('3 of 10 shares', watch.fraction(3, 10, 'shares'))
+        self.assertEqual('1.5 GiB', watch.fraction(watch.to_gib(3 << 29), None, 'GiB'))
+        self.assertEqual('', watch.fraction(watch.to_gib(None), None, 'GiB'))
 
 
 def _all(terminal):

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Refusals of shares that several actions have in common.
+
+Those that take a connection are called after the share's status was changed, or while the share is held. Then the answer
+stays true until the transaction ends.
+"""
+
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import share_backups, share_migration, share_replicas, snapshots
+
+
+def must_be_placed(share: Any) -> None:
+    """Refuse a share that is on no backend.
+
+    :raises errors.WrongState: the share has no host.
+    """
+    if not share.host:
+        raise errors.WrongState(f'Share {share.id} has no host: it was never made at a backend.')
+
+
+def must_support_snapshots(share: Any) -> None:
+    """Refuse a snapshot of a share whose type has none.
+
+    :raises errors.Invalid: the type does not support snapshots.
+    """
+    if not share.snapshot_support:
+        raise errors.Invalid(f'share_id: the share type of share {share.id} does not do snapshots.',
+                             code='snapshots_not_supported')
+
+
+def must_not_be_migrating(conn: Connection, share_id: str) -> None:
+    """Refuse a share that is being migrated.
+
+    :raises errors.WrongState: a migration is under way.
+    """
+    if share_migration.is_going_on(conn, share_id):
+        raise errors.WrongState(f'Share {share_id} is being moved to another backend; cancel that first.')
+
+
+def must_have_no_replicas(conn: Connection, share: Any) -> None:
+    """Refuse a share that has replicas beside the active one.
+
+    :raises errors.Conflict: the share has such replicas.
+    """
+    if share.replication_type and (count := share_replicas.count_of(conn, share.id)):
+        raise errors.Conflict(f'Share {share.id} has {count} replicas beside the active one; delete them first.',
+                              code='share_has_replicas')
+
+
+def must_have_no_backups(conn: Connection, share_id: str) -> None:
+    """Refuse a share that has backups, which would remain without it.
+
+    :raises errors.Forbidden: there are backups.
+    """
+    if count := share_backups.count_of(conn, share_id):
+        raise errors.Forbidden(f'Share {share_id} has {count} backups; delete them first.', code='share_has_backups')
+
+
+def must_have_no_snapshots(conn: Connection, share_id: str) -> None:
+    """Refuse a share that has snapshots, except those whose deletion is deferred.
+
+    :raises errors.Forbidden: there are snapshots.
+    """
+    if count := snapshots.count_of(conn, share_id, seen=True):
+        raise errors.Forbidden(f'Share {share_id} has {count} snapshots; delete them first.', code='share_has_snapshots')
