@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts of tools/ catch a planted violation each, and accept its repair."""
 
+import json
+import os
 import pathlib
 import subprocess
 import sys
 
 import fixtures
 import testtools
+
+from manila_lite.tests import limits
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NOTE = 'releasenotes/notes/some-change-0123456789abcdef.yaml'
@@ -43,6 +47,53 @@ class ToolCase(testtools.TestCase):
         self.assertEqual(1, code, text)
         for word in words:
             self.assertIn(word, text)
+
+
+#: Prints all tests that unittest finds.
+_FOUND = """
+import itertools, json, sys
+sys.path.insert(0, 'tools')
+import alone
+print(json.dumps([*itertools.chain(*alone.classes(()).values())]))
+"""
+#: Prints the modules of some patterns, and all names in the source.
+_NAMED = """
+import json, sys
+sys.path.insert(0, 'tools')
+import matching
+print(json.dumps([matching.MADE, [*set().union(*(tests for _, tests in matching.Names().modules()))],
+                  [matching.modules([pattern]) for pattern in sys.argv[1:]]]))
+"""
+
+
+class MatchingTest(testtools.TestCase):
+    """``tools/matching.py`` forgets no module: a test that it does not know would not run."""
+
+    def python(self, program, *argv, **env):
+        done = subprocess.run([sys.executable, '-W', 'ignore', '-c', program, *argv], cwd=ROOT, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=600, check=True, env=os.environ | env)
+        return json.loads(done.stdout)
+
+    def test_every_test_has_its_name_in_the_source_or_is_made(self):
+        made, named, _ = self.python(_NAMED)
+        found = {name.partition('(')[0] for name in self.python(_FOUND)}
+        self.assertLess(4000, len(found))
+        self.assertEqual([], sorted(name for name in found - set(named) if not name.startswith(tuple(made))))
+
+    def test_modules_of_a_pattern(self):
+        made, _, [plain, request, half, either, none] = self.python(
+            _NAMED, r'manila_lite.tests.unit.test_states\.', 'test_gabbits.shares_',
+            '^manila_lite.tests.cras', 'unit.test_states|Death', 'no_such_test')
+        self.assertEqual(['manila_lite.tests.unit.test_states'], plain)
+        self.assertEqual({'manila_lite.tests.functional.test_gabbits', *made}, set(request))
+        self.assertIn('manila_lite.tests.crash.test_matrix', half)
+        self.assertLess({'manila_lite.tests.unit.test_states', *made}, {*either, ''})
+        self.assertEqual([], none)
+
+    def test_only_these_modules_are_loaded(self):
+        found = self.python(_FOUND, **{limits.MODULES: 'manila_lite.tests.unit.test_states manila_lite.tests.crash.test_truth'})
+        self.assertEqual({'manila_lite.tests.unit.test_states', 'manila_lite.tests.crash.test_truth'},
+                         {name.rpartition('.')[0].rpartition('.')[0] for name in found})
 
 
 class OneWriterTest(ToolCase):
