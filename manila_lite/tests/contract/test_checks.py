@@ -55,9 +55,6 @@ class ChecksTest(testtools.TestCase):
     def test_release_notes_are_those_of_reno(self):
         self._passes_tool('check_notes.py')
 
-    def test_states_page_is_the_states_table(self):
-        self._passes_tool('draw_states.py', '--check')
-
     def test_every_check_is_run_here(self):
         here = pathlib.Path(__file__).read_text()
         missing = [path.name for path in TOOLS.glob('check_*.py') if path.name not in here]

@@ -264,22 +264,3 @@ class NotesTest(ToolCase):
         self.assert_caught('has no section')
         self.plant(NOTE, 'fixes: [\n')
         self.assert_caught('not YAML')
-
-
-class DrawStatesTest(ToolCase):
-    TOOL = 'draw_states.py'
-    PAGE = 'doc/source/contributor/states.rst'
-
-    def test_old_page_is_caught_and_drawn_anew(self):
-        self.plant(self.PAGE, 'old\n')
-        self.assertEqual(1, self.run_tool('--check')[0])
-        self.assert_clean()
-        self.assert_clean('--check')
-
-    def test_every_verb_and_status_is_shown(self):
-        from manila_lite import states
-        self.assert_clean()
-        text = (self.root / self.PAGE).read_text()
-        for machine in states.MACHINES.values():
-            for word in {*machine.verbs, *machine.statuses}:
-                self.assertIn(word, text)
