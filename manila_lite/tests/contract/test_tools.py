@@ -157,14 +157,14 @@ class MirrorTest(ToolCase):
         self.plant('manila_lite/tests/unit/test_snapshots.py', '')
         self.assert_caught('actions/shares.py', 'manila_lite.actions.shares')
 
-    def test_gabbi_file_of_the_noun(self):
+    def test_gabbi_file_of_the_resource(self):
         self.plant('manila_lite/actions/share_types.py', self.CODE)
         self.plant('manila_lite/tests/functional/gabbits/share-types.yaml', '')
         self.assert_clean()
 
-    def test_test_file_of_the_noun(self):
+    def test_test_file_of_the_resource(self):
         self.plant('manila_lite/actions/shares.py', self.CODE)
-        self.plant('manila_lite/tests/functional/walks/test_create_share.py', '')
+        self.plant('manila_lite/tests/functional/linux/test_create_share.py', '')
         self.assert_clean()
 
     def test_test_that_imports_it(self):
@@ -172,12 +172,20 @@ class MirrorTest(ToolCase):
         self.plant('manila_lite/tests/unit/test_pool.py', 'from manila_lite.db.core import engine\n')
         self.assert_clean()
 
-    def test_plumbing_listed_with_the_test_that_reaches_it(self):
+    def test_an_exemption_has_a_test_and_a_reason(self):
         self.plant('manila_lite/api/http/dispatch.py', self.CODE)
-        self.plant('tools/mirror.txt', '# Why\n\napi/http/dispatch.py tests/functional/test_api.py\n')
+        self.plant('tools/mirror.txt', '# Why\n\napi/http/dispatch.py tests/functional/test_api.py answers show it\n')
         self.assert_caught('tools/mirror.txt: not two files', 'api/http/dispatch.py tests/functional/test_api.py')
         self.plant('manila_lite/tests/functional/test_api.py', '')
         self.assert_clean()
+        self.plant('tools/mirror.txt', 'api/http/dispatch.py tests/functional/test_api.py\n')
+        self.assert_caught('and a reason: api/http/dispatch.py')
+
+    def test_an_exemption_that_is_not_needed(self):
+        self.plant('manila_lite/actions/shares.py', self.CODE)
+        self.plant('manila_lite/tests/functional/test_shares.py', '')
+        self.plant('tools/mirror.txt', 'actions/shares.py tests/functional/test_shares.py requests show it\n')
+        self.assert_caught('tools/mirror.txt: actions/shares.py has a test now')
 
     def test_declarations_need_none(self):
         self.plant('manila_lite/drivers/interface/odd.py', 'class Odd:\n    def do(self):\n        """Done."""\n')
