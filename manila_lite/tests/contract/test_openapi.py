@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract is a valid OpenAPI 3.1 document at every version."""
+"""The contract is a valid OpenAPI 3.1 document at every version, and changes only on purpose."""
 
 import json
 
@@ -10,6 +10,7 @@ import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite.api import versions
 from manila_lite.api.contract import OPS
 from manila_lite.api.http import openapi
+from manila_lite.tests.contract import digests
 
 #: The first and the last, both sides of the change of names, and some between.
 TRIED = (versions.MIN, 6, versions.PLAIN_NAMES, 24, 45, 65, 82, versions.MAX)
@@ -66,3 +67,22 @@ class Document(testtools.TestCase):
         for calls in openapi.document(versions.MAX)['paths'].values():
             for call in calls.values():
                 self.assertLessEqual({'400', '401', '403', '404', '406'}, set(call['responses']))
+
+
+class Unchanged(testtools.TestCase):
+    """The documents are those of digests.txt: each schema, limit and status of a call."""
+
+    def test_no_call_changes_unnoticed(self):
+        written, served = digests.written(), digests.served()
+        self.assertLess(100, len(served))
+        self.assertEqual([], [name for name in sorted(written.keys() | served.keys()) if written.get(name) != served.get(name)],
+                         'if clients may see this, run: python -m manila_lite.tests.contract.digests')
+
+    def test_a_small_change_is_seen(self):
+        def smaller(version):
+            return text(version).replace(b'"maxLength":255', b'"maxLength":254')
+        text = openapi.text
+        self.patch(openapi, 'text', smaller)
+        served, written = digests.served(), digests.written()
+        self.assertNotEqual(written['POST /shares'], served['POST /shares'])
+        self.assertEqual(written['GET /limits'], served['GET /limits'])
