@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promises beside single good calls: unknown ids, odd values, honest reports, many calls at once."""
+"""Cases beside single good calls: unknown ids, odd values, honest reports, many calls at once."""
 
 import dataclasses
 import os
@@ -13,7 +13,7 @@ from manila_lite.tests.compliance import base, cases
 _WILD = '"; } EXPORT { Path = "/"; } \'$(false)\' ../../\n\tö'
 
 
-class Promises:
+class EdgeCases:
     """Mixin for a ``base.Binding``."""
 
     def _unknown_share(self, **changes) -> values.Share:

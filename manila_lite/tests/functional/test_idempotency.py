@@ -23,14 +23,14 @@ from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.queries import idempotency_keys
 from manila_lite.tests import forks
-from manila_lite.tests.functional import base, once_victim, test_budgets
+from manila_lite.tests.functional import base, idempotency_victim, test_budgets
 
 SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'metadata': {'a': 'b', 'c': 'd'}}}
 DOC = Path(__file__).resolve().parents[3] / 'doc/source/user'
 VERSION = 'X-OpenStack-Manila-API-Version'
 
 
-class OnceTest(base.ServiceTest):
+class IdempotencyTest(base.ServiceTest):
 
     PARTS = ('share',)
 
@@ -67,7 +67,7 @@ class OnceTest(base.ServiceTest):
             conn.execute(models.idempotency_keys.update().values(**values))
 
 
-class Again(OnceTest):
+class Again(IdempotencyTest):
 
     PARTS = ('scheduler', 'share')
 
@@ -97,7 +97,7 @@ class Again(OnceTest):
         self.assertEqual((200, {'share': share}, True), self.post('then'))
 
 
-class Keys(OnceTest):
+class Keys(IdempotencyTest):
 
     def test_layout_of_the_body_is_no_matter(self):
         first = self.made('layout')
@@ -176,7 +176,7 @@ class Keys(OnceTest):
         self.assertLessEqual(len(mine), 3, mine)
 
 
-class Pages(OnceTest):
+class Pages(IdempotencyTest):
     """The curl commands on pages for users."""
 
     def curl(self, page):
@@ -207,7 +207,7 @@ class Pages(OnceTest):
             answer.json['info']['version'] for answer in self.curl('openapi.rst')])
 
 
-class AtOnce(OnceTest):
+class AtOnce(IdempotencyTest):
 
     CLIENTS, ROUNDS = 4, 6
 
@@ -248,13 +248,13 @@ class AtOnce(OnceTest):
             self.assertEqual('another', idempotency_keys.get(conn, idempotency._ident(req)).claim)
 
 
-class Killed(OnceTest):
+class Killed(IdempotencyTest):
 
     def killed(self, place, key):
         """Let an API process be killed at a place while it answers."""
         headers = {'X-Auth-Token': self.me.token, VERSION: base.LATEST, idempotency.HEADER: key,
                    'Content-Type': 'application/json'}
-        done = forks.run('manila_lite.tests.functional.once_victim:main', self.service.state / 'manila_lite.conf', place,
+        done = forks.run('manila_lite.tests.functional.idempotency_victim:main', self.service.state / 'manila_lite.conf', place,
                          json.dumps(headers), json.dumps(SHARE), env=dict(os.environ))
         self.assertEqual(-signal.SIGKILL, done.returncode, done.stdout + done.stderr)
 
@@ -275,4 +275,4 @@ class Killed(OnceTest):
         self.assertEqual({share}, self.shares())
 
     def test_every_place_is_tried(self):
-        self.assertEqual({'in the work', 'before the commit', 'after the commit'}, set(once_victim.PLACES))
+        self.assertEqual({'in the work', 'before the commit', 'after the commit'}, set(idempotency_victim.PLACES))

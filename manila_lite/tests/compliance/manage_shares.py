@@ -128,13 +128,13 @@ class UnmanageSnapshot(_OfSnapshot):
 CASES = (ManageShare, UnmanageShare, ManageSnapshot, UnmanageSnapshot)
 
 
-class EveryManagingCall(calls.EveryCall):
+class EveryManageCall(calls.EveryCall):
     """Mixin for a ``base.Binding``."""
 
     scenarios = [(case.__name__, {'case_class': case}) for case in CASES]
 
 
-class ManagingPromises:
+class ManageEdgeCases:
     """Mixin for a ``base.Binding``."""
 
     def test_what_cannot_be_taken_over(self):

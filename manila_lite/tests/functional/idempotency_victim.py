@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """API process that dies while it answers.
 
-Usage: ``once_victim CONFIG PLACE HEADERS BODY``. The process sends the POST to /v2/shares itself.
+Usage: ``idempotency_victim CONFIG PLACE HEADERS BODY``. The process sends the POST to /v2/shares itself.
 """
 
 import json

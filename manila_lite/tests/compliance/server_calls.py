@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Promises about share servers beside single good calls: unknown servers, odd networks, many calls at once."""
+"""Calls for share servers, and cases beside single good calls: unknown servers, odd networks, many calls at once."""
 
 import dataclasses
 import os
@@ -23,7 +23,7 @@ class EveryMigrationCall(calls.EveryCall):
     scenarios = [(case.__name__, {'case_class': case}) for case in migration_cases.MIGRATION_CASES]
 
 
-class MigrationPromises:
+class MigrationEdgeCases:
     """Mixin for a ``base.Binding`` with ``servers.OnServers`` and ``migrations.Migrates``."""
 
     def test_questions_change_nothing(self):
@@ -61,7 +61,7 @@ class BesideServer(testscenarios.WithScenarios):
         self.case.verify(answer)
 
 
-class ServerPromises:
+class ServerEdgeCases:
     """Mixin for a ``base.Binding`` with ``servers.OnServers``."""
 
     def test_tearing_down_what_is_not_there_is_a_success(self):
