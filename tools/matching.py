@@ -48,10 +48,10 @@ class Names:
             yield module, tests | set(_requests() if module == GABBITS else ())
 
     def _tests(self, name: str, inside: Sequence[str] = ()) -> set[str]:
-        found = set()
-        for tests, bases in self._classes.get(name, ()):
-            found |= {*tests}.union(*(self._tests(base, (*inside, name)) for base in bases if base not in (*inside, name)))
-        return found
+        tests = set()
+        for own, bases in self._classes.get(name, ()):
+            tests |= {*own}.union(*(self._tests(base, (*inside, name)) for base in bases if base not in (*inside, name)))
+        return tests
 
 
 def _requests() -> Iterator[str]:
@@ -70,11 +70,11 @@ def _may_match(pattern: str, module: str) -> bool:
 
 def modules(patterns: Sequence[str]) -> list[str]:
     """Return the modules with a matching test; if the source has none, an empty list."""
-    found = {module for module, tests in Names().modules()
+    matches = {module for module, tests in Names().modules()
              if any(re.search(pattern, test) for pattern in patterns for test in tests)}
-    if found:
-        found |= {module for module in MADE if any(_may_match(pattern, module) for pattern in patterns)}
-    return sorted(found)
+    if matches:
+        matches |= {module for module in MADE if any(_may_match(pattern, module) for pattern in patterns)}
+    return sorted(matches)
 
 
 if __name__ == '__main__':

@@ -45,11 +45,11 @@ def arguments() -> argparse.Namespace:
 
 def wanted(asked: argparse.Namespace) -> list[Mutant]:
     """Return the faults that the arguments choose."""
-    found = [mutant for mutant in mutants.every(ROOT) if fnmatch.fnmatch(mutant.path, asked.file)
+    faults = [mutant for mutant in mutants.every(ROOT) if fnmatch.fnmatch(mutant.path, asked.file)
              and fnmatch.fnmatch(mutant.critical, asked.kind) and (mutant.critical or not asked.critical)
              and (not asked.key or mutant.key in asked.key)]
-    random.Random(asked.seed).shuffle(found)
-    return found[:asked.sample]
+    random.Random(asked.seed).shuffle(faults)
+    return faults[:asked.sample]
 
 
 def show(key: str) -> int:

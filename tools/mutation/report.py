@@ -47,17 +47,17 @@ def _scores(every: dict[str, Mutant], judged: list, reasons: dict) -> list[str]:
         of = collections.Counter(name(mutant) for mutant in every.values())
         seen = collections.Counter(name(mutant) for mutant, _ in judged)
         good = collections.Counter(name(mutant) for mutant, verdict in judged if _noticed(verdict))
-        told = collections.Counter(name(mutant) for mutant, verdict in judged
+        explained = collections.Counter(name(mutant) for mutant, verdict in judged
                                    if not _noticed(verdict) and _reason(reasons, mutant))
         rows += ['', f'.. list-table:: {title}', '   :header-rows: 1', '']
         rows += _row(title, 'faults', 'judged', 'noticed', 'explained', '%')
         for each in sorted(name for name in seen if name):
-            share = 100 * (good[each] + told[each]) / seen[each]
-            rows += _row(each, of[each], seen[each], good[each], told[each], f'{share:.0f}')
+            share = 100 * (good[each] + explained[each]) / seen[each]
+            rows += _row(each, of[each], seen[each], good[each], explained[each], f'{share:.0f}')
         total, all_good = sum(seen.values()), sum(good.values())
         if name is _file and total:
-            rows += _row('all', sum(of.values()), total, all_good, sum(told.values()),
-                         f'{100 * (all_good + sum(told.values())) / total:.1f}')
+            rows += _row('all', sum(of.values()), total, all_good, sum(explained.values()),
+                         f'{100 * (all_good + sum(explained.values())) / total:.1f}')
     return rows
 
 

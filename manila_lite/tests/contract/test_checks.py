@@ -46,8 +46,8 @@ class ChecksTest(testtools.TestCase):
     def test_each_module_has_its_test(self):
         self._passes_tool('check_mirror.py')
 
-    def test_the_walks_are_true(self):
-        self._passes_tool('check_walks.py')
+    def test_the_guides_are_true(self):
+        self._passes_tool('check_guides.py')
 
     def test_no_test_sleeps(self):
         self._passes_tool('check_sleeps.py')

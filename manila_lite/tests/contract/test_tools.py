@@ -193,8 +193,8 @@ class MirrorTest(ToolCase):
         self.assert_clean()
 
 
-class WalksTest(ToolCase):
-    TOOL = 'check_walks.py'
+class GuidesTest(ToolCase):
+    TOOL = 'check_guides.py'
     PAGE = 'doc/source/contributor/follow-a-share.rst'
 
     def setUp(self):
@@ -202,7 +202,7 @@ class WalksTest(ToolCase):
         self.plant('manila_lite/actions/shares.py',
                    'SIZES = (1,)\n\n\nclass Maker:\n    def create(self):\n        pass\n')
 
-    def test_true_walk(self):
+    def test_true_guide(self):
         self.plant(self.PAGE, 'See ``actions/shares.py: Maker.create``, ``actions/shares.py: SIZES``, ``actions/``.\n')
         self.assert_clean()
 
@@ -218,9 +218,9 @@ class WalksTest(ToolCase):
         self.plant(self.PAGE, '``actions/shares.py`` and ``siblings/``\n')
         self.assert_caught('there is no siblings/')
 
-    def test_walk_that_names_nothing(self):
+    def test_guide_that_names_nothing(self):
         self.plant(self.PAGE, 'It just works.\n')
-        self.assert_caught('a walk must name files')
+        self.assert_caught('a guide must name files')
 
 
 class SleepsTest(ToolCase):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of results of real NFS clients."""
 
-from walks.service import Trouble
+from scenarios.service import Trouble
 
 
 def must(result):

@@ -29,7 +29,7 @@ class Host:
         return nfs_client.call(address, path, action, *words, netns=self.netns)
 
     def writer(self, address, path):
-        """Return a client that writes until it is told to end."""
+        """Return a client that writes until its end is asked for."""
         return nfs_writer.Writer(address, path, self.netns)
 
 

@@ -7,13 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from walks.service import Service, Trouble
+from scenarios.service import Service, Trouble
 
 TOP = Path(__file__).resolve().parents[2]
 BOLD, GREEN, RED, DIM, PLAIN = ('\033[1m', '\033[32m', '\033[31m', '\033[2m', '\033[0m') if sys.stdout.isatty() else [''] * 5
 
 
-class Walk(Service):
+class Demo(Service):
     """A scenario with its service, and the time of each step. ``mebibytes``: content of a share that is migrated."""
 
     def __init__(self, state, backend, mebibytes=100, identity=None):
@@ -47,21 +47,21 @@ class Walk(Service):
 
     def share(self, **values):
         """Make a share of 1 GiB; return its id. Asks the API: the client takes seconds for each command."""
-        ident = self.ask('POST', '/shares', {'share': {'share_proto': 'NFS', 'size': 1, **values}})['id']
+        share_id = self.ask('POST', '/shares', {'share': {'share_proto': 'NFS', 'size': 1, **values}})['id']
 
         def made():
-            status = self.api('GET', f'/shares/{ident}')[1]['share']['status']
+            status = self.api('GET', f'/shares/{share_id}')[1]['share']['status']
             if status == 'error':
-                raise Trouble(f'share {ident} is in error:\n{self.logs()}')
+                raise Trouble(f'share {share_id} is in error:\n{self.logs()}')
             return status == 'available'
         self.wait('the share is there', made, 120)
-        return ident
+        return share_id
 
-    def unshare(self, ident):
+    def unshare(self, share_id):
         """Delete the share, and wait until it is gone."""
-        self.say(f'{DIM}$ DELETE /v2/shares/{ident}{PLAIN}')
-        self.api('DELETE', f'/shares/{ident}')
-        self.wait('the share is gone', lambda: self.api('GET', f'/shares/{ident}')[0] == 404, 120)
+        self.say(f'{DIM}$ DELETE /v2/shares/{share_id}{PLAIN}')
+        self.api('DELETE', f'/shares/{share_id}')
+        self.wait('the share is gone', lambda: self.api('GET', f'/shares/{share_id}')[0] == 404, 120)
 
     def ask(self, method, path, body):
         """Show and send a request that must succeed; return the object in the answer."""

@@ -11,10 +11,10 @@ import psutil
 from manila_lite.host import mounts
 from manila_lite.tests.nfs_client import Session
 from manila_lite.tests.nfs_client import call as nfs
-from walks.nfs import must
-from walks.one_share import OneShare
-from walks.service import Trouble
-from walks.settings import V4
+from scenarios.nfs import must
+from scenarios.one_share import OneShare
+from scenarios.service import Trouble
+from scenarios.settings import V4
 
 HOST = 'quickstart@storage'
 #: A file that is in the share from here on.
@@ -34,29 +34,29 @@ class Repair(OneShare):
         return f'mount -t nfs4 {self.path} /mnt'
 
     def _break(self):
-        walk = self.walk
-        with walk.step('Broken behind its back: the NFS server, the mount, the limit'):
-            home = walk.state / 'lib' / 'storage'
+        demo = self.demo
+        with demo.step('Broken behind its back: the NFS server, the mount, the limit'):
+            home = demo.state / 'lib' / 'storage'
             pool, place = home / 'pool', home / 'exports' / self._instance(home)
             daemon = next(process for process in psutil.process_iter() if self._is_server(process, home))
-            walk.say(f'$ kill -9 {daemon.pid}    # NFS-Ganesha')
+            demo.say(f'$ kill -9 {daemon.pid}    # NFS-Ganesha')
             os.kill(daemon.pid, signal.SIGKILL)
-            walk.wait('NFS-Ganesha has ended', lambda: not self._is_server(daemon, home))
+            demo.wait('NFS-Ganesha has ended', lambda: not self._is_server(daemon, home))
             self._by_hand('umount', str(place))
             self._by_hand('btrfs', 'qgroup', 'limit', '5G', str(pool / 'shares' / place.name))
-            walk.say('The share manager starts a dead NFS server anew by itself, once a minute. Here it looks once in ten')
-            walk.say('minutes only, so that it is seen who repairs what.')
+            demo.say('The share manager starts a dead NFS server anew by itself, once a minute. Here it looks once in ten')
+            demo.say('minutes only, so that it is seen who repairs what.')
             worked, said = nfs(V4, self.remote, 'read', _FILE)
             if worked:
                 raise Trouble(f'{_FILE} can be read all the same: {said!r}')
-            walk.say(f'{V4} cannot read {_FILE}: {said}')
+            demo.say(f'{V4} cannot read {_FILE}: {said}')
 
     def _instance(self, home):
         """Return the backend's name of the share."""
-        found = [place.name for place in (home / 'exports').iterdir() if mounts.is_mounted(place)]
-        if len(found) != 1:
-            raise Trouble(f'mounted are {", ".join(found) or "no shares"}')
-        return found[0]
+        mounted = [place.name for place in (home / 'exports').iterdir() if mounts.is_mounted(place)]
+        if len(mounted) != 1:
+            raise Trouble(f'mounted are {", ".join(mounted) or "no shares"}')
+        return mounted[0]
 
     def _is_server(self, process, home):
         """Say whether the process is the NFS server, alive."""
@@ -68,44 +68,44 @@ class Repair(OneShare):
 
     def _by_hand(self, *words):
         """Show and run a command, as a mistake of an administrator."""
-        self.walk.say(f'$ {" ".join(words)}')
+        self.demo.say(f'$ {" ".join(words)}')
         subprocess.run([shutil.which(words[0], path=f'{os.environ["PATH"]}:/usr/sbin:/sbin') or words[0], *words[1:]],
                        check=True, capture_output=True, timeout=60)
 
     def _ask(self):
         """Let the service ensure its shares, and wait for the end. Return its report."""
-        walk = self.walk
-        walk.run('--os-share-api-version', '2.86', 'share', 'service', 'ensure', 'shares', HOST)
-        walk.say(f'$ manila-manage ensure watch {HOST}')
-        done = subprocess.run(['manila-manage', f'--config-file={walk.config}', 'ensure', 'watch', HOST, '--every', '0.2'],
+        demo = self.demo
+        demo.run('--os-share-api-version', '2.86', 'share', 'service', 'ensure', 'shares', HOST)
+        demo.say(f'$ manila-manage ensure watch {HOST}')
+        done = subprocess.run(['manila-manage', f'--config-file={demo.config}', 'ensure', 'watch', HOST, '--every', '0.2'],
                               capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
         if done.returncode:
             raise Trouble(f'manila-manage ensure watch: {done.stdout} {done.stderr}')
         for line in done.stdout.splitlines():
-            walk.say(line)
+            demo.say(line)
         return done.stdout
 
     def _ensure(self):
-        walk = self.walk
-        with walk.step('Ensure: what is amiss is found, repaired and told'):
+        demo = self.demo
+        with demo.step('Ensure: what is amiss is found, repaired and reported'):
             said = self._ask()
             for word in ('NFS server did not run', 'was not mounted', 'was 5 GiB; it is 1 GiB'):
                 if word not in said:
-                    raise Trouble(f'nothing was told of this: {word}')
-            found = must(nfs(V4, self.remote, 'read', _FILE))
-            if found != _TEXT:
-                raise Trouble(f'{_FILE} reads {found!r}')
-            walk.say(f'{V4} reads {_FILE} again: {found!r}')
+                    raise Trouble(f'nothing was reported of this: {word}')
+            text = must(nfs(V4, self.remote, 'read', _FILE))
+            if text != _TEXT:
+                raise Trouble(f'{_FILE} reads {text!r}')
+            demo.say(f'{V4} reads {_FILE} again: {text!r}')
 
     def _again(self):
-        walk = self.walk
-        with walk.step('Ensure once more: nothing is amiss, and no client notices'):
+        demo = self.demo
+        with demo.step('Ensure once more: nothing is amiss, and no client notices'):
             client = Session(V4, self.remote)
             try:
                 must(client.call('write', 'work.txt', 'before'))
                 if 'repaired' in self._ask():
                     raise Trouble('something was repaired that was well')
                 must(client.call('write', 'work.txt', 'after'))
-                walk.say(f'a client that stayed mounted reads {must(client.call("read", "work.txt"))!r}')
+                demo.say(f'a client that stayed mounted reads {must(client.call("read", "work.txt"))!r}')
             finally:
                 client.close()

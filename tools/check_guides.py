@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refuse a contributor guide that names a file, function or table which is gone.
 
-Usage: tools/check_walks.py [ROOT]. Reads doc/source/contributor/*.rst. In double backquotes,
+Usage: tools/check_guides.py [ROOT]. Reads doc/source/contributor/*.rst. In double backquotes,
 ``actions/shares.py`` is a file, under manila_lite or the root, and ``actions/shares.py: create`` or
 ``drivers/dummy/driver.py: DummyDriver.create_share`` is a name in it.
 """
@@ -31,10 +31,10 @@ def names(tree: ast.AST, prefix: str = '') -> Iterator[str]:
 
 def problem(root: pathlib.Path, file: str, name: str | None) -> str | None:
     """Return the problem of one reference, or None."""
-    found = next((base / file for base in (root / 'manila_lite', root) if (base / file).exists()), None)
-    if found is None:
+    path = next((base / file for base in (root / 'manila_lite', root) if (base / file).exists()), None)
+    if path is None:
         return f'there is no {file}'
-    if name and name not in set(names(ast.parse(found.read_text()))):
+    if name and name not in set(names(ast.parse(path.read_text()))):
         return f'{file} has no {name}'
     return None
 
@@ -50,7 +50,7 @@ def main(root: pathlib.Path) -> int:
                     print(f'{page}:{number}: {wrong}')
                     bad += 1
         if page.name.startswith('follow-') and not steps:
-            print(f'{page}: a walk must name files, as ``actions/shares.py: create``')
+            print(f'{page}: a guide must name files, as ``actions/shares.py: create``')
             bad += 1
     return 1 if bad else 0
 

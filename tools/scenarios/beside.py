@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 
 from manila_lite.host import mounts
-from walks import settings
-from walks.service import Trouble, free_port, write_private
+from scenarios import settings
+from scenarios.service import Trouble, free_port, write_private
 
 #: Folder of its files, below the scenario's directory.
 _PLACE = 'beside'
@@ -30,8 +30,8 @@ def place_of(state):
 class Beside:
     """The process of ``command``, with ``text`` as its configuration; ``paths`` are those of its API."""
 
-    def __init__(self, walk, command, text, port):
-        self.walk = walk
+    def __init__(self, demo, command, text, port):
+        self.demo = demo
         self.command = command
         self.port = free_port(port)
         self._text = text
@@ -44,22 +44,22 @@ class Beside:
 
     def start(self, **values):
         """Start the service, and wait until it answers."""
-        state = self.walk.state
+        state = self.demo.state
         (state / _PLACE).mkdir(exist_ok=True)
         write_private(state / f'{self.command}.conf', settings.BESIDE.format(
-            state=state, place=state / _PLACE, v4=settings.V4, shares=self.walk.url, user=settings.SERVICE,
-            password=self.walk.password, section=settings.accounts(state), log=state / f'{self.command}.log')
+            state=state, place=state / _PLACE, v4=settings.V4, shares=self.demo.url, user=settings.SERVICE,
+            password=self.demo.password, section=settings.accounts(state), log=state / f'{self.command}.log')
             + self._text.format(state=state, port=self.port, v4=settings.V4, **values))
         with (state / 'console.log').open('ab') as log:
             self._process = subprocess.Popen([self.command, f'--config-file={state}/{self.command}.conf'],
                                              stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         (state / _PLACE / 'pid').write_text(f'{self._process.pid}\n')
-        self.walk.beside.append(self)
-        self.walk.wait(f'{self.command} answers', self._answers)
+        self.demo.beside.append(self)
+        self.demo.wait(f'{self.command} answers', self._answers)
 
     def _answers(self):
         if self._process.poll() is not None:
-            raise Trouble(f'{self.command} ended with status {self._process.returncode}:\n{self.walk.logs()}')
+            raise Trouble(f'{self.command} ended with status {self._process.returncode}:\n{self.demo.logs()}')
         try:
             with urllib.request.urlopen(f'{self.url}/healthcheck', timeout=5) as answer:
                 return answer.status == 200
@@ -74,7 +74,7 @@ class Beside:
 
     def api(self, method, path, body=None):
         """Send a request of the demo user; return (status, document)."""
-        login = base64.b64encode(f'{settings.USER}:{self.walk.password}'.encode()).decode()
+        login = base64.b64encode(f'{settings.USER}:{self.demo.password}'.encode()).decode()
         request = urllib.request.Request(
             f'{self.url}{path}', method=method, data=None if body is None else json.dumps(body).encode(),
             headers={'Authorization': f'Basic {login}', 'OpenStack-API-Version': 'compute 2.97',
@@ -87,7 +87,7 @@ class Beside:
 
     def ask(self, method, path, body=None):
         """Show and send a request that must succeed; return the object in the answer."""
-        self.walk.say(f'$ {method} {path} {"" if body is None else json.dumps(body)}')
+        self.demo.say(f'$ {method} {path} {"" if body is None else json.dumps(body)}')
         return self.get(path, method, body)
 
     def get(self, path, method='GET', body=None):

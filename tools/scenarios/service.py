@@ -14,7 +14,7 @@ import urllib.request
 
 import bcrypt
 
-from walks import down, settings
+from scenarios import down, settings
 
 
 class Trouble(Exception):
@@ -95,18 +95,18 @@ class Service:
 
     def logs(self):
         """Return the last lines of the logs."""
-        found = []
+        lines = []
         for name in ('console.log', 'manila-lite.log', *(f'{other.command}.log' for other in self.beside)):
             with contextlib.suppress(OSError):
-                found += (self.state / name).read_text(errors='replace').splitlines()[-15:]
-        return '\n'.join(found)
+                lines += (self.state / name).read_text(errors='replace').splitlines()[-15:]
+        return '\n'.join(lines)
 
     def wait(self, what, ready, patience=60):
         """Wait until ``ready`` returns something true; return it. ``patience`` in seconds."""
         end = time.monotonic() + patience
         while time.monotonic() < end:
-            if found := ready():
-                return found
+            if answer := ready():
+                return answer
             time.sleep(0.2)
         raise Trouble(f'not within {patience} s: {what}\n{self.logs()}')
 

@@ -8,10 +8,10 @@ import yaml
 from manila_lite import values
 from manila_lite.drivers.linux.servers.fabric import bridge_of
 from manila_lite.tests.services import nodes
-from walks import clients, settings
-from walks.beside import Beside, place_of
-from walks.nfs import must_not
-from walks.service import Trouble
+from scenarios import clients, settings
+from scenarios.beside import Beside, place_of
+from scenarios.nfs import must_not
+from scenarios.service import Trouble
 
 _PLACE = '/srv/data'
 _NAMES = ('node-1', 'node-2')
@@ -40,10 +40,10 @@ class Nodes:
         self.engine = clients.Host(prefix, 'engine', self._bridge, '10.77.1.101', 24)
         for node in self._nodes:
             node.wait()
-        told = [{'name': node.name, **node.inventory()} for node in self._nodes]
-        (self._state / 'inventory.yaml').write_text(yaml.safe_dump({'nodes': told}))
-        (self._folder / 'known_hosts').write_text(''.join(f'{node["address"]} {node["host_key"]}\n' for node in told))
-        self._key = told[0]['key_file']
+        inventory = [{'name': node.name, **node.inventory()} for node in self._nodes]
+        (self._state / 'inventory.yaml').write_text(yaml.safe_dump({'nodes': inventory}))
+        (self._folder / 'known_hosts').write_text(''.join(f'{node["address"]} {node["host_key"]}\n' for node in inventory))
+        self._key = inventory[0]['key_file']
 
     def on(self, address, *words):
         """Run a command on a node by SSH. Return whether it worked, and its output."""
@@ -66,12 +66,12 @@ class Nodes:
 class Cluster:
     """The scenario, with its steps in their order."""
 
-    def __init__(self, walk):
-        self.walk = walk
+    def __init__(self, demo):
+        self.demo = demo
         if lacks := nodes.missing():
             raise Trouble(f'nodes need {lacks}')
-        self.nodes = Nodes(walk.state)
-        self.dataproc = Beside(walk, 'mlite-dataproc', settings.DATAPROC, 8386)
+        self.nodes = Nodes(demo.state)
+        self.dataproc = Beside(demo, 'mlite-dataproc', settings.DATAPROC, 8386)
         self.share = self.path = self.cluster = ''
         self.addresses = {}
 
@@ -84,60 +84,60 @@ class Cluster:
         return self.nodes.way(self.addresses['writers'])
 
     def _share(self):
-        walk = self.walk
-        with walk.step('A share in a network of its own'):
-            walk.ask('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {
+        demo = self.demo
+        with demo.step('A share in a network of its own'):
+            demo.ask('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {
                 'driver_handles_share_servers': 'True'}}})
-            network = walk.ask('POST', '/share-networks', {'share_network': {
+            network = demo.ask('POST', '/share-networks', {'share_network': {
                 'name': 'demo', 'neutron_net_id': 'red', 'neutron_subnet_id': 'red-v4'}})['id']
-            self.share = walk.share(name='demo', share_network_id=network)
-            self.path = walk.api('GET', f'/shares/{self.share}/export_locations')[1]['export_locations'][0]['path']
-            walk.say(f'exported as {self.path}')
+            self.share = demo.share(name='demo', share_network_id=network)
+            self.path = demo.api('GET', f'/shares/{self.share}/export_locations')[1]['export_locations'][0]['path']
+            demo.say(f'exported as {self.path}')
 
     def _begin(self):
-        walk = self.walk
-        with walk.step('Two nodes in that network, and the data-processing service with them in its inventory'):
-            walk.beside.append(self.nodes)
+        demo = self.demo
+        with demo.step('Two nodes in that network, and the data-processing service with them in its inventory'):
+            demo.beside.append(self.nodes)
             self.nodes.start()
             self.dataproc.start(netns=self.nodes.engine.netns)
-            walk.say(f'API at {self.dataproc.url}/v2; it reaches the share service as user {settings.SERVICE}')
+            demo.say(f'API at {self.dataproc.url}/v2; it reaches the share service as user {settings.SERVICE}')
 
     def _make(self):
-        walk = self.walk
-        with walk.step('A cluster: one group of nodes may write to the share, the other may read'):
+        demo = self.demo
+        with demo.step('A cluster: one group of nodes may write to the share, the other may read'):
             made = self.dataproc.ask('POST', '/v2/clusters', {
                 'name': 'demo', 'plugin_name': 'plain', 'plugin_version': '1.0', 'node_groups': [
                     {'name': 'writers', 'count': 1, 'shares': [{'id': self.share, 'path': _PLACE}]},
                     {'name': 'readers', 'count': 1, 'shares': [{'id': self.share, 'path': _PLACE, 'access_level': 'ro'}]}]})
             self.cluster = made['id']
-            walk.wait('the cluster is active', self._active, 300)
+            demo.wait('the cluster is active', self._active, 300)
             for rule in self._rules():
-                walk.say(f'access rule for {rule["access_to"]}: {rule["access_level"]}, {rule["state"]}')
+                demo.say(f'access rule for {rule["access_to"]}: {rule["access_level"]}, {rule["state"]}')
 
     def _active(self):
-        found = self.dataproc.get(f'/v2/clusters/{self.cluster}')
-        if found['status'] == 'Error':
-            raise Trouble(f'the cluster: {found["status_description"]}')
-        self.addresses = {group['name']: node['internal_ip'] for group in found['node_groups'] for node in group['instances']}
-        return found['status'] == 'Active'
+        cluster = self.dataproc.get(f'/v2/clusters/{self.cluster}')
+        if cluster['status'] == 'Error':
+            raise Trouble(f'the cluster: {cluster["status_description"]}')
+        self.addresses = {group['name']: node['internal_ip'] for group in cluster['node_groups'] for node in group['instances']}
+        return cluster['status'] == 'Active'
 
     def _rules(self):
-        return self.walk.api('GET', f'/share-access-rules?share_id={self.share}')[1]['access_list']
+        return self.demo.api('GET', f'/share-access-rules?share_id={self.share}')[1]['access_list']
 
     def _files(self):
-        walk = self.walk
+        demo = self.demo
         writer, reader = self.addresses['writers'], self.addresses['readers']
-        with walk.step('Files in the share, on both nodes'):
+        with demo.step('Files in the share, on both nodes'):
             self._on(writer, f'echo hello from {writer} > {_PLACE}/hello.txt')
-            walk.say(f'it reads: {self._on(reader, f"cat {_PLACE}/hello.txt")!r}')
+            demo.say(f'it reads: {self._on(reader, f"cat {_PLACE}/hello.txt")!r}')
             line = f'touch {_PLACE}/mine'
-            walk.say(f'{reader}$ {line}')
-            walk.say(f'it is refused: {must_not(self.nodes.on(reader, line), "Read-only")}')
-            walk.say(f'it has: {self._on(writer, f"grep {_PLACE} /etc/fstab")}')
+            demo.say(f'{reader}$ {line}')
+            demo.say(f'it is refused: {must_not(self.nodes.on(reader, line), "Read-only")}')
+            demo.say(f'it has: {self._on(writer, f"grep {_PLACE} /etc/fstab")}')
 
     def _on(self, address, line):
         """Show and run a command on a node, which must succeed. Return its output."""
-        self.walk.say(f'{address}$ {line}')
+        self.demo.say(f'{address}$ {line}')
         worked, said = self.nodes.on(address, line)
         if not worked:
             raise Trouble(f'{line}, on {address}: {said}')
@@ -145,14 +145,14 @@ class Cluster:
 
     def delete(self):
         """Delete the cluster, and then the share."""
-        walk = self.walk
-        with walk.step('Taken back: the cluster is deleted'):
+        demo = self.demo
+        with demo.step('Taken back: the cluster is deleted'):
             self.dataproc.get(f'/v2/clusters/{self.cluster}', 'DELETE')
-            walk.wait('the cluster is gone', lambda: self.dataproc.api('GET', f'/v2/clusters/{self.cluster}')[0] == 404, 300)
-            walk.say(f'access rules left: {len(self._rules())}')
+            demo.wait('the cluster is gone', lambda: self.dataproc.api('GET', f'/v2/clusters/{self.cluster}')[0] == 404, 300)
+            demo.say(f'access rules left: {len(self._rules())}')
             mounted = self._on(self.addresses['writers'], f'grep -c {_PLACE} /proc/mounts || true')
-            walk.say(f'mounts left on the node: {mounted}')
-            walk.unshare(self.share)
+            demo.say(f'mounts left on the node: {mounted}')
+            demo.unshare(self.share)
 
     def picture(self):
         """Return no lines."""

@@ -5,12 +5,12 @@ import json
 
 from manila_lite.tests.nfs_client import call as nfs
 from manila_lite.tests.services import virtiofs_guest
-from walks import settings
-from walks.beside import Beside
-from walks.nfs import must, split
-from walks.one_share import OneShare
-from walks.service import Trouble, write_private
-from walks.settings import V6
+from scenarios import settings
+from scenarios.beside import Beside
+from scenarios.nfs import must, split
+from scenarios.one_share import OneShare
+from scenarios.service import Trouble, write_private
+from scenarios.settings import V6
 
 _NAME, _TAG = 'vm', 'data'
 _FILE = 'hello.txt'
@@ -21,11 +21,11 @@ _SCRIPT = f'grep virtiofs /proc/mounts; cat /mnt/{_TAG}/from-outside; echo hello
 class Vm(OneShare):
     """The scenario, with its steps in their order."""
 
-    def __init__(self, walk):
-        super().__init__(walk)
+    def __init__(self, demo):
+        super().__init__(demo)
         if lacks := virtiofs_guest.missing():
             raise Trouble(f'a guest needs {lacks}')
-        self.compute = Beside(walk, 'mlite-compute', settings.COMPUTE, 8774)
+        self.compute = Beside(demo, 'mlite-compute', settings.COMPUTE, 8774)
         self.server = ''
 
     def through(self):
@@ -38,24 +38,24 @@ class Vm(OneShare):
         return f'openstack server share list {_NAME}'
 
     def _share(self):
-        walk = self.walk
-        with walk.step('A share'):
-            walk.ask('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {
+        demo = self.demo
+        with demo.step('A share'):
+            demo.ask('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {
                 'driver_handles_share_servers': 'False'}}})
-            self.share = walk.share(name='demo')
-            self.path = walk.api('GET', f'/shares/{self.share}/export_locations')[1]['export_locations'][0]['path']
-            walk.say(f'{self.share}, exported as {self.path}')
+            self.share = demo.share(name='demo')
+            self.path = demo.api('GET', f'/shares/{self.share}/export_locations')[1]['export_locations'][0]['path']
+            demo.say(f'{self.share}, exported as {self.path}')
         self.remote = split(self.path)[1]
 
     def _compute(self):
-        walk = self.walk
-        with walk.step('The compute service starts beside it: API and agent in one process, guests by QEMU'):
-            images = walk.state / 'images'
+        demo = self.demo
+        with demo.step('The compute service starts beside it: API and agent in one process, guests by QEMU'):
+            images = demo.state / 'images'
             images.mkdir(exist_ok=True)
             cmdline = virtiofs_guest.make(images)
             self.compute.start()
             self._tell_clients()
-            walk.say(f'API at {self.compute.url}/v2.1; it reaches the share service as user {settings.SERVICE}')
+            demo.say(f'API at {self.compute.url}/v2.1; it reaches the share service as user {settings.SERVICE}')
             self.server = self.compute.ask('POST', '/v2.1/servers', {'server': {
                 'name': _NAME, 'kernel': 'kernel', 'initrd': 'initrd', 'cmdline': cmdline, 'memory': 160}})['id']
             self._until('ACTIVE')
@@ -67,7 +67,7 @@ class Vm(OneShare):
 
     def _tell_clients(self):
         """Rewrite clouds.yaml without a default version: commands that attach shares choose versions themselves."""
-        path = self.walk.state / 'clouds.yaml'
+        path = self.demo.state / 'clouds.yaml'
         lines = [line for line in path.read_text().splitlines() if 'default_microversion' not in line]
         write_private(path, '\n'.join([*lines, f'    compute_endpoint_override: {self.compute.url}/v2.1',
                                        "    compute_api_version: '2.97'", '']))
@@ -79,65 +79,65 @@ class Vm(OneShare):
             if seen == 'ERROR':
                 raise Trouble(f'server {_NAME}: {document["server"]["fault"]["message"]}')
             return seen in statuses
-        self.walk.wait(f'server {_NAME} is {" or ".join(statuses)}', is_so, 120)
+        self.demo.wait(f'server {_NAME} is {" or ".join(statuses)}', is_so, 120)
 
     def _attach(self):
-        walk = self.walk
-        with walk.step('The share is attached to the server, under a tag'):
-            walk.show('server', 'add', 'share', _NAME, 'demo', '--tag', _TAG)
+        demo = self.demo
+        with demo.step('The share is attached to the server, under a tag'):
+            demo.show('server', 'add', 'share', _NAME, 'demo', '--tag', _TAG)
             path = f'/v2.1/servers/{self.server}/shares/{self.share}'
-            walk.wait('the share is attached', lambda: self.compute.get(path)['status'] == 'inactive')
-            for row in walk.show('server', 'share', 'list', _NAME):
-                walk.say(f'{row["Tag"]}: {row["Status"]}; it is used when the server starts')
+            demo.wait('the share is attached', lambda: self.compute.get(path)['status'] == 'inactive')
+            for row in demo.show('server', 'share', 'list', _NAME):
+                demo.say(f'{row["Tag"]}: {row["Status"]}; it is used when the server starts')
             for rule in self._rules():
-                walk.say(f'access rule for {rule["access_to"]}, the host: {rule["state"]}, locked so that nobody denies it')
+                demo.say(f'access rule for {rule["access_to"]}, the host: {rule["state"]}, locked so that nobody denies it')
 
     def _rules(self):
-        return self.walk.api('GET', f'/share-access-rules?share_id={self.share}')[1]['access_list']
+        return self.demo.api('GET', f'/share-access-rules?share_id={self.share}')[1]['access_list']
 
     def _boot(self):
-        walk = self.walk
-        with walk.step('The guest boots'):
+        demo = self.demo
+        with demo.step('The guest boots'):
             self.compute.ask('POST', f'/v2.1/servers/{self.server}/action', {'os-start': None})
             self._until('ACTIVE')
-            walk.wait('the guest is up', lambda: 'READY' in self._console(), 180)
+            demo.wait('the guest is up', lambda: 'READY' in self._console(), 180)
             lines = self._console().splitlines()
-            told = json.loads(next(line for line in lines if line.startswith('META ')).removeprefix('META '))
-            walk.say('in the guest: curl http://169.254.169.254/openstack/latest/meta_data.json | jq .devices')
-            walk.say(json.dumps(told['devices']))
+            metadata = json.loads(next(line for line in lines if line.startswith('META ')).removeprefix('META '))
+            demo.say('in the guest: curl http://169.254.169.254/openstack/latest/meta_data.json | jq .devices')
+            demo.say(json.dumps(metadata['devices']))
             if f'MOUNTED {_TAG}' not in lines:
                 raise Trouble(f'the guest did not mount {_TAG}: {lines[-20:]}')
-            walk.say(f'in the guest: mount -t virtiofs {_TAG} /mnt/{_TAG}')
+            demo.say(f'in the guest: mount -t virtiofs {_TAG} /mnt/{_TAG}')
 
     def _console(self):
         return self.compute.get(f'/v2.1/servers/{self.server}/action', 'POST', {'os-getConsoleOutput': {}})
 
     def _files(self):
-        walk = self.walk
-        with walk.step('Files in the share: of the guest, and of an NFS client elsewhere'):
-            walk.ask('POST', f'/shares/{self.share}/action', {'allow_access': {'access_type': 'ip', 'access_to': V6}})
-            walk.wait('the rules are in force', lambda: all(rule['state'] == 'active' for rule in self._rules()))
+        demo = self.demo
+        with demo.step('Files in the share: of the guest, and of an NFS client elsewhere'):
+            demo.ask('POST', f'/shares/{self.share}/action', {'allow_access': {'access_type': 'ip', 'access_to': V6}})
+            demo.wait('the rules are in force', lambda: all(rule['state'] == 'active' for rule in self._rules()))
             self._nfs('write', 'from-outside', 'hello from an NFS client')
             self._nfs('write', 'draft', _SCRIPT)
             self._nfs('rename', 'draft', f'do-{_NAME}')
             said = f'said-{_NAME}'
-            walk.wait('the guest did it', lambda: said in self._nfs('list').split(), 120)
+            demo.wait('the guest did it', lambda: said in self._nfs('list').split(), 120)
             for line in self._nfs('read', said).splitlines():
-                walk.say(f'the guest sees: {line}')
-            walk.say(f'{V6} reads {_FILE} through NFS: {self._nfs("read", _FILE).strip()!r}')
+                demo.say(f'the guest sees: {line}')
+            demo.say(f'{V6} reads {_FILE} through NFS: {self._nfs("read", _FILE).strip()!r}')
 
     def _nfs(self, *words):
         return must(nfs(V6, self.remote, *words))
 
     def delete(self):
         """Detach the share, delete the server, and then the share."""
-        walk = self.walk
-        with walk.step('Taken back: the guest stops, and the share is detached'):
+        demo = self.demo
+        with demo.step('Taken back: the guest stops, and the share is detached'):
             self._stop()
-            walk.run('server', 'remove', 'share', _NAME, 'demo')
+            demo.run('server', 'remove', 'share', _NAME, 'demo')
             path = f'/v2.1/servers/{self.server}/shares/{self.share}'
-            walk.wait('the share is detached', lambda: self.compute.api('GET', path)[0] == 404)
-            walk.say(f'access rules left: {", ".join(rule["access_to"] for rule in self._rules())}')
+            demo.wait('the share is detached', lambda: self.compute.api('GET', path)[0] == 404)
+            demo.say(f'access rules left: {", ".join(rule["access_to"] for rule in self._rules())}')
             self.compute.ask('DELETE', f'/v2.1/servers/{self.server}')
             self._until('gone')
-            walk.unshare(self.share)
+            demo.unshare(self.share)

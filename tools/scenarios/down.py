@@ -10,7 +10,7 @@ from pathlib import Path
 
 from manila_lite.cmd import setup
 from manila_lite.drivers import load
-from walks import beside, clients, settings
+from scenarios import beside, clients, settings
 
 
 def down(state):

@@ -7,9 +7,9 @@ import yaml
 
 from manila_lite.tests.services.daemon import Broken, Missing
 from manila_lite.tests.services.keystone import ADMIN, REGION, Keystone
-from walks import settings
-from walks.one_share import OneShare
-from walks.service import Trouble
+from scenarios import settings
+from scenarios.one_share import OneShare
+from scenarios.service import Trouble
 
 _SECTION = """[keystone_authtoken]
 www_authenticate_uri = {auth_url}
@@ -75,23 +75,23 @@ class LoggedIn(OneShare):
         return mount
 
     def _catalog(self):
-        walk = self.walk
-        with walk.step('The API is in the catalog'):
-            found = {entry['Type']: entry['Name'] for entry in walk.show('catalog', 'list')}
-            if 'share' in found or not {'sharev2', 'shared-file-system'} <= set(found):
-                raise Trouble(f'the catalog has {found}')
-            walk.say(', '.join(f'{name} ({kind})' for kind, name in sorted(found.items())))
+        demo = self.demo
+        with demo.step('The API is in the catalog'):
+            catalog = {entry['Type']: entry['Name'] for entry in demo.show('catalog', 'list')}
+            if 'share' in catalog or not {'sharev2', 'shared-file-system'} <= set(catalog):
+                raise Trouble(f'the catalog has {catalog}')
+            demo.say(', '.join(f'{name} ({kind})' for kind, name in sorted(catalog.items())))
 
     def _people(self):
-        walk = self.walk
-        with walk.step('Who may see the share, and who may do more'):
-            seen = {end: walk.show('--os-cloud', f'{settings.CLOUD}{end}', 'share', 'list') for end in ('-viewer', '-other')}
+        demo = self.demo
+        with demo.step('Who may see the share, and who may do more'):
+            seen = {end: demo.show('--os-cloud', f'{settings.CLOUD}{end}', 'share', 'list') for end in ('-viewer', '-other')}
             if (len(seen['-viewer']), len(seen['-other'])) != (1, 0):
                 raise Trouble(f'they see {seen}')
-            walk.say('viewer, a reader of the project, sees it; other, of another project, does not')
+            demo.say('viewer, a reader of the project, sees it; other, of another project, does not')
             words = ('--os-cloud', f'{settings.CLOUD}-viewer', 'share', 'delete', self.share)
-            walk.say(f'$ openstack {" ".join(words)}')
-            said = walk.refused(*words)
+            demo.say(f'$ openstack {" ".join(words)}')
+            said = demo.refused(*words)
             if '403' not in said:
                 raise Trouble(f'viewer may delete it, or: {said}')
-            walk.say(f'viewer may not delete it: {said.splitlines()[0]}')
+            demo.say(f'viewer may not delete it: {said.splitlines()[0]}')
