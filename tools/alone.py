@@ -31,7 +31,7 @@ import tally  # noqa: E402 - beside this file
 from manila_lite.tests import limits, order  # noqa: E402 - from this tree, whatever is installed
 
 #: Processes at a time.
-_HANDS = int(os.environ.get('TEST_CONCURRENCY') or os.cpu_count() or 1)
+_WORKERS = int(os.environ.get('TEST_CONCURRENCY') or os.cpu_count() or 1)
 
 
 def classes(wanted: Sequence[str]) -> dict[str, list[str]]:
@@ -39,9 +39,9 @@ def classes(wanted: Sequence[str]) -> dict[str, list[str]]:
     seconds, os.environ['OS_TEST_TIMEOUT'] = os.environ.get('OS_TEST_TIMEOUT', ''), '0'
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
-        found = unittest.TestLoader().discover(str(ROOT / 'manila_lite/tests'), top_level_dir=str(ROOT))
+        suite = unittest.TestLoader().discover(str(ROOT / 'manila_lite/tests'), top_level_dir=str(ROOT))
     os.environ['OS_TEST_TIMEOUT'] = seconds
-    named = {_name(unit): order.names(unit) for unit in _units(found)}
+    named = {_name(unit): order.names(unit) for unit in _units(suite)}
     return {name: tests for name, tests in sorted(named.items())
             if not wanted or any(re.search(regex, test) for regex in wanted for test in tests)}
 
@@ -88,8 +88,8 @@ def failed(results: bytes) -> bool:
 def main(file: str, *wanted: str) -> int:
     chosen = classes(wanted)
     bad = 0
-    with pathlib.Path(file).open('wb') as every, futures.ThreadPoolExecutor(_HANDS) as hands:
-        for name, (results, said) in zip(chosen, hands.map(run, chosen, chosen.values()), strict=True):
+    with pathlib.Path(file).open('wb') as every, futures.ThreadPoolExecutor(_WORKERS) as workers:
+        for name, (results, said) in zip(chosen, workers.map(run, chosen, chosen.values()), strict=True):
             every.write(results)
             if failed(results):
                 bad += 1

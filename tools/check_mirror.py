@@ -3,8 +3,8 @@
 """Refuse a production module with logic that no test is named after and no test imports.
 
 Usage: tools/check_mirror.py [ROOT]. A module is mirrored by a test file that imports it, or by a test or
-gabbi file of its noun: manila_lite/actions/shares.py by test_shares.py, test_create_share.py or shares*.yaml.
-Plumbing that functional tests reach is listed in tools/mirror.txt, each module with the test that fails without it.
+gabbi file of its resource: manila_lite/actions/shares.py by test_shares.py, test_create_share.py or shares*.yaml.
+Exemptions are in tools/mirror.txt, each with the test that fails without the module, and the reason.
 """
 
 import ast
@@ -35,45 +35,50 @@ def words(name: str) -> set[str]:
 
 
 def imported(tree: ast.Module) -> set[str]:
-    found: set[str] = set()
+    modules: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f'{node.module}.{alias.name}' for alias in node.names)}
-    return found
+            modules |= {node.module, *(f'{node.module}.{alias.name}' for alias in node.names)}
+    return modules
 
 
-def listed(root: pathlib.Path) -> tuple[set[str], list[str]]:
-    """Return the modules of tools/mirror.txt, and its lines that name a missing file."""
+def exemptions(root: pathlib.Path) -> tuple[set[str], list[str]]:
+    """Return the modules of tools/mirror.txt, and its lines that name a missing file or give no reason."""
     page = root / 'tools/mirror.txt'
     lines = page.read_text().splitlines() if page.exists() else []
-    pairs = [line.split() for line in lines if line and not line.startswith('#')]
-    stale = [' '.join(pair) for pair in pairs
-             if len(pair) != 2 or not all((root / 'manila_lite' / name).exists() for name in pair)]
-    return {pair[0] for pair in pairs}, stale
+    rows = [line.split(maxsplit=2) for line in lines if line and not line.startswith('#')]
+    wrong = [' '.join(row) for row in rows
+             if len(row) < 3 or not all((root / 'manila_lite' / name).exists() for name in row[:2])]
+    return {row[0] for row in rows}, wrong
 
 
-def main(root: pathlib.Path) -> int:
+def without_test(root: pathlib.Path) -> dict[str, str]:
+    """Return the modules that no test imports or is named after, with what is missing."""
     tests = root / 'manila_lite' / 'tests'
     names = [words(path.stem) for pattern in ('test_*.py', '*.yaml') for path in tests.rglob(pattern)]
     imports: set[str] = set().union(*(imported(ast.parse(path.read_text())) for path in tests.rglob('*.py')))
-    reached, stale = listed(root)
-    for line in stale:
-        print(f'tools/mirror.txt: not two files of manila_lite/: {line}')
-    bad = len(stale)
+    missing = {}
     for path in sorted((root / 'manila_lite').rglob('*.py')):
-        inside = path.relative_to(root / 'manila_lite')
-        if inside.parts[0] == 'tests' or inside.as_posix().startswith(TABLES) or inside.as_posix() in reached:
-            continue
-        if not has_logic(ast.parse(path.read_text())):
+        inside = path.relative_to(root / 'manila_lite').as_posix()
+        if inside.startswith(('tests/', *TABLES)) or not has_logic(ast.parse(path.read_text())):
             continue
         module = '.'.join(path.relative_to(root).with_suffix('').parts).removesuffix('.__init__')
-        noun = words(path.stem if path.stem != '__init__' else path.parent.name)
-        if module not in imports and not any(noun <= name for name in names):
-            print(f'{path}: no test imports {module}, and none is named after {"_".join(sorted(noun))}')
-            bad += 1
-    return 1 if bad else 0
+        resource = words(path.stem if path.stem != '__init__' else path.parent.name)
+        if module not in imports and not any(resource <= name for name in names):
+            missing[inside] = f'no test imports {module}, and none is named after {"_".join(sorted(resource))}'
+    return missing
+
+
+def main(root: pathlib.Path) -> int:
+    exempt, wrong = exemptions(root)
+    missing = without_test(root)
+    problems = [f'tools/mirror.txt: not two files of manila_lite/ and a reason: {line}' for line in wrong]
+    problems += [f'tools/mirror.txt: {module} has a test now' for module in sorted(exempt - missing.keys())]
+    problems += [f'{root}/manila_lite/{module}: {what}' for module, what in missing.items() if module not in exempt]
+    print(*problems, sep='\n', end='\n' if problems else '')
+    return 1 if problems else 0
 
 
 if __name__ == '__main__':

@@ -51,15 +51,15 @@ def _call(node: ast.Call) -> Iterator[str]:
 def writes(tree: ast.AST, rows: bool) -> Iterator[tuple[int, str]]:
     """Yield line and column of each write."""
     for node in ast.walk(tree):
-        found: list[str] = []
+        columns: list[str] = []
         if isinstance(node, ast.Call):
-            found = list(_call(node))
+            columns = list(_call(node))
         elif isinstance(node, ast.Assign | ast.AugAssign) and rows:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found = [target.attr for target in targets if isinstance(target, ast.Attribute)]
+            columns = [target.attr for target in targets if isinstance(target, ast.Attribute)]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and (match := SQL.search(node.value)):
-            found = [match.group(1)]
-        yield from ((node.lineno, column) for column in sorted(COLUMNS.intersection(found)))
+            columns = [match.group(1)]
+        yield from ((node.lineno, column) for column in sorted(COLUMNS.intersection(columns)))
 
 
 def main(root: pathlib.Path) -> int:

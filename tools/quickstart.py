@@ -9,17 +9,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from walks.cluster import Cluster
-from walks.down import down
-from walks.dual_stack import DualStack
-from walks.identity import Identity, LoggedIn
-from walks.moving import Moving
-from walks.one_share import OneShare
-from walks.repair import Repair
-from walks.service import Trouble
-from walks.settings import CLUSTER, DUAL_STACK, ENSURE, MIGRATION, OPTIONS, VM
-from walks.vm import Vm
-from walks.walk import BOLD, GREEN, PLAIN, RED, TOP, Walk
+from scenarios.cluster import Cluster
+from scenarios.demo import BOLD, GREEN, PLAIN, RED, TOP, Demo
+from scenarios.down import down
+from scenarios.dual_stack import DualStack
+from scenarios.identity import Identity, LoggedIn
+from scenarios.moving import Moving
+from scenarios.one_share import OneShare
+from scenarios.repair import Repair
+from scenarios.service import Trouble
+from scenarios.settings import CLUSTER, DUAL_STACK, ENSURE, MIGRATION, OPTIONS, VM
+from scenarios.vm import Vm
 
 import manila_lite.cmd  # noqa: F401 - threads, not eventlet
 from manila_lite import errors
@@ -28,27 +28,27 @@ from manila_lite import errors
 SCENARIOS = {DUAL_STACK: DualStack, ENSURE: Repair, MIGRATION: Moving, VM: Vm, CLUSTER: Cluster}
 
 
-def summary(walk, setup_seconds, mount):
+def summary(demo, setup_seconds, mount):
     """Print the steps with their times, and how to go on."""
     print(f'\n{BOLD}It works.{PLAIN}')
-    for title, took in [('Packages and virtual environment', setup_seconds), *walk.timings]:
+    for title, took in [('Packages and virtual environment', setup_seconds), *demo.timings]:
         print(f'  {GREEN}✓{PLAIN} {title:68} {took:6.1f} s')
-    print(f'  {"in all":70} {setup_seconds + sum(took for _, took in walk.timings):6.1f} s\n')
+    print(f'  {"in all":70} {setup_seconds + sum(took for _, took in demo.timings):6.1f} s\n')
     print('Use it from a shell while it runs (tools/quickstart --stay):')
-    print(f'  export OS_CLIENT_CONFIG_FILE={walk.state}/clouds.yaml OS_CLOUD=manila-lite')
+    print(f'  export OS_CLIENT_CONFIG_FILE={demo.state}/clouds.yaml OS_CLOUD=manila-lite')
     print(f'  export PATH={Path(sys.executable).parent}:$PATH')
     print('  openstack share list')
     if mount:
         print(f'  {mount}')
-    print(f'Logs, pool and database: {walk.state}. Remove every trace: tools/quickstart --down')
+    print(f'Logs, pool and database: {demo.state}. Remove every trace: tools/quickstart --down')
 
 
-def stay(walk):
+def stay(demo):
     """Keep the service running until Ctrl-C."""
     print(f'\n{BOLD}Staying{PLAIN}; Ctrl-C stops it; what was stored is kept until --down.', flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
-        walk.process.wait()
+        demo.process.wait()
 
 
 def arguments():
@@ -73,25 +73,25 @@ def arguments():
     return args
 
 
-def show(walk, args):
+def show(demo, args):
     """Run all steps of the scenario."""
-    scenario = SCENARIOS.get(walk.backend, LoggedIn if walk.identity else OneShare)(walk)
-    if walk.identity:
-        with walk.step('Keystone starts, with users in projects, and roles'):
-            walk.identity.start()
-            walk.say(f'Identity at {walk.identity.url}')
-    with walk.step(f'manila-lite starts in one process, with backend {walk.backend}'):
-        walk.configure()
-        walk.start()
-        walk.say(f'API at {walk.url}/v2')
+    scenario = SCENARIOS.get(demo.backend, LoggedIn if demo.identity else OneShare)(demo)
+    if demo.identity:
+        with demo.step('Keystone starts, with users in projects, and roles'):
+            demo.identity.start()
+            demo.say(f'Identity at {demo.identity.url}')
+    with demo.step(f'manila-lite starts in one process, with backend {demo.backend}'):
+        demo.configure()
+        demo.start()
+        demo.say(f'API at {demo.url}/v2')
     mount = scenario.through()
     if not args.stay:
         scenario.delete()
     for line in scenario.picture():
         print(line)
-    summary(walk, args.setup_seconds, mount)
+    summary(demo, args.setup_seconds, mount)
     if args.stay:
-        stay(walk)
+        stay(demo)
 
 
 def main():
@@ -108,14 +108,14 @@ def main():
     if state.exists():
         down(state)
     identity = Identity(state) if args.keystone else None
-    walk = Walk(state, args.backend, args.mebibytes, identity)
+    demo = Demo(state, args.backend, args.mebibytes, identity)
     try:
-        show(walk, args)
+        show(demo, args)
     except (Trouble, errors.ManilaLiteError, subprocess.TimeoutExpired, TimeoutError) as trouble:
         print(f'{RED}It did not work:{PLAIN} {trouble}\nLogs: {state}. Clean up with tools/quickstart --down', file=sys.stderr)
         return 1
     finally:
-        walk.stop()
+        demo.stop()
         if identity:
             identity.stop()
     return 0

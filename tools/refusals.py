@@ -15,6 +15,7 @@ import json
 import pathlib
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 
 import yaml
@@ -123,11 +124,11 @@ def _gabbi_knows(note: dict, name: str) -> bool:
 @functools.cache
 def _requests() -> dict[str, dict]:
     """Return all requests in gabbi files, by their names in a run."""
-    found = {}
+    requests = {}
     for path in GABBITS.glob('*.yaml'):
         for request in yaml.safe_load(path.read_text())['tests']:
-            found[f'{path.stem}_{request["name"]}'.lower().replace(' ', '_')] = request
-    return found
+            requests[f'{path.stem}_{request["name"]}'.lower().replace(' ', '_')] = request
+    return requests
 
 
 def _python_knows(note: dict, path: pathlib.Path, name: str) -> bool:
@@ -145,8 +146,8 @@ def _constants(path: pathlib.Path, name: str) -> tuple[set[int], set[str]]:
     used = {node.id for part in test for node in ast.walk(part) if isinstance(node, ast.Name)}
     tables = [node for node in tree.body if isinstance(node, ast.Assign)
               and used & {target.id for target in node.targets if isinstance(target, ast.Name)}]
-    found = [node.value for part in (*test, *tables) for node in ast.walk(part) if isinstance(node, ast.Constant)]
-    return {value for value in found if isinstance(value, int)}, {value for value in found if isinstance(value, str)}
+    values = [node.value for part in (*test, *tables) for node in ast.walk(part) if isinstance(node, ast.Constant)]
+    return {value for value in values if isinstance(value, int)}, {value for value in values if isinstance(value, str)}
 
 
 def _is_said(text: str, note: dict) -> bool:
@@ -157,15 +158,17 @@ def _is_said(text: str, note: dict) -> bool:
 
 def _matches(pattern: str, message: str) -> bool:
     try:
-        found = re.search(pattern, message)
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore', FutureWarning)      # many texts of tests are no patterns
+            match = re.search(pattern, message)
     except re.error:
         return False
-    return bool(found and len(found[0]) >= SHORT and ' ' in found[0])
+    return bool(match and len(match[0]) >= SHORT and ' ' in match[0])
 
 
 # The report ---------------------------------------------------------------------------------------------
 
-def sort(found: Iterable[Guard], noted: Iterable[dict]) -> tuple[list[Guard], list[Guard], list[Guard]]:
+def sort(every: Iterable[Guard], noted: Iterable[dict]) -> tuple[list[Guard], list[Guard], list[Guard]]:
     """Return three lists of guards: those that no test reached and nothing explains; those reached only by tests that
     do not check status and words; and those that are explained, though a test reached them.
     """
@@ -173,7 +176,7 @@ def sort(found: Iterable[Guard], noted: Iterable[dict]) -> tuple[list[Guard], li
     for note in noted:
         by_file.setdefault(note['file'], []).append(note)
     silent, dumb, wrong = [], [], []
-    for guard in found:
+    for guard in every:
         reached = [note for note in by_file.get(guard.file, ()) if guard.first <= note['line'] <= guard.last]
         if not reached and guard.name not in EXPLAINED:
             silent.append(guard)

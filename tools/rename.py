@@ -329,12 +329,12 @@ def in_words(plan):
     if not table:
         return lambda text: text
     longest_first = sorted(table, key=len, reverse=True)
-    found = re.compile(r'(?<![\w.-])(?<!\w/)((?:\.\./|\./|/)?)(' + '|'.join(map(re.escape, longest_first)) + r')(?!\w)')
+    names = re.compile(r'(?<![\w.-])(?<!\w/)((?:\.\./|\./|/)?)(' + '|'.join(map(re.escape, longest_first)) + r')(?!\w)')
 
     def changed(match):
         # "/operations/" alone is a path of the API.
         return match[0] if match[1] == '/' and not match[2].startswith(TOP) else match[1] + table[match[2]]
-    return lambda text: found.sub(changed, text)
+    return lambda text: names.sub(changed, text)
 
 
 def in_texts(text, say):

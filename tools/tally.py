@@ -182,9 +182,9 @@ def cause(test: dict) -> str:
     if not test['details'] and test['status'] != 'uxsuccess':
         return 'no report: its process ended'
     text = report(test)
-    found = (re.search(rf'^({re.escape(TOO_LONG)}.*)', text, re.MULTILINE)
+    match = (re.search(rf'^({re.escape(TOO_LONG)}.*)', text, re.MULTILINE)
              or re.search(r'^Traceback .*\n(?:[ \t].*\n)*(\S.*)', text, re.MULTILINE))
-    return found[1][:LONGEST] if found else f'no report, {test["status"]}'
+    return match[1][:LONGEST] if match else f'no report, {test["status"]}'
 
 
 def group(name: str) -> str:
@@ -233,10 +233,10 @@ def main() -> int:
         return 0
     if asked.strict:
         runs = [run.strictly() for run in runs]
-    return tell([run.at_first() for run in runs] if asked.first_try else runs, asked.failed)
+    return summarise([run.at_first() for run in runs] if asked.first_try else runs, asked.failed)
 
 
-def tell(runs: list[Run], others: Sequence[str] = ()) -> int:
+def summarise(runs: list[Run], others: Sequence[str] = ()) -> int:
     """Print the results of the runs, and other failures; return the exit code."""
     failed = [*others, *(name for run in runs for name in run.failed)] or ([] if runs else ['no run'])
     skips = sum((run.skips for run in runs), collections.Counter())

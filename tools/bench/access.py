@@ -17,22 +17,22 @@ _DELAY = 0.02
 
 def grants(client: product.Client, share: str, count: int, go_on: threading.Event | None = None) -> list[float]:
     """Grant one rule after the other; return the milliseconds until each was active."""
-    found = []
+    times = []
     for number in range(count):
         if go_on is not None and not go_on.is_set():
             break
-        grant = {'access_type': 'ip', 'access_to': f'10.{len(found) % 200}.{number // 250}.{number % 250 + 1}'}
+        grant = {'access_type': 'ip', 'access_to': f'10.{len(times) % 200}.{number // 250}.{number % 250 + 1}'}
         began = time.perf_counter()
         rule = client.ask('POST', f'/shares/{share}/action', {'allow_access': grant})['access']['id']
         client.wait(f'/share-access-rules/{rule}', 'access', 'active', 'state')
-        found.append((time.perf_counter() - began) * 1e3)
+        times.append((time.perf_counter() - began) * 1e3)
         client.ask('POST', f'/shares/{share}/action', {'deny_access': {'access_id': rule}})
-    return found
+    return times
 
 
-def measure(found: report.Report) -> None:
+def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
-    shares, count = found.pick((5, 3), (150, 30), (1000, 200))
+    shares, count = figures.pick((5, 3), (150, 30), (1000, 200))
     with product.product() as made:
         made.knobs(f'create_share:delay={_DELAY}')
         made.start('all_in_one')
@@ -56,11 +56,11 @@ def measure(found: report.Report) -> None:
         worker.start()
         busy = grants(client, share, 100 * count, busy_now)
         worker.join()
-    base = found.add('idle, p50', report.percentile(idle, 0.5), 'ms')
-    found.add('idle, p99', report.percentile(idle, 0.99), 'ms', base)
-    found.add(f'while {shares} shares are made, p50', report.percentile(busy, 0.5), 'ms', base)
-    found.add(f'while {shares} shares are made, p99', report.percentile(busy, 0.99), 'ms', base)
-    found.note(f'{len(busy)} grants while shares were made')
+    base = figures.add('idle, p50', report.percentile(idle, 0.5), 'ms')
+    figures.add('idle, p99', report.percentile(idle, 0.99), 'ms', base)
+    figures.add(f'while {shares} shares are made, p50', report.percentile(busy, 0.5), 'ms', base)
+    figures.add(f'while {shares} shares are made, p99', report.percentile(busy, 0.99), 'ms', base)
+    figures.note(f'{len(busy)} grants while shares were made')
 
 
 if __name__ == '__main__':

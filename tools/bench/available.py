@@ -12,9 +12,9 @@ import product
 import report
 
 
-def measure(found: report.Report) -> None:
+def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
-    count = found.pick(5, 60, 300)
+    count = figures.pick(5, 60, 300)
     accepted, available = [], []
     with product.product() as made:
         made.start('all_in_one')
@@ -22,16 +22,16 @@ def measure(found: report.Report) -> None:
         made.wait_for_pool(client)
         for number in range(count + 3):
             began = time.perf_counter()
-            ident = client.create()
+            share_id = client.create()
             taken = time.perf_counter()
-            client.wait(f'/shares/{ident}', 'share', 'available')
+            client.wait(f'/shares/{share_id}', 'share', 'available')
             if number >= 3:     # caches are empty for the first ones
                 accepted.append((taken - began) * 1e3)
                 available.append((time.perf_counter() - began) * 1e3)
-    base = found.add('accepted, p50', report.percentile(accepted, 0.5), 'ms')
-    found.add('accepted, p99', report.percentile(accepted, 0.99), 'ms', base)
-    found.add('available, p50', report.percentile(available, 0.5), 'ms', base)
-    found.add('available, p99', report.percentile(available, 0.99), 'ms', base)
+    base = figures.add('accepted, p50', report.percentile(accepted, 0.5), 'ms')
+    figures.add('accepted, p99', report.percentile(accepted, 0.99), 'ms', base)
+    figures.add('available, p50', report.percentile(available, 0.5), 'ms', base)
+    figures.add('available, p99', report.percentile(available, 0.99), 'ms', base)
 
 
 if __name__ == '__main__':

@@ -38,14 +38,14 @@ def raw_inserts(count: int) -> float:
         share = 'INSERT INTO shares VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'
 
         def insert() -> None:
-            ident = uuidutils.generate_uuid()
+            share_id = uuidutils.generate_uuid()
             conn.execute('BEGIN IMMEDIATE')
-            conn.execute(share, [ident, 'p', *(f'value {number}' for number in range(18))])
-            conn.execute('INSERT INTO tasks (share, kind, state, data) VALUES (?, ?, ?, ?)', (ident, 'c', 'open', '{}'))
+            conn.execute(share, [share_id, 'p', *(f'value {number}' for number in range(18))])
+            conn.execute('INSERT INTO tasks (share, kind, state, data) VALUES (?, ?, ?, ?)', (share_id, 'c', 'open', '{}'))
             conn.execute('COMMIT')
-        found = 1e6 / report.cost(insert, count)
+        rate = 1e6 / report.cost(insert, count)
         conn.close()
-        return found
+        return rate
 
 
 class Running:
@@ -73,9 +73,9 @@ def median(rates: list[tuple[float, float]], which: int) -> float:
     return statistics.median(rate[which] for rate in rates)
 
 
-def embedded(found: report.Report) -> None:
+def embedded(figures: report.Report) -> None:
     """Measure SQLite without a broker, in turns with SQLite by itself, so that both meet the same load of the machine."""
-    requests, rounds = found.pick((16, 1), (96, 5), (480, 7))
+    requests, rounds = figures.pick((16, 1), (96, 5), (480, 7))
     report.say('API alone, SQLite, in turns with SQLite by itself')
     alone: list[float] = []
     rates: dict[int, list[tuple[float, float]]] = {1: [], 8: []}
@@ -85,20 +85,20 @@ def embedded(found: report.Report) -> None:
             alone.append(raw_inserts(requests))
             for clients, taken in rates.items():
                 taken.append(running.rates(clients, requests))
-    base = found.add('raw SQLite transactions', statistics.median(alone), '/s of a core')
+    base = figures.add('raw SQLite transactions', statistics.median(alone), '/s of a core')
     for clients, taken in rates.items():
-        found.add(f'accepted, API alone, {clients} clients', median(taken, 0), '/s of a core', base, least=LEAST)
-        found.add(f'the same by the clock, {clients} clients', median(taken, 1), '/s')
+        figures.add(f'accepted, API alone, {clients} clients', median(taken, 0), '/s of a core', base, least=LEAST)
+        figures.add(f'the same by the clock, {clients} clients', median(taken, 1), '/s')
     report.say('all in one process, SQLite, 8 clients')
     with product.product() as made:
         running = Running(made, 'all_in_one', requests)
         taken = [running.rates(8, requests) for _ in range(rounds)]
-    found.add('accepted while placing and making them too', median(taken, 0), '/s of a core', base)
+    figures.add('accepted while placing and making them too', median(taken, 0), '/s of a core', base)
 
 
-def clustered(found: report.Report) -> None:
+def clustered(figures: report.Report) -> None:
     """Measure PostgreSQL with and without RabbitMQ in turns, so that both meet the same load of the machine."""
-    requests, rounds = found.pick((16, 1), (96, 9), (480, 11))
+    requests, rounds = figures.pick((16, 1), (96, 9), (480, 11))
     with contextlib.ExitStack() as stack:
         report.say('PostgreSQL and RabbitMQ start')
         server = stack.enter_context(databases.PostgreSQL())
@@ -109,22 +109,22 @@ def clustered(found: report.Report) -> None:
             running.append(Running(stack.enter_context(product.product(database, wire)), 'api', requests))
         report.say('API alone, PostgreSQL, without and with RabbitMQ in turns')
         taken = [[one.rates(8, requests) for one in running] for _ in range(rounds)]
-    base = found.add('accepted, PostgreSQL, no broker, 8 clients', median([pair[0] for pair in taken], 0), '/s of a core')
-    found.add('the same by the clock, no broker', median([pair[0] for pair in taken], 1), '/s')
-    found.add('accepted, PostgreSQL and RabbitMQ', median([pair[1] for pair in taken], 0), '/s of a core', base,
+    base = figures.add('accepted, PostgreSQL, no broker, 8 clients', median([pair[0] for pair in taken], 0), '/s of a core')
+    figures.add('the same by the clock, no broker', median([pair[0] for pair in taken], 1), '/s')
+    figures.add('accepted, PostgreSQL and RabbitMQ', median([pair[1] for pair in taken], 0), '/s of a core', base,
               least=WITH_BROKER)
-    found.add('the same by the clock, RabbitMQ', median([pair[1] for pair in taken], 1), '/s')
+    figures.add('the same by the clock, RabbitMQ', median([pair[1] for pair in taken], 1), '/s')
 
 
-def measure(found: report.Report) -> None:
+def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
-    embedded(found)
-    if found.size == report.TINY:
+    embedded(figures)
+    if figures.size == report.TINY:
         return
     try:
-        clustered(found)
+        clustered(figures)
     except daemon.Missing as missing:
-        found.note(f'PostgreSQL and RabbitMQ were not measured: {missing}')
+        figures.note(f'PostgreSQL and RabbitMQ were not measured: {missing}')
 
 
 if __name__ == '__main__':

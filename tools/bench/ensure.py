@@ -32,10 +32,10 @@ _MANY = 10_000
 _LOOK = 0.02
 
 
-def _wait(manager: ShareManager, ident: str) -> None:
+def _wait(manager: ShareManager, operation_id: str) -> None:
     while True:
         with manager.services.db.reader() as conn:
-            if rows.get(conn, ident).state != rows.OPEN:
+            if rows.get(conn, operation_id).state != rows.OPEN:
                 return
         time.sleep(_LOOK)
 
@@ -43,8 +43,8 @@ def _wait(manager: ShareManager, ident: str) -> None:
 def _alone(manager: ShareManager, count: int) -> float:
     """Return the shares that the driver alone ensures per second of processor time."""
     with manager.services.db.reader() as conn:
-        found = ensure_queries.list_shares_after(conn, manager.host, '', count, ())
-    targets = ensure_results.targets(manager.services.db, found)
+        shares = ensure_queries.list_shares_after(conn, manager.host, '', count, ())
+    targets = ensure_results.targets(manager.services.db, shares)
     began = time.process_time()
     for start in range(0, len(targets), ensure.BATCH):
         manager.driver.ensure_shares(targets[start:start + ensure.BATCH])
@@ -92,41 +92,41 @@ def _is_at_it(manager: ShareManager) -> bool:
         return bool(services.get(conn, manager.host, 'manila-share').ensuring)
 
 
-def compare(found: report.Report, manager: ShareManager, share_id: str, count: int) -> None:
+def compare(figures: report.Report, manager: ShareManager, share_id: str, count: int) -> None:
     """Measure, and add the lines."""
     many = count >= _MANY
-    base = found.add('the driver alone', _alone(manager, count), 'shares/s of a core')
+    base = figures.add('the driver alone', _alone(manager, count), 'shares/s of a core')
     began = time.monotonic()
     manager.start()
     try:
         _wait(manager, _sync(manager, share_id))
         soon = time.monotonic() - began
-        two = found.add('the time allowed', 2.0, 's')
-        found.add('from the start to an answer', soon, 's', two, most=SOON if many else None)
+        two = figures.add('the time allowed', 2.0, 's')
+        figures.add('from the start to an answer', soon, 's', two, most=SOON if many else None)
         while _is_at_it(manager):
             time.sleep(_LOOK)
         began = time.process_time()
         _wait(manager, _ask(manager))
-        found.add('ensured on demand', count / (time.process_time() - began), 'shares/s of a core', base,
+        figures.add('ensured on demand', count / (time.process_time() - began), 'shares/s of a core', base,
                   least=LEAST if many else None)
-        share = found.add('a share', 1.0, 'share')
+        share = figures.add('a share', 1.0, 'share')
         engine = manager.services.db.engine
         needed = _counted(engine, lambda: _wait(manager, _ask(manager)))
-        found.add('statements for each', needed / count, 'statements', share, most=STATEMENTS if many else None)
+        figures.add('statements for each', needed / count, 'statements', share, most=STATEMENTS if many else None)
     finally:
         manager.stop()
 
 
-def measure(found: report.Report) -> None:
+def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
-    count = found.pick(200, 10_000, 10_000)
+    count = figures.pick(200, 10_000, 10_000)
     with inside.inside() as made:
         manager = ShareManager(made.services, 'alpha')
         manager.driver.store.prepare()
         report.say(f'{count:,} shares')
         ids = held.make(made.services, manager.driver, count, type_id=made.type_id)
-        compare(found, manager, ids[-1][0], count)
-    found.note(f'{count:,} shares of the dummy backend with two export locations and one rule each.')
+        compare(figures, manager, ids[-1][0], count)
+    figures.note(f'{count:,} shares of the dummy backend with two export locations and one rule each.')
 
 
 if __name__ == '__main__':

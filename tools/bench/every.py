@@ -22,12 +22,12 @@ def run(name: str, options: list[str]) -> tuple[int, dict | None]:
                           text=True, stdin=subprocess.DEVNULL)
     *table, last = done.stdout.splitlines() or ['']
     try:
-        found = json.loads(last)
+        result = json.loads(last)
     except json.JSONDecodeError:
         print(done.stdout)
         return done.returncode or 1, None
     print('\n'.join(table), end='\n\n')
-    return done.returncode, found
+    return done.returncode, result
 
 
 def main() -> int:
@@ -47,11 +47,11 @@ def main() -> int:
     for number, name in enumerate(chosen, 1):
         report.say(f'[{number}/{len(chosen)}, {time.monotonic() - began:.0f} s] {name}')
         print(f'{name}\n{"-" * len(name)}')
-        status, found = run(name, options)
-        results.append(found)
+        status, result = run(name, options)
+        results.append(result)
         failed += [name] if status else []
     report.say(f'{time.monotonic() - began:.0f} s; {"failed: " + ", ".join(failed) if failed else "all ran"}')
-    print(json.dumps([found for found in results if found is not None]))
+    print(json.dumps([result for result in results if result is not None]))
     return int(bool(failed))
 
 

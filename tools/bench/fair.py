@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time from asking for a share until it is available, for nine modest projects, beside one that always has a backlog.
 
-Everything in one process, SQLite; a dummy backend whose creates are slow, so that hands are what is scarce. A modest project
+Everything in one process, SQLite; a dummy backend whose creates are slow, so that workers are scarce. A modest project
 asks for a share, waits for it, and some time later asks for the next. The greedy one has 28 to 40 asked for at any time. The
 baseline is the modest ones alone.
 """
@@ -83,9 +83,9 @@ def modest(port: int, count: int, seconds: float) -> list[float]:
     return taken
 
 
-def measure(found: report.Report) -> None:
+def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
-    seconds, count = found.pick((0.2, 2), (1.0, 10), (2.0, 25))
+    seconds, count = figures.pick((0.2, 2), (1.0, 10), (2.0, 25))
     with product.product() as made:
         made.knobs(f'create_share:delay={seconds}')
         made.start('all_in_one')
@@ -100,12 +100,12 @@ def measure(found: report.Report) -> None:
             beside = modest(made.port, count, seconds)
         finally:
             greedy.end()
-    base = {part: found.add(f'alone, p{part * 100:.0f}', report.percentile(alone, part), 'ms') for part in (0.5, 0.99)}
+    base = {part: figures.add(f'alone, p{part * 100:.0f}', report.percentile(alone, part), 'ms') for part in (0.5, 0.99)}
     for part, line in base.items():
-        found.add(f'beside a greedy project, p{part * 100:.0f}', report.percentile(beside, part), 'ms', line,
-                  most=2.0 if part > 0.9 and found.size != report.TINY else None)
-    found.add('beside a greedy project, the longest', max(beside), 'ms', base[0.99])
-    found.note(f'{len(beside)} shares; the greedy project got {greedy.made} meanwhile.')
+        figures.add(f'beside a greedy project, p{part * 100:.0f}', report.percentile(beside, part), 'ms', line,
+                  most=2.0 if part > 0.9 and figures.size != report.TINY else None)
+    figures.add('beside a greedy project, the longest', max(beside), 'ms', base[0.99])
+    figures.note(f'{len(beside)} shares; the greedy project got {greedy.made} meanwhile.')
 
 
 if __name__ == '__main__':

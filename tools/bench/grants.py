@@ -123,9 +123,9 @@ class Load:
             raise error
 
 
-def measure(found: report.Report) -> None:
+def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
-    shares, mebibytes, count = found.pick((2, 8, 3), (20, 128, 60), (100, 512, 300))
+    shares, mebibytes, count = figures.pick((2, 8, 3), (20, 128, 60), (100, 512, 300))
     if lacks := base.missing():
         raise SystemExit(f'real storage needs {lacks}')
     with real() as made:
@@ -145,13 +145,13 @@ def measure(found: report.Report) -> None:
         finally:
             for load in loads:
                 load.end()
-    allowed = found.add('the time allowed', _ALLOWED, 'ms')
+    allowed = figures.add('the time allowed', _ALLOWED, 'ms')
     for what, times in (('idle', idle), ('while shares move and are ensured', busy)):
-        found.add(f'{what}, p50', report.percentile(times, 0.5), 'ms', allowed)
-        found.add(f'{what}, p99', report.percentile(times, 0.99), 'ms', allowed,
-                  most=None if found.size == report.TINY else 1.0)
-        found.add(f'{what}, the longest', max(times), 'ms', allowed)
-    found.note(f'{count} grants each; meanwhile {loads[0].done} copies of {mebibytes} MiB, and {loads[1].done} times '
+        figures.add(f'{what}, p50', report.percentile(times, 0.5), 'ms', allowed)
+        figures.add(f'{what}, p99', report.percentile(times, 0.99), 'ms', allowed,
+                  most=None if figures.size == report.TINY else 1.0)
+        figures.add(f'{what}, the longest', max(times), 'ms', allowed)
+    figures.note(f'{count} grants each; meanwhile {loads[0].done} copies of {mebibytes} MiB, and {loads[1].done} times '
                f'{shares} shares ensured.')
 
 

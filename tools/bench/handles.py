@@ -131,16 +131,16 @@ def _served(kind: Callable[[Path, int], Ganesha], state: Path, source: Path) -> 
     """Serve a share; yield a client of it, and its handle."""
     port = free_port()
     server = kind(state, port)
-    outlet = ProtocolServer(state, server, lambda ident: None)
-    outlet.start()
+    protocol_server = ProtocolServer(state, server, lambda share_id: None)
+    protocol_server.start()
     try:
         [block], _ = server.blocks([_RULE])
-        outlet.serve('share', source, [block.text])
+        protocol_server.serve('share', source, [block.text])
         client = nfs4.Client('127.0.0.1', port)
         yield client, client.walk('shares', 'share')
         client.close()
     finally:
-        outlet.stop()
+        protocol_server.stop()
 
 
 def _seconds(call: Callable[[], object]) -> float:

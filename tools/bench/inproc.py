@@ -80,9 +80,9 @@ def wake_latency(conf, count):
     return statistics.median(times) * 1e3, statistics.median(costs) * 1e6
 
 
-def measure(found: report.Report) -> None:
+def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
-    casts, calls, idle = found.pick((20, 2, 0.1), (2000, 60, 1), (5000, 200, 5))
+    casts, calls, idle = figures.pick((20, 2, 0.1), (2000, 60, 1), (5000, 200, 5))
     conf = options.register(cfg.CONF)
     conf([], project='manila_lite', default_config_files=[])
     transport.set_defaults(conf)
@@ -92,11 +92,11 @@ def measure(found: report.Report) -> None:
     for url in ('fake://', 'kombu+memory://', 'inproc://'):
         for name, (value, unit) in rows[url].items():
             least = 5 if (url, name) == ('inproc://', 'calls') else None
-            line = found.add(f'{url} {name}', value, unit, base.get(name), least=least)
+            line = figures.add(f'{url} {name}', value, unit, base.get(name), least=least)
             base.setdefault(name, line)
     latency, cost = wake_latency(conf, calls)
-    found.add('inproc:// wake-up, p50', latency, 'ms')
-    found.add('inproc:// wake-up, cost to the request', cost, 'us')
+    figures.add('inproc:// wake-up, p50', latency, 'ms')
+    figures.add('inproc:// wake-up, cost to the request', cost, 'us')
 
 
 if __name__ == '__main__':

@@ -27,11 +27,12 @@ def fill(services, type_id: str, count: int) -> None:
         models.share_instances, ('id', 'created_at', 'share_id', 'host', 'status', 'access_rules_status', 'share_type_id',
                                  'progress')), (models.share_metadata, ('owner_id', 'key', 'value'))
     for start in range(0, count, _BATCH):
-        idents = [uuidutils.generate_uuid() for _ in range(min(_BATCH, count - start))]
+        share_ids = [uuidutils.generate_uuid() for _ in range(min(_BATCH, count - start))]
         now = str(timeutils.utcnow())
-        rows = ([(ident, now, 'p', 'u', f'share {number}', 1, 'NFS') for number, ident in enumerate(idents)],
-                [(uuidutils.generate_uuid(), now, ident, 'h@a#p', 'available', 'active', type_id, '100%') for ident in idents],
-                [(ident, key, 'v') for ident in idents for key in 'ab'])
+        rows = ([(share_id, now, 'p', 'u', f'share {number}', 1, 'NFS') for number, share_id in enumerate(share_ids)],
+                [(uuidutils.generate_uuid(), now, share_id, 'h@a#p', 'available', 'active', type_id, '100%')
+                 for share_id in share_ids],
+                [(share_id, key, 'v') for share_id in share_ids for key in 'ab'])
         with services.db.writer() as conn:
             for (table, columns), values in zip(tables, rows, strict=True):
                 marks = ', '.join('?' * len(columns))
@@ -63,7 +64,7 @@ def _as_json(conn: sqlite3.Connection, statement: str, values: tuple) -> str:
     return f'SELECT json_group_array(json_object({pairs})) FROM ({statement})'     # noqa: S608 - the product's own
 
 
-def compare(found: report.Report, made: inside.Inside, count: int) -> None:
+def compare(figures: report.Report, made: inside.Inside, count: int) -> None:
     """Measure, and add the lines for a table of ``count`` shares."""
     path = f'/shares/detail?limit={PAGE}'
     asked = statements(made, path)
@@ -79,25 +80,25 @@ def compare(found: report.Report, made: inside.Inside, count: int) -> None:
         for statement, values in pages:
             conn.execute(statement, values).fetchall()
 
-    calls, rounds = found.pick((2, 1), (3, 15), (5, 41))
+    calls, rounds = figures.pick((2, 1), (3, 15), (5, 41))
     alone, ready, whole = report.costs((bare, built, lambda: made.get(path)), calls, rounds)
-    limit = found.add(f'page built by the database, out of {count:,}', 1e6 / ready, '/s of a core')
-    base = found.add(f'bare fetch, out of {count:,}', 1e6 / alone, '/s of a core')
-    found.add(f'list in detail, out of {count:,}', 1e6 / whole, '/s of a core', limit, least=LEAST)
-    found.add('the same, beside the fetch', 1e6 / whole, '/s of a core', base, least=LEAST)
-    found.add(f'statements, out of {count:,}', len(asked), 'statements')
+    limit = figures.add(f'page built by the database, out of {count:,}', 1e6 / ready, '/s of a core')
+    base = figures.add(f'bare fetch, out of {count:,}', 1e6 / alone, '/s of a core')
+    figures.add(f'list in detail, out of {count:,}', 1e6 / whole, '/s of a core', limit, least=LEAST)
+    figures.add('the same, beside the fetch', 1e6 / whole, '/s of a core', base, least=LEAST)
+    figures.add(f'statements, out of {count:,}', len(asked), 'statements')
     conn.close()
 
 
-def measure(found: report.Report) -> None:
+def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
     with inside.inside() as made:
         there = 0
-        for count in found.pick((1000,), (1000, 100_000), (1000, 100_000)):
+        for count in figures.pick((1000,), (1000, 100_000), (1000, 100_000)):
             report.say(f'{count:,} shares')
             fill(made.services, made.type_id, count - there)
             there = count
-            compare(found, made, count)
+            compare(figures, made, count)
 
 
 if __name__ == '__main__':

@@ -68,9 +68,9 @@ def move(client: product.Client, server: str) -> tuple[float, float, float]:
     return asked - began, copied - asked, time.perf_counter() - copied
 
 
-def measure(found: report.Report) -> None:
+def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
-    many = found.pick(20, 100, 500)
+    many = figures.pick(20, 100, 500)
     with product.product() as made:
         file = made.state / 'networks.yaml'
         file.write_text(_NETWORKS)
@@ -85,9 +85,9 @@ def measure(found: report.Report) -> None:
             report.say(f'{count} shares are made, and moved')
             times[count] = move(client, fill(client, count))
     for number, what in enumerate(('migration_start answered', 'copied', 'cut over')):
-        base = found.add(f'{what}, {_FEW} shares', times[_FEW][number] * 1e3, 'ms')
-        found.add(f'{what}, {many} shares', times[many][number] * 1e3, 'ms', base)
-    found.add('in all, each share', sum(times[many]) / many * 1e3, 'ms')
+        base = figures.add(f'{what}, {_FEW} shares', times[_FEW][number] * 1e3, 'ms')
+        figures.add(f'{what}, {many} shares', times[many][number] * 1e3, 'ms', base)
+    figures.add('in all, each share', sum(times[many]) / many * 1e3, 'ms')
 
 
 if __name__ == '__main__':

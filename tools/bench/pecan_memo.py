@@ -50,15 +50,15 @@ def decisions():
     return one
 
 
-def measure(found: report.Report) -> None:
+def measure(figures: report.Report) -> None:
     """Measure without the caches, then with them: they cannot be removed again."""
-    calls, rounds = found.pick((5, 1), (200, 5), (200, 9))
+    calls, rounds = figures.pick((5, 1), (200, 5), (200, 9))
     subjects = {'pecan REST GET': (requests(), 2.0), 'policy decision': (decisions(), 1.5)}
-    stock = {name: found.add(f'{name}, stock', 1e6 / report.cost(function, calls, rounds), '/s of a core')
+    stock = {name: figures.add(f'{name}, stock', 1e6 / report.cost(function, calls, rounds), '/s of a core')
              for name, (function, _) in subjects.items()}
     memoise.install()
     for name, (function, least) in subjects.items():
-        found.add(f'{name}, memoised', 1e6 / report.cost(function, calls, rounds), '/s of a core', stock[name], least=least)
+        figures.add(f'{name}, memoised', 1e6 / report.cost(function, calls, rounds), '/s of a core', stock[name], least=least)
 
 
 if __name__ == '__main__':

@@ -28,9 +28,9 @@ def bare() -> tuple[float, float]:
     """Return MiB and processor seconds of the baseline."""
     with psutil.Popen([sys.executable, '-c', _BARE], stdin=product.PIPE, stdout=product.PIPE) as process:
         process.stdout.readline()
-        found = memory(process), sum(process.cpu_times()[:2])
+        measured = memory(process), sum(process.cpu_times()[:2])
         process.stdin.close()
-        return found
+        return measured
 
 
 def ready(made: product.Product, part: str, process: psutil.Process) -> None:
@@ -45,26 +45,26 @@ def ready(made: product.Product, part: str, process: psutil.Process) -> None:
         time.sleep(0.05)
 
 
-def measure(found: report.Report) -> None:
+def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
-    idle = found.pick(0.5, 4, 30)
+    idle = figures.pick(0.5, 4, 30)
     size, begun = bare()
-    base = found.add('bare imports, memory', size, 'MiB')
-    base_start = found.add('bare imports, start', begun * 1e3, 'ms of processor time')
+    base = figures.add('bare imports, memory', size, 'MiB')
+    base_start = figures.add('bare imports, start', begun * 1e3, 'ms of processor time')
     for name, part in _PARTS.items():
         report.say(name)
         with product.product() as made:
             made.sync()
             process = made.start(part)
             ready(made, part, process)
-            found.add(f'{name}, memory', memory(process), 'MiB', base)
-            found.add(f'{name}, start', product.processor_time(process) * 1e3, 'ms of processor time', base_start)
-            time.sleep(found.pick(0, 1, 5))     # until the work of the start is done
+            figures.add(f'{name}, memory', memory(process), 'MiB', base)
+            figures.add(f'{name}, start', product.processor_time(process) * 1e3, 'ms of processor time', base_start)
+            time.sleep(figures.pick(0, 1, 5))     # until the work of the start is done
             began = product.processor_time(process)
             time.sleep(idle)
             used = product.processor_time(process) - began
-            found.add(f'{name}, idle', used / idle * 100, '% of a core')
-    found.note(f'Idle was watched for {idle} s; the system counts in steps of {_TICK:g} ms.')
+            figures.add(f'{name}, idle', used / idle * 100, '% of a core')
+    figures.note(f'Idle was watched for {idle} s; the system counts in steps of {_TICK:g} ms.')
 
 
 if __name__ == '__main__':

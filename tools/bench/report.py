@@ -90,16 +90,16 @@ def costs(functions: Sequence[Callable[[], Any]], calls: int, rounds: int = 5) -
     """Return microseconds of processor time of this process per call, for each function: medians of several rounds. All
     functions take turns in a round, so that each meets the same load of the machine.
     """
-    found: list[list[float]] = [[] for _ in functions]
+    times: list[list[float]] = [[] for _ in functions]
     for function in functions:
         function()
     for _ in range(rounds):
-        for function, taken in zip(functions, found, strict=True):
+        for function, taken in zip(functions, times, strict=True):
             began = time.process_time()
             for _ in range(calls):
                 function()
             taken.append((time.process_time() - began) / calls * 1e6)
-    return [statistics.median(taken) for taken in found]
+    return [statistics.median(taken) for taken in times]
 
 
 def cost(function: Callable[[], Any], calls: int, rounds: int = 5) -> float:

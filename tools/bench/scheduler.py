@@ -53,7 +53,7 @@ def naive(chooser, pools: list[PoolState]) -> list[PoolState]:
     return [pool for pool in pools if all(item.check(REQUEST, pool) is None for item in filters)]
 
 
-def compare(found: report.Report, made: inside.Inside, count: int) -> None:
+def compare(figures: report.Report, made: inside.Inside, count: int) -> None:
     """Measure, and add the lines for so many pools."""
     db = made.services.db
     with db.writer() as conn:
@@ -78,25 +78,25 @@ def compare(found: report.Report, made: inside.Inside, count: int) -> None:
         with db.writer() as conn:
             scheduler.choose(conn, one, REQUEST)
 
-    calls, rounds = found.pick((20, 1), (100, 11), (500, 15))
+    calls, rounds = figures.pick((20, 1), (100, 11), (500, 15))
     alone, whole, choice = report.costs((claim, decide, lambda: one.placement.place(REQUEST, groups)), calls, rounds)
     label = f'{count:,} pools: '
-    base = found.add(f'{label}claim alone', 1e6 / alone, '/s of a core')
-    found.add(f'{label}decision', 1e6 / whole, '/s of a core', base, least=LEAST if count == 10_000 else None)
-    found.add(f'{label}choice alone', 1e6 / choice, '/s of a core', base)
-    found.add(f'{label}every filter, every pool', 1e6 / report.cost(lambda: naive(one.placement, pools), 1, rounds),
+    base = figures.add(f'{label}claim alone', 1e6 / alone, '/s of a core')
+    figures.add(f'{label}decision', 1e6 / whole, '/s of a core', base, least=LEAST if count == 10_000 else None)
+    figures.add(f'{label}choice alone', 1e6 / choice, '/s of a core', base)
+    figures.add(f'{label}every filter, every pool', 1e6 / report.cost(lambda: naive(one.placement, pools), 1, rounds),
               '/s of a core', base)
-    found.add(f'{label}first look', first * 1e3, 'ms')
-    found.add(f'{label}look again', look * 1e3, 'ms')
+    figures.add(f'{label}first look', first * 1e3, 'ms')
+    figures.add(f'{label}look again', look * 1e3, 'ms')
 
 
-def measure(found: report.Report) -> None:
+def measure(figures: report.Report) -> None:
     """Measure, and add the lines."""
     with inside.inside() as made:
         made.services.conf.set_override('service_down_time', 86400)    # no heartbeats here
-        for count in found.pick((100,), (100, 1000, 10_000), (100, 1000, 10_000)):
+        for count in figures.pick((100,), (100, 1000, 10_000), (100, 1000, 10_000)):
             report.say(f'{count:,} pools')
-            compare(found, made, count)
+            compare(figures, made, count)
 
 
 if __name__ == '__main__':

@@ -39,17 +39,17 @@ def arguments() -> argparse.Namespace:
     run.add_argument('--minutes', type=float, default=55.0, help='time in minutes after which the run stops')
     show = commands.add_parser('show', help='show a fault as a diff')
     show.add_argument('key')
-    commands.add_parser('report', help='write the table of scores and the unnoticed faults into the documentation')
+    commands.add_parser('report', help='print the table of scores and the unnoticed faults, as the documentation has them')
     return parser.parse_args()
 
 
 def wanted(asked: argparse.Namespace) -> list[Mutant]:
     """Return the faults that the arguments choose."""
-    found = [mutant for mutant in mutants.every(ROOT) if fnmatch.fnmatch(mutant.path, asked.file)
+    faults = [mutant for mutant in mutants.every(ROOT) if fnmatch.fnmatch(mutant.path, asked.file)
              and fnmatch.fnmatch(mutant.critical, asked.kind) and (mutant.critical or not asked.critical)
              and (not asked.key or mutant.key in asked.key)]
-    random.Random(asked.seed).shuffle(found)
-    return found[:asked.sample]
+    random.Random(asked.seed).shuffle(faults)
+    return faults[:asked.sample]
 
 
 def show(key: str) -> int:
@@ -70,7 +70,8 @@ def main() -> int:
     if asked.command == 'show':
         return show(asked.key)
     if asked.command == 'report':
-        return report.write(ROOT)
+        print(report.text(ROOT))
+        return 0
     if bad := operators.wrong():
         print('\n'.join(bad))
         return 1

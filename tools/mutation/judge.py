@@ -127,5 +127,5 @@ def _module(tree: pathlib.Path, test: str) -> str:
 
 
 def _first_failure(text: str) -> str:
-    found = re.search(r'^(?:ERROR|FAIL): (\S+.*)$', text, re.MULTILINE)
-    return found[1] if found else 'the tests could not start'
+    failure = re.search(r'^(?:ERROR|FAIL): (\S+.*)$', text, re.MULTILINE)
+    return failure[1] if failure else 'the tests could not start'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of scores and survivors: the part of doc/source/contributor/mutation.rst below its last mark."""
+"""The scores and the survivors, as reStructuredText: a part of doc/source/contributor/mutation.rst when it is built."""
 
 import collections
 import pathlib
@@ -9,23 +9,17 @@ import yaml
 from mutation import judge, mutants, results
 from mutation.mutants import Mutant
 
-_PAGE = 'doc/source/contributor/mutation.rst'
-_MARK = '.. What is below is written by tools/mutate report.\n'
 _REASONS = pathlib.Path(__file__).with_name('survivors.yaml')
 
 
-def write(root: pathlib.Path) -> int:
-    """Write the page: how many of the tested faults were noticed, and which were not."""
+def text(root: pathlib.Path) -> str:
+    """Return how many of the tested faults were noticed, and which were not."""
     every = {mutant.key: mutant for mutant in mutants.every(root)}
     known = results.Results()
-    known.tidy(set(every))
     judged = [(every[key], verdict) for key, verdict in known.known.items()
               if key in every and verdict.outcome != judge.NOTHING]
     reasons = yaml.safe_load(_REASONS.read_text()) or {}
-    page = root / _PAGE
-    text = page.read_text().partition(_MARK)[0] + _MARK
-    page.write_text(text + '\n'.join([*_scores(every, judged, reasons), *_survivors(judged, reasons)]) + '\n')
-    return 0
+    return '\n'.join([*_scores(every, judged, reasons), *_survivors(judged, reasons)])
 
 
 def score(wanted: list[Mutant], known: results.Results) -> str:
@@ -53,17 +47,17 @@ def _scores(every: dict[str, Mutant], judged: list, reasons: dict) -> list[str]:
         of = collections.Counter(name(mutant) for mutant in every.values())
         seen = collections.Counter(name(mutant) for mutant, _ in judged)
         good = collections.Counter(name(mutant) for mutant, verdict in judged if _noticed(verdict))
-        told = collections.Counter(name(mutant) for mutant, verdict in judged
+        explained = collections.Counter(name(mutant) for mutant, verdict in judged
                                    if not _noticed(verdict) and _reason(reasons, mutant))
         rows += ['', f'.. list-table:: {title}', '   :header-rows: 1', '']
         rows += _row(title, 'faults', 'judged', 'noticed', 'explained', '%')
         for each in sorted(name for name in seen if name):
-            share = 100 * (good[each] + told[each]) / seen[each]
-            rows += _row(each, of[each], seen[each], good[each], told[each], f'{share:.0f}')
+            share = 100 * (good[each] + explained[each]) / seen[each]
+            rows += _row(each, of[each], seen[each], good[each], explained[each], f'{share:.0f}')
         total, all_good = sum(seen.values()), sum(good.values())
         if name is _file and total:
-            rows += _row('all', sum(of.values()), total, all_good, sum(told.values()),
-                         f'{100 * (all_good + sum(told.values())) / total:.1f}')
+            rows += _row('all', sum(of.values()), total, all_good, sum(explained.values()),
+                         f'{100 * (all_good + sum(explained.values())) / total:.1f}')
     return rows
 
 

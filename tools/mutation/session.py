@@ -8,7 +8,7 @@ import queue
 import threading
 import time
 
-from mutation import judge, report, results
+from mutation import judge, mutants, report, results
 from mutation.mutants import Mutant
 from mutation.reach import Reach
 
@@ -31,6 +31,7 @@ def run(root: pathlib.Path, store: pathlib.Path, wanted: list[Mutant], asked: ar
         worker.start()
     for worker in workers:
         worker.join()
+    known.tidy({mutant.key for mutant in mutants.every(root)})
     print(f'{waiting.qsize()} left')
     print(report.score(wanted, known))
     return 0

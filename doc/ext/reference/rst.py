@@ -25,9 +25,12 @@ def items(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
     yield ''
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int]) -> Iterator[str]:
-    """Yield a table."""
-    yield from ('.. list-table::', '   :header-rows: 1', f'   :widths: {" ".join(map(str, widths))}', '')
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int] = ()) -> Iterator[str]:
+    """Yield a table; without ``widths`` all columns are equally wide."""
+    yield from ('.. list-table::', '   :header-rows: 1')
+    if widths:
+        yield f'   :widths: {" ".join(map(str, widths))}'
+    yield ''
     for row in (heads, *rows):
-        yield from (f'   {"*" if not number else " "} - {cell}' for number, cell in enumerate(row))
+        yield from (f'   {"*" if not number else " "} - {cell}'.rstrip() for number, cell in enumerate(row))
     yield ''

@@ -8,7 +8,7 @@ import testtools
 
 from manila_lite import errors, values
 from manila_lite.drivers.dummy.driver import DummyDriver
-from manila_lite.tests.compliance import calls, cases, managing, promises, server_cases, server_promises
+from manila_lite.tests.compliance import calls, cases, edge_cases, manage_shares, server_calls, server_cases
 from manila_lite.tests.compliance.test_dummy import DummyBinding, DummyServersBinding
 
 
@@ -232,8 +232,8 @@ PLANTS = (
     (RevertsOnce, cases.Revert, 'test_once'),
     (ClonesThePresent, cases.Clone, 'test_once'),
     (OrdersAtWill, cases.CreateShare, 'test_once'),
-    (LeavesNothing, managing.UnmanageShare, 'test_once'),
-    (TakesOverOnce, managing.ManageShare, 'test_twice'),
+    (LeavesNothing, manage_shares.UnmanageShare, 'test_once'),
+    (TakesOverOnce, manage_shares.ManageShare, 'test_twice'),
     (CountsDeletes, None, 'test_deleting_what_is_not_there_is_a_success'),
     (AddsRules, None, 'test_rules_are_exactly_those_given'),
     (GivesUpAtABadRule, None, 'test_each_bad_rule_harms_no_good_one'),
@@ -243,14 +243,14 @@ PLANTS = (
 
 
 class BitesTest(testscenarios.WithScenarios, testtools.TestCase):
-    scenarios = [(f'{plant.__name__},{case.__name__ if case else "promises"},{test}',
+    scenarios = [(f'{plant.__name__},{case.__name__ if case else "edge cases"},{test}',
                   {'plant': plant, 'case': case, 'test': test}) for plant, case, test in PLANTS + SERVER_PLANTS]
 
     def _run(self, driver: type) -> testtools.TestResult:
         """Return the results of the suite for the dummy driver with its class replaced."""
         about_servers = (self.plant, self.case, self.test) in SERVER_PLANTS
-        suite, binding = ((server_promises.ServerPromises, DummyServersBinding) if about_servers
-                          else (promises.Promises, DummyBinding))
+        suite, binding = ((server_calls.ServerEdgeCases, DummyServersBinding) if about_servers
+                          else (edge_cases.EdgeCases, DummyBinding))
 
         class Bound(calls.EveryCall if self.case else suite, binding):
             scenarios = ()

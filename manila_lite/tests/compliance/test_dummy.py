@@ -10,11 +10,11 @@ from manila_lite.tests.compliance import (
     base,
     calls,
     cases,
-    managing,
+    edge_cases,
+    manage_shares,
     migrations,
-    promises,
     replication,
-    server_promises,
+    server_calls,
     servers,
     share_migrations,
 )
@@ -86,15 +86,15 @@ class DummyHangTest(testscenarios.WithScenarios, DummyBinding):
         self.case.verify(answer)
 
 
-class DummyPromisesTest(promises.Promises, DummyBinding):
+class DummyEdgeCasesTest(edge_cases.EdgeCases, DummyBinding):
     pass
 
 
-class DummyManagingTest(managing.EveryManagingCall, DummyBinding):
+class DummyManageTest(manage_shares.EveryManageCall, DummyBinding):
     pass
 
 
-class DummyManagingPromisesTest(managing.ManagingPromises, DummyBinding):
+class DummyManageEdgeCasesTest(manage_shares.ManageEdgeCases, DummyBinding):
     pass
 
 
@@ -111,23 +111,23 @@ class DummyServersEveryCallTest(calls.EveryCall, DummyServersBinding):
     pass
 
 
-class DummyServersEveryServerCallTest(server_promises.EveryServerCall, DummyServersBinding):
+class DummyServersEveryServerCallTest(server_calls.EveryServerCall, DummyServersBinding):
     pass
 
 
-class DummyBesideServerTest(server_promises.BesideServer, DummyServersBinding):
+class DummyBesideServerTest(server_calls.BesideServer, DummyServersBinding):
     pass
 
 
-class DummyServersPromisesTest(promises.Promises, DummyServersBinding):
+class DummyServersEdgeCasesTest(edge_cases.EdgeCases, DummyServersBinding):
     pass
 
 
-class DummyServersManagingTest(managing.EveryManagingCall, DummyServersBinding):
+class DummyServersManageTest(manage_shares.EveryManageCall, DummyServersBinding):
     pass
 
 
-class DummyServerPromisesTest(server_promises.ServerPromises, DummyServersBinding):
+class DummyServerEdgeCasesTest(server_calls.ServerEdgeCases, DummyServersBinding):
     pass
 
 
@@ -136,15 +136,15 @@ class DummyMigrationBinding(migrations.Migrates, DummyServersBinding):
         return []       # it copies into the final places of shares and snapshots
 
 
-class DummyMigrationsTest(server_promises.EveryMigrationCall, DummyMigrationBinding):
+class DummyMigrationsTest(server_calls.EveryMigrationCall, DummyMigrationBinding):
     pass
 
 
-class DummyMigrationPromisesTest(server_promises.MigrationPromises, DummyMigrationBinding):
+class DummyMigrationEdgeCasesTest(server_calls.MigrationEdgeCases, DummyMigrationBinding):
     pass
 
 
-class DummyServersWithMoreAddressesTest(server_promises.EveryServerCall, DummyServersBinding):
+class DummyServersWithMoreAddressesTest(server_calls.EveryServerCall, DummyServersBinding):
     def options(self):
         return super().options() | {'dummy_allocations_per_subnet': '2'}
 

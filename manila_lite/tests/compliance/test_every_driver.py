@@ -11,18 +11,18 @@ from manila_lite.tests.compliance import (
     backups,
     base,
     calls,
-    managing,
-    promises,
+    edge_cases,
+    manage_shares,
     replication,
-    server_promises,
+    server_calls,
     share_migrations,
 )
 
-SUITES = (calls.EveryCall, calls.BesideAccess, promises.Promises)
-SERVER_SUITES = (server_promises.EveryServerCall, server_promises.BesideServer, server_promises.ServerPromises)
-MANAGING_SUITES = (managing.EveryManagingCall, managing.ManagingPromises)
+SUITES = (calls.EveryCall, calls.BesideAccess, edge_cases.EdgeCases)
+SERVER_SUITES = (server_calls.EveryServerCall, server_calls.BesideServer, server_calls.ServerEdgeCases)
+MANAGE_SUITES = (manage_shares.EveryManageCall, manage_shares.ManageEdgeCases)
 SHARE_MIGRATION_SUITES = (share_migrations.EveryShareMigrationCall,)
-MIGRATION_SUITES = (server_promises.EveryMigrationCall, server_promises.MigrationPromises)
+MIGRATION_SUITES = (server_calls.EveryMigrationCall, server_calls.MigrationEdgeCases)
 
 
 class EveryDriverTest(testtools.TestCase):
@@ -42,7 +42,7 @@ class EveryDriverTest(testtools.TestCase):
             replicates = issubclass(load.load_class(name), interface.Replicates)
             wanted = (*SUITES, *((replication.EveryReplicationCall,) if replicates else ()),
                       *((backups.EveryBackupCall,) if backs_up else ()),
-                      *(MANAGING_SUITES if manages else ()), *(SHARE_MIGRATION_SUITES if takes_shares else ()),
+                      *(MANAGE_SUITES if manages else ()), *(SHARE_MIGRATION_SUITES if takes_shares else ()),
                       *(SERVER_SUITES if makes_servers else ()), *(MIGRATION_SUITES if takes_servers else ()))
             for suite in wanted:
                 self.assertTrue(any(issubclass(item, suite) for item in bound), f'{name} is not tried on {suite}')

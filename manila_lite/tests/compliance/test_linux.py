@@ -25,11 +25,11 @@ from manila_lite.tests.compliance import (
     backups,
     base,
     calls,
-    managing,
+    edge_cases,
+    manage_shares,
     migrations,
-    promises,
     replication,
-    server_promises,
+    server_calls,
     servers,
     share_migrations,
 )
@@ -153,7 +153,7 @@ class LinuxCifsBinding(LinuxBinding):
         return {('user', *client) for client in seen.clients}
 
 
-class LinuxCifsPromisesTest(promises.Promises, LinuxCifsBinding):
+class LinuxCifsEdgeCasesTest(edge_cases.EdgeCases, LinuxCifsBinding):
     # Storage is the same as with NFS, where the other tests run.
     test_deleting_what_is_not_there_is_a_success = test_share_that_is_not_there_cannot_be_resized = None
     test_share_that_is_not_there_has_no_snapshots = test_snapshot_that_is_not_there_cannot_be_cloned = None
@@ -177,15 +177,15 @@ class LinuxBesideAccessTest(calls.BesideAccess, LinuxBinding):
     pass
 
 
-class LinuxPromisesTest(promises.Promises, LinuxBinding):
+class LinuxEdgeCasesTest(edge_cases.EdgeCases, LinuxBinding):
     pass
 
 
-class LinuxManagingTest(managing.EveryManagingCall, LinuxBinding):
+class LinuxManageTest(manage_shares.EveryManageCall, LinuxBinding):
     pass
 
 
-class LinuxManagingPromisesTest(managing.ManagingPromises, LinuxBinding):
+class LinuxManageEdgeCasesTest(manage_shares.ManageEdgeCases, LinuxBinding):
     pass
 
 
@@ -223,17 +223,17 @@ class LinuxServersBinding(servers.OnServers, LinuxBinding):
         return {address['local'] for link in links for address in link.get('addr_info', ()) if address}
 
 
-class LinuxServersEveryServerCallTest(server_promises.EveryServerCall, LinuxServersBinding):
+class LinuxServersEveryServerCallTest(server_calls.EveryServerCall, LinuxServersBinding):
     # The other cases would set up a server and then skip.
-    scenarios = [row for row in server_promises.EveryServerCall.scenarios
+    scenarios = [row for row in server_calls.EveryServerCall.scenarios
                  if issubclass(LinuxDriver, row[1]['case_class'].ABILITY)]
 
 
-class LinuxBesideServerTest(server_promises.BesideServer, LinuxServersBinding):
+class LinuxBesideServerTest(server_calls.BesideServer, LinuxServersBinding):
     pass
 
 
-class LinuxServerPromisesTest(server_promises.ServerPromises, LinuxServersBinding):
+class LinuxServerEdgeCasesTest(server_calls.ServerEdgeCases, LinuxServersBinding):
     pass
 
 
@@ -242,10 +242,10 @@ class LinuxServersEveryCallTest(calls.EveryCall, LinuxServersBinding):
     MOMENTS = (0.03,)
 
 
-class LinuxServersManagingTest(managing.EveryManagingCall, LinuxServersBinding):
+class LinuxServersManageTest(manage_shares.EveryManageCall, LinuxServersBinding):
     # The same; snapshots do not depend on servers.
     MOMENTS = (0.03,)
-    scenarios = [row for row in managing.EveryManagingCall.scenarios if 'Share' in row[0]]
+    scenarios = [row for row in manage_shares.EveryManageCall.scenarios if 'Share' in row[0]]
 
 
 class LinuxOrigin:
@@ -279,16 +279,16 @@ class LinuxMigrationBinding(LinuxOrigin, migrations.Migrates, LinuxServersBindin
         self.origin.setup()
 
 
-class LinuxMigrationsTest(server_promises.EveryMigrationCall, LinuxMigrationBinding):
+class LinuxMigrationsTest(server_calls.EveryMigrationCall, LinuxMigrationBinding):
     # The other cases are part of these: each sets up two backends and three servers.
-    scenarios = [row for row in server_promises.EveryMigrationCall.scenarios
+    scenarios = [row for row in server_calls.EveryMigrationCall.scenarios
                  if row[0] in ('Continue', 'Cancel', 'CompleteInPlace')]
     test_once = test_again_after_a_restart = None
 
 
-class LinuxCifsMigrationTest(server_promises.EveryMigrationCall, LinuxMigrationBinding, LinuxCifsBinding):
+class LinuxCifsMigrationTest(server_calls.EveryMigrationCall, LinuxMigrationBinding, LinuxCifsBinding):
     # The data is copied as with NFS; this is about the exports afterwards.
-    scenarios = [row for row in server_promises.EveryMigrationCall.scenarios if row[0] == 'CompleteInPlace']
+    scenarios = [row for row in server_calls.EveryMigrationCall.scenarios if row[0] == 'CompleteInPlace']
     test_once = test_again_after_a_death = test_again_after_a_restart = None
 
     def origin_options(self):
@@ -301,7 +301,7 @@ class LinuxCifsMigrationTest(server_promises.EveryMigrationCall, LinuxMigrationB
         self.assertRaises(errors.Final, self.driver.share_server_migration_start, migration)
 
 
-class LinuxMigrationPromisesTest(server_promises.MigrationPromises, LinuxMigrationBinding):
+class LinuxMigrationEdgeCasesTest(server_calls.MigrationEdgeCases, LinuxMigrationBinding):
     def test_leftovers_are_not_taken_for_what_is_to_come(self):
         migration = self.a_migration()
         share = dataclasses.replace(migration.shares[0], server=self.server, pool=migration.pool)
@@ -366,7 +366,7 @@ class LinuxReplicationTest(replication.EveryReplicationCall, LinuxReplicationBin
     test_once = test_again_after_a_restart = None
 
 
-class LinuxReplicationPromisesTest(LinuxReplicationBinding):
+class LinuxReplicationEdgeCasesTest(LinuxReplicationBinding):
     def test_one_that_was_to_be_replaced_is_ensured(self):
         replica = self.a_replica()
         self.driver.create_replica(replica)

@@ -46,17 +46,14 @@ class ChecksTest(testtools.TestCase):
     def test_each_module_has_its_test(self):
         self._passes_tool('check_mirror.py')
 
-    def test_the_walks_are_true(self):
-        self._passes_tool('check_walks.py')
+    def test_the_guides_are_true(self):
+        self._passes_tool('check_guides.py')
 
     def test_no_test_sleeps(self):
         self._passes_tool('check_sleeps.py')
 
     def test_release_notes_are_those_of_reno(self):
         self._passes_tool('check_notes.py')
-
-    def test_states_page_is_the_states_table(self):
-        self._passes_tool('draw_states.py', '--check')
 
     def test_every_check_is_run_here(self):
         here = pathlib.Path(__file__).read_text()

@@ -1,34 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents build without a warning, and their references are complete."""
 
+import json
 import pathlib
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import fixtures
 import testtools
 
 import manila_lite.cmd  # noqa: F401 - first: threads
-from manila_lite import metrics, policies
+from manila_lite import metrics, policies, states
+from manila_lite.api import versions
 from manila_lite.api.contract import OPS
+from manila_lite.api.http import openapi
 from manila_lite.cmd import metrics_collector
 from manila_lite.cmd.manage import COMMANDS
 from manila_lite.conf import opts
+from manila_lite.tests.crash import results
+from manila_lite.tests.functional.clients import commands, nova, osc, sdk, wire
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 class Build(testtools.TestCase):
+    """Build the pages as ``tox -e docs`` does, but as XML; then look for each thing of which they must have a row."""
 
-    def test_the_pages_build_without_a_warning(self):
-        """Build the pages as ``tox -e docs`` does, but as XML."""
+    def test_the_pages_build_without_a_warning_and_are_complete(self):
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         done = subprocess.run([sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-b', 'xml', 'doc/source', folder],
                               cwd=ROOT, timeout=600, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         self.assertEqual((0, ''), (done.returncode, done.stderr))
         pages = {page.stem: page.read_text() for page in (folder / 'reference').glob('*.xml')}
         self.assertEqual([], [name for page, names in self.named().items() for name in names if name not in pages[page]])
+        self.check_states(rows(folder / 'contributor/states.xml'))
+        self.check_clients(rows(folder / 'user/clients.xml'))
+        self.check_crashes(folder / 'contributor/crash-matrix.xml')
+        self.check_documents(folder / 'user')
 
     @staticmethod
     def named():
@@ -40,6 +50,40 @@ class Build(testtools.TestCase):
             'metrics': [family.name for family, _ in (*metrics.families(), *metrics_collector.families())],
             'manila-manage': [f'{command.category} {command.name}'.strip() for command in COMMANDS],
         }
+
+    def check_states(self, found):
+        """Each verb has a row, with the statuses that it starts from."""
+        for machine in states.MACHINES.values():
+            for verb in machine.verbs.values():
+                begin = ', '.join(sorted(verb.allowed)) or 'nothing: makes the row'
+                self.assertIn((verb.name, begin, verb.during, verb.ok or 'gone', verb.fail, verb.crash.name.lower()), found)
+
+    def check_clients(self, found):
+        """Each call of each client has a row, and nearly all of them work."""
+        said = {row[0]: row[-1] for row in found}
+        wanted = {*osc.commands(), *sdk.methods(), *(call for call, _, _ in nova.CALLS), 'shares.Create',
+                  *(row.rule for row in (*wire.HANDSHAKE, *wire.TRAPS, *wire.FAILURES))}
+        self.assertEqual(set(), wanted - set(said))
+        self.assertEqual({name for name in osc.commands() if commands.not_served(name)} | (set(sdk.NOT_SERVED) & sdk.methods()),
+                         {name for name, result in said.items() if result == 'not served yet'})
+
+    def check_crashes(self, page):
+        """Each row of the results is there, and their sum."""
+        totals, tables = results.read()
+        self.assertEqual(sorted(tuple(row) for table in tables for row in (table.heads, *table.rows)), sorted(rows(page)))
+        self.assertIn(totals, page.read_text())
+
+    def check_documents(self, folder):
+        """The OpenAPI documents are beside their page."""
+        self.assertEqual({f'openapi-{versions.show(version)}.json': json.loads(openapi.text(version))
+                          for version in (versions.MIN, 65, versions.MAX)},
+                         {path.name: json.loads(path.read_text()) for path in folder.glob('*.json')})
+
+
+def rows(page):
+    """Return the rows of all tables of a page, as tuples of texts."""
+    return [tuple(''.join(entry.itertext()).strip() for entry in row.iter('entry'))
+            for row in ElementTree.parse(page).iter('row')]
 
 
 class Pages(testtools.TestCase):

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts of tools/ catch a planted violation each, and accept its repair."""
 
+import json
+import os
 import pathlib
 import subprocess
 import sys
 
 import fixtures
 import testtools
+
+from manila_lite.tests import limits
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NOTE = 'releasenotes/notes/some-change-0123456789abcdef.yaml'
@@ -43,6 +47,56 @@ class ToolCase(testtools.TestCase):
         self.assertEqual(1, code, text)
         for word in words:
             self.assertIn(word, text)
+
+
+#: Prints all tests that unittest finds.
+_FOUND = """
+import itertools, json, sys
+sys.path.insert(0, 'tools')
+import alone
+print(json.dumps([*itertools.chain(*alone.classes(()).values())]))
+"""
+#: Prints the modules of some patterns, and all names in the source.
+_NAMED = """
+import json, sys
+sys.path.insert(0, 'tools')
+import matching
+print(json.dumps([matching.MADE, [*set().union(*(tests for _, tests in matching.Names().modules()))],
+                  [matching.modules([pattern]) for pattern in sys.argv[1:]]]))
+"""
+
+
+class MatchingTest(testtools.TestCase):
+    """``tools/matching.py`` forgets no module: a test that it does not know would not run."""
+
+    def python(self, program, *argv, **env):
+        done = subprocess.run([sys.executable, '-W', 'ignore', '-c', program, *argv], cwd=ROOT, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=600, check=True, env=os.environ | env)
+        return json.loads(done.stdout)
+
+    def test_every_test_has_its_name_in_the_source_or_is_made(self):
+        made, named, _ = self.python(_NAMED)
+        found = {name.partition('(')[0] for name in self.python(_FOUND)}
+        self.assertLess(4000, len(found))
+        self.assertEqual([], sorted(name for name in found - set(named) if not name.startswith(tuple(made))))
+        # A name that is gone has no effect on the order of tests.
+        slow = [line.split(' ')[0] for line in (ROOT / 'tools/times.txt').read_text().splitlines()[1:]]
+        self.assertEqual([], [name for name in slow if name not in found])
+
+    def test_modules_of_a_pattern(self):
+        made, _, [plain, request, half, either, none] = self.python(
+            _NAMED, r'manila_lite.tests.unit.test_states\.', 'test_gabbits.shares_',
+            '^manila_lite.tests.cras', 'unit.test_states|Death', 'no_such_test')
+        self.assertEqual(['manila_lite.tests.unit.test_states'], plain)
+        self.assertEqual({'manila_lite.tests.functional.test_gabbits', *made}, set(request))
+        self.assertIn('manila_lite.tests.crash.test_matrix', half)
+        self.assertLess({'manila_lite.tests.unit.test_states', *made}, {*either, ''})
+        self.assertEqual([], none)
+
+    def test_only_these_modules_are_loaded(self):
+        found = self.python(_FOUND, **{limits.MODULES: 'manila_lite.tests.unit.test_states manila_lite.tests.crash.test_truth'})
+        self.assertEqual({'manila_lite.tests.unit.test_states', 'manila_lite.tests.crash.test_truth'},
+                         {name.rpartition('.')[0].rpartition('.')[0] for name in found})
 
 
 class OneWriterTest(ToolCase):
@@ -103,14 +157,14 @@ class MirrorTest(ToolCase):
         self.plant('manila_lite/tests/unit/test_snapshots.py', '')
         self.assert_caught('actions/shares.py', 'manila_lite.actions.shares')
 
-    def test_gabbi_file_of_the_noun(self):
+    def test_gabbi_file_of_the_resource(self):
         self.plant('manila_lite/actions/share_types.py', self.CODE)
         self.plant('manila_lite/tests/functional/gabbits/share-types.yaml', '')
         self.assert_clean()
 
-    def test_test_file_of_the_noun(self):
+    def test_test_file_of_the_resource(self):
         self.plant('manila_lite/actions/shares.py', self.CODE)
-        self.plant('manila_lite/tests/functional/walks/test_create_share.py', '')
+        self.plant('manila_lite/tests/functional/linux/test_create_share.py', '')
         self.assert_clean()
 
     def test_test_that_imports_it(self):
@@ -118,12 +172,20 @@ class MirrorTest(ToolCase):
         self.plant('manila_lite/tests/unit/test_pool.py', 'from manila_lite.db.core import engine\n')
         self.assert_clean()
 
-    def test_plumbing_listed_with_the_test_that_reaches_it(self):
+    def test_an_exemption_has_a_test_and_a_reason(self):
         self.plant('manila_lite/api/http/dispatch.py', self.CODE)
-        self.plant('tools/mirror.txt', '# Why\n\napi/http/dispatch.py tests/functional/test_api.py\n')
+        self.plant('tools/mirror.txt', '# Why\n\napi/http/dispatch.py tests/functional/test_api.py answers show it\n')
         self.assert_caught('tools/mirror.txt: not two files', 'api/http/dispatch.py tests/functional/test_api.py')
         self.plant('manila_lite/tests/functional/test_api.py', '')
         self.assert_clean()
+        self.plant('tools/mirror.txt', 'api/http/dispatch.py tests/functional/test_api.py\n')
+        self.assert_caught('and a reason: api/http/dispatch.py')
+
+    def test_an_exemption_that_is_not_needed(self):
+        self.plant('manila_lite/actions/shares.py', self.CODE)
+        self.plant('manila_lite/tests/functional/test_shares.py', '')
+        self.plant('tools/mirror.txt', 'actions/shares.py tests/functional/test_shares.py requests show it\n')
+        self.assert_caught('tools/mirror.txt: actions/shares.py has a test now')
 
     def test_declarations_need_none(self):
         self.plant('manila_lite/drivers/interface/odd.py', 'class Odd:\n    def do(self):\n        """Done."""\n')
@@ -131,8 +193,8 @@ class MirrorTest(ToolCase):
         self.assert_clean()
 
 
-class WalksTest(ToolCase):
-    TOOL = 'check_walks.py'
+class GuidesTest(ToolCase):
+    TOOL = 'check_guides.py'
     PAGE = 'doc/source/contributor/follow-a-share.rst'
 
     def setUp(self):
@@ -140,7 +202,7 @@ class WalksTest(ToolCase):
         self.plant('manila_lite/actions/shares.py',
                    'SIZES = (1,)\n\n\nclass Maker:\n    def create(self):\n        pass\n')
 
-    def test_true_walk(self):
+    def test_true_guide(self):
         self.plant(self.PAGE, 'See ``actions/shares.py: Maker.create``, ``actions/shares.py: SIZES``, ``actions/``.\n')
         self.assert_clean()
 
@@ -156,9 +218,9 @@ class WalksTest(ToolCase):
         self.plant(self.PAGE, '``actions/shares.py`` and ``siblings/``\n')
         self.assert_caught('there is no siblings/')
 
-    def test_walk_that_names_nothing(self):
+    def test_guide_that_names_nothing(self):
         self.plant(self.PAGE, 'It just works.\n')
-        self.assert_caught('a walk must name files')
+        self.assert_caught('a guide must name files')
 
 
 class SleepsTest(ToolCase):
@@ -213,22 +275,3 @@ class NotesTest(ToolCase):
         self.assert_caught('has no section')
         self.plant(NOTE, 'fixes: [\n')
         self.assert_caught('not YAML')
-
-
-class DrawStatesTest(ToolCase):
-    TOOL = 'draw_states.py'
-    PAGE = 'doc/source/contributor/states.rst'
-
-    def test_old_page_is_caught_and_drawn_anew(self):
-        self.plant(self.PAGE, 'old\n')
-        self.assertEqual(1, self.run_tool('--check')[0])
-        self.assert_clean()
-        self.assert_clean('--check')
-
-    def test_every_verb_and_status_is_shown(self):
-        from manila_lite import states
-        self.assert_clean()
-        text = (self.root / self.PAGE).read_text()
-        for machine in states.MACHINES.values():
-            for word in {*machine.verbs, *machine.statuses}:
-                self.assertIn(word, text)

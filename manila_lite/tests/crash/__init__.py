@@ -8,6 +8,7 @@ many cells. Each cell is a project, with its own quota, resources and orders.
 * ``subjects``: requests for each kind of operation; a plan without one fails the tests.
 * ``victim``: the product's commands, which stop at ordered places, and wait there to be killed.
 * ``faulty``: the dummy driver, which also gives forbidden answers.
-* ``matrix``: waves of cells; ``truth``: invariants when all is quiet; ``page``: the table.
+* ``matrix``: waves of cells; ``truth``: invariants when all is quiet; ``run``: the tables;
+  ``results``: those of the last whole run.
 * ``soak``: random kills under a mixed load.
 """

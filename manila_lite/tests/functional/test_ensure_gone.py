@@ -6,7 +6,7 @@ import dataclasses
 from manila_lite.db import models
 from manila_lite.manager.runtime import startup
 from manila_lite.tests.functional import base
-from manila_lite.tests.functional.test_ensure import EnsureTest
+from manila_lite.tests.functional.test_ensure_shares import EnsureTest
 
 
 class GoneTest(EnsureTest):

@@ -4,14 +4,12 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 from manila_lite.tests import nova
 from manila_lite.tests.functional import keystone_base
-
-#: Environment variable with the path of a Python environment with Nova, if that is not the one beside ours.
-PLACE = 'MANILA_LITE_TEST_NOVA'
+from manila_lite.tests.services import environments
+from manila_lite.tests.services.daemon import Missing
 
 
 class Nova(keystone_base.KeystoneTest):
@@ -19,9 +17,10 @@ class Nova(keystone_base.KeystoneTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.place = Path(os.environ.get(PLACE) or f'{sys.prefix}.nova')
-        if not (cls.place / 'etc' / 'nova' / 'api-paste.ini').exists():
-            raise cls.skipException(f'{cls.place} has no Nova (tools/setup-env --tests installs one)')
+        try:
+            cls.place = environments.find('nova', 'etc/nova/api-paste.ini')
+        except Missing as missing:
+            raise cls.skipException(str(missing)) from missing
         super().setUpClass()
 
     def run_program(self, name, *words):

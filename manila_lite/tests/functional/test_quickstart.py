@@ -102,7 +102,7 @@ class WithRoot(Quickstart):
 class RealStorage(WithRoot):
     """The life of a share, and then, in the same state directory, the repair of damage made behind the service."""
 
-    def test_walk_stay_second_walk_and_down(self):
+    def test_run_stay_second_run_and_down(self):
         self.addCleanup(self.run_tool, '--down')
         self._stay()
         self.assertEqual([], traces(self.state))
@@ -155,7 +155,7 @@ class Moving(WithRoot):
 class Siblings(WithRoot):
     """Services that use shares, with guests."""
 
-    def walk(self, lacks, *words):
+    def scenario(self, lacks, *words):
         """Run the tool, and check that it leaves nothing; return its output."""
         if lacks:
             self.skipTest(f'guests need {lacks}')
@@ -166,14 +166,14 @@ class Siblings(WithRoot):
         return said
 
     def test_virtual_machine(self):
-        said = self.walk(virtiofs_guest.missing(), '--vm')
+        said = self.scenario(virtiofs_guest.missing(), '--vm')
         for part in ('"tag": "data"', 'data: inactive', 'access rule for 127.0.0.1, the host: active',
                      'the guest sees: data /mnt/data virtiofs', 'the guest sees: hello from an NFS client',
                      "::1 reads hello.txt through NFS: 'hello from the guest'", 'access rules left: ::1'):
             self.assertIn(part, said)
 
     def test_a_cluster_mounts_its_share(self):
-        said = self.walk(nodes.missing(), '--cluster')
+        said = self.scenario(nodes.missing(), '--cluster')
         for part in ("it reads: 'hello from 10.77.1.", 'Read-only file system', 'access rules left: 0',
                      'mounts left on the node: 0'):
             self.assertIn(part, said)

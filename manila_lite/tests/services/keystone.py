@@ -2,19 +2,14 @@
 """Keystone on loopback, from a Python environment of its own, with the users, roles and catalog of a small cloud; on SQLite."""
 
 import base64
-import os
 import secrets
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import openstack
 
-from manila_lite.tests.services.daemon import Daemon, Missing, serves
-
-#: Names another environment with Keystone in place of the one beside ours.
-PLACE = 'MANILA_LITE_TEST_KEYSTONE'
+from manila_lite.tests.services import environments
+from manila_lite.tests.services.daemon import Daemon, serves
 
 REGION = 'RegionOne'
 #: Roles of each user by project. An admin is a manager too, a manager a member, and a member a reader.
@@ -82,9 +77,7 @@ class Keystone(Daemon):
 
     def need(self) -> None:
         """Find an environment with Keystone."""
-        self._python = Path(os.environ.get(PLACE) or f'{sys.prefix}.keystone') / 'bin' / 'python'
-        if not (self._python.parent / 'keystone-manage').exists():
-            raise Missing(f'{self._python.parents[1]} has no Keystone (tools/setup-env --tests installs one)')
+        self._python = environments.find('keystone', 'bin/keystone-manage') / 'bin' / 'python'
 
     def prepare(self) -> None:
         """Write the configuration and the keys."""

@@ -3,17 +3,13 @@
 
 import os
 import shutil
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import openstack
 
-from manila_lite.tests.services.daemon import Daemon, Missing, serves
-
-#: Names another environment with Neutron in place of the one beside ours.
-PLACE = 'MANILA_LITE_TEST_NEUTRON'
+from manila_lite.tests.services import environments
+from manila_lite.tests.services.daemon import Daemon, serves
 
 _CONFIG = """
 [DEFAULT]
@@ -68,10 +64,8 @@ class Neutron(Daemon):
 
     def need(self) -> None:
         """Find an environment with Neutron."""
-        self._place = Path(os.environ.get(PLACE) or f'{sys.prefix}.neutron')
+        self._place = environments.find('neutron', 'etc/neutron/api-paste.ini')
         self._python = str(self._place / 'bin' / 'python')
-        if not (self._place / 'etc' / 'neutron' / 'api-paste.ini').exists():
-            raise Missing(f'{self._place} has no Neutron (tools/setup-env --tests installs one)')
 
     def prepare(self) -> None:
         """Write the database and the configuration."""

@@ -4,7 +4,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import fixtures
@@ -12,9 +11,8 @@ import fixtures
 from manila_lite.api.http.server import ApiServer
 from manila_lite.siblings.dataproc import cmd
 from manila_lite.tests.functional.siblings.dataproc.base import DataprocTest
-
-#: Environment variable with the path of another environment with the client.
-PLACE = 'MANILA_LITE_TEST_DATAPROC'
+from manila_lite.tests.services import environments
+from manila_lite.tests.services.daemon import Missing
 
 _COMMANDS = Path(__file__).with_name('commands.py')
 
@@ -24,9 +22,10 @@ class CommandsTest(DataprocTest):
 
     @classmethod
     def setUpClass(cls):
-        cls.python = Path(os.environ.get(PLACE) or f'{sys.prefix}.dataproc') / 'bin' / 'python'
-        if not (cls.python.parent / 'openstack').exists():
-            raise cls.skipException(f'{cls.python.parents[1]} has no client (tools/setup-env --tests installs one)')
+        try:
+            cls.python = environments.find('dataproc', 'bin/openstack') / 'bin' / 'python'
+        except Missing as missing:
+            raise cls.skipException(str(missing)) from missing
         super().setUpClass()
 
     def setUp(self):

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run the matrix, print it as tables, and keep the results of a whole run in results.tsv."""
+
+import argparse
+import collections
+import datetime
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+import prettytable
+
+from manila_lite.tests.crash import columns, results, truth
+from manila_lite.tests.crash.deployment import DATABASES, Deployment, Servers
+from manila_lite.tests.crash.matrix import Story
+
+#: Title -> the columns of its table, in order.
+TABLES = {
+    'At each place': (columns.KILLED, columns.CUT, columns.BROKER),
+    'Messages': (columns.DROPPED, columns.DOUBLED),
+    'Drivers': (),
+}
+
+
+def table_of(story: Story) -> str:
+    """Return the title of the table with the story's cell."""
+    return next((title for title, names in TABLES.items() if story.column in names), 'Drivers')
+
+
+def rows_of(stories: Iterable[Story]) -> tuple[list[str], list[list[str]]]:
+    """Return the heads and rows of a table with all these stories."""
+    heads: dict[str, None] = {}
+    cells: dict[tuple[str, str], dict[str, str]] = collections.defaultdict(dict)
+    for story in stories:
+        heads[story.column] = None
+        cells[story.subject.name, story.where][story.column] = _cell(story)
+    return ['operation', 'place', *heads], [[*key, *(row.get(head, '') for head in heads)] for key, row in cells.items()]
+
+
+def _cell(story: Story) -> str:
+    marks = sorted({problem.partition(':')[0].upper() for problem in story.problems})
+    return ' '.join([*marks, f'{story.state}, {story.seconds:.1f}'])
+
+
+def totals(stories: Sequence[Story]) -> str:
+    """Return one line about all stories."""
+    found = collections.Counter(mark for story in stories for mark in {what.partition(':')[0] for what in story.problems})
+    slowest = max((story.seconds for story in stories), default=0.0)
+    return f'{len(stories)} cells: ' + ', '.join(f'{found[name]} {name}' for name in truth.CLASSES) + (
+        f'; the slowest took {slowest:.1f} s')
+
+
+def tables(stories: Sequence[Story]) -> Iterator[results.Table]:
+    """Yield the tables that have cells."""
+    for title in TABLES:
+        mine = [story for story in stories if table_of(story) == title]
+        if mine:
+            yield results.Table(title, *rows_of(mine))
+
+
+def text(stories: Sequence[Story]) -> str:
+    """Return the tables for a terminal."""
+    drawn = []
+    for table in tables(stories):
+        picture = prettytable.PrettyTable(table.heads, align='l', max_width=22, title=table.title)
+        picture.add_rows(table.rows)
+        drawn.append(picture.get_string())
+    return '\n\n'.join([*drawn, totals(stories)])
+
+
+def run(names: Iterable[str], database: str) -> tuple[list[Story], bool]:
+    """Run these columns in one deployment, and print the progress. Return their stories, and whether all could be run."""
+    stories: list[Story] = []
+    complete = True
+    with Servers(database) as servers, Deployment(servers) as deployment:
+        for name in names:
+            begun = time.monotonic()
+            try:
+                found = columns.COLUMNS[name](deployment)
+            except AssertionError as error:
+                print(f'{name}: {error}', file=sys.stderr)
+                complete = False
+                continue
+            stories += found
+            print(f'{name}: {len(found)} cells in {time.monotonic() - begun:.0f} s', file=sys.stderr, flush=True)
+    return stories, complete
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; 1 if any story was stuck, lost or wrong."""
+    parser = argparse.ArgumentParser(prog='tools/crash-matrix', description=__doc__)
+    parser.add_argument('--quick', action='store_true', help='only killed processes; nothing is written')
+    parser.add_argument('--database', choices=DATABASES, default='postgresql', help='results are written on the first')
+    chosen = parser.parse_args(words)
+    stories, complete = run(['killed'] if chosen.quick else columns.COLUMNS, chosen.database)
+    print(text(stories))
+    for story in stories:
+        for problem in story.problems:
+            print(f'{story.title()}: {problem}')
+    if not complete:
+        return 1
+    if not chosen.quick and chosen.database == 'postgresql':
+        if not {columns.KILLED, columns.CUT, columns.BROKER} <= {story.column for story in stories}:
+            print('PostgreSQL or RabbitMQ is not installed, so the results are not whole, and not written')
+            return 1
+        results.write(f'{datetime.datetime.now(datetime.UTC):%Y-%m-%d}: {totals(stories)}', tables(stories))
+        print(f'written: {results.FILE}')
+    return 1 if any(story.problems for story in stories) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share that is damaged beneath a running service, and repaired at an administrator's request."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+import psutil
+
+from manila_lite.host import mounts
+from manila_lite.tests.nfs_client import Session
+from manila_lite.tests.nfs_client import call as nfs
+from scenarios.nfs import must
+from scenarios.one_share import OneShare
+from scenarios.service import Trouble
+from scenarios.settings import V4
+
+HOST = 'quickstart@storage'
+#: A file that is in the share from here on.
+_FILE, _TEXT = 'hello.txt', 'hello from manila_lite'
+
+
+class Repair(OneShare):
+    """The scenario, with its steps in their order."""
+
+    def through(self):
+        """Run all steps but the deletion. Return the command to mount the share by hand."""
+        self._share()
+        self._access()
+        self._break()
+        self._ensure()
+        self._again()
+        return f'mount -t nfs4 {self.path} /mnt'
+
+    def _break(self):
+        demo = self.demo
+        with demo.step('Broken behind its back: the NFS server, the mount, the limit'):
+            home = demo.state / 'lib' / 'storage'
+            pool, place = home / 'pool', home / 'exports' / self._instance(home)
+            daemon = next(process for process in psutil.process_iter() if self._is_server(process, home))
+            demo.say(f'$ kill -9 {daemon.pid}    # NFS-Ganesha')
+            os.kill(daemon.pid, signal.SIGKILL)
+            demo.wait('NFS-Ganesha has ended', lambda: not self._is_server(daemon, home))
+            self._by_hand('umount', str(place))
+            self._by_hand('btrfs', 'qgroup', 'limit', '5G', str(pool / 'shares' / place.name))
+            demo.say('The share manager starts a dead NFS server anew by itself, once a minute. Here it looks once in ten')
+            demo.say('minutes only, so that it is seen who repairs what.')
+            worked, said = nfs(V4, self.remote, 'read', _FILE)
+            if worked:
+                raise Trouble(f'{_FILE} can be read all the same: {said!r}')
+            demo.say(f'{V4} cannot read {_FILE}: {said}')
+
+    def _instance(self, home):
+        """Return the backend's name of the share."""
+        mounted = [place.name for place in (home / 'exports').iterdir() if mounts.is_mounted(place)]
+        if len(mounted) != 1:
+            raise Trouble(f'mounted are {", ".join(mounted) or "no shares"}')
+        return mounted[0]
+
+    def _is_server(self, process, home):
+        """Say whether the process is the NFS server, alive."""
+        try:
+            words = process.cmdline()
+            return words[:1] == ['ganesha.nfsd'] and any(str(home) in word for word in words)
+        except psutil.Error:
+            return False
+
+    def _by_hand(self, *words):
+        """Show and run a command, as a mistake of an administrator."""
+        self.demo.say(f'$ {" ".join(words)}')
+        subprocess.run([shutil.which(words[0], path=f'{os.environ["PATH"]}:/usr/sbin:/sbin') or words[0], *words[1:]],
+                       check=True, capture_output=True, timeout=60)
+
+    def _ask(self):
+        """Let the service ensure its shares, and wait for the end. Return its report."""
+        demo = self.demo
+        demo.run('--os-share-api-version', '2.86', 'share', 'service', 'ensure', 'shares', HOST)
+        demo.say(f'$ manila-manage ensure watch {HOST}')
+        done = subprocess.run(['manila-manage', f'--config-file={demo.config}', 'ensure', 'watch', HOST, '--every', '0.2'],
+                              capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            raise Trouble(f'manila-manage ensure watch: {done.stdout} {done.stderr}')
+        for line in done.stdout.splitlines():
+            demo.say(line)
+        return done.stdout
+
+    def _ensure(self):
+        demo = self.demo
+        with demo.step('Ensure: what is amiss is found, repaired and reported'):
+            said = self._ask()
+            for word in ('NFS server did not run', 'was not mounted', 'was 5 GiB; it is 1 GiB'):
+                if word not in said:
+                    raise Trouble(f'nothing was reported of this: {word}')
+            text = must(nfs(V4, self.remote, 'read', _FILE))
+            if text != _TEXT:
+                raise Trouble(f'{_FILE} reads {text!r}')
+            demo.say(f'{V4} reads {_FILE} again: {text!r}')
+
+    def _again(self):
+        demo = self.demo
+        with demo.step('Ensure once more: nothing is amiss, and no client notices'):
+            client = Session(V4, self.remote)
+            try:
+                must(client.call('write', 'work.txt', 'before'))
+                if 'repaired' in self._ask():
+                    raise Trouble('something was repaired that was well')
+                must(client.call('write', 'work.txt', 'after'))
+                demo.say(f'a client that stayed mounted reads {must(client.call("read", "work.txt"))!r}')
+            finally:
+                client.close()
