@@ -67,9 +67,9 @@ class Agent:
         """Store the capabilities of this host in the database."""
         can = self.host.driver.capabilities()
         with self.services.db.writer() as conn:
-            store.report(conn, self.host.name, virtiofs=can.virtiofs, shared_memory=can.shared_memory,
-                         protocols=sorted(can.protocols), networks=sorted(can.networks), images=sorted(can.images),
-                         address=self.host.address)
+            store.save_host_report(conn, self.host.name, virtiofs=can.virtiofs, shared_memory=can.shared_memory,
+                                   protocols=sorted(can.protocols), networks=sorted(can.networks), images=sorted(can.images),
+                                   address=self.host.address)
 
     def reconcile(self) -> None:
         """Compare the host with the database, and correct the differences."""
@@ -79,4 +79,4 @@ class Agent:
         before = timeutils.utcnow() - datetime.timedelta(hours=self.services.conf.operations.finished_retention_hours)
         with self.services.db.writer() as conn:
             work.delete_ended(conn, before)
-            store.forget(conn, before)
+            store.purge_events(conn, before)

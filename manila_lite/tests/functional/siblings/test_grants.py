@@ -124,8 +124,8 @@ class GrantTest(ShareServiceTest):
                     raise AssertionError(f'still: {again}') from again
                 time.sleep(0.02)    # sleeps: between two tries, up to the end above
 
-    def want(self, grant):
-        return self.until(self.grants.want, grant)
+    def put_in_force(self, grant):
+        return self.until(self.grants.put_in_force, grant)
 
     def rules(self):
         return self.shares.rules(self.share_id)
@@ -146,7 +146,7 @@ class Owned(GrantTest):
 
     def test_wanted_and_released(self):
         use, grant = self.use()
-        rule = self.want(grant)
+        rule = self.put_in_force(grant)
         self.assertEqual(('10.0.0.7', 'rw', 'active'), (rule.to, rule.level, rule.state))
         self.assertEqual([rule], self.rules())
         locks = self.shares.locks(resource_id=rule.id)
@@ -162,13 +162,13 @@ class Owned(GrantTest):
         self.until(self.grants.release, grant)
         self.assertEqual(([], None, []), (self.rules(), self.row(grant), self.share_locks()))
         self.grants.release(grant)
-        self.assertRaises(errors.Final, self.grants.want, grant)
+        self.assertRaises(errors.Final, self.grants.put_in_force, grant)
 
     def test_two_uses_have_one_rule(self):
         first, grant = self.use()
         second, same = self.use()
         self.assertEqual(grant, same)
-        rule = self.want(grant)
+        rule = self.put_in_force(grant)
         self.leave(first)
         self.grants.release(grant)
         self.assertEqual([rule], self.rules())
@@ -178,11 +178,11 @@ class Owned(GrantTest):
 
     def test_a_stronger_level(self):
         _, grant = self.use(level='ro')
-        weak = self.want(grant)
+        weak = self.put_in_force(grant)
         self.assertEqual('ro', weak.level)
         self.use(level='rw')
         self.use(level='ro')
-        self.assertEqual('rw', self.want(grant).level)
+        self.assertEqual('rw', self.put_in_force(grant).level)
         self.assertEqual([(weak.id, 'rw')], [(rule.id, rule.level) for rule in self.rules()])  # no client lost its access
         self.assertEqual(weak.id, self.row(grant).access_id)
 
@@ -190,19 +190,19 @@ class Owned(GrantTest):
         """Check that the rule is replaced if the share service is too old to change levels, or does not allow the change."""
         self.useFixture(fixtures.MonkeyPatch('manila_lite.siblings.shares.Shares.change_level', lambda *_: False))
         _, grant = self.use(level='ro')
-        weak = self.want(grant)
+        weak = self.put_in_force(grant)
         self.use(level='rw')
-        strong = self.want(grant)
+        strong = self.put_in_force(grant)
         self.assertEqual([(strong.id, 'rw')], [(rule.id, rule.level) for rule in self.rules()])
         self.assertNotEqual(weak.id, strong.id)
         self.assertEqual(strong.id, self.row(grant).access_id)
 
     def test_the_rule_was_taken_away_by_an_administrator(self):
         use, grant = self.use()
-        rule = self.want(grant)
+        rule = self.put_in_force(grant)
         self.assertEqual(202, self.admin.action(self.share_id, 'deny_access', {'access_id': rule.id, 'unrestrict': True})[0])
         self.admin.wait(f'/share-access-rules/{rule.id}', 'access', 'gone', field='state')
-        self.assertNotEqual(rule.id, self.want(grant).id)
+        self.assertNotEqual(rule.id, self.put_in_force(grant).id)
         made = self.rules()[0]
         self.shares.deny(self.share_id, made.id)
         self.leave(use)
@@ -211,7 +211,7 @@ class Owned(GrantTest):
 
     def test_while_it_is_released_nobody_claims_it(self):
         use, grant = self.use()
-        self.want(grant)
+        self.put_in_force(grant)
         self.leave(use)
         self.service.knob('alpha', 'update_access:delay=0.3')
         self.addCleanup(self.service.knob, 'alpha', '')
@@ -223,7 +223,7 @@ class Owned(GrantTest):
     def test_somebody_locked_our_rule(self):
         """Check that a rule with another's lock stays until it is unlocked, and is removed by the next reconciliation."""
         use, grant = self.use()
-        rule = self.want(grant)
+        rule = self.put_in_force(grant)
         second = self.shares.lock(rule.id, f'mlite-other cluster {uuidutils.generate_uuid()} on there').id
         self.leave(use)
         self.until(self.grants.release, grant)
@@ -243,7 +243,7 @@ class Owned(GrantTest):
         use, grant = self.use()
         self.assertEqual(202, self.user.call('DELETE', f'/shares/{self.share_id}')[0])
         self.user.wait(f'/shares/{self.share_id}', 'share', 'gone')
-        self.assertRaises(errors.Final, self.grants.want, grant)
+        self.assertRaises(errors.Final, self.grants.put_in_force, grant)
         self.assertIn(self.share_id, self.row(grant).fault)
         self.leave(use)
         self.grants.release(grant)
@@ -253,17 +253,17 @@ class Owned(GrantTest):
         self.service.knob('alpha', 'extend_share:delay=0.5')
         self.addCleanup(self.service.knob, 'alpha', '')
         self.user.action(self.share_id, 'extend', {'new_size': 2})
-        self.assertEqual('active', self.want(self.use()[1]).state)
+        self.assertEqual('active', self.put_in_force(self.use()[1]).state)
 
     def test_an_address_that_is_none(self):
-        found = self.assertRaises(errors.Final, self.want, self.use(to='nonsense')[1])
+        found = self.assertRaises(errors.Final, self.put_in_force, self.use(to='nonsense')[1])
         self.assertIn('access_to', str(found))
 
     def test_the_backend_will_not(self):
         self.service.knob('alpha', 'update_access:fail_final')
         self.addCleanup(self.service.knob, 'alpha', '')
         use, grant = self.use()
-        self.assertRaises(errors.Final, self.want, grant)
+        self.assertRaises(errors.Final, self.put_in_force, grant)
         self.assertEqual(['error'], [rule.state for rule in self.rules()])
         self.service.knob('alpha', '')
         self.leave(use)
@@ -277,12 +277,12 @@ class Foreign(GrantTest):
     def test_it_is_used_and_kept(self):
         rule = self.users_rule()
         use, grant = self.use()
-        self.assertEqual(rule, self.want(grant).id)
+        self.assertEqual(rule, self.put_in_force(grant).id)
         self.assertFalse(self.row(grant).owned)
         self.assertEqual([('delete', f'{_SERVICE} server {use} on here')],
                          [(lock.action, lock.reason) for lock in self.shares.locks(resource_id=rule)])
         self.assertEqual(403, self.user.action(self.share_id, 'deny_access', {'access_id': rule})[0])
-        self.want(grant)
+        self.put_in_force(grant)
         self.leave(use)
         self.grants.release(grant)
         self.assertEqual(([rule], [], None), ([found.id for found in self.rules()], self.shares.locks(resource_id=rule),
@@ -292,7 +292,7 @@ class Foreign(GrantTest):
     def test_too_weak(self):
         rule = self.users_rule('ro')
         use, grant = self.use()
-        found = self.assertRaises(errors.Final, self.want, grant)
+        found = self.assertRaises(errors.Final, self.put_in_force, grant)
         self.assertIn('ro', str(found))
         self.assertEqual(str(found), self.row(grant).fault)
         self.assertEqual([], self.shares.locks(resource_id=rule))
@@ -300,22 +300,22 @@ class Foreign(GrantTest):
         self.grants.release(grant)
         self.assertEqual([rule], [found.id for found in self.rules()])
         _, weaker = self.use(level='ro')
-        self.assertEqual(rule, self.want(weaker).id)
+        self.assertEqual(rule, self.put_in_force(weaker).id)
         self.use(level='rw')
-        self.assertRaises(errors.Final, self.want, weaker)
+        self.assertRaises(errors.Final, self.put_in_force, weaker)
         self.assertEqual(['ro'], [found.level for found in self.rules()])
 
     def test_hidden_from_us(self):
         self.users_rule(lock_visibility=True)
         blind = self.sibling(self.service_user(token='somebody:p:member'))
         _, grant = self.use(blind)
-        self.assertIn('hides', str(self.assertRaises(errors.Final, self.until, blind.want, grant)))
+        self.assertIn('hides', str(self.assertRaises(errors.Final, self.until, blind.put_in_force, grant)))
 
     def test_a_users_rule_that_looks_like_ours(self):
         rule = self.users_rule(lock_visibility=True, lock_deletion=True, lock_reason=f'{_SERVICE} server x on here')
         self.assertEqual(0, self.grants.reconcile('here'))
         use, grant = self.use()
-        self.assertEqual(rule, self.want(grant).id)
+        self.assertEqual(rule, self.put_in_force(grant).id)
         self.leave(use)
         self.grants.release(grant)
         self.assertEqual([rule], [found.id for found in self.rules()])
@@ -335,8 +335,8 @@ class Together(GrantTest):
         while died:
             died = 0
             use, grant = self.until(lambda: self.use(to=to))
-            died += self._dies(kind, at, 'want', grant)
-            rule = self.want(grant)
+            died += self._dies(kind, at, 'put_in_force', grant)
+            rule = self.put_in_force(grant)
             self.assertEqual([rule.id], [found.id for found in self.rules() if found.to == to])
             self.assertEqual((rule.id, not foreign), (self.row(grant).access_id, self.row(grant).owned))
             self.assertEqual(1 if foreign else 2, len(self.shares.locks(resource_id=rule.id)))
@@ -373,7 +373,7 @@ class Together(GrantTest):
             try:
                 for _ in range(4):
                     use, grant = self.until(self.use)
-                    rule = self.want(grant)
+                    rule = self.put_in_force(grant)
                     found = [row.id for row in self.rules() if row.state == 'active']
                     self.assertEqual([rule.id], found, f'{number}: the rule that was wanted')
                     self.leave(use)
@@ -406,7 +406,7 @@ class Together(GrantTest):
             if {'10.0.0.1', '10.0.0.4'} & {*granted(), *(found.to for found in self.rules())}:
                 raise errors.Again(0, 'rules or grants are left')
 
-        self.want(self.use(to='10.0.0.2')[1])
+        self.put_in_force(self.use(to='10.0.0.2')[1])
         self.until(reconciled)
         self.assertEqual(['10.0.0.2', '10.0.0.3', '10.0.0.5'], sorted(found.to for found in self.rules()))
         self.assertIn(rule, [found.id for found in self.rules()])
@@ -417,10 +417,10 @@ class Together(GrantTest):
         there = self.sibling(self.service_user(endpoint=f'http://127.0.0.1:{relay.port}/v2'))
         use, grant = self.use(there)
         relay.away = 10 ** 6
-        self.assertRaises(errors.Unavailable, there.want, grant)
+        self.assertRaises(errors.Unavailable, there.put_in_force, grant)
         self.assertEqual(0, there.reconcile('here') - len(self._idle()))
         relay.away = 0
-        self.until(there.want, grant)
+        self.until(there.put_in_force, grant)
         self.leave(use)
         relay.away = 10 ** 6
         relay.hang_up()
@@ -431,7 +431,7 @@ class Together(GrantTest):
 
     def _idle(self):
         with self.db.reader() as conn:
-            return grant_rows.idle(conn, _GRANTS, 'here', users)
+            return grant_rows.unused(conn, _GRANTS, 'here', users)
 
 
 class Patience(GrantTest):
@@ -448,5 +448,5 @@ class Patience(GrantTest):
 
     @staticmethod
     def _try(since, seconds, bad):
-        with grants.patient(since, seconds):
+        with grants.retry_until(since, seconds):
             raise bad

@@ -78,7 +78,7 @@ class Contract:
 
     def power(self, server, *shares, driver=None):
         """Return the true power state of the server."""
-        return (driver or self.driver).look(server, shares).power
+        return (driver or self.driver).inspect(server, shares).power
 
     def test_on_and_off_as_often_as_wanted(self):
         self.driver.spawn(self.server)
@@ -100,7 +100,7 @@ class Contract:
         self.driver.stop()
         other = self.again()
         self.assertEqual({self.server.id}, other.list_running())
-        seen = other.look(self.server, (share,))
+        seen = other.inspect(self.server, (share,))
         self.assertEqual((Power.RUNNING, frozenset()), (seen.power, seen.broken))
         other.power_on(self.server, (share,))
         other.power_off(self.server, hard=True)

@@ -13,7 +13,7 @@ import testtools
 from manila_lite import errors
 from manila_lite.siblings.compute.drivers.local import Files
 from manila_lite.siblings.compute.drivers.qemu_monitor import Monitor, Refused
-from manila_lite.siblings.compute.drivers.qemu_run import Plan
+from manila_lite.siblings.compute.drivers.qemu_processes import CommandLines
 
 
 class Monitored(testtools.TestCase):
@@ -73,10 +73,10 @@ class Monitored(testtools.TestCase):
 
     def test_a_plan_is_read_as_it_was_written_or_not_at_all(self):
         files = Files(self.folder)
-        self.assertIsNone(Plan.read(files))
-        plan = Plan(['qemu', '-x'], {'s': ['virtiofsd']}, {'s': 'socket'})
+        self.assertIsNone(CommandLines.read(files))
+        plan = CommandLines(['qemu', '-x'], {'s': ['virtiofsd']}, {'s': 'socket'})
         plan.write(files)
-        self.assertEqual(plan, Plan.read(files))
+        self.assertEqual(plan, CommandLines.read(files))
         for torn in ('', '{', '[]', '{"qemu": [], "more": 1}'):
             (self.folder / 'run.json').write_text(torn)
-            self.assertIsNone(Plan.read(files), torn)
+            self.assertIsNone(CommandLines.read(files), torn)

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import testtools
 
-from manila_lite.siblings.compute.drivers import qemu_words
+from manila_lite.siblings.compute.drivers import qemu_arguments
 from manila_lite.siblings.compute.drivers.interface import Nic, Server
 from manila_lite.siblings.compute.drivers.local import Files
 
 FILES = Files(Path('/var/lib/a,b c/servers/1'))
-DEVICES = (qemu_words.Device('s1', 'data', '/mounts/1', '/run/share0'),
-           qemu_words.Device('s2', 's2', '/mounts/2', '/run/share1'))
+DEVICES = (qemu_arguments.Device('s1', 'data', '/mounts/1', '/run/share0'),
+           qemu_arguments.Device('s2', 's2', '/mounts/2', '/run/share1'))
 
 
 def words(**more):
     server = Server(**{'id': '1', 'project_id': 'p', 'name': 'n', 'memory': 64, 'vcpus': 2, **more})
-    return qemu_words.qemu('qemu', 'tcg', 'q35', server, FILES, Path('/images'), DEVICES)
+    return qemu_arguments.qemu('qemu', 'tcg', 'q35', server, FILES, Path('/images'), DEVICES)
 
 
 def values(found, option):
@@ -66,6 +66,6 @@ class Qemu(testtools.TestCase):
 class Virtiofsd(testtools.TestCase):
     def test_both_flavours(self):
         self.assertEqual('v -f --socket-path=/run/share0 -o source=/mounts/1 -o cache=none -o sandbox=chroot',
-                         ' '.join(qemu_words.virtiofsd('v', 'c', DEVICES[0], 'none', 'chroot')))
+                         ' '.join(qemu_arguments.virtiofsd('v', 'c', DEVICES[0], 'none', 'chroot')))
         self.assertEqual('v --socket-path=/run/share0 --shared-dir=/mounts/1 --cache=never --sandbox=namespace',
-                         ' '.join(qemu_words.virtiofsd('v', 'rust', DEVICES[0], 'none', 'namespace')))
+                         ' '.join(qemu_arguments.virtiofsd('v', 'rust', DEVICES[0], 'none', 'namespace')))
