@@ -80,8 +80,8 @@ class EnsuresWithoutRules(DummyDriver):
 
 class RepairsWhatIsWell(DummyDriver):
     def ensure_shares(self, targets):
-        return {ident: dataclasses.replace(result, repaired=('It is well now.',))
-                for ident, result in super().ensure_shares(targets).items()}
+        return {instance_id: dataclasses.replace(result, repaired=('It is well now.',))
+                for instance_id, result in super().ensure_shares(targets).items()}
 
 
 class ExtendsByTheDifference(DummyDriver):
@@ -259,9 +259,9 @@ class BitesTest(testscenarios.WithScenarios, testtools.TestCase):
             def new_driver(self):
                 return driver(super().new_driver().backend)
 
-        found = testtools.TestResult()
-        Bound(self.test).run(found)
-        return found
+        result = testtools.TestResult()
+        Bound(self.test).run(result)
+        return result
 
     def test_broken_promise_is_caught(self):
         sound = self._run(DummyDriver)

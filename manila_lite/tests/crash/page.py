@@ -81,9 +81,9 @@ def _cell(story: Story) -> str:
 
 def totals(stories: Sequence[Story]) -> str:
     """Return one line about all stories."""
-    found = collections.Counter(mark for story in stories for mark in {what.partition(':')[0] for what in story.problems})
+    counts = collections.Counter(mark for story in stories for mark in {what.partition(':')[0] for what in story.problems})
     slowest = max((story.seconds for story in stories), default=0.0)
-    return f'{len(stories)} cells: ' + ', '.join(f'{found[name]} {name}' for name in truth.CLASSES) + (
+    return f'{len(stories)} cells: ' + ', '.join(f'{counts[name]} {name}' for name in truth.CLASSES) + (
         f'; the slowest took {slowest:.1f} s')
 
 
@@ -96,12 +96,12 @@ def _tables(stories: Sequence[Story]) -> Iterator[tuple[str, list[str], list[lis
 
 def text(stories: Sequence[Story]) -> str:
     """Return the tables for a terminal."""
-    found = []
+    tables = []
     for title, heads, rows in _tables(stories):
         table = prettytable.PrettyTable(heads, align='l', max_width=22, title=title)
         table.add_rows(rows)
-        found.append(table.get_string())
-    return '\n\n'.join([*found, totals(stories)])
+        tables.append(table.get_string())
+    return '\n\n'.join([*tables, totals(stories)])
 
 
 def page(stories: Sequence[Story]) -> str:
@@ -124,13 +124,13 @@ def run(names: Iterable[str], database: str) -> tuple[list[Story], bool]:
         for name in names:
             begun = time.monotonic()
             try:
-                found = columns.COLUMNS[name](deployment)
+                column_stories = columns.COLUMNS[name](deployment)
             except AssertionError as error:
                 print(f'{name}: {error}', file=sys.stderr)
                 complete = False
                 continue
-            stories += found
-            print(f'{name}: {len(found)} cells in {time.monotonic() - begun:.0f} s', file=sys.stderr, flush=True)
+            stories += column_stories
+            print(f'{name}: {len(column_stories)} cells in {time.monotonic() - begun:.0f} s', file=sys.stderr, flush=True)
     return stories, complete
 
 

@@ -26,31 +26,31 @@ class Truth(testtools.TestCase):
         self.record('alpha')
 
     def insert(self, table, **values):
-        ident = uuidutils.generate_uuid()
+        row_id = uuidutils.generate_uuid()
         with self.engine.begin() as conn:
-            conn.execute(table.insert().values(**{'id': ident, 'project_id': 'p'} | values))
-        return ident
+            conn.execute(table.insert().values(**{'id': row_id, 'project_id': 'p'} | values))
+        return row_id
 
     def plant_share(self, status, host='test@alpha#pool1', **more):
-        ident = self.insert(models.shares, size=1, share_proto='NFS', **more)
+        share_id = self.insert(models.shares, size=1, share_proto='NFS', **more)
         with self.engine.begin() as conn:
             conn.execute(models.share_instances.insert().values(
-                id=ident, share_id=ident, host=host, status=status, access_rules_status='active'))
-        return ident
+                id=share_id, share_id=share_id, host=host, status=status, access_rules_status='active'))
+        return share_id
 
     def plant_snapshot(self, status):
         return self.insert(models.snapshots, share_id=self.share, status=status, size=1, share_size=1, share_proto='NFS')
 
-    def record(self, backend, ident=None, size=1, rules=()):
+    def record(self, backend, instance_id=None, size=1, rules=()):
         Store(self.state / backend).shares.put(ShareRecord(
-            ident or self.share, 'pool1', size, 'NFS', 'path', rules={rule: ['ip', '10.0.0.1', 'rw'] for rule in rules}))
+            instance_id or self.share, 'pool1', size, 'NFS', 'path', rules={rule: ['ip', '10.0.0.1', 'rw'] for rule in rules}))
 
     def problems(self):
-        found = truth.read(self.engine)
-        rows = found['p']
+        projects = truth.read(self.engine)
+        rows = projects['p']
         backends = truth.Backends(self.state, ('alpha', 'beta'))
         return [*rows.unsettled(), *backends.differences(rows), *truth.untold(rows),
-                *(what for _, what in backends.orphans(found))]
+                *(what for _, what in backends.orphans(projects))]
 
     def assert_found(self, *words):
         problems = self.problems()

@@ -111,10 +111,10 @@ def _wrap_begin(orders: Orders, role: str) -> None:
 def _wrap_way_out(orders: Orders) -> None:
     plain = share_bin.way_out
 
-    def way_out(ctx: Any, noun: str, host: Any, *, force: bool) -> tuple[str, str]:
+    def way_out(ctx: Any, resource_type: str, host: Any, *, force: bool) -> tuple[str, str]:
         if orders.defers(ctx.project_id):
-            return 'defer', f'{noun}.deferred_delete'
-        return plain(ctx, noun, host, force=force)
+            return 'defer', f'{resource_type}.deferred_delete'
+        return plain(ctx, resource_type, host, force=force)
 
     share_bin.way_out = way_out
 

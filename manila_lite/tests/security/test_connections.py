@@ -45,8 +45,8 @@ class Besieged(testtools.TestCase):
     def answers(self):
         """Return the failed and late answers of the best round."""
         for _ in range(_ROUNDS):
-            found = [(path, *crowds.ask(self.lite.port, path, self.lite.token)) for _ in range(_QUESTIONS) for path in _WHAT]
-            bad = [one for one in found if one[1] != 200 or one[2] > _SECOND]
+            answers = [(path, *crowds.ask(self.lite.port, path, self.lite.token)) for _ in range(_QUESTIONS) for path in _WHAT]
+            bad = [one for one in answers if one[1] != 200 or one[2] > _SECOND]
             if not bad:
                 break
         return bad

@@ -47,7 +47,7 @@ class Streams(testtools.TestCase):
         self.origin.create('s', 1)
         self.share = self.origin.share('s')
         self.copy = replication.Copy(self.pool, [sys.executable, '-m', 'manila_lite.drivers.linux.peer',
-                                             f'--config-file={self.state}/conf', 'origin'], 'm', {'s': []})
+                                                 f'--config-file={self.state}/conf', 'origin'], 'm', {'s': []})
         self.outside = tenant.Outside(self.state / 'outside')
 
     def round(self):

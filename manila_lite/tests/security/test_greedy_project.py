@@ -28,11 +28,11 @@ class Greedy(base.ServiceTest):
         return [words[1] for words in map(str.split, lines) if words[0] == call]
 
     def instance(self, share):
-        [found] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
-        return found['id']
+        [instance] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+        return instance['id']
 
-    def until_asked(self, call, ident):
-        base.eventually(lambda: ident in self.asked(call), f'{call} of {ident} has not begun')
+    def until_asked(self, call, instance_id):
+        base.eventually(lambda: instance_id in self.asked(call), f'{call} of {instance_id} has not begun')
 
     def done(self, shares, status='available'):
         for share in shares:
@@ -60,8 +60,8 @@ class Greedy(base.ServiceTest):
         many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
         share = self.modest.share()
         before = self.asked('create_share').index(self.instance(share))
-        theirs = [self.asked('create_share').index(ident) for ident in map(self.instance, many)
-                  if ident in self.asked('create_share')]
+        theirs = [self.asked('create_share').index(instance_id) for instance_id in map(self.instance, many)
+                  if instance_id in self.asked('create_share')]
         self.service.knob('alpha', '')
         self.done(many)
         self.assertLess(sum(place < before for place in theirs), BACKLOG, 'the backlog was over')

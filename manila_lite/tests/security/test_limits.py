@@ -179,7 +179,7 @@ class Others(LimitsTest):
 
     def left(self, network, services):
         used = self.owner.ok('GET', f'/security-services?share_network_id={network}')['security_services']
-        return next(ident for ident in services if ident not in {row['id'] for row in used})
+        return next(service_id for service_id in services if service_id not in {row['id'] for row in used})
 
     def test_security_services_of_a_project(self):
         modest = self.caller('modest')

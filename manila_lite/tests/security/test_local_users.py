@@ -168,12 +168,12 @@ class LocalUser(testtools.TestCase):
 
     def _own(self):
         """Return all paths of the service, except data of tenants."""
-        found = [self.state / name for name in ('lib', 'pool.img', 'users')]
+        paths = [self.state / name for name in ('lib', 'pool.img', 'users')]
         for folder, folders, files in os.walk(self.state / 'lib'):
-            found += [Path(folder, name) for name in (*folders, *files)]
+            paths += [Path(folder, name) for name in (*folders, *files)]
             if Path(folder).name in ('exports', 'shares'):
                 folders.clear()
-        return [*found, *Path('/run').glob('manila_lite-*')]
+        return [*paths, *Path('/run').glob('manila_lite-*')]
 
     def test_nothing_opens(self):
         own = [str(path) for path in self._own()]
@@ -202,13 +202,13 @@ class LocalUser(testtools.TestCase):
                       said)
 
     def test_mounts_are_closed_to_programs_and_devices(self):
-        found = {}
+        mounts = {}
         for line in Path('/proc/self/mountinfo').read_text().splitlines():
             words = line.split(' ')
             if words[4].startswith(f'{self.state}/'):
-                found[Path(words[4]).name] = set(words[5].split(','))
-        self.assertEqual({'pool', self.share, self.other}, set(found))
-        for name, options in found.items():
+                mounts[Path(words[4]).name] = set(words[5].split(','))
+        self.assertEqual({'pool', self.share, self.other}, set(mounts))
+        for name, options in mounts.items():
             self.assertEqual(_SAFE, _SAFE & options, name)
 
     def test_programs_and_devices_of_tenants(self):

@@ -44,7 +44,7 @@ class Log(testtools.TestCase):
         for line in lines:
             self.assertRegex(line, _LINE)
             self.assertNotRegex(line, '[\x00-\x1f\x7f-\x9f\u2028-\u202e]')
-        for told in ('the share type asks', 'Traceback', 'share_metadata'):
-            self.assertTrue(any(told in line for line in lines), told)
+        for text in ('the share type asks', 'Traceback', 'share_metadata'):
+            self.assertTrue(any(text in line for line in lines), text)
         # The text was logged, and is escaped.
         self.assertTrue(any(f'\\n{_FORGED}' in line for line in lines))

@@ -51,8 +51,8 @@ class Flood(base.ServiceTest):
 
     def let_in(self, port, times=3 * BURST, **request):
         """Return how many of ``times`` requests, several at once, are not refused for being too many."""
-        with concurrent.futures.ThreadPoolExecutor(6) as hands:
-            return sum(status != 429 for status, *_ in hands.map(lambda _: self.get(port, **request), range(times)))
+        with concurrent.futures.ThreadPoolExecutor(6) as workers:
+            return sum(status != 429 for status, *_ in workers.map(lambda _: self.get(port, **request), range(times)))
 
     def assertRefused(self, answer, whose):
         status, document, headers = answer
@@ -171,8 +171,8 @@ class Passwords(Flood):
         self.addCleanup(self.service.conf.clear_override, 'http_basic_auth_user_file', 'api')
         port = self.serve(address_rate=SLOW, address_burst=BURST)
         guess = {'Authorization': 'Basic YWxpY2U6bm90aGluZw=='}
-        with concurrent.futures.ThreadPoolExecutor(4) as hands:
-            said = list(hands.map(lambda _: self.get(port, **guess)[0], range(3 * BURST)))
+        with concurrent.futures.ThreadPoolExecutor(4) as workers:
+            said = list(workers.map(lambda _: self.get(port, **guess)[0], range(3 * BURST)))
         self.assertEqual([401] * BURST + [429] * 2 * BURST, sorted(said))
 
 
@@ -192,8 +192,8 @@ class Together(Flood):
         self.ports = [self.serve(**options) for _ in range(3)]
 
     def all_let_in(self, **request):
-        with concurrent.futures.ThreadPoolExecutor(3) as hands:
-            return list(hands.map(lambda port: self.let_in(port, 2 * BURST, **request), self.ports))
+        with concurrent.futures.ThreadPoolExecutor(3) as workers:
+            return list(workers.map(lambda port: self.let_in(port, 2 * BURST, **request), self.ports))
 
     def test_they_count_together(self):
         self.assertEqual(BURST, sum(self.all_let_in(project='greedy')))

@@ -251,8 +251,8 @@ class Literals(base.ServiceTest):
                 status, document, _ = self.admin.call('GET', path)
                 self.assertEqual(400, status, document)
                 self.assertTrue(document['badRequest']['message'].startswith('metadata: '))
-                found = self.admin.ok('GET', f'/shares?metadata={urllib.parse.quote(repr({"a": "b"}))}')['shares']
-                self.assertEqual([share], [row['id'] for row in found])
+                shares = self.admin.ok('GET', f'/shares?metadata={urllib.parse.quote(repr({"a": "b"}))}')['shares']
+                self.assertEqual([share], [row['id'] for row in shares])
         with concurrent.futures.ThreadPoolExecutor(16) as pool:
             list(pool.map(ask, range(16)))
 
