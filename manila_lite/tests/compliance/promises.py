@@ -137,7 +137,7 @@ class Promises:
             self.assertEqual([set(self.GOOD), set(self.OTHER)], list(map(self.in_force, shares)))
             self.assertEqual(['first', 'second'], list(map(self.read, shares)))
 
-    def test_what_is_missing_is_told_and_not_made(self):
+    def test_ensuring_reports_missing_shares_and_makes_none(self):
         missing = self._unknown_share()
         for _ in range(2):
             result = self.ensured(missing, self.GOOD)
@@ -145,7 +145,7 @@ class Promises:
             self.assertEqual((), tuple(result.repaired))
         self.assertRaises(errors.Final, self.driver.update_access, missing, self.rules(self.GOOD))
 
-    def test_report_has_room(self):
+    def test_report_has_free_capacity(self):
         pools = self.driver.report()
         self.assertTrue(pools)
         self.assertEqual(len(pools), len({pool.name for pool in pools}))

@@ -54,7 +54,7 @@ class Backups(base.LinuxTest):
 
     # Planted before the copy ---------------------------------------------------------------------------
 
-    def test_one_of_everything(self):
+    def test_every_kind_of_file_is_copied(self):
         tenant.plant(self.at(self.mine), self.outside.place)
         backup, before = self.backup(), tenant.tree(self.at(self.mine))
         self.assertEqual('', self.ends('create', self.mine, backup))

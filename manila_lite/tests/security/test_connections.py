@@ -68,14 +68,14 @@ class Kinds(testscenarios.WithScenarios, Besieged):
 
     scenarios = [(kind, {'kind': kind}) for kind in crowds.ATTACKS]
 
-    def test_others_are_answered(self):
+    def test_other_clients_are_answered(self):
         self.withstands(self.kind, 100)
 
 
 class Descriptors(Besieged):
     """More idle clients than descriptors."""
 
-    def test_a_thousand_for_1024(self):
+    def test_a_thousand_connections_with_1024_descriptors(self):
         self.limit(1024)
         self.withstands('idle', 1100)
 

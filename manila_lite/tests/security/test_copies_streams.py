@@ -59,7 +59,7 @@ class Streams(testtools.TestCase):
         self.copy.land({'s': 1})
         return self.pool.share('s')
 
-    def test_one_of_everything(self):
+    def test_every_kind_of_file_is_copied(self):
         tenant.plant(self.share, self.outside.place)
         self.round()
         self.assertEqual(tenant.tree(self.share), tenant.tree(self.landed()))

@@ -107,7 +107,7 @@ class _Forging:
             for inode in (1, 2, _FIRST_INODE, _FIRST_INODE + 1, _FIRST_INODE + 2):
                 self.shut(forged(self.handle, inode, root), f'inode {inode} of {root}{" (my own)" if root == ours else ""}')
 
-    def test_heads_of_other_exports(self):
+    def test_handles_with_heads_of_other_exports_are_refused(self):
         """The head has the number of the export and the id of its file system."""
         self.let_in_other()
         theirs = self.handle_of_other()
@@ -118,7 +118,7 @@ class _Forging:
             if handle != self.handle:
                 self.shut(handle, about)
 
-    def test_changed_bits(self):
+    def test_handles_with_changed_bits_are_harmless(self):
         """Other changes of a handle are harmless, and the server survives."""
         chance = random.Random(4)
         for _ in range(300):
@@ -145,14 +145,14 @@ class _Forging:
         self.assertEqual([b'shares'], self.client.names(self.client.parent(above)))
         self.assertRaises(nfs4.Refused, self.client.parent, self.client.parent(above))
 
-    def test_names_that_are_ways(self):
+    def test_names_with_paths_are_refused(self):
         for word in ('..', '.', '../secret', 'folder/..', '/etc'):
             refused = self.assertRaises(nfs4.Refused, self.client.lookup, self.handle, word)
             self.assertNotEqual('OK', refused.name)
             self.assertRaises(nfs4.Refused, self.client.make, self.handle, word)
             self.assertRaises(nfs4.Refused, self.client.remove, self.handle, word)
 
-    def test_what_was_taken_away(self):
+    def test_handles_are_useless_after_their_rule_is_deleted(self):
         """A handle is useless after the rule, or the share, is deleted; and after a read-only rule, for writing."""
         secret = self.client.lookup(self.handle, 'secret')
         self.allow('ro')

@@ -38,7 +38,7 @@ class Greedy(base.ServiceTest):
         for share in shares:
             self.admin.wait(f'/shares/{share["id"]}', 'share', status, 60)
 
-    def test_creates_that_do_not_end(self):
+    def test_creates_that_hang_do_not_block_others(self):
         """The workers that the attacker may use hang for good; another project's create begins, and that of a third."""
         self.service.knob('alpha', 'create_share:hang')
         many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
@@ -54,7 +54,7 @@ class Greedy(base.ServiceTest):
         self.service.knob('alpha', '')
         self.done(many)     # no project starves, nor does the attacker
 
-    def test_creates_that_are_slow(self):
+    def test_slow_creates_do_not_block_others(self):
         """A create that comes last begins before most of the backlog."""
         self.service.knob('alpha', 'create_share:delay=1')
         many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
@@ -67,7 +67,7 @@ class Greedy(base.ServiceTest):
         self.assertLess(sum(place < before for place in theirs), BACKLOG, 'the backlog was over')
         self.assertTrue(set(self.asked('create_share')[before + 1:]) & set(map(self.instance, many)), 'the backlog was over')
 
-    def test_grants_that_do_not_end(self):
+    def test_grants_that_hang_do_not_block_others(self):
         """The fast lane has turns of its own."""
         many = [self.greedy.share(wait=None) for _ in range(GRANTS)]
         share = self.modest.share()

@@ -101,7 +101,7 @@ def _run(program, *words, given=''):
 class Commands(testtools.TestCase):
     """All commands write files for their user alone, whichever program starts them."""
 
-    def test_all_of_them(self):
+    def test_every_command_sets_a_closed_umask(self):
         commands = [(name, target) for group, name, target in entry_points() if group == 'console_scripts']
         self.assertEqual({name: '77' for name, _ in commands}, json.loads(_run(_COMMANDS, json.dumps(commands))))
 
@@ -175,14 +175,14 @@ class LocalUser(testtools.TestCase):
                 folders.clear()
         return [*paths, *Path('/run').glob('manila_lite-*')]
 
-    def test_nothing_opens(self):
+    def test_local_user_opens_nothing(self):
         own = [str(path) for path in self._own()]
         for suffix in ('manila_lite.sqlite', 'lock', 'bus', 'pool.img', self.share, self.other, 'ganesha.conf', 'smb.conf'):
             self.assertTrue(any(path.endswith(suffix) for path in own), f'{suffix} is not in {own}')
         self.assertTrue([path for path in own if stat.S_ISSOCK(os.lstat(path).st_mode)])
         self.assertEqual('[]\n', _run(_STRANGER, given=json.dumps(own)))
 
-    def test_what_this_program_tries_works_where_it_is_not_forbidden(self):
+    def test_attacks_work_without_the_protection(self):
         with socket.socket(socket.AF_UNIX) as one:
             one.bind(str(self.state / 'anybodys'))
             (self.state / 'anybodys').chmod(0o666)

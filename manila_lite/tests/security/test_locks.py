@@ -147,7 +147,7 @@ class First(LockTest):
         self.lock(self.user, self.rule(share), 'access_rule')
         self.assertEqual(202, self.user.call('DELETE', f'/shares/{share}')[0], 'whose own lock goes with the rule')
 
-    def test_what_goes_by_itself_was_free_to_go(self):
+    def test_share_in_the_recycle_bin_cannot_be_locked(self):
         """A share in the recycle bin can no longer be locked, nor can a rule of it."""
         share = self.user.share()['id']
         rule = self.rule(share)
@@ -161,7 +161,7 @@ class First(LockTest):
         expiry.empty_bin(self.service.services)
         self.user.wait(f'/shares/{share}', 'share', 'gone')
 
-    def test_a_deferred_deletion_is_one(self):
+    def test_deferred_deletion_counts_as_deletion(self):
         self.service.conf.set_override('is_deferred_deletion_enabled', True)
         self.addCleanup(self.service.conf.clear_override, 'is_deferred_deletion_enabled')
         self.addCleanup(self.service.knob, 'alpha', '')
@@ -214,7 +214,7 @@ class Lift(LockTest):
         made = (by or self.user).ok('POST', '/share-transfers', {'transfer': {'share_id': share}})['transfer']
         return {'transfer_id': made['id'], 'auth_key': made['auth_key']}
 
-    def test_what_is_locked_after_it_was_offered_stays(self):
+    def test_lock_after_the_offer_stays(self):
         label = 'POST /share-transfers/{transfer_id}/accept'
         for who, on_rule in itertools.product((self.user, self.mate, self.nova, self.admin), (False, True)):
             share = self.user.share()['id']
@@ -235,7 +235,7 @@ class Lift(LockTest):
         body = {'accept': {'auth_key': offered['auth_key']}}
         return self.other.call('POST', f'/share-transfers/{offered["transfer_id"]}/accept', body)[0]
 
-    def test_an_offer_that_is_taken_back_lifts_nothing(self):
+    def test_withdrawn_offer_lifts_no_locks(self):
         share = self.user.share()['id']
         lock = self.lock(self.user, share)
         offered = self.offer(share)
@@ -259,7 +259,7 @@ class Lift(LockTest):
         self.other.wait(f'/share-access-rules/{rule}', 'access', 'gone', field='state')
         self.assertEqual(202, self.other.call('DELETE', f'/shares/{share}')[0])
 
-    def test_of_a_lock_and_a_transfer_at_once_one_is_first(self):
+    def test_concurrent_lock_and_transfer_exclude_each_other(self):
         """Either the lock is placed, and it and the share stay, or the transfer is made."""
         for _ in range(8):
             share = self.user.share()['id']

@@ -18,7 +18,7 @@ EVIL = ''.join(f'{odd}{_FORGED}' for odd in _ODD)
 
 class Log(testtools.TestCase):
 
-    def test_what_others_say(self):
+    def test_text_of_others_is_escaped_in_the_log(self):
         """Text of callers, of a share type's specs in the scheduler's message, and of a database error in a traceback."""
         lite = self.useFixture(process.Lite('[alpha]\ndriver = dummy\n[DEFAULT]\ndebug = true\n'))
         lite.start()

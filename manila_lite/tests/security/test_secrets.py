@@ -57,7 +57,7 @@ class InTheDatabase(base.ServiceTest):
                 texts += [repr(tuple(row)).encode() for row in conn.execute(sa.select(table))]
         return b''.join(texts)
 
-    def test_a_password_is_nowhere(self):
+    def test_password_is_nowhere_in_the_database(self):
         password = hush.secret('password')
         service_id = self.made(password)
         self.assertEqual(password, self.password(service_id))
@@ -71,11 +71,11 @@ class InTheDatabase(base.ServiceTest):
         for secret in (password, other):
             self.assertNotIn(secret.encode(), database)
 
-    def test_none_and_the_longest(self):
+    def test_empty_and_longest_passwords_are_kept(self):
         for password in (None, '', '\N{GRINNING FACE}' * 255, '$fernet$not'):
             self.assertEqual(password, self.password(self.made(password)))
 
-    def test_a_key_of_an_access_rule_is_nowhere(self):
+    def test_access_key_is_nowhere_in_the_database(self):
         driver = self.service.managers['alpha'].driver
         before, key = driver.update_access, hush.secret('key')
 
@@ -95,7 +95,7 @@ class InTheDatabase(base.ServiceTest):
             self.assertEqual(number, len(access_list))
         self.assertNotIn(key.encode(), self.everywhere())
 
-    def test_another_key_is_not_needed_any_more(self):
+    def test_old_key_is_not_needed_after_rotation(self):
         old = hush.secret('password')
         plain = hush.secret('plain')
         encrypted, before = self.made(old), self.made(None)
@@ -120,7 +120,7 @@ class InTheDatabase(base.ServiceTest):
         self.addCleanup(self.manage, 'secret', 'reencrypt')
         self.addCleanup(self.file.write_text, f'{keys}\n{fresh}\n')
 
-    def test_without_the_key(self):
+    def test_calls_are_unavailable_without_the_key(self):
         service_id, other = self.made(hush.secret('password')), key_file.new()
         keys = self.file.read_text()
         for spoil, why in ((lambda: self.file.write_text(f'{other}\n'), 'another key'), (self.file.unlink, 'is not there')):

@@ -61,7 +61,7 @@ class Schema(testtools.TestCase):
         if not _SCHEMA.exists() or not shutil.which('xmllint'):
             self.skipTest("libvirt's schema needs the packages libvirt-daemon and libxml2-utils")
 
-    def test_what_libvirt_is_told(self):
+    def test_domain_xml_is_valid(self):
         folder = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder)
         names = {'image': 'i', 'kernel': 'k', 'initrd': 'r', 'cmdline': 'a < b & "c"'}
