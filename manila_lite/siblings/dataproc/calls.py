@@ -119,22 +119,27 @@ def _show(req: Request, resource_type: str, resource_id: str) -> Any:
     return row
 
 
-class _Templates:
-    """The calls of one kind of template."""
+class _Named:
+    """The calls that read templates or clusters."""
 
     resource_type: str
-    #: The old version of the API changes templates by PUT, the new one by PATCH.
-    updates_by = ('PUT', 'PATCH')
 
     @classmethod
     def index(cls, req: Request) -> list[Any]:
-        """List templates."""
+        """List the resources that the project sees."""
         return _list(req, cls.resource_type)
 
     @classmethod
     def show(cls, req: Request) -> Any:
-        """Show a template."""
+        """Show a resource."""
         return _show(req, cls.resource_type, req.params['resource_id'])
+
+
+class _Templates(_Named):
+    """The calls of one kind of template."""
+
+    #: The old version of the API changes templates by PUT, the new one by PATCH.
+    updates_by = ('PUT', 'PATCH')
 
     @classmethod
     def create(cls, req: Request) -> Any:
@@ -165,21 +170,11 @@ class ClusterTemplates(_Templates):
     resource_type = 'cluster template'
 
 
-class Clusters:
+class Clusters(_Named):
     """The calls of clusters."""
 
     resource_type = 'cluster'
     updates_by = ('PATCH',)
-
-    @classmethod
-    def index(cls, req: Request) -> list[Any]:
-        """List clusters."""
-        return _list(req, cls.resource_type)
-
-    @classmethod
-    def show(cls, req: Request) -> Any:
-        """Show a cluster."""
-        return _show(req, cls.resource_type, req.params['resource_id'])
 
     @classmethod
     def create(cls, req: Request) -> Any:

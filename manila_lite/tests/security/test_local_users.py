@@ -26,7 +26,7 @@ _SAFE = {'nosuid', 'nodev', 'noexec'}
 #: Runs each command with --help, under an umask that lets all users read; prints the umask that it has then.
 _COMMANDS = """
 import contextlib, importlib, io, json, os, sys
-found = {}
+masks = {}
 commands = [(name, *target.split(':')) for name, target in json.loads(sys.argv[1])]
 mains = {name: getattr(importlib.import_module(module), main) for name, module, main in commands}
 for name, main in mains.items():
@@ -39,9 +39,9 @@ for name, main in mains.items():
         os.write(write, b'%o' % os.umask(0))
         os._exit(0)
     os.close(write)
-    found[name] = os.read(read, 9).decode()
+    masks[name] = os.read(read, 9).decode()
     os.wait()
-print(json.dumps(found))
+print(json.dumps(masks))
 """
 
 #: Tries to open and to connect to all paths of standard input; prints the successful ones.
