@@ -66,8 +66,8 @@ def _replace(conn: Connection, repair: RepairContext, op: Row, data: dict[str, A
     if redo is None or redo.kind != op.kind or data is None or not first:
         return _end(conn, repair, resource_type, row, op, once_more=first)
     repair.wakes.append(begin(
-        conn, context.of_operation(op, repair.services), op.kind, resource_type, row.id, topic=op.topic, host=op.host, lane=op.lane,
-        data={**data, BEFORE: True}, serial=op.serial, open_key=f'{resource_type}:{row.id}'))
+        conn, context.of_operation(op, repair.services), op.kind, resource_type, row.id, topic=op.topic, host=op.host,
+        lane=op.lane, data={**data, BEFORE: True}, serial=op.serial, open_key=f'{resource_type}:{row.id}'))
     return f'{op.kind} was begun again'
 
 

@@ -3,13 +3,10 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from oslo_config import cfg
-from stevedore import driver as stevedore_driver
-from stevedore import exception, extension
 
-from manila_lite import errors
+from manila_lite import entry_points, errors
 from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers.interface import Backend, ShareDriver
 
@@ -18,7 +15,7 @@ NAMESPACE = 'manila_lite.share.drivers'
 
 def names() -> list[str]:
     """Return the names of all installed drivers, in order."""
-    return sorted(extension.ExtensionManager(NAMESPACE).entry_points_names())
+    return entry_points.names(NAMESPACE)
 
 
 def load_class(name: str) -> type[ShareDriver]:
@@ -26,14 +23,7 @@ def load_class(name: str) -> type[ShareDriver]:
 
     :raises errors.BadConfig: there is no such driver, it cannot be imported, or it is no ShareDriver.
     """
-    try:
-        cls: Any = stevedore_driver.DriverManager(NAMESPACE, name).driver
-    except exception.NoMatches:
-        raise errors.BadConfig(f'driver = {name}: no such driver; known: {", ".join(names()) or "none"}') from None
-    except (exception.MultipleMatches, ImportError, AttributeError) as broken:
-        raise errors.BadConfig(f'driver = {name}: cannot be loaded: {broken}') from broken
-    if not (isinstance(cls, type) and issubclass(cls, ShareDriver)):
-        raise errors.BadConfig(f'driver = {name}: {cls!r} is not a ShareDriver')
+    cls: type[ShareDriver] = entry_points.load(NAMESPACE, name, ShareDriver, f'driver = {name}')
     return cls
 
 

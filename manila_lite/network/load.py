@@ -3,10 +3,7 @@
 
 from typing import Any
 
-from stevedore import driver as stevedore_driver
-from stevedore import exception, extension
-
-from manila_lite import errors
+from manila_lite import entry_points, errors
 from manila_lite.conf import network
 from manila_lite.network.interface import NetworkPlugin
 
@@ -15,7 +12,7 @@ NAMESPACE = 'manila_lite.network'
 
 def names() -> list[str]:
     """Return the names of all installed plugins, in order."""
-    return sorted(extension.ExtensionManager(NAMESPACE).entry_points_names())
+    return entry_points.names(NAMESPACE)
 
 
 class _Instead:
@@ -45,16 +42,10 @@ def make(conf: Any, group: str | None = None) -> NetworkPlugin:
     if group:
         conf = _Instead(conf, group)
     name = conf.network.plugin
+    cls = entry_points.load(NAMESPACE, name, NetworkPlugin, f'[{section}] plugin = {name}', 'plugin')
     try:
-        cls: Any = stevedore_driver.DriverManager(NAMESPACE, name).driver
-    except exception.NoMatches:
-        raise errors.BadConfig(f'[{section}] plugin: no such plugin: {name}; known: {", ".join(names()) or "none"}') from None
-    except (exception.MultipleMatches, ImportError, AttributeError) as broken:
-        raise errors.BadConfig(f'[{section}] plugin: {name} cannot be loaded: {broken}') from broken
-    if not (isinstance(cls, type) and issubclass(cls, NetworkPlugin)):
-        raise errors.BadConfig(f'[{section}] plugin: {name} is no NetworkPlugin but {cls!r}')
-    try:
-        return cls(conf)
+        plugin: NetworkPlugin = cls(conf)
+        return plugin
     except errors.BadConfig as bad:
         if not group:
             raise

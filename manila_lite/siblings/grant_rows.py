@@ -17,6 +17,10 @@ _SOON = 1.0
 STRENGTH = {'ro': 0, 'rw': 1}
 
 
+#: A function that returns the levels which the rows with this grant need, by the grant's id.
+Users = Callable[[Connection, str], Sequence[str]]
+
+
 @dataclasses.dataclass(frozen=True)
 class Target:
     """The access that a grant stands for: to which share, for which client, at which level."""
@@ -93,13 +97,13 @@ def _for(grants: sa.Table, target: Target) -> tuple[sa.ColumnElement[bool], ...]
     return (grants.c.share_id == target.share_id, grants.c.access_type == target.kind, grants.c.access_to == target.to)
 
 
-def note(conn: Connection, grants: sa.Table, grant_id: str, *, releasing: bool, **values: Any) -> bool:
+def update(conn: Connection, grants: sa.Table, grant_id: str, *, releasing: bool, **values: Any) -> bool:
     """Set values of the grant, if it still exists and ``releasing`` is as given; return whether it was so."""
     return bool(conn.execute(grants.update().where(grants.c.id == grant_id, grants.c.releasing.is_(releasing)).values(
         updated_at=timeutils.utcnow(), **values)).rowcount)
 
 
-def begin_release(conn: Connection, grants: sa.Table, grant_id: str, users: Callable[[Any, str], Sequence[str]]) -> Any:
+def begin_release(conn: Connection, grants: sa.Table, grant_id: str, users: Users) -> Any:
     """Begin to release the grant, and return it; return None if it is gone or in use."""
     row = conn.execute(sa.select(grants).where(grants.c.id == grant_id).with_for_update()).first()
     if row is None or (not row.releasing and users(conn, grant_id)):
@@ -114,13 +118,13 @@ def delete(conn: Connection, grants: sa.Table, grant_id: str) -> None:
     conn.execute(grants.delete().where(grants.c.id == grant_id, grants.c.releasing.is_(True)))
 
 
-def idle(conn: Connection, grants: sa.Table, host: str | None, users: Callable[[Any, str], Sequence[str]]) -> list[str]:
+def unused(conn: Connection, grants: sa.Table, host: str | None, users: Users) -> list[str]:
     """Return the ids of the grants of a host (None: of any) that have no users."""
     query = sa.select(grants.c.id) if host is None else sa.select(grants.c.id).where(grants.c.host == host)
     return [grant_id for (grant_id,) in conn.execute(query.order_by(grants.c.created_at)).all() if not users(conn, grant_id)]
 
 
-def known(conn: Connection, grants: sa.Table, access_ids: Iterable[str]) -> set[str]:
+def known_rules(conn: Connection, grants: sa.Table, access_ids: Iterable[str]) -> set[str]:
     """Return those of the access rules that belong to a grant."""
     rows = conn.execute(sa.select(grants.c.access_id).where(grants.c.access_id.in_(tuple(access_ids))))
     return {access_id for (access_id,) in rows}

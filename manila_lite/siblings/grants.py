@@ -12,18 +12,19 @@ Two processes that work on one target at once do no harm: while a grant is being
 import contextlib
 import dataclasses
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import errors
+from manila_lite.db.core.engine import Connection
 from manila_lite.siblings import grant_rows as rows
 from manila_lite.siblings.grant_rows import STRENGTH, Target, stronger, table
 from manila_lite.siblings.shares import Lock, Rule, Shares
 
-__all__ = ['Grants', 'Target', 'patient', 'stronger', 'table']
+__all__ = ['Grants', 'Target', 'retry_until', 'stronger', 'table']
 
 LOG = log.getLogger(__name__)
 
@@ -41,15 +42,14 @@ class Grants:
     grant_id)``: the levels that the rows with this grant need.
     """
 
-    def __init__(self, db: Any, grants: Any, shares: Shares, *, service: str,
-                 users: Callable[[Any, str], Sequence[str]]):
+    def __init__(self, db: Any, grants: Any, shares: Shares, *, service: str, users: rows.Users):
         self._db = db
         self._table = grants
         self._shares = shares
         self._service = service
         self._users = users
 
-    def claim(self, conn: Any, target: Target, *, host: str, on: str) -> str:
+    def claim(self, conn: Connection, target: Target, *, host: str, on: str) -> str:
         """Return the id of a grant for the target, at least of its level, for the row of its user.
 
         Part of the caller's transaction, which also writes the user's row. ``on``: kind and id of the user, for human readers.
@@ -61,7 +61,7 @@ class Grants:
 
     # Wanting --------------------------------------------------------------------------------------
 
-    def want(self, grant_id: str) -> Rule:
+    def put_in_force(self, grant_id: str) -> Rule:
         """Put the grant's access rule in force, and return the rule. May be repeated at any time.
 
         :raises errors.Again: it is not in force yet. :raises errors.Unavailable: the share service cannot be asked.
@@ -83,7 +83,7 @@ class Grants:
 
     def _note(self, grant: Any, **values: Any) -> bool:
         with self._db.writer() as conn:
-            return rows.note(conn, self._table, grant.id, releasing=grant.releasing, **values)
+            return rows.update(conn, self._table, grant.id, releasing=grant.releasing, **values)
 
     def _make(self, grant: Any) -> Rule:
         """Return the rule, made or found, with the grant's level."""
@@ -161,14 +161,14 @@ class Grants:
         if grant is None:
             return
         try:
-            self._take_away(grant)
+            self._remove_rule(grant)
         except (errors.Invalid, errors.Forbidden, errors.Conflict) as refused:
             self._note(grant, fault=str(refused))
             raise errors.Again(_LATER, str(refused)) from None
         with self._db.writer() as conn:
             rows.delete(conn, self._table, grant_id)
 
-    def _take_away(self, grant: Any) -> None:
+    def _remove_rule(self, grant: Any) -> None:
         rule = self._rule_of(grant)
         if rule is None:
             return
@@ -210,8 +210,8 @@ class Grants:
         """
         try:
             with self._db.reader() as conn:
-                known = rows.idle(conn, self._table, host, self._users)
-            return sum(map(self._try, [*known, *self._strays(host)]))
+                known = rows.unused(conn, self._table, host, self._users)
+            return sum(map(self._try, [*known, *self._rules_without_grant(host)]))
         except errors.ManilaLiteError as bad:
             LOG.warning('Access rules could not be compared with the share service: %s', bad)
             return 0
@@ -226,23 +226,23 @@ class Grants:
             return False
         return True
 
-    def _strays(self, host: str | None) -> Iterator[str]:
+    def _rules_without_grant(self, host: str | None) -> Iterator[str]:
         """Insert a grant that is being released for each rule of ours without a grant; yield the grants' ids."""
         locks = self._shares.locks(resource_action='show', **{'lock_reason~': f'{self._service} '})
         suspects = {lock.resource_id: lock for lock in locks if self._is_ours(lock) and _on(lock.reason, host)}
         with self._db.reader() as conn:
-            known = rows.known(conn, self._table, suspects)
+            known = rows.known_rules(conn, self._table, suspects)
         for access_id in suspects.keys() - known:
             share_id = self._shares.share_of(access_id)
             rule = next((rule for rule in self._shares.rules(share_id) if rule.id == access_id), None) if share_id else None
             if share_id and rule and rule.to and rule.state not in _BEING_DENIED:
-                yield from self._stray(suspects[access_id].reason, rule, host)
+                yield from self._add_released(suspects[access_id].reason, rule, host)
 
-    def _stray(self, reason: str, rule: Rule, host: str | None) -> Iterator[str]:
+    def _add_released(self, reason: str, rule: Rule, host: str | None) -> Iterator[str]:
         target = Target(rule.share_id, rule.kind, rule.to or '', rule.level)
         with self._db.writer() as conn:
             grant_id = rows.insert_released(conn, self._table, target, access_id=rule.id, service=self._service,
-                                         host=host or reason.rpartition(' on ')[2], reason=reason)
+                                            host=host or reason.rpartition(' on ')[2], reason=reason)
         if grant_id:
             LOG.warning('Access rule %s of share %s is ours, and nobody uses it: it is taken away', rule.id, rule.share_id)
             yield grant_id
@@ -277,7 +277,7 @@ class _Deadline:
 
 
 @contextlib.contextmanager
-def patient(since: datetime.datetime, seconds: float | None) -> Iterator[None]:
+def retry_until(since: datetime.datetime, seconds: float | None) -> Iterator[None]:
     """Retry a step that waits for the share service, until ``seconds`` (None: for ever) after ``since``, which is in
     UTC; then fail for good.
     """

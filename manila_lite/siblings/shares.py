@@ -183,7 +183,7 @@ class Shares:
             return None
 
 
-def must_be_theirs(shares: Shares, ctx: Any, who: Mapping[str, str], share: Share) -> None:
+def check_may_give_access(shares: Shares, ctx: Any, who: Mapping[str, str], share: Share) -> None:
     """Refuse a share to which the user could not give access: our service user, who acts for the user, could for any share.
 
     The share must be of the user's project; or the user must be an administrator in both services. A public share may

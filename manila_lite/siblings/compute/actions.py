@@ -10,6 +10,7 @@ from oslo_utils import uuidutils
 from manila_lite import engine, errors
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as work
 from manila_lite.siblings.compute import images, networks, store
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
@@ -46,19 +47,19 @@ def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
                                           'name': body['name'], 'host': host, 'spec': spec})
         if nets:
             nics = [_nic(conn, server_id, *one) for one in nets]
-            store.note_server(conn, server_id, spec=spec | {'nics': nics})
+            store.update_server(conn, server_id, spec=spec | {'nics': nics})
         row = store.server(conn, server_id)
-        wake = _work(conn, ctx, row, 'create', {})
+        wake = _begin_operation(conn, ctx, row, 'create', {})
     wake.send(ctx)
     return row
 
 
-def _nic(conn: Any, server_id: str, network: networks.Network, wanted: str | None) -> dict[str, Any]:
+def _nic(conn: Connection, server_id: str, network: networks.Network, wanted: str | None) -> dict[str, Any]:
     """Reserve an address for the server in this transaction, and return its interface."""
     # A requested address is tried twice: the conflict may be about the MAC address, which is drawn anew.
-    for address in network.free(store.taken(conn, network.id)) if wanted is None else (wanted, wanted):
+    for address in network.free(store.taken_addresses(conn, network.id)) if wanted is None else (wanted, wanted):
         mac = networks.mac()
-        if store.take(conn, server_id, network.id, address, mac):
+        if store.take_address(conn, server_id, network.id, address, mac):
             return network.nic(address, mac)
     if wanted is None:
         raise errors.Conflict(f'networks: no address of {network.id} is free.', code='no_free_address')
@@ -82,18 +83,18 @@ def _fits(ctx: RequestContext, spec: Mapping[str, Any]) -> None:
             raise errors.Invalid(f'{key}: {spec[key]} is more than {most}, the most that a server may have.')
 
 
-def _work(conn: Any, ctx: RequestContext, row: Any, verb: str, data: Mapping[str, Any]) -> engine.Wake:
-    store.event(conn, row, verb, ctx=ctx)
+def _begin_operation(conn: Connection, ctx: RequestContext, row: Any, verb: str, data: Mapping[str, Any]) -> engine.Wake:
+    store.add_event(conn, row, verb, ctx=ctx)
     return engine.begin(conn, ctx, f'server.{verb}', 'server', row.id, topic=TOPIC, host=row.host, serial=row.id,
-                            data=dict(data))
+                        data=dict(data))
 
 
-def _nothing_more(conn: Any) -> dict[str, Any]:
+def _nothing_more(conn: Connection) -> dict[str, Any]:
     return {}
 
 
 def begin(ctx: RequestContext, row: Any, verb: str, spec: Mapping[str, Any] | None = None,
-          also: Callable[[Any], dict[str, Any]] = _nothing_more, **data: Any) -> None:
+          also: Callable[[Connection], dict[str, Any]] = _nothing_more, **data: Any) -> None:
     """Begin a verb. ``spec``: the server's new spec; ``also``: does more in the transaction, and returns data for the
     operation.
 
@@ -103,7 +104,7 @@ def begin(ctx: RequestContext, row: Any, verb: str, spec: Mapping[str, Any] | No
     with ctx.db.writer() as conn:
         transitions.begin(conn, SERVER, verb, row.id, **({} if spec is None else {'spec': dict(spec)}))
         _check_shares(verb, store.attachments(conn, (row.id,)))
-        wake = _work(conn, ctx, row, verb, data | also(conn))
+        wake = _begin_operation(conn, ctx, row, verb, data | also(conn))
     wake.send(ctx)
 
 
@@ -139,7 +140,7 @@ def delete(ctx: RequestContext, row: Any) -> None:
         transitions.begin_many(conn, ATTACHMENT, 'detach', attached)
         for resource_id in (row.id, *attached):
             work.supersede(conn, resource_id, KINDS)
-        wake = _work(conn, ctx, row, 'delete', {})
+        wake = _begin_operation(conn, ctx, row, 'delete', {})
     wake.send(ctx)
 
 
@@ -193,17 +194,17 @@ def console(ctx: RequestContext, row: Any, length: int | None) -> str:
     if row.status in ('building', 'deleting'):
         raise errors.Conflict(f'The server is {row.status}.', code='wrong_state')
     with ctx.waiting('hosts'):
-        operation = _read(ctx, row, length)
+        operation = _read_console(ctx, row, length)
     if operation is None or operation.state != work.DONE:
         raise errors.Unavailable(f'Host {row.host} did not say what the server wrote.')
     return str(operation.data.get('output', ''))
 
 
-def _read(ctx: RequestContext, row: Any, length: int | None) -> Any:
+def _read_console(ctx: RequestContext, row: Any, length: int | None) -> Any:
     """Return the operation that reads the console, when it has ended or the time is over. Its row is deleted."""
     with ctx.db.writer() as conn:
         wake = engine.begin(conn, ctx, 'server.console', 'server', row.id, topic=TOPIC, host=row.host,
-                                lane=engine.FAST, data={'length': length})
+                            lane=engine.FAST, data={'length': length})
     wake.send(ctx)
     end = time.monotonic() + ctx.conf.compute.console_timeout
     while time.monotonic() < end:

@@ -7,12 +7,13 @@ from typing import Any
 from oslo_config import cfg
 from oslo_utils import timeutils
 
-from manila_lite import errors
+from manila_lite import entry_points, errors
 from manila_lite.db.maintenance import schema_migrations
 from manila_lite.db.queries import operations as work
 from manila_lite.engine.worker import Worker
-from manila_lite.siblings.compute import image_plans, load, server_plans, share_plans, store
+from manila_lite.siblings.compute import image_plans, server_plans, share_plans, store
 from manila_lite.siblings.compute.actions import TOPIC
+from manila_lite.siblings.compute.drivers.interface import InstanceDriver
 from manila_lite.siblings.compute.host import Host
 from manila_lite.siblings.compute.reconcile import Reconciler
 
@@ -22,12 +23,24 @@ PLANS = [*server_plans.PLANS, *share_plans.PLANS, *image_plans.PLANS]
 _PURGE_EVERY = 3600.0
 
 
+def make_driver(conf: cfg.ConfigOpts) -> InstanceDriver:
+    """Return the driver of this host, without touching the host.
+
+    :raises errors.BadConfig: there is no such driver, or it cannot work as configured.
+    """
+    name = conf.compute.driver
+    cls: type[InstanceDriver] = entry_points.load('manila_lite.compute.drivers', name, InstanceDriver,
+                                                  f'[compute] driver = {name}')
+    conf.register_opts(cls.OPTIONS, group=cls.GROUP)
+    return cls(conf)
+
+
 def check(conf: cfg.ConfigOpts) -> None:
     """Check that the driver of this host can be made as configured.
 
     :raises errors.BadConfig: it cannot be made.
     """
-    load.make(conf)
+    make_driver(conf)
 
 
 class Agent:
@@ -38,7 +51,7 @@ class Agent:
 
     def __init__(self, services: Any):
         self.services = services
-        self.host = Host(services, load.make(services.conf))
+        self.host = Host(services, make_driver(services.conf))
         conf = services.conf
         self.worker = Worker(services, TOPIC, self.host.name, self.host.name, conf.storage_availability_zone, PLANS, self.host)
         self._reconciler = Reconciler(self.host)
@@ -67,9 +80,9 @@ class Agent:
         """Store the capabilities of this host in the database."""
         can = self.host.driver.capabilities()
         with self.services.db.writer() as conn:
-            store.report(conn, self.host.name, virtiofs=can.virtiofs, shared_memory=can.shared_memory,
-                         protocols=sorted(can.protocols), networks=sorted(can.networks), images=sorted(can.images),
-                         address=self.host.address)
+            store.save_host_report(conn, self.host.name, virtiofs=can.virtiofs, shared_memory=can.shared_memory,
+                                   protocols=sorted(can.protocols), networks=sorted(can.networks), images=sorted(can.images),
+                                   address=self.host.address)
 
     def reconcile(self) -> None:
         """Compare the host with the database, and correct the differences."""
@@ -79,4 +92,4 @@ class Agent:
         before = timeutils.utcnow() - datetime.timedelta(hours=self.services.conf.operations.finished_retention_hours)
         with self.services.db.writer() as conn:
             work.delete_ended(conn, before)
-            store.forget(conn, before)
+            store.purge_events(conn, before)

@@ -85,6 +85,6 @@ def _entry(raw: webob.Request, conf: Any, prefix: str) -> dict[str, Any]:
 
 
 API = Definition(OPS, prefixes=_PREFIXES, version=asked, stamp=_stamp, answer=_answer, base=_base, reply=_reply, show=show,
-          public=frozenset({'', '/', '/healthcheck', '/healthcheck/', *(f'/{prefix}{end}' for prefix in _PREFIXES
-                                                                       for end in ('', '/'))}),
-          service_type=_SERVICE)
+                 public=frozenset({'', '/', '/healthcheck', '/healthcheck/', *(f'/{prefix}{end}' for prefix in _PREFIXES
+                                                                               for end in ('', '/'))}),
+                 service_type=_SERVICE)

@@ -8,7 +8,7 @@ from manila_lite import errors
 from manila_lite.api.contract.fields import Field, View
 from manila_lite.api.request import Request
 from manila_lite.siblings import shares as share_service
-from manila_lite.siblings.compute import actions, attaching, images, networks, policies, store
+from manila_lite.siblings.compute import actions, attachments, images, networks, policies, store
 from manila_lite.siblings.compute.states import SHOWN
 
 #: Maximum number of events listed for a server.
@@ -171,9 +171,9 @@ def attach(req: Request) -> Any:
     """Attach a share to a server, and return the attachment."""
     who = share_service.caller(req.raw.headers)
     share_id = req.body['share_id']
-    return attaching.attach(req.ctx, who, _row(req), share_id, req.body.get('tag') or share_id)
+    return attachments.attach(req.ctx, who, _row(req), share_id, req.body.get('tag') or share_id)
 
 
 def detach(req: Request) -> None:
     """Detach a share from a server."""
-    attaching.detach(req.ctx, _row(req), req.params['share_id'].lower())
+    attachments.detach(req.ctx, _row(req), req.params['share_id'].lower())

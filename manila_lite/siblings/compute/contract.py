@@ -132,7 +132,7 @@ _NO_BODY = {'type': ['object', 'string', 'null']}
 
 def _action(name: str, call: Any, rule: str, body: Body | None = None, **more: Any) -> Call:
     return Call('POST', f'{_SERVER}/action', call, rule, action=name, old_action=name, ok=more.pop('ok', 202),
-              body=body or Body(name, free=_NO_BODY, optional=True), **more)
+                body=body or Body(name, free=_NO_BODY, optional=True), **more)
 
 
 def _refused(name: str, rule: str) -> Call:
@@ -160,13 +160,13 @@ _SERVERS = [
         Field('metadata', _OBJECT))), view=Plain(shapes.ID, 'image_id')),
     _action('os-getConsoleOutput', calls.console, 'os_compute_api:os-console-output', Body('os-getConsoleOutput', (
         Field('length', {'type': ['integer', 'null', 'string'], 'minimum': -1}, parse=shapes.integer),), optional=True),
-        view=Plain(shapes.ID, 'output'), ok=200),
+            view=Plain(shapes.ID, 'output'), ok=200),
     _refused('shelve', 'os_compute_api:os-shelve:shelve'),
     _refused('migrate', 'os_compute_api:os-migrate-server:migrate'),
     _refused('os-migrateLive', 'os_compute_api:os-migrate-server:migrate_live'),
     _refused('evacuate', 'os_compute_api:os-evacuate'),
     Call('GET', f'{_SERVER}/os-instance-actions', calls.events, 'os_compute_api:os-instance-actions:list',
-       view=Many(calls.view('instanceAction', 'instanceActions', (
+         view=Many(calls.view('instanceAction', 'instanceActions', (
            Field('action', shapes.ID, read='event'), Field('instance_uuid', shapes.ID, read='server_id'),
            Field('message', _NULL), Field('project_id', shapes.ID), Field('user_id', _NULL), Field('request_id', _NULL),
            Field('start_time', shapes.TIME, read='created_at'))))),
@@ -181,13 +181,13 @@ _SHARE_RULE = 'os_compute_api:os-server-shares:%s'
 
 _SHARES = [
     Call('GET', f'{_SERVER}/shares', calls.shares, _SHARE_RULE % 'index', since=SHARES, strict=True,
-       view=Many(calls.view('share', 'shares', _ATTACHED))),
+         view=Many(calls.view('share', 'shares', _ATTACHED))),
     Call('POST', f'{_SERVER}/shares', calls.attach, _SHARE_RULE % 'create', since=SHARES, ok=201, view=One(_SHARE),
-       strict=True, body=Body('share', (
+         strict=True, body=Body('share', (
            Field('share_id', {'type': 'string', 'maxLength': 36}, required=True, parse=_uuid),
            Field('tag', {'type': 'string'}, parse=_matching(_TAG, '1 to 36 letters, digits and dashes'))))),
     Call('GET', f'{_SERVER}/shares/{{share_id}}', calls.attachment, _SHARE_RULE % 'show', since=SHARES, view=One(_SHARE),
-       strict=True),
+         strict=True),
     Call('DELETE', f'{_SERVER}/shares/{{share_id}}', calls.detach, _SHARE_RULE % 'delete', since=SHARES, strict=True),
 ]
 

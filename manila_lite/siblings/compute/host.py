@@ -44,7 +44,7 @@ class Host:
         self.driver = driver
         self.name = services.conf.host
         self.address = services.conf.compute.my_shared_fs_storage_ip or netutils.get_my_ipv4()
-        self.grants = Grants(services.db, models.share_grants, services.shares, service=SERVICE, users=store.users)
+        self.grants = Grants(services.db, models.share_grants, services.shares, service=SERVICE, users=store.levels_of_grant)
         #: Locks of servers (by id) and of mounts (by key); a server's lock is taken first.
         self.locked = _Locks()
 
@@ -63,7 +63,7 @@ class Host:
     def needed(self, but: str | None = None) -> set[str]:
         """Return the keys of the mounts that servers of this host need, now or soon. ``but``: a server that is left out."""
         with self.services.db.reader() as conn:
-            rows = [row for row in store.neighbours(conn, self.name) if row.server_id != but]
+            rows = [row for row in store.attachments_of_host(conn, self.name) if row.server_id != but]
         # In these statuses only the driver knows whether the guest runs.
         running = self.driver.list_running() if any(row.server_status in _OPEN for row in rows) else frozenset()
         return {self.driver.mount_key(share_of(row)) for row in rows

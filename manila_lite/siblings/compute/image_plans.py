@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan to delete an image."""
 
-from typing import Any
 
+from manila_lite.db.core.engine import Connection
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.siblings.compute import store
 from manila_lite.siblings.compute.images import KIND
@@ -15,11 +15,11 @@ def _remove(work: Work) -> None:
         work.service.driver.delete_image(row.project_id, row.name)
 
 
-def _gone(conn: Any, work: Work) -> None:
-    store.drop_image(conn, work.resource_id)
+def _gone(conn: Connection, work: Work) -> None:
+    store.delete_image(conn, work.resource_id)
 
 
-def _stays(conn: Any, work: Work, error: Exception) -> None:
+def _stays(conn: Connection, work: Work, error: Exception) -> None:
     """Do nothing: the deletion can be requested again."""
 
 

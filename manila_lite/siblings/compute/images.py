@@ -6,6 +6,7 @@ from typing import Any
 
 from manila_lite import engine, errors
 from manila_lite.context import RequestContext
+from manila_lite.db.core.engine import Connection
 from manila_lite.siblings.compute import store
 
 #: Kind and topic of the operation that deletes an image; the topic is that of ``actions``.
@@ -47,7 +48,7 @@ def get(ctx: RequestContext, name: str) -> Image:
     return image
 
 
-def reserve(conn: Any, ctx: RequestContext, row: Any, name: str) -> str:
+def reserve(conn: Connection, ctx: RequestContext, row: Any, name: str) -> str:
     """Reserve a name for an image of a server, for the server's project; return the image's id.
 
     :raises errors.Exists: an image that the project sees has the name.
@@ -75,7 +76,7 @@ def delete(ctx: RequestContext, name: str) -> None:
         row = next((row for row in store.images(conn, ctx.project_id or '') if row.name == name), None)
         if row is None:
             raise errors.NotFound.of('image', name)
-        if not row.ready and store.working(conn, (row.server_id,)):
+        if not row.ready and store.with_open_operation(conn, (row.server_id,)):
             raise errors.Conflict(f'Image {name} is being made.', code='wrong_state')
         wake = engine.begin_once(conn, ctx, KIND, 'image', row.id, topic=TOPIC, host=row.host, open_key=f'image:{row.id}')
     wake.send(ctx)

@@ -4,12 +4,13 @@
 from typing import Any
 
 from manila_lite import errors
+from manila_lite.db.core.engine import Connection
 from manila_lite.rpc.notices import emit
 from manila_lite.siblings.compute import store
 from manila_lite.siblings.compute.states import SHOWN
 
 
-def tell(conn: Any, work: Any, event: str, attached: Any, error: Exception | None = None) -> None:
+def emit_attachment(conn: Connection, work: Any, event: str, attached: Any, error: Exception | None = None) -> None:
     """Send the notification that ``share_attach`` or ``share_detach`` has begun, ended or failed (``event``)."""
     row = store.find_server(conn, attached.server_id)
     if row is None:

@@ -12,6 +12,7 @@ from oslo_log import log
 
 from manila_lite import context, engine
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as work
 from manila_lite.siblings.compute import store
 from manila_lite.siblings.compute.actions import KINDS, TOPIC
@@ -36,7 +37,7 @@ class Reconciler:
     def run(self) -> None:
         """Correct the differences, or begin operations that do. One failure does not stop the other checks."""
         first, self._first = self._first, False
-        for what in (lambda: self._servers(first), self._strangers, self._mounts, self._stuck,
+        for what in (lambda: self._servers(first), self._discard_unknown_guests, self._unmount_unneeded, self._resume_stuck,
                      lambda: self._host.grants.reconcile(self._host.name)):
             self._try(what)
 
@@ -50,58 +51,59 @@ class Reconciler:
 
     def _servers(self, first: bool) -> None:
         with self._services.db.reader() as conn:
-            rows = store.of_host(conn, self._host.name)
+            rows = store.servers_of_host(conn, self._host.name)
         for row in rows:
             if row.status in ('active', 'stopped'):
-                self._try(self._look, row.id, first)
+                self._try(self._check_server, row.id, first)
 
-    def _look(self, server_id: str, first: bool) -> None:
+    def _check_server(self, server_id: str, first: bool) -> None:
         """Check one server, while no step of an operation works on it."""
         with self._host.locked(server_id):
             with self._services.db.reader() as conn:
                 row = store.find_server(conn, server_id)
-                if row is None or store.working(conn, [server_id]):
+                if row is None or store.with_open_operation(conn, [server_id]):
                     return
                 attached = store.attachments(conn, (server_id,))
             if row.status == 'active':
-                seen = self._host.driver.look(server_of(row), tuple(share_of(one) for one in attached))
+                seen = self._host.driver.inspect(server_of(row), tuple(share_of(one) for one in attached))
                 if seen.power is not Power.RUNNING:
-                    self._lost(row, first)
+                    self._guest_ended(row, first)
                 elif seen.broken:
-                    self._broken(row, [one for one in attached if one.share_id in seen.broken and one.status == 'active'])
+                    broken = [one for one in attached if one.share_id in seen.broken and one.status == 'active']
+                    self._fail_broken_shares(row, broken)
             elif row.status == 'stopped':
-                seen = self._host.driver.look(server_of(row), ())
+                seen = self._host.driver.inspect(server_of(row), ())
                 if seen.power is Power.RUNNING:
                     LOG.warning('%s: runs, and is stopped: it is switched off', server_id)
                     self._host.driver.power_off(server_of(row), hard=True)
 
-    def _lost(self, row: Any, first: bool) -> None:
+    def _guest_ended(self, row: Any, first: bool) -> None:
         verb = 'hard_reboot' if first and self._host.conf.compute.resume_guests else 'stop'
         LOG.warning('%s: runs no more; %s', row.id, 'it is started again' if verb == 'hard_reboot' else 'it is stopped')
         with self._services.db.writer() as conn:
             transitions.begin(conn, SERVER, verb, row.id)
-            store.event(conn, row, verb, 'the server was found to run no more')
+            store.add_event(conn, row, verb, 'the server was found to run no more')
             wake = self._begin(conn, f'server.{verb}', 'server', row.id, row.id)
         wake.send(self._ctx)
 
-    def _broken(self, row: Any, attached: list[Any]) -> None:
+    def _fail_broken_shares(self, row: Any, attached: list[Any]) -> None:
         with self._services.db.writer() as conn:
             for one in attached:
                 LOG.warning('%s: the device of share %s broke', row.id, one.share_id)
                 transitions.fail(conn, ATTACHMENT, 'stop', one.id, fault=_BROKEN)
-                store.event(conn, row, 'share_broken', f'share {one.share_id}: {_BROKEN}')
+                store.add_event(conn, row, 'share_broken', f'share {one.share_id}: {_BROKEN}')
 
-    def _strangers(self) -> None:
+    def _discard_unknown_guests(self) -> None:
         running = self._host.driver.list_running()
         with self._services.db.reader() as conn:
-            known = {row.id for row in store.of_host(conn, self._host.name)}
+            known = {row.id for row in store.servers_of_host(conn, self._host.name)}
         for server_id in running - known:
             LOG.warning('%s: runs, and nobody knows it: it is thrown away', server_id)
             self._try(self._host.driver.discard, server_id)
 
     # Mounts -----------------------------------------------------------------------------------
 
-    def _mounts(self) -> None:
+    def _unmount_unneeded(self) -> None:
         for key in self._host.driver.list_mounted() - self._host.needed():
             with self._host.locked(key):
                 if key not in self._host.needed():
@@ -110,13 +112,13 @@ class Reconciler:
 
     # Work -------------------------------------------------------------------------------------
 
-    def _stuck(self) -> None:
+    def _resume_stuck(self) -> None:
         """Handle transient statuses without an open operation: theirs was set aside, or its rows are lost."""
         with self._services.db.reader() as conn:
-            servers = [row for row in store.of_host(conn, self._host.name) if row.status in SERVER.transient]
-            attached = [row for row in store.neighbours(conn, self._host.name) if row.status in ATTACHMENT.transient
+            servers = [row for row in store.servers_of_host(conn, self._host.name) if row.status in SERVER.transient]
+            attached = [row for row in store.attachments_of_host(conn, self._host.name) if row.status in ATTACHMENT.transient
                         and row.server_status != 'deleting']
-            busy = store.working(conn, [row.id for row in (*servers, *attached)])
+            busy = store.with_open_operation(conn, [row.id for row in (*servers, *attached)])
         for row in servers:
             if row.id not in busy:
                 self._try(self._unstick_server, row)
@@ -126,7 +128,7 @@ class Reconciler:
 
     def _unstick_server(self, row: Any) -> None:
         with self._services.db.writer() as conn:
-            if store.working(conn, [row.id]):
+            if store.with_open_operation(conn, [row.id]):
                 return
             if row.status == 'deleting':
                 wake = self._begin(conn, 'server.delete', 'server', row.id, row.id)
@@ -139,11 +141,12 @@ class Reconciler:
     def _redrive(self, row: Any) -> None:
         verb = 'attach' if row.status == 'attaching' else 'detach'
         with self._services.db.writer() as conn:
-            if not store.working(conn, [row.id]):
+            if not store.with_open_operation(conn, [row.id]):
                 self._begin(conn, f'attachment.{verb}', 'share attachment', row.id, row.server_id,
                             server_id=row.server_id).send(self._ctx)
 
-    def _begin(self, conn: Any, kind: str, resource_type: str, resource_id: str, serial: str, **data: Any) -> engine.Wake:
+    def _begin(self, conn: Connection, kind: str, resource_type: str, resource_id: str, serial: str,
+               **data: Any) -> engine.Wake:
         work.supersede(conn, resource_id, (*KINDS, 'server.delete'))     # operations that were set aside
-        return engine.begin(conn, self._ctx, kind, resource_type, resource_id, topic=TOPIC, host=self._host.name, serial=serial,
-                                data=data)
+        return engine.begin(conn, self._ctx, kind, resource_type, resource_id, topic=TOPIC, host=self._host.name,
+                            serial=serial, data=data)

@@ -13,13 +13,13 @@ from oslo_log import log
 
 from manila_lite import errors
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import TRANSIENT
+from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.siblings import shares as share_service
 from manila_lite.siblings.compute import notices, store
 from manila_lite.siblings.compute.host import server_of, share_of
 from manila_lite.siblings.compute.states import ATTACHMENT
-from manila_lite.siblings.grants import Target, patient
+from manila_lite.siblings.grants import Target, retry_until
 
 LOG = log.getLogger(__name__)
 
@@ -35,11 +35,11 @@ def _announce(work: Work) -> None:
     with work.ctx.db.writer() as conn:
         row = store.find_attachment(conn, work.resource_id)
         if row is not None and row.status == 'attaching':
-            notices.tell(conn, work, 'share_attach.start', row)
+            notices.emit_attachment(conn, work, 'share_attach.start', row)
 
 
 def _claim(work: Work) -> None:
-    with _patient(work):
+    with _retry_until_timeout(work):
         claim(work, work.resource_id, ('attaching',))
 
 
@@ -53,42 +53,42 @@ def claim(work: Work, attachment_id: str, statuses: tuple[str, ...]) -> None:
             return
         grant = host.grants.claim(conn, Target(row.share_id, 'ip', host.address, 'rw'), host=host.name,
                                   on=f'server {row.server_id}')
-        store.note_attachment(conn, attachment_id, grant_id=grant)
+        store.update_attachment(conn, attachment_id, grant_id=grant)
 
 
-def _want(work: Work) -> None:
+def _put_in_force(work: Work) -> None:
     row = _row(work)
     if row is not None and row.status == 'attaching' and row.grant_id:
-        with _patient(work):
-            work.service.grants.want(row.grant_id)
+        with _retry_until_timeout(work):
+            work.service.grants.put_in_force(row.grant_id)
 
 
-def _patient(work: Work) -> contextlib.AbstractContextManager[None]:
-    return patient(work.op.created_at, work.service.conf.compute.attach_timeout)
+def _retry_until_timeout(work: Work) -> contextlib.AbstractContextManager[None]:
+    return retry_until(work.op.created_at, work.service.conf.compute.attach_timeout)
 
 
-def _attached(conn: Any, work: Work) -> None:
+def _attached(conn: Connection, work: Work) -> None:
     transitions.finish(conn, ATTACHMENT, 'attach', work.resource_id, fault=None)
     row = store.find_attachment(conn, work.resource_id)
     if row is not None and row.status == 'inactive':
-        notices.tell(conn, work, 'share_attach.end', row)
+        notices.emit_attachment(conn, work, 'share_attach.end', row)
 
 
-def _not_attached(conn: Any, work: Work, error: Exception) -> None:
-    transitions.fail(conn, ATTACHMENT, 'attach', work.resource_id, fault=said(error))
+def _not_attached(conn: Connection, work: Work, error: Exception) -> None:
+    transitions.fail(conn, ATTACHMENT, 'attach', work.resource_id, fault=message_for_owner(error))
     row = store.find_attachment(conn, work.resource_id)
     if row is not None and row.status == 'error':
-        notices.tell(conn, work, 'share_attach.error', row, error)
+        notices.emit_attachment(conn, work, 'share_attach.error', row, error)
 
 
-def said(error: Exception) -> str:
+def message_for_owner(error: Exception) -> str:
     """Return the part of an error that the owner may read."""
     return errors.user_text(error) or 'The host could not do it; its log says why.'
 
 
 # Detaching ------------------------------------------------------------------------------------
 
-def _forever(step: Callable[[Work], None]) -> Callable[[Work], None]:
+def _retried_forever(step: Callable[[Work], None]) -> Callable[[Work], None]:
     """Return a step that is tried again without end: an access rule is never dropped silently."""
     def do(work: Work) -> None:
         try:
@@ -101,29 +101,29 @@ def _forever(step: Callable[[Work], None]) -> Callable[[Work], None]:
             with work.ctx.db.writer() as conn:
                 work.hold(conn)
                 note_fault(conn, work, f'Tried again until it works: {bad}' if isinstance(bad, errors.ManilaLiteError)
-                           else said(bad))
+                           else message_for_owner(bad))
             after = work.service.conf.compute.retry_interval
             raise errors.Again(min(after, bad.after) if isinstance(bad, errors.Again) else after) from bad
     do.__name__ = step.__name__
     return do
 
 
-def note_fault(conn: Any, work: Work, text: str) -> None:
+def note_fault(conn: Connection, work: Work, text: str) -> None:
     """Show why the server is not deleted yet, or the share not detached."""
     if work.op.resource_type == 'server':
-        store.note_server(conn, work.resource_id, fault=text)
+        store.update_server(conn, work.resource_id, fault=text)
     else:
-        store.note_attachment(conn, work.resource_id, fault=text)
+        store.update_attachment(conn, work.resource_id, fault=text)
 
 
 def _begin_detach(work: Work) -> None:
     with work.ctx.db.writer() as conn:
         row = store.find_attachment(conn, work.resource_id)
         if row is not None:
-            notices.tell(conn, work, 'share_detach.start', row)
+            notices.emit_attachment(conn, work, 'share_detach.start', row)
 
 
-@_forever
+@_retried_forever
 def _unmount(work: Work) -> None:
     host, row = work.service, _row(work)
     if row is None:
@@ -136,51 +136,51 @@ def _unmount(work: Work) -> None:
             host.driver.power_off(server_of(server), hard=True)
             with work.ctx.db.writer() as conn:
                 work.hold(conn)
-                switched_off(conn, server.id)
+                mark_shares_inactive(conn, server.id)
         host.unmount(share_of(row), row.server_id)
 
 
-def switched_off(conn: Any, server_id: str) -> None:
+def mark_shares_inactive(conn: Connection, server_id: str) -> None:
     """Mark the active shares of the server as inactive."""
     active = [one.id for one in store.attachments(conn, (server_id,)) if one.status == 'active']
     transitions.settle(conn, ATTACHMENT, active, 'active', 'inactive')
 
 
-def _let_go(work: Work) -> None:
+def _drop_grants(work: Work) -> None:
     with work.ctx.db.writer() as conn:
         row = store.find_attachment(conn, work.resource_id)
         if row is not None and row.grant_id:
-            let_go(conn, work, [row])
+            unlink_grants(conn, work, [row])
 
 
-def let_go(conn: Any, work: Work, rows: list[Any]) -> None:
+def unlink_grants(conn: Connection, work: Work, rows: list[Any]) -> None:
     """Remove the grants from the attachments; the operation keeps the grants' ids, to release them."""
     known = work.data.setdefault('grants', [])
     known += [row.grant_id for row in rows if row.grant_id and row.grant_id not in known]
     work.save(conn)
     for row in rows:
-        store.note_attachment(conn, row.id, grant_id=None)
+        store.update_attachment(conn, row.id, grant_id=None)
 
 
-@_forever
+@_retried_forever
 def release(work: Work) -> None:
     """Release the grants of the operation. An access rule that others need stays."""
     for grant in work.data.get('grants', ()):
         work.service.grants.release(grant)
 
 
-def _detached(conn: Any, work: Work) -> None:
+def _detached(conn: Connection, work: Work) -> None:
     row = store.find_attachment(conn, work.resource_id)
     if row is not None:
-        notices.tell(conn, work, 'share_detach.end', row)
+        notices.emit_attachment(conn, work, 'share_detach.end', row)
     transitions.finish(conn, ATTACHMENT, 'detach', work.resource_id)
 
 
-def _not_detached(conn: Any, work: Work, error: Exception) -> None:
-    transitions.fail(conn, ATTACHMENT, 'detach', work.resource_id, fault=said(error))
+def _not_detached(conn: Connection, work: Work, error: Exception) -> None:
+    transitions.fail(conn, ATTACHMENT, 'detach', work.resource_id, fault=message_for_owner(error))
     row = store.find_attachment(conn, work.resource_id)
     if row is not None:
-        notices.tell(conn, work, 'share_detach.error', row, error)
+        notices.emit_attachment(conn, work, 'share_detach.error', row, error)
 
 
 # Steps of a server's plans --------------------------------------------------------------------
@@ -188,18 +188,18 @@ def _not_detached(conn: Any, work: Work, error: Exception) -> None:
 def prepare(work: Work) -> None:
     """Prepare each attached share for mounting: its current export location, and an active access rule."""
     for row in attached(work):
-        with _blaming(work, row):
+        with _recording_fault(work, row):
             if row.status == 'error':
                 with work.ctx.db.writer() as conn:
                     work.hold(conn)
                     transitions.begin(conn, ATTACHMENT, 'retry', row.id, fault=None)
             claim(work, row.id, ('inactive',))
-            with _patient(work):
+            with _retry_until_timeout(work):
                 _refresh(work, row)
-                work.service.grants.want(_grant(work, row))
+                work.service.grants.put_in_force(_grant_id(work, row))
 
 
-def _grant(work: Work, row: Any) -> str:
+def _grant_id(work: Work, row: Any) -> str:
     with work.ctx.db.reader() as conn:
         return str(store.find_attachment(conn, row.id).grant_id)
 
@@ -221,9 +221,9 @@ def _refresh(work: Work, row: Any) -> None:
     work.service.unmount(share_of(row), row.server_id)      # the next write replaces the location that was mounted
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        store.note_attachment(conn, row.id, export_location=path)
-        store.event(conn, store.find_server(conn, row.server_id), 'share_moved',
-                    f'share {row.share_id} is at {path} now', work.ctx)
+        store.update_attachment(conn, row.id, export_location=path)
+        store.add_event(conn, store.find_server(conn, row.server_id), 'share_moved',
+                        f'share {row.share_id} is at {path} now', work.ctx)
 
 
 def attached(work: Work) -> list[Any]:
@@ -235,7 +235,7 @@ def attached(work: Work) -> list[Any]:
 def mount(work: Work) -> None:
     """Mount the exports of all attached shares."""
     for row in attached(work):
-        with _blaming(work, row):
+        with _recording_fault(work, row):
             work.service.mount(share_of(row))
 
 
@@ -246,7 +246,7 @@ def unmount(work: Work) -> None:
 
 
 @contextlib.contextmanager
-def _blaming(work: Work, row: Any) -> Iterator[None]:
+def _recording_fault(work: Work, row: Any) -> Iterator[None]:
     """Record a permanent failure at the share that caused it."""
     try:
         yield
@@ -256,16 +256,16 @@ def _blaming(work: Work, row: Any) -> Iterator[None]:
         if isinstance(bad, errors.Final) or work.tries >= work.service.conf.operations.max_attempts:
             with work.ctx.db.writer() as conn:
                 work.hold(conn)
-                transitions.fail(conn, ATTACHMENT, 'start', row.id, fault=said(bad))
-                store.event(conn, store.find_server(conn, row.server_id), 'share_failed',
-                            f'share {row.share_id}: {said(bad)}', work.ctx)
+                transitions.fail(conn, ATTACHMENT, 'start', row.id, fault=message_for_owner(bad))
+                store.add_event(conn, store.find_server(conn, row.server_id), 'share_failed',
+                                f'share {row.share_id}: {message_for_owner(bad)}', work.ctx)
         if isinstance(bad, errors.Final):
             raise errors.Final(f'Share {row.share_id}: {bad}') from bad
         raise
 
 
 PLANS = [
-    Plan('attachment.attach', (Step(_announce), Step(_claim), Step(_want)), _attached, _not_attached),
-    Plan('attachment.detach', (Step(_begin_detach), Step(_unmount), Step(_let_go, name='drop_grants'), Step(release)),
-         _detached, _not_detached),
+    Plan('attachment.attach', (Step(_announce), Step(_claim), Step(_put_in_force)), _attached, _not_attached),
+    Plan('attachment.detach', (Step(_begin_detach), Step(_unmount), Step(_drop_grants), Step(release)), _detached,
+         _not_detached),
 ]

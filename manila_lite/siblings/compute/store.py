@@ -36,14 +36,14 @@ BINARY = 'mlite-compute'
 
 # Hosts ----------------------------------------------------------------------------------------
 
-def report(conn: Connection, host: str, **values: Any) -> None:
+def save_host_report(conn: Connection, host: str, **values: Any) -> None:
     """Store a host's report about itself, with the present time."""
     values = {**values, 'reported_at': timeutils.utcnow()}
     if not conn.execute(_hosts.update().where(_hosts.c.host == host).values(**values)).rowcount:
         insert_ignore(conn, _hosts, {'host': host, **values})
 
 
-def host(conn: Connection, name: str) -> Row | None:
+def host_report(conn: Connection, name: str) -> Row | None:
     """Return the report of a host, or None."""
     return conn.execute(sa.select(_hosts).where(_hosts.c.host == name)).first()
 
@@ -102,33 +102,33 @@ def count_servers(conn: Connection, project_id: str) -> int:
     return conn.execute(sa.select(sa.func.count()).where(_servers.c.project_id == project_id)).scalar() or 0
 
 
-def of_host(conn: Connection, name: str) -> list[Row]:
+def servers_of_host(conn: Connection, name: str) -> list[Row]:
     """Return the servers of a host."""
     return list(conn.execute(sa.select(_servers).where(_servers.c.host == name)))
 
 
-def still(conn: Connection, server_id: str, status: str) -> bool:
+def lock_in_status(conn: Connection, server_id: str, status: str) -> bool:
     """Say whether the server is in this status; it stays in it until the transaction ends."""
     return bool(transitions.settle(conn, SERVER, (server_id,), status, status))
 
 
-def note_server(conn: Connection, server_id: str, **values: Any) -> None:
+def update_server(conn: Connection, server_id: str, **values: Any) -> None:
     """Set values of a server, but not its status."""
     conn.execute(_servers.update().where(_servers.c.id == server_id).values(**values))
 
 
-def taken(conn: Connection, network: str) -> set[str]:
+def taken_addresses(conn: Connection, network: str) -> set[str]:
     """Return the addresses in use on a network."""
     return set(conn.execute(sa.select(_addresses.c.address).where(_addresses.c.network == network)).scalars())
 
 
-def take(conn: Connection, server_id: str, network: str, address: str, mac: str) -> bool:
+def take_address(conn: Connection, server_id: str, network: str, address: str, mac: str) -> bool:
     """Give the server the IP address and the MAC address; return False if another server has one of them."""
     return insert_ignore(conn, _addresses, {'id': uuidutils.generate_uuid(), 'server_id': server_id, 'network': network,
                                             'address': address, 'mac': mac})
 
 
-def free(conn: Connection, server_id: str) -> None:
+def free_addresses(conn: Connection, server_id: str) -> None:
     """Free the addresses of the server."""
     conn.execute(_addresses.delete().where(_addresses.c.server_id == server_id))
 
@@ -162,17 +162,17 @@ def reserve_image(conn: Connection, row: Any, name: str) -> str:
     return image_id
 
 
-def image_is_ready(conn: Connection, image_id: str) -> None:
+def mark_image_ready(conn: Connection, image_id: str) -> None:
     """Mark the image as complete."""
     conn.execute(_images.update().where(_images.c.id == image_id).values(ready=True))
 
 
-def drop_image(conn: Connection, image_id: str) -> None:
+def delete_image(conn: Connection, image_id: str) -> None:
     """Delete the row of an image."""
     conn.execute(_images.delete().where(_images.c.id == image_id))
 
 
-def drop_drafts(conn: Connection, server_id: str) -> None:
+def delete_unfinished_images(conn: Connection, server_id: str) -> None:
     """Delete the rows of unfinished images of a server."""
     conn.execute(_images.delete().where(_images.c.server_id == server_id, _images.c.ready.is_(False)))
 
@@ -215,37 +215,37 @@ def attach(conn: Connection, **values: Any) -> dict[str, Any]:
                             f'{values["tag"]} is used by another share of it.', code='share_attachment_exists') from None
 
 
-def note_attachment(conn: Connection, attachment_id: str, **values: Any) -> None:
+def update_attachment(conn: Connection, attachment_id: str, **values: Any) -> None:
     """Set values of an attachment, but not its status."""
     conn.execute(_attachments.update().where(_attachments.c.id == attachment_id).values(**values))
 
 
-def neighbours(conn: Connection, host_name: str) -> list[Row]:
+def attachments_of_host(conn: Connection, host_name: str) -> list[Row]:
     """Return every attachment of a host, each with ``server_status`` of its server."""
     return list(conn.execute(
         sa.select(_attachments, _servers.c.status.label('server_status'))
         .join(_servers, _servers.c.id == _attachments.c.server_id).where(_attachments.c.host == host_name)))
 
 
-def users(conn: Connection, grant_id: str) -> list[str]:
+def levels_of_grant(conn: Connection, grant_id: str) -> list[str]:
     """Return the level of each attachment that needs a grant: always rw."""
     return ['rw' for _ in conn.execute(sa.select(_attachments.c.id).where(_attachments.c.grant_id == grant_id))]
 
 
 # Work -----------------------------------------------------------------------------------------
 
-def working(conn: Connection, resource_ids: Iterable[str]) -> set[str]:
+def with_open_operation(conn: Connection, resource_ids: Iterable[str]) -> set[str]:
     """Return those of the resources that have an open operation."""
     return set(conn.execute(sa.select(_operations.c.resource_id).where(
         _operations.c.resource_id.in_(tuple(resource_ids)), _operations.c.state == operations.OPEN)).scalars())
 
 
-def forget(conn: Connection, older_than: Any) -> None:
+def purge_events(conn: Connection, older_than: Any) -> None:
     """Delete events that are older than this time."""
     conn.execute(_events.delete().where(_events.c.created_at < older_than))
 
 
-def event(conn: Connection, row: Any, what: str, message: str | None = None, ctx: Any = None) -> None:
+def add_event(conn: Connection, row: Any, what: str, message: str | None = None, ctx: Any = None) -> None:
     """Record an event of a server: a request, or a change of its state."""
     conn.execute(_events.insert().values(
         id=uuidutils.generate_uuid(), server_id=row.id, project_id=row.project_id, event=what, message=message,

@@ -9,6 +9,7 @@ from oslo_utils import uuidutils
 from manila_lite import engine, errors
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.siblings.dataproc import states, store, templates, validation
 from manila_lite.siblings.dataproc.validation import InvalidData, InvalidReference
 
@@ -26,7 +27,7 @@ def open_key(cluster_id: str) -> str:
     return f'cluster:{cluster_id}'
 
 
-def converge(conn: Any, ctx: RequestContext, cluster_id: str) -> engine.Wake:
+def converge(conn: Connection, ctx: RequestContext, cluster_id: str) -> engine.Wake:
     """Begin the operation of a cluster, or ask an open one for another round. Returns the wake-up to send after the commit."""
     return engine.begin_once(conn, ctx, KIND, 'cluster', cluster_id, topic=TOPIC, host='', open_key=open_key(cluster_id))
 
@@ -50,7 +51,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any], who: Mapping[str, str
     _check_size(ctx, groups)
     known = templates.check_shares(ctx, who, own['shares'], groups, exports=True)
     cluster_id = uuidutils.generate_uuid()
-    with store.named_once('cluster', own['name']), ctx.db.writer() as conn:
+    with store.refuse_duplicate_name('cluster', own['name']), ctx.db.writer() as conn:
         transitions.create(conn, states.CLUSTER, {
             'id': cluster_id, 'project_id': ctx.project_id, 'details': kept, 'cluster_template_id': template_id,
             'progress': [], 'known_shares': known, 'is_public': False, 'is_protected': False, **own})
@@ -60,7 +61,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any], who: Mapping[str, str
     return cluster_id
 
 
-def _template(conn: Any, ctx: RequestContext, template_id: str) -> Any:
+def _template(conn: Connection, ctx: RequestContext, template_id: str) -> Any:
     try:
         return store.get(conn, 'cluster template', template_id, ctx.project_id)
     except errors.NotFound as gone:
@@ -96,7 +97,7 @@ def update(ctx: RequestContext, cluster_id: str, wanted: Mapping[str, Any], who:
     if 'shares' in own:
         own['known_shares'] = templates.check_shares(ctx, who, own['shares'], groups, exports=True)
     wake = None
-    with store.named_once('cluster', own.get('name')), ctx.db.writer() as conn:
+    with store.refuse_duplicate_name('cluster', own.get('name')), ctx.db.writer() as conn:
         store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
         if 'shares' in own:
             transitions.begin(conn, states.CLUSTER, 'update', cluster_id, status_description=None, **own)

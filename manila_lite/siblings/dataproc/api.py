@@ -56,6 +56,6 @@ def _answer(raw: webob.Request, conf: Any) -> webob.Response | None:
 
 
 API = Definition(ops=contract.OPS, prefixes=tuple(_MINOR), version=_version, stamp=_stamp, answer=_answer,
-          public=frozenset({'', '/', '/healthcheck', '/healthcheck/',
-                            *(f'/{prefix}{end}' for prefix in _MINOR for end in ('', '/'))}),
-          base=_base, reply=_reply, show=lambda number: _SHOWN[number])
+                 public=frozenset({'', '/', '/healthcheck', '/healthcheck/',
+                                   *(f'/{prefix}{end}' for prefix in _MINOR for end in ('', '/'))}),
+                 base=_base, reply=_reply, show=lambda number: _SHOWN[number])

@@ -7,6 +7,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.api.request import Request
+from manila_lite.db.core.engine import Connection
 from manila_lite.siblings import shares as share_client
 from manila_lite.siblings.dataproc import actions, store, templates
 
@@ -69,7 +70,7 @@ def progress(row: Any, req: Request) -> list[dict[str, Any]]:
 
 # Templates and clusters -------------------------------------------------------------------------
 
-def _who(req: Request) -> dict[str, str]:
+def _caller(req: Request) -> dict[str, str]:
     return share_client.caller(req.raw.headers)
 
 
@@ -86,8 +87,8 @@ def _list(req: Request, resource_type: str) -> list[Any]:
     limit = min(req.query.get('limit', req.ctx.conf.osapi_max_limit), req.ctx.conf.osapi_max_limit)
     filters = {name: req.query[name] for name in ('name', 'plugin_name', 'plugin_version') if name in req.query}
     with req.ctx.db.reader() as conn:
-        rows = store.everything(conn, resource_type, req.ctx.project_id, filters, limit=limit, marker=req.query.get('marker'),
-                                 sort_by=column, descending=descending)
+        rows = store.list_visible(conn, resource_type, req.ctx.project_id, filters, limit=limit, marker=req.query.get('marker'),
+                                  sort_by=column, descending=descending)
         if len(rows) > limit:
             rows = rows[:limit]
             req.related['next'] = rows[-1].id
@@ -95,7 +96,7 @@ def _list(req: Request, resource_type: str) -> list[Any]:
     return rows
 
 
-def _load(conn: Any, req: Request, resource_type: str, rows: list[Any]) -> None:
+def _load(conn: Connection, req: Request, resource_type: str, rows: list[Any]) -> None:
     """Load the node groups, nodes and mounts of all rows."""
     column = templates.GROUPS_BY.get(resource_type)
     owner_ids = [row.id for row in rows]
@@ -111,40 +112,45 @@ def _load(conn: Any, req: Request, resource_type: str, rows: list[Any]) -> None:
             nodes.setdefault(node.node_group_id, []).append(_node(node, mounts.get(node.id, [])))
 
 
-def _shown(req: Request, resource_type: str, resource_id: str) -> Any:
+def _show(req: Request, resource_type: str, resource_id: str) -> Any:
     with req.ctx.db.reader() as conn:
         row = store.get(conn, resource_type, resource_id, req.ctx.project_id)
         _load(conn, req, resource_type, [row])
     return row
 
 
-class _Templates:
-    """The calls of one kind of template."""
+class _Named:
+    """The calls that read templates or clusters."""
 
     resource_type: str
-    #: The old version of the API changes templates by PUT, the new one by PATCH.
-    updates_by = ('PUT', 'PATCH')
 
     @classmethod
     def index(cls, req: Request) -> list[Any]:
-        """List templates."""
+        """List the resources that the project sees."""
         return _list(req, cls.resource_type)
 
     @classmethod
     def show(cls, req: Request) -> Any:
-        """Show a template."""
-        return _shown(req, cls.resource_type, req.params['resource_id'])
+        """Show a resource."""
+        return _show(req, cls.resource_type, req.params['resource_id'])
+
+
+class _Templates(_Named):
+    """The calls of one kind of template."""
+
+    #: The old version of the API changes templates by PUT, the new one by PATCH.
+    updates_by = ('PUT', 'PATCH')
 
     @classmethod
     def create(cls, req: Request) -> Any:
         """Create a template."""
-        return _shown(req, cls.resource_type, templates.create(req.ctx, cls.resource_type, req.body, _who(req)))
+        return _show(req, cls.resource_type, templates.create(req.ctx, cls.resource_type, req.body, _caller(req)))
 
     @classmethod
     def update(cls, req: Request) -> Any:
         """Change a template."""
-        templates.update(req.ctx, cls.resource_type, req.params['resource_id'], req.body, _who(req))
-        return _shown(req, cls.resource_type, req.params['resource_id'])
+        templates.update(req.ctx, cls.resource_type, req.params['resource_id'], req.body, _caller(req))
+        return _show(req, cls.resource_type, req.params['resource_id'])
 
     @classmethod
     def delete(cls, req: Request) -> None:
@@ -164,38 +170,28 @@ class ClusterTemplates(_Templates):
     resource_type = 'cluster template'
 
 
-class Clusters:
+class Clusters(_Named):
     """The calls of clusters."""
 
     resource_type = 'cluster'
     updates_by = ('PATCH',)
 
     @classmethod
-    def index(cls, req: Request) -> list[Any]:
-        """List clusters."""
-        return _list(req, cls.resource_type)
-
-    @classmethod
-    def show(cls, req: Request) -> Any:
-        """Show a cluster."""
-        return _shown(req, cls.resource_type, req.params['resource_id'])
-
-    @classmethod
     def create(cls, req: Request) -> Any:
         """Create a cluster."""
-        return _shown(req, cls.resource_type, actions.create(req.ctx, req.body, _who(req)))
+        return _show(req, cls.resource_type, actions.create(req.ctx, req.body, _caller(req)))
 
     @classmethod
     def update(cls, req: Request) -> Any:
         """Change name, description or shares of a cluster."""
-        actions.update(req.ctx, req.params['resource_id'], req.body, _who(req))
-        return _shown(req, cls.resource_type, req.params['resource_id'])
+        actions.update(req.ctx, req.params['resource_id'], req.body, _caller(req))
+        return _show(req, cls.resource_type, req.params['resource_id'])
 
     @classmethod
     def scale(cls, req: Request) -> Any:
         """Change the number of nodes of a cluster."""
-        actions.scale(req.ctx, req.params['resource_id'], req.body, _who(req))
-        return _shown(req, cls.resource_type, req.params['resource_id'])
+        actions.scale(req.ctx, req.params['resource_id'], req.body, _caller(req))
+        return _show(req, cls.resource_type, req.params['resource_id'])
 
     @classmethod
     def delete(cls, req: Request) -> None:
@@ -205,7 +201,7 @@ class Clusters:
 
 # Plugins and images -----------------------------------------------------------------------------
 
-def _described() -> dict[str, Any]:
+def _plugin() -> dict[str, Any]:
     labels = {'enabled': {'status': True, 'description': 'It is offered.', 'mutable': False}}
     return {'name': PLUGIN, 'title': 'Plain nodes', 'description': 'Nodes with shares mounted, and no software.',
             'versions': list(VERSIONS), 'plugin_labels': labels,
@@ -214,14 +210,14 @@ def _described() -> dict[str, Any]:
 
 def plugins(req: Request) -> dict[str, Any]:
     """List plugins."""
-    return {'plugins': [_described()]}
+    return {'plugins': [_plugin()]}
 
 
 def plugin(req: Request) -> dict[str, Any]:
     """Show a plugin."""
     if req.params['resource_id'] != PLUGIN:
         raise errors.NotFound.of('plugin', req.params['resource_id'])
-    return {'plugin': _described()}
+    return {'plugin': _plugin()}
 
 
 def plugin_version(req: Request) -> dict[str, Any]:

@@ -160,7 +160,7 @@ def _calls(resource_type: str, path: str, view: View, handlers: Any, create: Bar
         Call('GET', path, handlers.index, rules.of(resource_type, 'get_all'), Pages(view), query=_PAGE),
         Call('POST', path, handlers.create, rules.of(resource_type, 'create'), One(view), ok=202, body=create),
         Call('GET', one, handlers.show, rules.of(resource_type, 'get'), One(view),
-           query=(Field('show_progress', {'type': 'string'}),)),
+             query=(Field('show_progress', {'type': 'string'}),)),
         Call('DELETE', one, handlers.delete, rules.of(resource_type, 'delete'), ok=204),
         *changes,
     ]

@@ -10,44 +10,45 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.siblings.dataproc import actions, mounting, nodes, sessions, states, store, told
+from manila_lite.siblings.dataproc import actions, mounting, nodes, notices, states, steps, store
 
 _ENDED = ('Active', 'Error')
 
 
-def _done(conn: Any, work: Work) -> None:
+def _done(conn: Connection, work: Work) -> None:
     """Set the status of the cluster from its nodes and mounts, unless a newer request is waiting."""
-    row = store.find(conn, work.resource_id)
+    row = store.find_cluster(conn, work.resource_id)
     if row is None or rows.get(conn, work.op.id).wanted != work.op.wanted:
         return
     faults = _faults(conn, row)
     if row.status == states.CLUSTER['delete'].during and not store.instances(conn, (row.id,)):
         transitions.finish(conn, states.CLUSTER, 'delete', row.id)
-        told.cluster(work, row, 'delete', row.status)
+        notices.emit_cluster(work, row, 'delete', row.status)
         return
     _end(conn, work, row, 'Error' if faults else 'Active', '; '.join(faults) or None)
 
 
-def _faults(conn: Any, row: Any) -> list[str]:
+def _faults(conn: Connection, row: Any) -> list[str]:
     faults = [f'{node.name}: {node.fault or node.state}' for node in store.instances(conn, (row.id,))
-             if node.state != states.NODE['spawn'].ok]
+              if node.state != states.NODE['spawn'].ok]
     return faults + [f'{mount.node}: share {mount.share_id} at {mount.path}: {mount.fault or mount.state}'
-                    for mount in store.mounts(conn, (row.id,)) if mount.state != states.MOUNT['mount'].ok]
+                     for mount in store.mounts(conn, (row.id,)) if mount.state != states.MOUNT['mount'].ok]
 
 
-def _end(conn: Any, work: Work, row: Any, status: str, why: str | None) -> None:
-    store.update(conn, 'cluster', row.id, {'progress': sessions.ended(row.progress, successful=why is None)})
+def _end(conn: Connection, work: Work, row: Any, status: str, why: str | None) -> None:
+    store.update(conn, 'cluster', row.id, {'progress': steps.ended(row.progress, successful=why is None)})
     if row.status == status:
         store.update(conn, 'cluster', row.id, {'status_description': why})
         return
     transitions.settle(conn, states.CLUSTER, (row.id,), row.status, status, status_description=why)
-    told.cluster(work, row, 'update', status, why)
+    notices.emit_cluster(work, row, 'update', status, why)
 
 
-def _failed(conn: Any, work: Work, error: Exception) -> None:
-    row = store.find(conn, work.resource_id)
+def _failed(conn: Connection, work: Work, error: Exception) -> None:
+    row = store.find_cluster(conn, work.resource_id)
     if row is not None and row.status not in _ENDED:
         _end(conn, work, row, 'Error', errors.user_text(error) or 'An unexpected error happened; the log of the engine has it.')
 

@@ -8,6 +8,7 @@ from oslo_log import log
 from oslo_utils import timeutils
 
 from manila_lite import context, errors
+from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.worker import Worker
 from manila_lite.siblings.dataproc import actions, converge, load, models, states, store
@@ -29,7 +30,7 @@ class Tools:
         self.handlers = load.handlers(services.conf)
         self.shares = services.shares
         self.grants = Grants(services.db, models.share_grants, services.shares, service='mlite-dataproc',
-                             users=store.users_of_grant)
+                             users=store.levels_of_grant)
 
 
 class Engine:
@@ -40,7 +41,7 @@ class Engine:
         self.tools = Tools(services)
         self._worker = Worker(services, actions.TOPIC, '', services.conf.host, services.conf.storage_availability_zone,
                               [converge.PLAN], self.tools)
-        self._worker.every(_FORGET, self.forget)
+        self._worker.every(_FORGET, self.purge)
         if self.tools.conf.check_interval:
             self._worker.every(self.tools.conf.check_interval, self.check)
 
@@ -53,7 +54,7 @@ class Engine:
         """Begin nothing new, and bring the work under way as far as possible."""
         self._worker.stop()
 
-    def forget(self) -> None:
+    def purge(self) -> None:
         """Delete operations that ended ``[operations] finished_retention_hours`` hours ago."""
         kept = datetime.timedelta(hours=self.services.conf.operations.finished_retention_hours)
         with self.services.db.writer() as conn:
@@ -67,9 +68,9 @@ class Engine:
         """
         ctx = context.admin(self.services)
         with self.services.db.reader() as conn:
-            clusters = [row for row in store.in_status(conn, states.CLUSTER.statuses) if self._wants_a_look(conn, row)]
+            clusters = [row for row in store.clusters_in_status(conn, states.CLUSTER.statuses) if self._needs_check(conn, row)]
         for row in clusters:
-            self._look(ctx, row)
+            self._begin_converge(ctx, row)
         self.tools.grants.reconcile()
         self._sweep()
 
@@ -81,9 +82,9 @@ class Engine:
 
     def _taken(self) -> frozenset[str]:
         with self.services.db.reader() as conn:
-            return store.taken(conn)
+            return store.taken_references(conn)
 
-    def _wants_a_look(self, conn: Any, row: Any) -> bool:
+    def _needs_check(self, conn: Connection, row: Any) -> bool:
         if rows.is_open(conn, actions.open_key(row.id)):
             return False
         if row.status in states.CLUSTER.transient:
@@ -97,7 +98,7 @@ class Engine:
     def _late(self) -> datetime.datetime:
         return timeutils.utcnow() - datetime.timedelta(seconds=self.tools.conf.check_interval / 2)
 
-    def _look(self, ctx: context.RequestContext, row: Any) -> None:
+    def _begin_converge(self, ctx: context.RequestContext, row: Any) -> None:
         owner = context.RequestContext(project_id=row.project_id, roles=['admin', 'member', 'reader'], is_admin=True,
                                        services=self.services, overwrite=False)
         with self.services.db.writer() as conn:

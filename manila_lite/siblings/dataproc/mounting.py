@@ -10,9 +10,10 @@ from oslo_utils import uuidutils
 
 from manila_lite import errors
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.engine import Work
 from manila_lite.siblings import grants, shares
-from manila_lite.siblings.dataproc import sessions, states, store, told, validation
+from manila_lite.siblings.dataproc import notices, states, steps, store, validation
 from manila_lite.siblings.dataproc.interface import Busy, Mount, NodeAway
 
 _MOUNTING, _MOUNTED, _UNMOUNTED = states.MOUNT['mount'].during, states.MOUNT['mount'].ok, states.MOUNT['unmount'].during
@@ -29,22 +30,22 @@ def unmount(work: Work) -> None:
     """Unmount shares that are no longer wanted on a node, or wanted at another path or level. The row says why one stays."""
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        going = _going(conn, work)
+        going = _unwanted(conn, work)
         for mount in going:
             transitions.begin(conn, states.MOUNT, 'unmount', mount.id, **({} if mount.state == _UNMOUNTED else {'attempts': 0}))
-    nodes = sessions.by_node(work, _UNMOUNTED)
-    sessions.each(work, nodes, lambda one: _unmount(work, *one))
+    nodes = steps.mounts_by_node(work, _UNMOUNTED)
+    steps.for_each(work, nodes, lambda one: _unmount(work, *one))
 
 
-def _going(conn: Any, work: Work) -> list[Any]:
+def _unwanted(conn: Connection, work: Work) -> list[Any]:
     wanted = _wanted(conn, work)
     return [mount for mount in store.mounts(conn, (work.resource_id,))
             if wanted.get((mount.instance_id, mount.share_id)) != (mount.path, mount.level)]
 
 
-def _wanted(conn: Any, work: Work) -> dict[tuple[str, str], tuple[str, str]]:
+def _wanted(conn: Connection, work: Work) -> dict[tuple[str, str], tuple[str, str]]:
     """Return the wanted mounts: path and level, by node and share."""
-    row = store.find(conn, work.resource_id)
+    row = store.find_cluster(conn, work.resource_id)
     if row is None or row.status == states.CLUSTER['delete'].during:
         return {}
     groups = {group.id: validation.effective(row.shares, group.shares)
@@ -56,32 +57,32 @@ def _wanted(conn: Any, work: Work) -> dict[tuple[str, str], tuple[str, str]]:
 
 def _unmount(work: Work, node: Any, mounts: list[Any]) -> float | None:
     with work.ctx.db.reader() as conn:
-        cluster = store.find(conn, work.resource_id)
+        cluster = store.find_cluster(conn, work.resource_id)
     leaving = node.state == _LEAVING
     try:
-        with work.service.infra.connect(sessions.as_node(node)) as remote:
+        with work.service.infra.connect(steps.node_of(node)) as remote:
             for mount in mounts:
                 _unmount_one(work, cluster, remote, mount, leaving)
     except (NodeAway, errors.Again, errors.Final) as away:
-        return _put_off(work, cluster, mounts, leaving, away)
+        return _retry_unmount(work, cluster, mounts, leaving, away)
     return None
 
 
-def _put_off(work: Work, cluster: Any, mounts: list[Any], leaving: bool, away: errors.ManilaLiteError) -> float | None:
+def _retry_unmount(work: Work, cluster: Any, mounts: list[Any], leaving: bool, away: errors.ManilaLiteError) -> float | None:
     """Plan another try for the node. After too many tries, forget the mounts of a leaving node, and fail those of others."""
     again = False
-    for mount in _still(work, mounts, _UNMOUNTED):
+    for mount in _in_state(work, mounts, _UNMOUNTED):
         if mount.attempts + 1 < work.service.conf.attempts:
-            sessions.write(work, lambda conn, mount=mount: store.set_mount(conn, mount.id, attempts=mount.attempts + 1))
+            steps.write(work, lambda conn, mount=mount: store.update_mount(conn, mount.id, attempts=mount.attempts + 1))
             again = True
         elif leaving:
-            _forget(work, cluster, mount, f'The node did not answer: {away}')
+            _unmounted(work, cluster, mount, f'The node did not answer: {away}')
         else:
-            sessions.fail_mount(work, cluster, mount, 'unmount', str(away))
+            steps.fail_mount(work, cluster, mount, 'unmount', str(away))
     return getattr(away, 'after', work.service.conf.retry_delay) if again else None
 
 
-def _still(work: Work, mounts: list[Any], state: str) -> list[Any]:
+def _in_state(work: Work, mounts: list[Any], state: str) -> list[Any]:
     """Return those of the mounts that still have this state."""
     mount_ids = {mount.id for mount in mounts}
     with work.ctx.db.reader() as conn:
@@ -93,24 +94,24 @@ def _unmount_one(work: Work, cluster: Any, remote: Any, mount: Any, leaving: boo
     try:
         note = handler.unmount(remote, _as_mount(mount), force=leaving) if handler and mount.export else ''
     except (Busy, errors.Final) as stays:
-        sessions.fail_mount(work, cluster, mount, 'unmount', str(stays))
+        steps.fail_mount(work, cluster, mount, 'unmount', str(stays))
         return
-    _forget(work, cluster, mount, note)
+    _unmounted(work, cluster, mount, note)
 
 
-def _forget(work: Work, cluster: Any, mount: Any, note: str) -> None:
-    sessions.write(work, lambda conn: transitions.finish(conn, states.MOUNT, 'unmount', mount.id))
-    told.mount(work, cluster, mount, 'share_unmount.end', note or None)
+def _unmounted(work: Work, cluster: Any, mount: Any, note: str) -> None:
+    steps.write(work, lambda conn: transitions.finish(conn, states.MOUNT, 'unmount', mount.id))
+    notices.emit_mount(work, cluster, mount, 'share_unmount.end', note or None)
 
 
 def release(work: Work) -> None:
     """Release access rules that no mount of the cluster needs. Rules that others use stay."""
     with work.ctx.db.reader() as conn:
-        idle = [grant_id for grant_id in store.grants_of(conn, _on(work)) if not store.users_of_grant(conn, grant_id)]
-    sessions.each(work, idle, lambda grant_id: _release(work, grant_id))
+        idle = [grant_id for grant_id in store.grants_of(conn, _grant_user(work)) if not store.levels_of_grant(conn, grant_id)]
+    steps.for_each(work, idle, lambda grant_id: _release(work, grant_id))
 
 
-def _on(work: Work) -> str:
+def _grant_user(work: Work) -> str:
     return f'cluster {work.resource_id}'
 
 
@@ -130,40 +131,40 @@ def prepare(work: Work) -> None:
     """Prepare a row for every share on every node that answers, with a claimed access rule, protocol and export
     location. Mounts that a node has lost are to be mounted again.
     """
-    if sessions.staying(work) is None:
+    if steps.living_cluster(work) is None:
         return
-    _look(work)
+    _find_lost(work)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        _add(conn, work)
-    mounts = [mount for _, rows in sessions.by_node(work, _MOUNTING) for mount in rows]
+        _add_missing(conn, work)
+    mounts = [mount for _, rows in steps.mounts_by_node(work, _MOUNTING) for mount in rows]
     if mounts:
-        sessions.show(work, 'prepare', len(mounts))
+        steps.show_progress(work, 'prepare', len(mounts))
     for share_id in sorted({mount.share_id for mount in mounts}):
         _describe(work, [mount for mount in mounts if mount.share_id == share_id])
 
 
-def _look(work: Work) -> None:
+def _find_lost(work: Work) -> None:
     """Check the mounts of all nodes; lost mounts are to be mounted again."""
-    sessions.each(work, sessions.by_node(work, _MOUNTED), lambda one: _look_at(work, *one))
+    steps.for_each(work, steps.mounts_by_node(work, _MOUNTED), lambda one: _find_lost_on_node(work, *one))
 
 
-def _look_at(work: Work, node: Any, mounts: list[Any]) -> None:
+def _find_lost_on_node(work: Work, node: Any, mounts: list[Any]) -> None:
     lost = list(mounts)
     try:
-        with work.service.infra.connect(sessions.as_node(node)) as remote:
+        with work.service.infra.connect(steps.node_of(node)) as remote:
             lost = [mount for mount in mounts if not work.service.handlers[mount.protocol].is_mounted(remote, _as_mount(mount))]
     except (NodeAway, errors.Again, errors.Final):
         pass        # the step that mounts reports the error
     for mount in lost:
-        sessions.write(work, lambda conn, mount=mount: _again(conn, mount))
+        steps.write(work, lambda conn, mount=mount: _mount_again(conn, mount))
 
 
-def _again(conn: Any, mount: Any) -> None:
+def _mount_again(conn: Connection, mount: Any) -> None:
     transitions.begin(conn, states.MOUNT, 'again', mount.id, attempts=0, fault=None)
 
 
-def _add(conn: Any, work: Work) -> None:
+def _add_missing(conn: Connection, work: Work) -> None:
     there = {(mount.instance_id, mount.share_id): mount for mount in store.mounts(conn, (work.resource_id,))}
     wanted = _wanted(conn, work)
     for node in store.instances(conn, (work.resource_id,)):
@@ -176,12 +177,12 @@ def _add(conn: Any, work: Work) -> None:
             if mount is None:
                 _insert(conn, work, node, share_id, path, level)
             elif mount.state in ('error', 'error_unmounting') and (mount.path, mount.level) == (path, level):
-                _again(conn, mount)
+                _mount_again(conn, mount)
 
 
-def _insert(conn: Any, work: Work, node: Any, share_id: str, path: str, level: str) -> None:
+def _insert(conn: Connection, work: Work, node: Any, share_id: str, path: str, level: str) -> None:
     grant = work.service.grants.claim(conn, grants.Target(share_id, 'ip', node.internal_ip, level), host=work.service.host,
-                                      on=_on(work))
+                                      on=_grant_user(work))
     transitions.create(conn, states.MOUNT, {'id': uuidutils.generate_uuid(), 'instance_id': node.id, 'share_id': share_id,
                                             'path': path, 'level': level, 'grant_id': grant, 'attempts': 0}, 'mount')
 
@@ -192,7 +193,7 @@ def _since(work: Work) -> datetime.datetime:
 
 def _describe(work: Work, mounts: list[Any]) -> None:
     with work.ctx.db.reader() as conn:
-        cluster = store.find(conn, work.resource_id)
+        cluster = store.find_cluster(conn, work.resource_id)
     known = cluster.known_shares.get(mounts[0].share_id)
     if known is None or known['protocol'] not in work.service.handlers:
         _fail_all(work, mounts, 'The share cannot be mounted here. Name it once more.')
@@ -201,7 +202,7 @@ def _describe(work: Work, mounts: list[Any]) -> None:
     for mount in mounts:
         values = {'protocol': known['protocol'], 'export': export}
         if values != {'protocol': mount.protocol, 'export': mount.export}:
-            sessions.write(work, lambda conn, mount=mount, values=values: store.set_mount(conn, mount.id, **values))
+            steps.write(work, lambda conn, mount=mount, values=values: store.update_mount(conn, mount.id, **values))
 
 
 def _export(work: Work, share_id: str, known: str) -> str:
@@ -215,23 +216,23 @@ def _export(work: Work, share_id: str, known: str) -> str:
 
 def _fail_all(work: Work, mounts: list[Any], why: str) -> None:
     with work.ctx.db.reader() as conn:
-        cluster = store.find(conn, work.resource_id)
+        cluster = store.find_cluster(conn, work.resource_id)
     for mount in mounts:
-        sessions.fail_mount(work, cluster, mount, 'mount', why)
+        steps.fail_mount(work, cluster, mount, 'mount', why)
 
 
 def grant(work: Work) -> None:
     """Put the access rules of all mounts in force. The row of a mount says why its rule is not."""
-    mounts = [mount for _, rows in sessions.by_node(work, _MOUNTING) for mount in rows]
-    if sessions.staying(work) is not None and mounts:
-        sessions.show(work, 'configure', len(mounts))
-        sessions.each(work, mounts, lambda mount: _grant(work, mount))
+    mounts = [mount for _, rows in steps.mounts_by_node(work, _MOUNTING) for mount in rows]
+    if steps.living_cluster(work) is not None and mounts:
+        steps.show_progress(work, 'configure', len(mounts))
+        steps.for_each(work, mounts, lambda mount: _grant(work, mount))
 
 
 def _grant(work: Work, mount: Any) -> float | None:
     try:
-        with grants.patient(_since(work), work.service.conf.share_timeout):
-            work.service.grants.want(mount.grant_id)
+        with grants.retry_until(_since(work), work.service.conf.share_timeout):
+            work.service.grants.put_in_force(mount.grant_id)
     except errors.Again as later:
         return later.after
     except errors.Final as never:
@@ -241,27 +242,27 @@ def _grant(work: Work, mount: Any) -> float | None:
 
 def mount(work: Work) -> None:
     """Mount every share on every node that answers. The row of a mount says why it failed."""
-    nodes = sessions.by_node(work, _MOUNTING)
-    if sessions.staying(work) is not None and nodes:
-        sessions.show(work, 'begin', len(nodes))
-        sessions.each(work, nodes, lambda one: _mount(work, *one))
+    nodes = steps.mounts_by_node(work, _MOUNTING)
+    if steps.living_cluster(work) is not None and nodes:
+        steps.show_progress(work, 'begin', len(nodes))
+        steps.for_each(work, nodes, lambda one: _mount(work, *one))
 
 
 def _mount(work: Work, node: Any, mounts: list[Any]) -> float | None:
     with work.ctx.db.reader() as conn:
-        cluster = store.find(conn, work.resource_id)
+        cluster = store.find_cluster(conn, work.resource_id)
         stuck = {one.path: one.share_id for one in store.mounts(conn, (work.resource_id,))
                  if one.instance_id == node.id and one.state == states.MOUNT['unmount'].fail}
     try:
-        with work.service.infra.connect(sessions.as_node(node)) as remote:
+        with work.service.infra.connect(steps.node_of(node)) as remote:
             for protocol in sorted({mount.protocol for mount in mounts}):
                 work.service.handlers[protocol].setup(remote)
             for one in mounts:
                 _mount_one(work, cluster, remote, one, stuck)
     except (NodeAway, errors.Again) as away:
-        return _try_later(work, cluster, mounts, away)
+        return _retry_mount(work, cluster, mounts, away)
     except errors.Final as never:
-        _fail_all(work, _still(work, mounts, _MOUNTING), str(never))
+        _fail_all(work, _in_state(work, mounts, _MOUNTING), str(never))
     return None
 
 
@@ -273,18 +274,18 @@ def _mount_one(work: Work, cluster: Any, remote: Any, mount: Any, stuck: dict[st
             raise errors.Final(f'Share {in_the_way} is still mounted there.')
         work.service.handlers[mount.protocol].mount(remote, _as_mount(mount))
     except (errors.Final, Busy) as never:
-        sessions.fail_mount(work, cluster, mount, 'mount', str(never))
+        steps.fail_mount(work, cluster, mount, 'mount', str(never))
         return
-    sessions.write(work, lambda conn: transitions.finish(conn, states.MOUNT, 'mount', mount.id, fault=None))
-    told.mount(work, cluster, mount, 'share_mount.end')
+    steps.write(work, lambda conn: transitions.finish(conn, states.MOUNT, 'mount', mount.id, fault=None))
+    notices.emit_mount(work, cluster, mount, 'share_mount.end')
 
 
-def _try_later(work: Work, cluster: Any, mounts: list[Any], away: errors.ManilaLiteError) -> float | None:
+def _retry_mount(work: Work, cluster: Any, mounts: list[Any], away: errors.ManilaLiteError) -> float | None:
     again = False
-    for mount in _still(work, mounts, _MOUNTING):
+    for mount in _in_state(work, mounts, _MOUNTING):
         if mount.attempts + 1 < work.service.conf.attempts:
-            sessions.write(work, lambda conn, mount=mount: store.set_mount(conn, mount.id, attempts=mount.attempts + 1))
+            steps.write(work, lambda conn, mount=mount: store.update_mount(conn, mount.id, attempts=mount.attempts + 1))
             again = True
         else:
-            sessions.fail_mount(work, cluster, mount, 'mount', str(away))
+            steps.fail_mount(work, cluster, mount, 'mount', str(away))
     return getattr(away, 'after', work.service.conf.retry_delay) if again else None

@@ -8,8 +8,9 @@ from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.engine import Work
-from manila_lite.siblings.dataproc import sessions, states, store
+from manila_lite.siblings.dataproc import states, steps, store
 from manila_lite.siblings.dataproc.interface import NodeAway, Wanted
 
 _SPAWNING, _LEAVING = states.NODE['spawn'].during, states.NODE['leave'].during
@@ -19,23 +20,23 @@ _GOING = (_LEAVING, states.NODE['leave'].fail)
 def arrange(work: Work) -> None:
     """Make a row for every node that the cluster shall have, with its infrastructure's reference; let the other nodes leave."""
     work.data['since'] = timeutils.utcnow().timestamp()
-    going = sessions.staying(work) is None
+    going = steps.living_cluster(work) is None
     with work.ctx.db.writer() as conn:
         work.save(conn)
-        if store.find(conn, work.resource_id) is None:
+        if store.find_cluster(conn, work.resource_id) is None:
             return
         there = store.instances(conn, (work.resource_id,))
         for group in store.groups(conn, 'cluster_id', (work.resource_id,)).get(work.resource_id, []):
             mine = [node for node in there if node.node_group_id == group.id]
             _resize(conn, work, group, mine, 0 if going else group.count)
-    new = [node for node in sessions.nodes_of(work, _SPAWNING) if node.infra_ref is None]
+    new = [node for node in steps.nodes_in_state(work, _SPAWNING) if node.infra_ref is None]
     if new and not going:
-        sessions.show(work, 'arrange', len(new))
+        steps.show_progress(work, 'arrange', len(new))
         for node in new:
             _offer(work, node)
 
 
-def _resize(conn: Any, work: Work, group: Any, there: list[Any], count: int) -> None:
+def _resize(conn: Connection, work: Work, group: Any, there: list[Any], count: int) -> None:
     living = [node for node in there if node.state not in _GOING]
     stay, go = living[:count], [node for node in there if node not in living[:count]]
     for node in go:
@@ -43,7 +44,7 @@ def _resize(conn: Any, work: Work, group: Any, there: list[Any], count: int) -> 
     for node in stay:
         if node.state == states.NODE['spawn'].fail:
             transitions.begin(conn, states.NODE, 'again', node.id, fault=None, attempts=0)
-    cluster = store.find(conn, work.resource_id)
+    cluster = store.find_cluster(conn, work.resource_id)
     used = {node.name for node in there}
     free = (name for number in range(1, len(there) + count + 1)
             if (name := f'{cluster.name}-{group.name}-{number:03}') not in used)
@@ -55,7 +56,7 @@ def _resize(conn: Any, work: Work, group: Any, there: list[Any], count: int) -> 
 
 def _wanted(work: Work, node: Any) -> Wanted:
     with work.ctx.db.reader() as conn:
-        cluster = store.find(conn, work.resource_id)
+        cluster = store.find_cluster(conn, work.resource_id)
         group = next(group for group in store.groups(conn, 'cluster_id', (work.resource_id,))[work.resource_id]
                      if group.id == node.node_group_id)
     return Wanted(node.id, node.name, work.resource_id, group.name, group.flavor_id, group.image_id or cluster.default_image_id)
@@ -63,10 +64,10 @@ def _wanted(work: Work, node: Any) -> Wanted:
 
 def _offer(work: Work, node: Any) -> None:
     with work.ctx.db.reader() as conn:
-        taken = store.taken(conn)
+        taken = store.taken_references(conn)
     try:
         ref = work.service.infra.offer(_wanted(work, node), taken)
-        sessions.write(work, lambda conn: store.set_instance(conn, node.id, infra_ref=ref))
+        steps.write(work, lambda conn: store.update_instance(conn, node.id, infra_ref=ref))
     except oslo_db_exception.DBDuplicateEntry:
         raise errors.Again(0.1) from None      # another cluster took the node first
     except errors.Final as none:
@@ -74,17 +75,17 @@ def _offer(work: Work, node: Any) -> None:
 
 
 def _fail(work: Work, node: Any, why: str) -> None:
-    sessions.write(work, lambda conn: transitions.fail(conn, states.NODE, 'spawn', node.id, fault=why))
+    steps.write(work, lambda conn: transitions.fail(conn, states.NODE, 'spawn', node.id, fault=why))
 
 
 def spawn(work: Work) -> None:
     """Make the nodes, and wait until they answer. The row of a node says why it failed."""
-    new = [node for node in sessions.nodes_of(work, _SPAWNING) if node.infra_ref is not None]
-    if sessions.staying(work) is None or not new:
+    new = [node for node in steps.nodes_in_state(work, _SPAWNING) if node.infra_ref is not None]
+    if steps.living_cluster(work) is None or not new:
         return
-    sessions.show(work, 'wait' if work.data.get('spawned') else 'spawn', len(new))
+    steps.show_progress(work, 'wait' if work.data.get('spawned') else 'spawn', len(new))
     work.data['spawned'] = True
-    sessions.each(work, new, lambda node: _spawn(work, node))
+    steps.for_each(work, new, lambda node: _spawn(work, node))
 
 
 def _spawn(work: Work, node: Any) -> float | None:
@@ -101,7 +102,7 @@ def _spawn(work: Work, node: Any) -> float | None:
         return None
     values = {'internal_ip': answering.address, 'ssh_port': answering.port, 'ssh_user': answering.user,
               'host_key': answering.host_key, 'key_file': answering.key_file}
-    sessions.write(work, lambda conn: transitions.finish(conn, states.NODE, 'spawn', node.id, **values))
+    steps.write(work, lambda conn: transitions.finish(conn, states.NODE, 'spawn', node.id, **values))
     return None
 
 
@@ -109,8 +110,8 @@ def retire(work: Work) -> None:
     """Release leaving nodes without mounts, and delete node groups that are to have no nodes."""
     with work.ctx.db.reader() as conn:
         mounted = {mount.instance_id for mount in store.mounts(conn, (work.resource_id,))}
-    leaving = [node for node in sessions.nodes_of(work, _LEAVING) if node.id not in mounted]
-    sessions.each(work, leaving, lambda node: _retire(work, node))
+    leaving = [node for node in steps.nodes_in_state(work, _LEAVING) if node.id not in mounted]
+    steps.for_each(work, leaving, lambda node: _retire(work, node))
 
 
 def _retire(work: Work, node: Any) -> float | None:
@@ -121,11 +122,11 @@ def _retire(work: Work, node: Any) -> float | None:
         return getattr(later, 'after', work.service.conf.retry_delay)
     except errors.Final as never:
         why = str(never)
-        sessions.write(work, lambda conn: transitions.fail(conn, states.NODE, 'leave', node.id, fault=why))
+        steps.write(work, lambda conn: transitions.fail(conn, states.NODE, 'leave', node.id, fault=why))
         return None
 
-    def gone(conn: Any) -> None:
+    def gone(conn: Connection) -> None:
         transitions.finish(conn, states.NODE, 'leave', node.id)
         store.drop_empty_group(conn, node.node_group_id)
-    sessions.write(work, gone)
+    steps.write(work, gone)
     return None

@@ -36,8 +36,8 @@ def get(conn: Connection, resource_type: str, resource_id: str, project_id: str 
     return row
 
 
-def everything(conn: Connection, resource_type: str, project_id: str | None, filters: Mapping[str, Any], *, limit: int,
-               marker: str | None = None, sort_by: str = 'created_at', descending: bool = False) -> list[Row]:
+def list_visible(conn: Connection, resource_type: str, project_id: str | None, filters: Mapping[str, Any], *, limit: int,
+                 marker: str | None = None, sort_by: str = 'created_at', descending: bool = False) -> list[Row]:
     """Return the rows that the project sees after ``marker`` (the id of the last one seen), one more than ``limit`` if
     there are more.
     """
@@ -57,7 +57,7 @@ def everything(conn: Connection, resource_type: str, project_id: str | None, fil
 
 
 @contextlib.contextmanager
-def named_once(resource_type: str, name: Any) -> Iterator[None]:
+def refuse_duplicate_name(resource_type: str, name: Any) -> Iterator[None]:
     """Translate the error of a duplicate name, around a transaction.
 
     :raises errors.Exists: the project has one of that name already.
@@ -86,7 +86,7 @@ def delete(conn: Connection, resource_type: str, template_id: str) -> None:
     conn.execute(NAMED[resource_type].delete().where(NAMED[resource_type].c.id == template_id))
 
 
-def users_of(conn: Connection, resource_type: str, template_id: str) -> list[str]:
+def names_of_users(conn: Connection, resource_type: str, template_id: str) -> list[str]:
     """Return the names of the clusters and templates made of a template, which must be deleted first."""
     clusters, cluster_templates = models.clusters, models.cluster_templates
     if resource_type == 'cluster template':
@@ -145,34 +145,34 @@ def mounts(conn: Connection, clusters: Iterable[str]) -> list[Row]:
                              .where(node.c.cluster_id.in_(tuple(clusters))).order_by(node.c.name, mount.c.path)))
 
 
-def set_instance(conn: Connection, instance_id: str, **values: Any) -> None:
+def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:
     """Set values of the node's row."""
     conn.execute(models.instances.update().where(models.instances.c.id == instance_id).values(**values))
 
 
-def set_mount(conn: Connection, mount_id: str, **values: Any) -> None:
+def update_mount(conn: Connection, mount_id: str, **values: Any) -> None:
     """Set values of the mount's row."""
     conn.execute(models.share_mounts.update().where(models.share_mounts.c.id == mount_id).values(**values))
 
 
-def taken(conn: Connection) -> frozenset[str]:
+def taken_references(conn: Connection) -> frozenset[str]:
     """Return the references of all nodes that are in a cluster."""
     return frozenset(conn.execute(sa.select(models.instances.c.infra_ref)
                                   .where(models.instances.c.infra_ref.is_not(None))).scalars())
 
 
-def users_of_grant(conn: Connection, grant_id: str) -> list[str]:
+def levels_of_grant(conn: Connection, grant_id: str) -> list[str]:
     """Return the levels that mounts need of an access rule; none if the rule is not needed."""
     mounts = models.share_mounts
     return list(conn.execute(sa.select(mounts.c.level).where(mounts.c.grant_id == grant_id)).scalars())
 
 
-def in_status(conn: Connection, statuses: Iterable[str]) -> list[Row]:
+def clusters_in_status(conn: Connection, statuses: Iterable[str]) -> list[Row]:
     """Return all clusters in one of these statuses."""
     return list(conn.execute(sa.select(models.clusters).where(models.clusters.c.status.in_(tuple(statuses)))))
 
 
-def find(conn: Connection, cluster_id: str) -> Row | None:
+def find_cluster(conn: Connection, cluster_id: str) -> Row | None:
     """Return a cluster, or None."""
     return conn.execute(sa.select(models.clusters).where(models.clusters.c.id == cluster_id)).first()
 

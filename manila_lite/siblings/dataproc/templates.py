@@ -6,7 +6,8 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
-from manila_lite.siblings.dataproc import asking, store, validation
+from manila_lite.db.core.engine import Connection
+from manila_lite.siblings.dataproc import share_checks, store, validation
 from manila_lite.siblings.dataproc.validation import InvalidData, InvalidReference
 
 #: The only plugin: its clusters run nothing beside the software of the image.
@@ -64,11 +65,11 @@ def check_shares(ctx: RequestContext, who: Mapping[str, str], shares: validation
     if not named:
         return {}
     with ctx.waiting('the share service'):
-        return asking.check(ctx, who, named, {protocol.upper() for protocol in ctx.conf.dataproc.handlers},
-                            exports=exports)
+        return share_checks.check(ctx, who, named, {protocol.upper() for protocol in ctx.conf.dataproc.handlers},
+                                  exports=exports)
 
 
-def resolved(conn: Any, ctx: RequestContext, groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def resolved(conn: Connection, ctx: RequestContext, groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return node groups as rows: with their own values, and for the rest those of their templates.
 
     :raises InvalidReference: there is no such template. :raises InvalidData: two groups have one name.
@@ -79,7 +80,7 @@ def resolved(conn: Any, ctx: RequestContext, groups: Sequence[Mapping[str, Any]]
     return [_resolved(conn, ctx, group) for group in groups]
 
 
-def _resolved(conn: Any, ctx: RequestContext, group: Mapping[str, Any]) -> dict[str, Any]:
+def _resolved(conn: Connection, ctx: RequestContext, group: Mapping[str, Any]) -> dict[str, Any]:
     own, kept = split(group)
     template_id = group.get('node_group_template_id')
     kept.pop('node_group_template_id', None)
@@ -95,7 +96,7 @@ def _resolved(conn: Any, ctx: RequestContext, group: Mapping[str, Any]) -> dict[
         row[name] = own.get(name) if own.get(name) is not None else getattr(base, name, None)
     given = own.get('shares')
     row['shares'] = (validation.normal(given, f'node group {group["name"]}: shares') if given is not None
-                       else getattr(base, 'shares', None))
+                     else getattr(base, 'shares', None))
     return row | {'details': kept}
 
 
@@ -118,7 +119,7 @@ def create(ctx: RequestContext, resource_type: str, wanted: Mapping[str, Any], w
     with ctx.db.reader() as conn:
         groups = resolved(conn, ctx, wanted.get('node_groups') or ())
     check_shares(ctx, who, own['shares'], groups)
-    with store.named_once(resource_type, own['name']), ctx.db.writer() as conn:
+    with store.refuse_duplicate_name(resource_type, own['name']), ctx.db.writer() as conn:
         template_id = store.insert(conn, resource_type, {'project_id': ctx.project_id, 'details': kept, **own})
         _set_groups(conn, resource_type, template_id, groups)
     return template_id
@@ -128,7 +129,7 @@ def _values(resource_type: str, wanted: Mapping[str, Any]) -> tuple[dict[str, An
     return split(wanted, _COLUMNS if resource_type == 'node group template' else _COLUMNS - {'flavor_id', 'image_id'})
 
 
-def _set_groups(conn: Any, resource_type: str, template_id: str, groups: Sequence[Mapping[str, Any]]) -> None:
+def _set_groups(conn: Connection, resource_type: str, template_id: str, groups: Sequence[Mapping[str, Any]]) -> None:
     if resource_type in GROUPS_BY:
         store.add_groups(conn, GROUPS_BY[resource_type], template_id, groups)
 
@@ -149,7 +150,7 @@ def update(ctx: RequestContext, resource_type: str, template_id: str, wanted: Ma
         check_shares(ctx, who, own.get('shares', row.shares) or (), new)
     if kept:
         own['details'] = row.details | kept
-    with store.named_once(resource_type, own.get('name')), ctx.db.writer() as conn:
+    with store.refuse_duplicate_name(resource_type, own.get('name')), ctx.db.writer() as conn:
         store.get(conn, resource_type, template_id, ctx.project_id, own=True)
         store.update(conn, resource_type, template_id, own)
         if wanted.get('node_groups') is not None:
@@ -165,7 +166,7 @@ def delete(ctx: RequestContext, resource_type: str, template_id: str) -> None:
     with ctx.db.writer() as conn:
         row = store.get(conn, resource_type, template_id, ctx.project_id, own=True)
         must_not_be_protected(resource_type, row)
-        used = store.users_of(conn, resource_type, template_id)
+        used = store.names_of_users(conn, resource_type, template_id)
         if used:
             raise errors.Conflict(f'{resource_type.capitalize()} {template_id} is used by {", ".join(sorted(used))}.')
         if resource_type in GROUPS_BY:

@@ -121,11 +121,11 @@ class Binding(testtools.TestCase):
 
     def victim(self, method: str, args: tuple) -> forks.Process:
         """Return a new process that has just begun the call."""
-        told, tell = os.pipe()
-        with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as err, open(told, 'rb') as out:
+        report_end, write_end = os.pipe()
+        with tempfile.TemporaryFile() as asked, tempfile.TemporaryFile() as err, open(report_end, 'rb') as out:
             pickle.dump((method, args), asked)
             asked.seek(0)
-            with open(tell, 'wb') as say:
+            with open(write_end, 'wb') as say:
                 victim = forks.start(f'{__package__}.victim:main', self.DRIVER, self.config_file, self.state_dir,
                                      stdin=asked, stdout=say, stderr=err)
             self.addCleanup(victim.kill)
@@ -141,10 +141,10 @@ class Binding(testtools.TestCase):
 
     def a_share(self, size: int = 1, **changes) -> values.Share:
         """Return a share that is not on the backend yet, and that is deleted at the end of the test."""
-        ident = uuidutils.generate_uuid()
-        share = values.Share(**{'id': ident, 'share_id': uuidutils.generate_uuid(), 'size': size, 'proto': 'NFS',
-                               'project_id': 'a-project', 'pool': self.driver.report()[0].name,
-                               'server': self.server} | changes)
+        instance_id = uuidutils.generate_uuid()
+        share = values.Share(**{'id': instance_id, 'share_id': uuidutils.generate_uuid(), 'size': size, 'proto': 'NFS',
+                                'project_id': 'a-project', 'pool': self.driver.report()[0].name,
+                                'server': self.server} | changes)
         self.addCleanup(lambda: self.driver.delete_share(share))
         return share
 

@@ -20,18 +20,18 @@ class EveryCall(testscenarios.WithScenarios):
         self.case.verify_kept()
         self.case.verify(answer)
 
-    def test_once(self):
+    def test_call_keeps_its_promise(self):
         self.case.arrange()
         self._verify(self.case.call())
 
-    def test_twice(self):
+    def test_repeated_call_keeps_its_promise(self):
         self.case.arrange()
         first = self.case.call()
         second = self.case.call()
         self.assertEqual(self.case.lasting(first), self.case.lasting(second))
         self._verify(second)
 
-    def test_again_after_a_restart(self):
+    def test_call_repeated_after_a_restart(self):
         self.case.arrange()
         first = self.case.call()
         self.restart()
@@ -39,7 +39,7 @@ class EveryCall(testscenarios.WithScenarios):
         self.assertEqual(self.case.lasting(first), self.case.lasting(second))
         self._verify(second)
 
-    def test_again_after_a_death(self):
+    def test_call_repeated_after_a_kill(self):
         for moment in self.MOMENTS:
             self.case.arrange()
             self.driver.shutdown()
@@ -63,7 +63,7 @@ class BesideAccess(testscenarios.WithScenarios):
         for number in range(self.ROUNDS):
             self.driver.update_access(self.case.share, self.rules((self.OTHER, self.GOOD)[number % 2]))
 
-    def test_beside_update_access(self):
+    def test_access_changes_beside_the_call(self):
         self.case.arrange()
         changes = base.Background(self._change)
         answer = self.case.call()

@@ -61,8 +61,8 @@ class _Keeps(Case):
 
     def verify_kept(self) -> None:
         self.test.assertEqual(set(self.test.GOOD), self.test.in_force(self.share))
-        found = self.test.ensured(dataclasses.replace(self.share, size=self.NEW_SIZE or self.SIZE), self.test.GOOD)
-        self.test.assertEqual(self.share.export_locations, tuple(found.export_locations))
+        ensured = self.test.ensured(dataclasses.replace(self.share, size=self.NEW_SIZE or self.SIZE), self.test.GOOD)
+        self.test.assertEqual(self.share.export_locations, tuple(ensured.export_locations))
 
 
 class CreateShare(Case):
@@ -105,7 +105,7 @@ class UpdateAccess(Case):
         self.args = (self.share, [self.bad[0], *self.good, *self.bad[1:]])
 
     def verify(self, answer: Any) -> None:
-        refused = {ident for ident, result in answer.items() if result.error}
+        refused = {rule_id for rule_id, result in answer.items() if result.error}
         self.test.assertEqual({rule.id for rule in self.args[1]}, set(answer))
         self.test.assertEqual({rule.id for rule in self.bad}, refused)
 
@@ -127,7 +127,7 @@ class EnsureShares(Case):
                       values.EnsureTarget(self.second, tuple(self.test.rules(self.test.OTHER)))],)
 
     def lasting(self, answer: Any) -> Any:
-        return {ident: dataclasses.replace(result, repaired=()) for ident, result in answer.items()}
+        return {instance_id: dataclasses.replace(result, repaired=()) for instance_id, result in answer.items()}
 
     def verify(self, answer: Any) -> None:
         self.test.assertEqual({target.share.id for target in self.args[0]}, set(answer))
@@ -137,7 +137,7 @@ class EnsureShares(Case):
             self.test.assertIsNone(result.error)
             self.test.assertEqual(target.share.export_locations, tuple(result.export_locations))
             self.test.assertEqual({rule.id: None for rule in target.rules},
-                                  {ident: rule.error for ident, rule in result.rules.items()})
+                                  {rule_id: rule.error for rule_id, rule in result.rules.items()})
         self.test.assertEqual(['first', 'second'], [self.test.read(share) for share in (self.share, self.second)])
         self.test.assertEqual(set(self.test.OTHER), self.test.in_force(self.second))
 
@@ -265,7 +265,8 @@ class ServeSnapshot(_Keeps):
     def verify(self, answer: Any) -> None:
         self.test.assert_locations(answer.export_locations)
         self.test.assertEqual({rule.id for rule in (*self.bad, *self.good)}, set(answer.rules))
-        self.test.assertEqual({rule.id for rule in self.bad}, {ident for ident, told in answer.rules.items() if told.error})
+        self.test.assertEqual({rule.id for rule in self.bad},
+                              {rule_id for rule_id, result in answer.rules.items() if result.error})
         snapshot, wanted = self.args[0], {(rule.type, rule.to, 'ro') for rule in self.good}
         self.test.assertEqual(wanted, self.test.in_force_of_snapshot(snapshot))
         self.test.driver.serve_snapshot(snapshot, [])

@@ -77,8 +77,8 @@ class EdgeCases:
 
     def test_ids_that_are_no_file_names_reach_nothing(self):
         outside = sorted(os.listdir(self.root))
-        for ident in ('', '..', '../escape', '../../escape', '/escape', 'a/b', 'a\nb'):
-            share = values.Share(ident, 'x', 'p', 1, 'NFS', self.driver.report()[0].name)
+        for instance_id in ('', '..', '../escape', '../../escape', '/escape', 'a/b', 'a\nb'):
+            share = values.Share(instance_id, 'x', 'p', 1, 'NFS', self.driver.report()[0].name)
             self.assertRaises(errors.Final, self.driver.create_share, share)
             self.assertRaises(errors.Final, self.driver.delete_share, share)
         self.assertEqual(outside, sorted(os.listdir(self.root)))
@@ -97,7 +97,7 @@ class EdgeCases:
             bad, *good = self.rules((row, *self.GOOD))
             for order in ([bad, *good], [*good, bad]):
                 results = self.driver.update_access(share, order)
-                self.assertEqual([bad.id], [ident for ident, result in results.items() if result.error])
+                self.assertEqual([bad.id], [rule_id for rule_id, result in results.items() if result.error])
                 self.assertEqual(set(self.GOOD), self.in_force(share))
 
     def test_rules_are_exactly_those_given(self):
@@ -106,7 +106,7 @@ class EdgeCases:
             rules = self.rules(rows)
             results = self.driver.update_access(share, rules)
             self.assertEqual({rule.id: None for rule in rules},
-                             {ident: result.error for ident, result in results.items()})
+                             {rule_id: result.error for rule_id, result in results.items()})
             self.assertEqual({(rule.type, rule.to, rule.level) for rule in rules}, self.in_force(share))
 
     def test_shares_are_served_while_the_process_is_down(self):
@@ -137,7 +137,7 @@ class EdgeCases:
             self.assertEqual([set(self.GOOD), set(self.OTHER)], list(map(self.in_force, shares)))
             self.assertEqual(['first', 'second'], list(map(self.read, shares)))
 
-    def test_what_is_missing_is_told_and_not_made(self):
+    def test_ensuring_reports_missing_shares_and_makes_none(self):
         missing = self._unknown_share()
         for _ in range(2):
             result = self.ensured(missing, self.GOOD)
@@ -145,7 +145,7 @@ class EdgeCases:
             self.assertEqual((), tuple(result.repaired))
         self.assertRaises(errors.Final, self.driver.update_access, missing, self.rules(self.GOOD))
 
-    def test_report_has_room(self):
+    def test_report_has_free_capacity(self):
         pools = self.driver.report()
         self.assertTrue(pools)
         self.assertEqual(len(pools), len({pool.name for pool in pools}))

@@ -137,7 +137,7 @@ class EveryManageCall(calls.EveryCall):
 class ManageEdgeCases:
     """Mixin for a ``base.Binding``."""
 
-    def test_what_cannot_be_taken_over(self):
+    def test_unknown_paths_and_managed_shares_are_refused(self):
         self.needs(interface.ManagesShares)
         share = self.made_share(rules=self.GOOD)
         [path, *_] = [location.path for location in share.export_locations]
@@ -150,7 +150,7 @@ class ManageEdgeCases:
         self.assertEqual(('first', set(self.GOOD)), (self.read(share), self.in_force(share)))
         self.assertTrue(self.ensured(new).error)
 
-    def test_one_that_was_not_taken_over_whole_is_as_it_was(self):
+    def test_failed_takeover_changes_nothing(self):
         self.needs(interface.ManagesShares)
         share = self.made_share()
         self.driver.unmanage_share(share)

@@ -26,7 +26,7 @@ class Follows(migrations.Origin):
             snapshot = dataclasses.replace(snapshot, provider_location=self.driver.create_snapshot(snapshot))
             self.write(active, 'later')
         replica = values.Replica(self.a_share(), how, 'out_of_sync', active, migrations.ORIGIN_HOST, (snapshot,),
-                                tuple(self.rules(self.GOOD)))
+                                 tuple(self.rules(self.GOOD)))
         self.addCleanup(self.driver_call, 'delete_replica', replica)
         return replica
 

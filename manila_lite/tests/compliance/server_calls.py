@@ -110,7 +110,7 @@ class ServerEdgeCases:
         for _ in range(2):
             results = self.driver.ensure_servers([self.server, other])
             self.assertEqual(dict.fromkeys((self.server.id, other.id), (None, ())),
-                             {ident: (result.error, tuple(result.repaired)) for ident, result in results.items()})
+                             {server_id: (result.error, tuple(result.repaired)) for server_id, result in results.items()})
             self.assertEqual(self.planned(other), self.addresses(other))
             self.assertEqual((set(self.GOOD), 'first'), (self.in_force(share), self.read(share)))
 
@@ -163,8 +163,8 @@ class ServerEdgeCases:
 
     def test_server_ids_that_are_no_file_names_reach_nothing(self):
         outside = sorted(os.listdir(self.root))
-        for ident in ('', '..', '../escape', '/escape', 'a/b', 'a\nb'):
-            server = values.ShareServer(ident, self.server.networks)
+        for server_id in ('', '..', '../escape', '/escape', 'a/b', 'a\nb'):
+            server = values.ShareServer(server_id, self.server.networks)
             self.assertRaises(errors.Final, self.driver.setup_server, server)
             self.assertRaises(errors.Final, self.driver.teardown_server, server)
         self.assertEqual(outside, sorted(os.listdir(self.root)))

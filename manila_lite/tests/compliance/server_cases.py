@@ -74,11 +74,11 @@ class EnsureServers(ServerCase):
         self.args = ([self.odd, self.lost, self.test.server, self.grown],)
 
     def lasting(self, answer: Any) -> Any:
-        return {ident: dataclasses.replace(result, repaired=()) for ident, result in answer.items()}
+        return {server_id: dataclasses.replace(result, repaired=()) for server_id, result in answer.items()}
 
     def verify(self, answer: Any) -> None:
         self.test.assertEqual({server.id: server is self.odd for server in self.args[0]},
-                              {ident: bool(result.error) for ident, result in answer.items()})
+                              {server_id: bool(result.error) for server_id, result in answer.items()})
         for server in self.args[0][1:]:
             self.test.assertEqual(self.test.planned(server), self.test.addresses(server))
 
@@ -171,9 +171,9 @@ class _SecurityService(ServerCase):
         self.share = self.test.a_share(server=self.server)
         self.locations = self.test.driver.create_share(self.share)
         self.test.driver.update_access(self.share, self.test.rules(self.test.GOOD))
-        self.told = dataclasses.replace(self.server, security_services=(self.wanted,))
+        self.changed = dataclasses.replace(self.server, security_services=(self.wanted,))
         targets = [values.EnsureTarget(self.share, tuple(self.test.rules(self.test.GOOD)))]
-        self.args = (self.told, self.wanted, self.current, targets)
+        self.args = (self.changed, self.wanted, self.current, targets)
 
     def verify_kept(self) -> None:
         self.test.assertEqual({self.current.id}, self.test.services(self.other))
@@ -195,8 +195,8 @@ class UpdateSecurityService(_SecurityService):
     def verify(self, answer: Any) -> None:
         self.test.assertEqual({self.wanted.id}, self.test.services(self.server))
         self.test.assertEqual({}, dict(answer.lost))
-        self.test.assert_serves(self.told, answer.export_locations.get(self.share.id, self.locations))
-        self.test.driver.ensure_servers([self.told])
+        self.test.assert_serves(self.changed, answer.export_locations.get(self.share.id, self.locations))
+        self.test.driver.ensure_servers([self.changed])
         self.test.assertEqual({self.wanted.id}, self.test.services(self.server))
         self.test.driver.update_share_server_security_service(self.server, self.current, self.wanted, self.args[3])
         self.test.assertEqual({self.current.id}, self.test.services(self.server))
@@ -209,8 +209,8 @@ class AddSecurityService(_SecurityService):
     def arrange(self) -> None:
         super().arrange()
         self.wanted = self.test.service('kerberos')
-        told = dataclasses.replace(self.server, security_services=(self.current, self.wanted))
-        self.args = (told, self.wanted, None, self.args[3])
+        server = dataclasses.replace(self.server, security_services=(self.current, self.wanted))
+        self.args = (server, self.wanted, None, self.args[3])
 
     def verify(self, answer: Any) -> None:
         self.test.assertEqual({self.current.id, self.wanted.id}, self.test.services(self.server))
@@ -231,8 +231,8 @@ class UnmanageServer(ServerCase):
         self.test.assertIsNone(answer)
         self.test.assertEqual(self.test.planned(self.old), self.test.left_there(self.old))
         self.test.assertRaises(errors.Final, self.test.driver.create_share, self.test.a_share(server=self.old))
-        found = self.test.driver.find_server(self.test.a_server(), self.old.id, {})
-        self.test.assertEqual(self.test.planned(self.old), set(found))
+        share_ids = self.test.driver.find_server(self.test.a_server(), self.old.id, {})
+        self.test.assertEqual(self.test.planned(self.old), set(share_ids))
 
 
 class ManageServer(UnmanageServer):

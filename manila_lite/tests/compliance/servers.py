@@ -60,7 +60,7 @@ class OnServers:
         start = network.cidr.partition('/')[0]
         address = f'{start}{self._hosts}' if ':' in start else f'{start.rpartition(".")[0]}.{self._hosts}'
         return values.Allocation(uuidutils.generate_uuid(), address, subnet_id=network.subnet_id,
-                                mac_address=f'fa:16:3e:00:01:{self._hosts:02x}', **about)
+                                 mac_address=f'fa:16:3e:00:01:{self._hosts:02x}', **about)
 
     def a_server(self, *names: str, **changes) -> values.ShareServer:
         """Return a server that is not set up yet, and that is torn down at the end of the test."""
@@ -81,7 +81,7 @@ class OnServers:
     def service(self, kind: str = 'ldap') -> values.SecurityService:
         """Return a security service that no server uses."""
         return values.SecurityService(uuidutils.generate_uuid(), kind, server='10.77.1.2', domain='example.org',
-                                     user='admin', password='secret')
+                                      user='admin', password='secret')
 
     def planned(self, server: values.ShareServer) -> set[str]:
         """Return the addresses that a server shall have."""

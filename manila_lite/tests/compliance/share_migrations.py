@@ -26,7 +26,7 @@ class MovesShares(migrations.Origin):
             snapshot = dataclasses.replace(snapshot, provider_location=self.driver.create_snapshot(snapshot))
             self.write(source, 'later')
         migration = values.ShareMigration(source, migrations.ORIGIN_HOST, self.a_share(), (snapshot,),
-                                         tuple(self.rules(self.GOOD)))
+                                          tuple(self.rules(self.GOOD)))
         self.addCleanup(self.driver_call, 'delete_share', migration.target)
         self.addCleanup(self.call_off, migration)
         self.addCleanup(self.driver_call, 'delete_snapshot', snapshot)

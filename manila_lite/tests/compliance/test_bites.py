@@ -80,8 +80,8 @@ class EnsuresWithoutRules(DummyDriver):
 
 class RepairsWhatIsWell(DummyDriver):
     def ensure_shares(self, targets):
-        return {ident: dataclasses.replace(result, repaired=('It is well now.',))
-                for ident, result in super().ensure_shares(targets).items()}
+        return {instance_id: dataclasses.replace(result, repaired=('It is well now.',))
+                for instance_id, result in super().ensure_shares(targets).items()}
 
 
 class ExtendsByTheDifference(DummyDriver):
@@ -203,37 +203,37 @@ class PutsSharesAnywhere(DummyDriver):
 
 #: Violations about share servers.
 SERVER_PLANTS = (
-    (LeavesTheServerRunning, server_cases.TeardownServer, 'test_twice'),
+    (LeavesTheServerRunning, server_cases.TeardownServer, 'test_repeated_call_keeps_its_promise'),
     (LeavesTheServerRunning, None, 'test_tearing_down_what_is_not_there_is_a_success'),
     (TearsDownWithShares, None, 'test_server_with_shares_is_not_torn_down'),
-    (AddsNoLocations, server_cases.UpdateNetwork, 'test_once'),
-    (ReplacesTheNetwork, server_cases.UpdateNetwork, 'test_once'),
+    (AddsNoLocations, server_cases.UpdateNetwork, 'test_call_keeps_its_promise'),
+    (ReplacesTheNetwork, server_cases.UpdateNetwork, 'test_call_keeps_its_promise'),
     (AgreesToEverything, None, 'test_questions_change_nothing'),
-    (KeepsWhatWasGivenUp, server_cases.EnsureServers, 'test_once'),
-    (KeepsTheOldService, server_cases.UpdateSecurityService, 'test_once'),
+    (KeepsWhatWasGivenUp, server_cases.EnsureServers, 'test_call_keeps_its_promise'),
+    (KeepsTheOldService, server_cases.UpdateSecurityService, 'test_call_keeps_its_promise'),
     (TellsWhenAsked, None, 'test_questions_change_nothing'),
     (PutsSharesAnywhere, None, 'test_share_without_a_server_or_on_an_unknown_one'),
 )
 PLANTS = (
-    (RefusesWhatIsThere, cases.CreateShare, 'test_twice'),
-    (CountsDeletes, cases.DeleteShare, 'test_twice'),
-    (AddsRules, cases.UpdateAccess, 'test_once'),
-    (GivesUpAtABadRule, cases.UpdateAccess, 'test_once'),
-    (KeepsWhoMounts, cases.ServeSnapshot, 'test_once'),
+    (RefusesWhatIsThere, cases.CreateShare, 'test_repeated_call_keeps_its_promise'),
+    (CountsDeletes, cases.DeleteShare, 'test_repeated_call_keeps_its_promise'),
+    (AddsRules, cases.UpdateAccess, 'test_call_keeps_its_promise'),
+    (GivesUpAtABadRule, cases.UpdateAccess, 'test_call_keeps_its_promise'),
+    (KeepsWhoMounts, cases.ServeSnapshot, 'test_call_keeps_its_promise'),
     (ServesOnlyOnce, None, 'test_snapshot_is_served_again_after_a_loss'),
-    (EnsuresByCreating, cases.EnsureShares, 'test_once'),
-    (EnsuresWithoutRules, cases.EnsureShares, 'test_once'),
-    (EnsuresByCreating, None, 'test_what_is_missing_is_told_and_not_made'),
+    (EnsuresByCreating, cases.EnsureShares, 'test_call_keeps_its_promise'),
+    (EnsuresWithoutRules, cases.EnsureShares, 'test_call_keeps_its_promise'),
+    (EnsuresByCreating, None, 'test_ensuring_reports_missing_shares_and_makes_none'),
     (RepairsWhatIsWell, None, 'test_ensuring_what_is_well_changes_nothing'),
-    (ExtendsByTheDifference, cases.ExtendShare, 'test_twice'),
-    (ShrinksAnyway, cases.ShrinkFullShare, 'test_once'),
-    (SnapshotsAnew, cases.CreateSnapshot, 'test_once'),
-    (RevertsAndDropsRules, cases.Revert, 'test_once'),
-    (RevertsOnce, cases.Revert, 'test_once'),
-    (ClonesThePresent, cases.Clone, 'test_once'),
-    (OrdersAtWill, cases.CreateShare, 'test_once'),
-    (LeavesNothing, manage_shares.UnmanageShare, 'test_once'),
-    (TakesOverOnce, manage_shares.ManageShare, 'test_twice'),
+    (ExtendsByTheDifference, cases.ExtendShare, 'test_repeated_call_keeps_its_promise'),
+    (ShrinksAnyway, cases.ShrinkFullShare, 'test_call_keeps_its_promise'),
+    (SnapshotsAnew, cases.CreateSnapshot, 'test_call_keeps_its_promise'),
+    (RevertsAndDropsRules, cases.Revert, 'test_call_keeps_its_promise'),
+    (RevertsOnce, cases.Revert, 'test_call_keeps_its_promise'),
+    (ClonesThePresent, cases.Clone, 'test_call_keeps_its_promise'),
+    (OrdersAtWill, cases.CreateShare, 'test_call_keeps_its_promise'),
+    (LeavesNothing, manage_shares.UnmanageShare, 'test_call_keeps_its_promise'),
+    (TakesOverOnce, manage_shares.ManageShare, 'test_repeated_call_keeps_its_promise'),
     (CountsDeletes, None, 'test_deleting_what_is_not_there_is_a_success'),
     (AddsRules, None, 'test_rules_are_exactly_those_given'),
     (GivesUpAtABadRule, None, 'test_each_bad_rule_harms_no_good_one'),
@@ -259,9 +259,9 @@ class BitesTest(testscenarios.WithScenarios, testtools.TestCase):
             def new_driver(self):
                 return driver(super().new_driver().backend)
 
-        found = testtools.TestResult()
-        Bound(self.test).run(found)
-        return found
+        result = testtools.TestResult()
+        Bound(self.test).run(result)
+        return result
 
     def test_broken_promise_is_caught(self):
         sound = self._run(DummyDriver)

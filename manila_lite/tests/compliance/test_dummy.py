@@ -101,7 +101,9 @@ class DummyManageEdgeCasesTest(manage_shares.ManageEdgeCases, DummyBinding):
 class DummyServersBinding(servers.OnServers, DummyBinding):
     def addresses(self, server):
         record = self.driver.store.servers.get(server.id)
-        return {address for found in record.addresses.values() for address in found} if record and record.running else set()
+        if not (record and record.running):
+            return set()
+        return {address for addresses in record.addresses.values() for address in addresses}
 
     def services(self, server):
         return set(self.driver.store.server(server.id).services.values())

@@ -158,9 +158,9 @@ class LinuxCifsEdgeCasesTest(edge_cases.EdgeCases, LinuxCifsBinding):
     test_deleting_what_is_not_there_is_a_success = test_share_that_is_not_there_cannot_be_resized = None
     test_share_that_is_not_there_has_no_snapshots = test_snapshot_that_is_not_there_cannot_be_cloned = None
     test_snapshot_that_is_not_there_cannot_be_reverted_to = test_pool_that_is_not_there = test_ensuring_nothing = None
-    test_ids_that_are_no_file_names_reach_nothing = test_report_has_room = None
+    test_ids_that_are_no_file_names_reach_nothing = test_report_has_free_capacity = None
     test_rules_of_a_share_that_is_not_there = test_protocol_that_is_not_served = None
-    test_what_is_missing_is_told_and_not_made = None
+    test_ensuring_reports_missing_shares_and_makes_none = None
 
 
 class LinuxCifsEveryCallTest(calls.EveryCall, LinuxCifsBinding):
@@ -283,13 +283,13 @@ class LinuxMigrationsTest(server_calls.EveryMigrationCall, LinuxMigrationBinding
     # The other cases are part of these: each sets up two backends and three servers.
     scenarios = [row for row in server_calls.EveryMigrationCall.scenarios
                  if row[0] in ('Continue', 'Cancel', 'CompleteInPlace')]
-    test_once = test_again_after_a_restart = None
+    test_call_keeps_its_promise = test_call_repeated_after_a_restart = None
 
 
 class LinuxCifsMigrationTest(server_calls.EveryMigrationCall, LinuxMigrationBinding, LinuxCifsBinding):
     # The data is copied as with NFS; this is about the exports afterwards.
     scenarios = [row for row in server_calls.EveryMigrationCall.scenarios if row[0] == 'CompleteInPlace']
-    test_once = test_again_after_a_death = test_again_after_a_restart = None
+    test_call_keeps_its_promise = test_call_repeated_after_a_kill = test_call_repeated_after_a_restart = None
 
     def origin_options(self):
         return super().origin_options() | {'linux_cifs_users': str(self.root / 'users')}
@@ -343,7 +343,7 @@ class LinuxBackupsTest(backups.EveryBackupCall, backups.KeepsBackups, LinuxBindi
     scenarios = [row for row in backups.EveryBackupCall.scenarios
                  if row[0] in ('CreateContinue', 'RestoreContinue', 'RestoreOfNothing', 'Delete')]
     MOMENTS = (0.05,)
-    test_once = test_again_after_a_restart = None
+    test_call_keeps_its_promise = test_call_repeated_after_a_restart = None
 
     def backup_type(self):
         export = self.root / 'export'
@@ -363,7 +363,7 @@ class LinuxReplicationTest(replication.EveryReplicationCall, LinuxReplicationBin
     # The other cases are part of these: each sets up two backends.
     scenarios = [row for row in replication.EveryReplicationCall.scenarios
                  if row[0] in ('Demote', 'Promote', 'GiveUpSnapshots', 'DeleteGivenUp')]
-    test_once = test_again_after_a_restart = None
+    test_call_keeps_its_promise = test_call_repeated_after_a_restart = None
 
 
 class LinuxReplicationEdgeCasesTest(LinuxReplicationBinding):
@@ -384,7 +384,7 @@ class LinuxReplicationEdgeCasesTest(LinuxReplicationBinding):
 class LinuxShareMigrationsTest(share_migrations.EveryShareMigrationCall, LinuxShareMigrationBinding):
     # The other cases are part of these: each sets up two backends.
     scenarios = [row for row in share_migrations.EveryShareMigrationCall.scenarios if row[0] in ('Cancel', 'Complete')]
-    test_once = test_again_after_a_restart = None
+    test_call_keeps_its_promise = test_call_repeated_after_a_restart = None
 
 
 def _fail(*_):

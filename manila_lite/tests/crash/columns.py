@@ -24,16 +24,16 @@ _ABREAST = 90
 def _waves(deployment: Deployment, stories: Iterable[Story], strike: Callable[[Wave], None],
            mend: Callable[[], None] = lambda: None) -> list[Story]:
     """Run the stories, so many at a time, with ``mend`` after each wave; return them with their ends."""
-    found: list[Story] = []
+    struck: list[Story] = []
     left = list(stories)
     while left:
         wave = Wave(deployment, left[:_ABREAST])
         try:
-            found += wave.run(strike)
+            struck += wave.run(strike)
         finally:
             mend()
         left = left[_ABREAST:] + wave.once_more()
-    return found
+    return struck
 
 
 def killed(deployment: Deployment, few: bool = False) -> list[Story]:
@@ -209,7 +209,7 @@ def ensures(deployment: Deployment) -> list[Story]:
         deployment.orders.give(story.project)
     for story in wave.stories:
         deployment.orders.give(story.project, **story.orders)
-        wave.tell(story)
+        wave.send_request(story)
         deployment.orders.give(story.project)
     return wave.everyone
 

@@ -38,17 +38,17 @@ report_interval = 1
 capability_interval = 2
 log_file =
 [api]
-threads = {hands}
+threads = {workers}
 subnet_check_timeout = 200
 migration_check_timeout = 200
 [database]
 connection = {database}
 max_retries = -1
 retry_interval = 1
-max_overflow = {hands}
+max_overflow = {workers}
 [operations]
-workers = {hands}
-fast_workers = {hands}
+workers = {workers}
+fast_workers = {workers}
 reserved_workers = 0
 poll_interval = 0.3
 retry_delay = 0.1
@@ -130,13 +130,13 @@ class Deployment(fixtures.Fixture):
     SERVING = ('gamma', 'delta')
 
     def __init__(self, servers: Servers, *, roles: tuple[str, ...] = ROLES, victims: bool = True, api_workers: int = 1,
-                 hands: int = 150, lease: float = 60, knobs: str = ''):
+                 workers: int = 150, lease: float = 60, knobs: str = ''):
         super().__init__()
         self.servers = servers
         self.roles = roles
         self._victims = victims
         self._knobs = knobs
-        self._settings = {'api_workers': api_workers, 'hands': hands, 'lease': lease}
+        self._settings = {'api_workers': api_workers, 'workers': workers, 'lease': lease}
         self.running: dict[str, forks.Process] = {}
 
     def _setUp(self) -> None:
@@ -203,9 +203,9 @@ class Deployment(fixtures.Fixture):
         kind = self.engine.dialect.name
         with self.engine.connect() as conn:
             victims = conn.exec_driver_sql(_CONNECTIONS[kind]).scalars().all()
-            for ident in victims:
+            for connection_id in victims:
                 with contextlib.suppress(sa.exc.DBAPIError):        # it closed by itself
-                    conn.exec_driver_sql(_CUT[kind].format(ident))
+                    conn.exec_driver_sql(_CUT[kind].format(connection_id))
         return len(victims)
 
     def end(self) -> None:
@@ -252,8 +252,8 @@ class Deployment(fixtures.Fixture):
         end = time.monotonic() + patience
         while True:
             try:
-                if found := ready():
-                    return found
+                if result := ready():
+                    return result
             except (OSError, TypeError, sa.exc.OperationalError):
                 pass            # the service is just starting, or was just killed
             self.lives()

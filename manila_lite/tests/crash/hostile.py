@@ -41,7 +41,7 @@ def unexcused(asked: Sequence[Asked], kills: Sequence[tuple[float, float]]) -> l
     A request in progress at a kill does not count. Nor does one without an answer between a kill and the next answer,
     if that comes soon: perhaps no process listens then.
     """
-    found, answered = [], 0.0
+    bad, answered = [], 0.0
     for one in asked:
         if one.status == 200 and one.seconds <= SECOND:
             answered = one.ended
@@ -50,8 +50,8 @@ def unexcused(asked: Sequence[Asked], kills: Sequence[tuple[float, float]]) -> l
         under_way = killed >= one.began
         nobody = one.status == 0 and one.seconds <= SECOND and answered <= killed and one.began <= killed + BACK
         if not (under_way or nobody):
-            found.append(one)
-    return found
+            bad.append(one)
+    return bad
 
 
 def _besiege(port: int, end: Any) -> None:
@@ -127,12 +127,12 @@ class Siege:
 
     def _quarters(self) -> dict[str, tuple[int, int]]:
         """Return the most memory of each role's processes in the second quarter, and in the last one."""
-        found = {}
+        growth = {}
         for role, figures in self.memory.items():
             quarter = len(figures) // 4
             if quarter:
-                found[role] = max(figures[quarter:2 * quarter]), max(figures[-quarter:])
-        return found
+                growth[role] = max(figures[quarter:2 * quarter]), max(figures[-quarter:])
+        return growth
 
     def summary(self) -> str:
         """Return a summary in a few lines."""

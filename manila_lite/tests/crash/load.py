@@ -57,9 +57,9 @@ class Client:
                                     self._revert, self._grant, self._grant, self._deny])
         deed(share, snapshots)
 
-    def _list(self, noun: str) -> list[dict[str, Any]]:
-        status, document = self._ask('GET', f'/{noun}/detail')
-        return document[noun] if status == 200 else []
+    def _list(self, collection: str) -> list[dict[str, Any]]:
+        status, document = self._ask('GET', f'/{collection}/detail')
+        return document[collection] if status == 200 else []
 
     def _ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         status, document = self.deployment.call(method, path, body, self.project, timeout=30)
@@ -71,10 +71,10 @@ class Client:
     def _act(self, share: dict[str, Any], action: str, body: Any) -> None:
         self._ask('POST', f'/shares/{share["id"]}/action', {action: body})
 
-    def _make(self, noun: str, body: dict[str, Any]) -> None:
-        status, document = self._ask('POST', f'/{noun}s', {noun: body})
+    def _make(self, resource_type: str, body: dict[str, Any]) -> None:
+        status, document = self._ask('POST', f'/{resource_type}s', {resource_type: body})
         if status < 300:
-            self.promised[noun].add(document[noun]['id'])
+            self.promised[resource_type].add(document[resource_type]['id'])
 
     def _create(self, snapshots: list[dict[str, Any]]) -> None:
         more = {}

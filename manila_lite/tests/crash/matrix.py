@@ -111,12 +111,12 @@ class Wave:
 
     def prepare(self) -> None:
         """Make the resources that stories need; drop stories for which that fails."""
-        with concurrent.futures.ThreadPoolExecutor(8) as hands:
-            there = list(hands.map(self._prepared, self.stories))
+        with concurrent.futures.ThreadPoolExecutor(8) as workers:
+            there = list(workers.map(self._prepared, self.stories))
         self.stories = [story for story, ready in zip(self.stories, there, strict=True) if ready]
-        found = truth.read(self.deployment.engine)
+        projects = truth.read(self.deployment.engine)
         for story in self.stories:
-            story.before = found[story.project].of(story.subject.noun)
+            story.before = projects[story.project].of(story.subject.resource_type)
             self.orders.give(story.project, **story.orders)
 
     def _prepared(self, story: Story) -> bool:
@@ -151,8 +151,8 @@ class Wave:
         end = began + (PATIENCE if behind else _ON_THE_WAY)
         before: Any = None
         while waiting := [story for story in waiting if not self.orders.holder(story.project)]:
-            found = truth.read(self.deployment.engine)
-            now = {story.project: list(found[story.project].unsettled()) for story in waiting}
+            projects = truth.read(self.deployment.engine)
+            now = {story.project: list(projects[story.project].unsettled()) for story in waiting}
             if now != before:
                 before, end = now, max(end, time.monotonic() + PATIENCE)
             if time.monotonic() > min(end, began + 2 * _ON_THE_WAY):
@@ -178,7 +178,7 @@ class Wave:
         """Count the time of stories from here."""
         self._start = time.monotonic()
 
-    def tell(self, story: Story) -> None:
+    def send_request(self, story: Story) -> None:
         """Run one story alone: begin it, kill the process that holds it, and judge its end."""
         self.begin_now()
         self._begin(story)
@@ -210,8 +210,8 @@ class Wave:
         end = time.monotonic() + PATIENCE
         before: dict[str, list[str]] = {}
         while left and time.monotonic() < min(end, self._start + AT_MOST):
-            found = truth.read(self.deployment.engine)
-            now = {project: list(found[project].unsettled()) for project in left}
+            projects = truth.read(self.deployment.engine)
+            now = {project: list(projects[project].unsettled()) for project in left}
             if now != before:
                 end, before = time.monotonic() + PATIENCE, now
             for project in [project for project, unsettled in now.items() if not unsettled]:
@@ -220,12 +220,12 @@ class Wave:
 
     def _again(self, stories: list[Story]) -> None:
         """Repeat requests of clients that got no answer, and for which no work was begun."""
-        found = truth.read(self.deployment.engine)
+        projects = truth.read(self.deployment.engine)
         for story in stories:
             if story.begun is None or not story.begun.exception():
                 continue
-            if (story.role == 'api' or story.subject.asks) and not self._was_heard(story, found[story.project]):
-                if found[story.project].of(story.subject.noun) != story.before:
+            if (story.role == 'api' or story.subject.asks) and not self._was_heard(story, projects[story.project]):
+                if projects[story.project].of(story.subject.resource_type) != story.before:
                     story.problems.append('wrong: the client got an error, and not nothing was done')
                 self.deployment.eventually(lambda story=story: self._retry(story), 'an answer')
 
@@ -240,11 +240,11 @@ class Wave:
 
     def _look(self, stories: list[Story], stuck: set[str]) -> None:
         self.deployment.eventually(lambda: self.deployment.call('GET', '/healthcheck', prefix='')[0] == 200, 'the API')
-        found = truth.read(self.deployment.engine)
+        projects = truth.read(self.deployment.engine)
         backends = truth.Backends(self.deployment.state, self.deployment.BACKENDS)
-        orphans = list(backends.orphans(found))
+        orphans = list(backends.orphans(projects))
         for story in stories:
-            rows = found[story.project]
+            rows = projects[story.project]
             story.state = self._state(story, rows)
             if story.project in stuck:
                 story.seconds = time.monotonic() - self._start
@@ -255,8 +255,9 @@ class Wave:
             story.problems += _unexpected(story, rows)
 
     def _state(self, story: Story, rows: truth.Rows) -> str:
-        now = rows.of(story.subject.noun)
-        mine = {ident: state for ident, state in now.items() if (ident in story.before) != story.subject.makes}
+        now = rows.of(story.subject.resource_type)
+        mine = {resource_id: state for resource_id, state in now.items()
+                if (resource_id in story.before) != story.subject.makes}
         if story.state:
             return story.state
         if len(mine) > 1:

@@ -139,16 +139,17 @@ class Soak:
         """Yield all violations of the required state when all is quiet."""
         deployment = self.deployment
         deployment.eventually(lambda: deployment.call('GET', '/healthcheck', prefix='')[0] == 200, 'the API')
-        found = truth.read(deployment.engine)
+        projects = truth.read(deployment.engine)
         backends = truth.Backends(deployment.state, deployment.BACKENDS)
-        yield from (what for _, what in backends.orphans(found))
+        yield from (what for _, what in backends.orphans(projects))
         for client in self.clients:
-            rows = found[client.project]
+            rows = projects[client.project]
             yield from backends.differences(rows)
             yield from truth.quota(deployment, client.project, rows)
             yield from truth.untold(rows)
-            for noun, promised in client.promised.items():
-                yield from (f'lost: {noun} {ident} was promised' for ident in promised - client.deleted - set(rows.of(noun)))
+            for resource_type, promised in client.promised.items():
+                lost = promised - client.deleted - set(rows.of(resource_type))
+                yield from (f'lost: {resource_type} {resource_id} was promised' for resource_id in lost)
             yield from (f'wrong: {what}' for what in client.refused)
 
     def summary(self) -> str:
@@ -156,10 +157,11 @@ class Soak:
         answers: collections.Counter[str] = collections.Counter()
         for client in self.clients:
             answers.update(client.counts)
-        found = truth.read(self.deployment.engine)
-        states = collections.Counter(f'{noun} {state}' for rows in found.values() for noun in ('share', 'snapshot', 'rule')
-                                     for state in rows.of(noun).values())
-        ended = collections.Counter(f'{op.kind} {op.state}' for rows in found.values() for op in rows.operations)
+        projects = truth.read(self.deployment.engine)
+        states = collections.Counter(f'{resource_type} {state}' for rows in projects.values()
+                                     for resource_type in ('share', 'snapshot', 'rule')
+                                     for state in rows.of(resource_type).values())
+        ended = collections.Counter(f'{op.kind} {op.state}' for rows in projects.values() for op in rows.operations)
         lines = [f'{name}: ' + ', '.join(f'{key} {count}' for key, count in sorted(counts.items()))
                  for name, counts in (('answers', answers), ('kills', self.killer.counts), ('operations', ended),
                                       ('at the end', states))]
@@ -168,7 +170,7 @@ class Soak:
 
 def deployment_of(servers: Servers) -> Deployment:
     """Return the deployment of a soak: two API workers, a scheduler, and two managers for the same two backends."""
-    return Deployment(servers, roles=ROLES, victims=False, api_workers=2, hands=16, lease=6, knobs='*:delay=0.1')
+    return Deployment(servers, roles=ROLES, victims=False, api_workers=2, workers=16, lease=6, knobs='*:delay=0.1')
 
 
 def main(words: Sequence[str]) -> int:

@@ -293,23 +293,23 @@ class Cell:
         """Migrate the server to the other backend, as far as that succeeds; repeat requests without an answer."""
         self._minded(models.share_servers, f'/share-servers/{self.server}/action', self.server, self._move)
 
-    def _minded(self, table: Any, path: str, ident: str, wanted: Callable[[], dict[str, Any]]) -> None:
+    def _minded(self, table: Any, path: str, resource_id: str, wanted: Callable[[], dict[str, Any]]) -> None:
         """Do an operator's work for the migration until none is left."""
         end = time.monotonic() + _OPERATOR
         while time.monotonic() < end:
             # The process that should have answered may just have been killed.
             with contextlib.suppress(OSError, sa.exc.OperationalError):
-                if self._moved(table, path, ident, wanted):
+                if self._moved(table, path, resource_id, wanted):
                     return
             time.sleep(0.3)    # sleeps: an operator looks now and then, and gives up in silence
 
-    def _moved(self, table: Any, path: str, ident: str, wanted: Callable[[], dict[str, Any]]) -> bool:
+    def _moved(self, table: Any, path: str, resource_id: str, wanted: Callable[[], dict[str, Any]]) -> bool:
         """Do the next action for the migration; say whether none is left."""
         with self.deployment.engine.connect() as conn:
-            found = conn.execute(sa.select(table.c.task_state).where(table.c.id == ident)).first()
-        if found is None or found.task_state in _MOVES_NO_MORE:
+            row = conn.execute(sa.select(table.c.task_state).where(table.c.id == resource_id)).first()
+        if row is None or row.task_state in _MOVES_NO_MORE:
             return True
-        if action := _NEXT.get(found.task_state):
+        if action := _NEXT.get(row.task_state):
             self.deployment.call('POST', path, {action: wanted() if action == 'migration_start' else {}}, self.project)
         return False
 
@@ -368,7 +368,7 @@ class Way:
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """One kind of operation as users know it: it leaves a ``noun`` in the state ``good``, of ``size`` GiB if given.
+    """One kind of operation as users know it: it leaves a ``resource_type`` in the state ``good``, of ``size`` GiB if given.
 
     ``makes``: the resource is new. ``asks``: the request is answered after the backends were asked, and no work begins
     before. ``method``: the driver's method, called in step ``method_step``, or else the first one. ``tells`` off: a failure
@@ -379,7 +379,7 @@ class Subject:
     prepare: Callable[[Cell], None]
     begin: Callable[[Cell], Any]
     ways: tuple[Way, ...]
-    noun: str
+    resource_type: str
     good: str
     method: str | None = None
     makes: bool = False

@@ -59,7 +59,7 @@ class _Cells(testtools.TestCase):
         cls.deployment = Deployment(cls.servers)
         cls.addClassCleanup(cls.deployment.cleanUp)
         cls.deployment.setUp()
-        cls.told: dict[str, list[Story] | Exception] = {}
+        cls.results: dict[str, list[Story] | Exception] = {}
 
     @classmethod
     def _run(cls, column) -> list[Story] | Exception:
@@ -69,11 +69,11 @@ class _Cells(testtools.TestCase):
             return error
 
     def check(self, column, operation):
-        if column not in self.told:
-            self.told[column] = self._run(column)
-        if isinstance(self.told[column], Exception):
-            raise self.told[column]
-        mine = [story for story in self.told[column] if story.subject.name == operation]
+        if column not in self.results:
+            self.results[column] = self._run(column)
+        if isinstance(self.results[column], Exception):
+            raise self.results[column]
+        mine = [story for story in self.results[column] if story.subject.name == operation]
         if not mine:
             self.skipTest('PostgreSQL or RabbitMQ is not installed')
         bad = [story for story in mine if story.problems]

@@ -26,44 +26,44 @@ class Truth(testtools.TestCase):
         self.record('alpha')
 
     def insert(self, table, **values):
-        ident = uuidutils.generate_uuid()
+        row_id = uuidutils.generate_uuid()
         with self.engine.begin() as conn:
-            conn.execute(table.insert().values(**{'id': ident, 'project_id': 'p'} | values))
-        return ident
+            conn.execute(table.insert().values(**{'id': row_id, 'project_id': 'p'} | values))
+        return row_id
 
     def plant_share(self, status, host='test@alpha#pool1', **more):
-        ident = self.insert(models.shares, size=1, share_proto='NFS', **more)
+        share_id = self.insert(models.shares, size=1, share_proto='NFS', **more)
         with self.engine.begin() as conn:
             conn.execute(models.share_instances.insert().values(
-                id=ident, share_id=ident, host=host, status=status, access_rules_status='active'))
-        return ident
+                id=share_id, share_id=share_id, host=host, status=status, access_rules_status='active'))
+        return share_id
 
     def plant_snapshot(self, status):
         return self.insert(models.snapshots, share_id=self.share, status=status, size=1, share_size=1, share_proto='NFS')
 
-    def record(self, backend, ident=None, size=1, rules=()):
+    def record(self, backend, instance_id=None, size=1, rules=()):
         Store(self.state / backend).shares.put(ShareRecord(
-            ident or self.share, 'pool1', size, 'NFS', 'path', rules={rule: ['ip', '10.0.0.1', 'rw'] for rule in rules}))
+            instance_id or self.share, 'pool1', size, 'NFS', 'path', rules={rule: ['ip', '10.0.0.1', 'rw'] for rule in rules}))
 
     def problems(self):
-        found = truth.read(self.engine)
-        rows = found['p']
+        projects = truth.read(self.engine)
+        rows = projects['p']
         backends = truth.Backends(self.state, ('alpha', 'beta'))
         return [*rows.unsettled(), *backends.differences(rows), *truth.untold(rows),
-                *(what for _, what in backends.orphans(found))]
+                *(what for _, what in backends.orphans(projects))]
 
     def assert_found(self, *words):
         problems = self.problems()
         self.assertTrue(any(all(word in problem for word in words) for problem in problems), problems)
 
-    def test_where_all_is_well_nothing_is_found(self):
+    def test_consistent_state_has_no_problems(self):
         self.assertEqual([], self.problems())
 
     def test_a_share_in_a_transient_status_is_found(self):
         self.plant_share('creating', host=None)
         self.assert_found('is creating')
 
-    def test_stuck_halfway(self):
+    def test_unfinished_resize_is_found(self):
         self.plant_share('error', host=None, target_size=3)
         self.assert_found('on its way to 3')
 
@@ -80,14 +80,14 @@ class Truth(testtools.TestCase):
         snapshot = self.plant_snapshot('available')
         self.assert_found('lost:', snapshot)
 
-    def test_what_only_the_backend_knows_is_found(self):
+    def test_orphans_at_the_backend_are_found(self):
         self.record('beta', 'nobody')
         self.assert_found('orphan:', 'nobody')
         store = Store(self.state / 'beta')
         store.snapshots.put(SnapshotRecord('old', self.share, 1, '', 0.0))
         self.assert_found('orphan:', 'snapshot old')
 
-    def test_in_two_places(self):
+    def test_share_on_two_backends_is_found(self):
         self.record('beta')
         self.assert_found('orphan:', "['beta'] as well")
 
@@ -96,14 +96,14 @@ class Truth(testtools.TestCase):
         self.assert_found('wrong:', '5 at its backend')
         self.assert_found('wrong:', "['r'] at its backend")
 
-    def test_a_failure_that_was_not_told_is_found(self):
+    def test_failure_without_a_message_is_found(self):
         failed = self.plant_share('error', host=None)
         self.assert_found('untold:', failed)
         self.insert(models.messages, resource_type='SHARE', resource_id=failed, action_id='002', detail_id='001',
                     message_level='ERROR', text='', expires_at=timeutils.utcnow())
         self.assertEqual([], self.problems())
 
-    def test_usage_that_is_not_that_of_the_rows_is_found(self):
+    def test_wrong_quota_usage_is_found(self):
         rows = truth.read(self.engine)['p']
         self.assertEqual({'shares': 1, 'gigabytes': 1}, {name: used for name, used in rows.usage().items() if used})
 

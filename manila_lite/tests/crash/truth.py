@@ -36,7 +36,7 @@ class Rows:
 
     shares: list[Any] = dataclasses.field(default_factory=list)
     #: Second instances of shares: targets or sources of migrations.
-    places: list[Any] = dataclasses.field(default_factory=list)
+    instances: list[Any] = dataclasses.field(default_factory=list)
     #: Replicas other than the active ones of their shares.
     replicas: list[Any] = dataclasses.field(default_factory=list)
     snapshots: list[Any] = dataclasses.field(default_factory=list)
@@ -54,21 +54,22 @@ class Rows:
     operations: list[Any] = dataclasses.field(default_factory=list)
     messages: list[Any] = dataclasses.field(default_factory=list)
 
-    def of(self, noun: str) -> dict[str, str]:
+    def of(self, resource_type: str) -> dict[str, str]:
         """Return the states of the project's resources of that kind, by id."""
-        return {row.id: row.state if noun.endswith('rule') else row.status for row in getattr(self, f'{noun}s')}
+        column = 'state' if resource_type.endswith('rule') else 'status'
+        return {row.id: getattr(row, column) for row in getattr(self, f'{resource_type}s')}
 
     def unsettled(self) -> Iterator[str]:
         """Yield the resources and operations that are not settled."""
-        for noun, machine in (('share', states.SHARE), ('place', states.SHARE), ('replica', states.SHARE),
-                              ('snapshot', states.SNAPSHOT),
-                              ('rule', states.ACCESS), ('snapshot_rule', states.SNAPSHOT_ACCESS),
-                              ('network', states.SHARE_NETWORK), ('server', states.SHARE_SERVER),
-                              ('group', states.SHARE_GROUP), ('group_snapshot', states.SHARE_GROUP_SNAPSHOT),
-                              ('backup', states.SHARE_BACKUP)):
-            for ident, state in self.of(noun).items():
+        for resource_type, machine in (('share', states.SHARE), ('instance', states.SHARE), ('replica', states.SHARE),
+                                       ('snapshot', states.SNAPSHOT),
+                                       ('rule', states.ACCESS), ('snapshot_rule', states.SNAPSHOT_ACCESS),
+                                       ('network', states.SHARE_NETWORK), ('server', states.SHARE_SERVER),
+                                       ('group', states.SHARE_GROUP), ('group_snapshot', states.SHARE_GROUP_SNAPSHOT),
+                                       ('backup', states.SHARE_BACKUP)):
+            for resource_id, state in self.of(resource_type).items():
                 if state in machine.transient | _QUEUED:
-                    yield f'{noun} {ident} is {state}'
+                    yield f'{resource_type} {resource_id} is {state}'
         for row in self.shares:
             if row.access_rules_status == states.Rules.SYNCING:
                 yield f'share {row.id}: its rules are {row.access_rules_status}'
@@ -82,7 +83,7 @@ class Rows:
     def half_moved(self) -> set[str]:
         """Return the backends that may have copies: of a cut-over that failed, or that the source could not remove."""
         return {_home(row.host) for row in self.servers if row.status == 'error' and row.task_state in _HALF_MOVED} | {
-            _home(row.host) for row in self.places if row.status in FAILURES}
+            _home(row.host) for row in self.instances if row.status in FAILURES}
 
     def usage(self) -> dict[str, int]:
         """Return the project's usage, counted from its rows."""
@@ -112,7 +113,7 @@ _PLAIN = {
 
 def read(engine: sa.Engine) -> dict[str, Rows]:
     """Return all rows of the database by project, as of one moment."""
-    found: dict[str, Rows] = collections.defaultdict(Rows)
+    projects: dict[str, Rows] = collections.defaultdict(Rows)
     shares, instances, rules = models.shares, models.share_instances, models.access_rules
     level = 'SERIALIZABLE' if engine.dialect.name == 'sqlite' else 'REPEATABLE READ'
     with engine.connect().execution_options(isolation_level=level) as conn:
@@ -121,12 +122,13 @@ def read(engine: sa.Engine) -> dict[str, Rows]:
                 instances.c.share_server_id,
                 instances.c.access_rules_status).join(
                 instances, sa.and_(instances.c.share_id == shares.c.id, ~instances.c.is_aside))):
-            found[row.project_id].shares.append(row)
+            projects[row.project_id].shares.append(row)
         for row in conn.execute(sa.select(instances, shares.c.project_id).join(
                 shares, shares.c.id == instances.c.share_id).where(instances.c.is_aside)):
-            (found[row.project_id].places if row.replica_state is None else found[row.project_id].replicas).append(row)
+            rows = projects[row.project_id]
+            (rows.instances if row.replica_state is None else rows.replicas).append(row)
         for row in conn.execute(sa.select(rules, shares.c.project_id).join(shares, shares.c.id == rules.c.share_id)):
-            found[row.project_id].rules.append(row)
+            projects[row.project_id].rules.append(row)
         networks, subnets, servers = models.share_networks, models.share_network_subnets, models.share_servers
         inner = sa.select(sa.func.count()).where(models.network_allocations.c.share_server_id == servers.c.id)
         mapped = sa.select(sa.func.count()).where(
@@ -134,19 +136,19 @@ def read(engine: sa.Engine) -> dict[str, Rows]:
         used = sa.select(sa.func.count()).where(
             models.share_network_security_services.c.share_network_id == servers.c.share_network_id)
         for row in conn.execute(sa.select(networks)):
-            found[row.project_id].networks.append(row)
+            projects[row.project_id].networks.append(row)
         for row in conn.execute(sa.select(subnets, networks.c.project_id, networks.c.status).join(
                 networks, networks.c.id == subnets.c.share_network_id)):
-            found[row.project_id].subnets.append(row)
+            projects[row.project_id].subnets.append(row)
         for row in conn.execute(sa.select(
                 servers, networks.c.project_id, inner.scalar_subquery().label('addresses'),
-                mapped.scalar_subquery().label('places'), used.scalar_subquery().label('services')).join(
+                mapped.scalar_subquery().label('subnets'), used.scalar_subquery().label('services')).join(
                 networks, networks.c.id == servers.c.share_network_id)):
-            found[row.project_id].servers.append(row)
+            projects[row.project_id].servers.append(row)
         for name, query in _PLAIN.items():
             for row in conn.execute(query):
-                getattr(found[row.project_id or ''], name).append(row)
-    return found
+                getattr(projects[row.project_id or ''], name).append(row)
+    return projects
 
 
 class Backends:
@@ -160,11 +162,11 @@ class Backends:
         self.backups: dict[str, dict[str, Any]] = collections.defaultdict(dict)
         for name, store in self.stores.items():
             with store.locked():
-                for kind, found in ((store.shares, self.shares), (store.snapshots, self.snapshots),
-                                    (store.servers, self.servers), (store.backups, self.backups)):
+                for kind, records in ((store.shares, self.shares), (store.snapshots, self.snapshots),
+                                      (store.servers, self.servers), (store.backups, self.backups)):
                     for record in kind.all():
                         if getattr(record, 'ours', True):       # unmanaged ones must stay
-                            found[record.id][name] = record
+                            records[record.id][name] = record
 
     def differences(self, rows: Rows) -> Iterator[str]:
         """Yield the differences between backends and the project's rows."""
@@ -223,8 +225,8 @@ class Backends:
 
     def _server(self, server: Any) -> Iterator[str]:
         held, home = self.servers.get(server.id, {}), _home(server.host)
-        if server.addresses != server.places and server.status == 'active':
-            yield f'wrong: server {server.id} is in {server.places} subnets, with {server.addresses} addresses'
+        if server.addresses != server.subnets and server.status == 'active':
+            yield f'wrong: server {server.id} is in {server.subnets} subnets, with {server.addresses} addresses'
         if server.status == 'active' and home not in held:
             yield f'lost: server {server.id} is active, and not on its backend {home}'
         elif server.status == 'active' and sum(map(len, held[home].addresses.values())) != server.addresses:
@@ -251,20 +253,21 @@ class Backends:
         if set(record.rules) - active and share.access_rules_status == 'active':
             yield f'wrong: share {share.id} lets in whom no rule names'
 
-    def orphans(self, found: dict[str, Rows]) -> Iterator[tuple[str, str]]:
+    def orphans(self, projects: dict[str, Rows]) -> Iterator[tuple[str, str]]:
         """Yield (project, problem) for each resource that a backend has without a row."""
-        known = {share.instance_id for rows in found.values() for share in rows.shares}
-        known |= {place.id for rows in found.values() for place in (*rows.places, *rows.replicas)}
-        known |= {snapshot.id for rows in found.values() for snapshot in rows.snapshots}
-        known |= {server.id for rows in found.values() for server in rows.servers}
-        known |= {backup.id for rows in found.values() for backup in rows.backups}
-        known |= {member.id for rows in found.values() for member in rows.members}
-        owners = {ident: project for project, rows in found.items() for op in rows.operations
-                  for ident in (op.serial, op.resource_id)}
-        for noun, records in (('share', self.shares), ('snapshot', self.snapshots), ('server', self.servers),
-                              ('backup', self.backups)):
-            for ident in set(records) - known:
-                yield owners.get(ident, ''), f'orphan: {noun} {ident} is on {sorted(records[ident])}, and no row tells of it'
+        known = {share.instance_id for rows in projects.values() for share in rows.shares}
+        known |= {instance.id for rows in projects.values() for instance in (*rows.instances, *rows.replicas)}
+        known |= {snapshot.id for rows in projects.values() for snapshot in rows.snapshots}
+        known |= {server.id for rows in projects.values() for server in rows.servers}
+        known |= {backup.id for rows in projects.values() for backup in rows.backups}
+        known |= {member.id for rows in projects.values() for member in rows.members}
+        owners = {resource_id: project for project, rows in projects.items() for op in rows.operations
+                  for resource_id in (op.serial, op.resource_id)}
+        for resource_type, records in (('share', self.shares), ('snapshot', self.snapshots), ('server', self.servers),
+                                       ('backup', self.backups)):
+            for resource_id in set(records) - known:
+                yield owners.get(resource_id, ''), (
+                    f'orphan: {resource_type} {resource_id} is on {sorted(records[resource_id])}, and no row tells of it')
 
 
 def _home(host: str | None) -> str:
@@ -282,14 +285,14 @@ def quota(deployment: Any, project: str, rows: Rows) -> Iterator[str]:
 
 def untold(rows: Rows) -> Iterator[str]:
     """Yield failures without a message to the owner."""
-    told = {row.resource_id for row in rows.messages}
-    for noun in ('share', 'replica', 'snapshot', 'group', 'group_snapshot', 'backup'):
-        for ident, state in rows.of(noun).items():
-            if state in FAILURES and ident not in told:
-                yield f'untold: {noun} {ident} is {state}, and no message tells why'
+    explained = {row.resource_id for row in rows.messages}
+    for resource_type in ('share', 'replica', 'snapshot', 'group', 'group_snapshot', 'backup'):
+        for resource_id, state in rows.of(resource_type).items():
+            if state in FAILURES and resource_id not in explained:
+                yield f'untold: {resource_type} {resource_id} is {state}, and no message tells why'
     for rule in rows.rules:
-        if rule.state in FAILURES and rule.share_id not in told:
+        if rule.state in FAILURES and rule.share_id not in explained:
             yield f'untold: rule {rule.id} is {rule.state}, and no message of its share tells why'
     for rule in rows.snapshot_rules:
-        if rule.state in FAILURES and rule.snapshot_id not in told:
+        if rule.state in FAILURES and rule.snapshot_id not in explained:
             yield f'untold: rule {rule.id} is {rule.state}, and no message of its snapshot tells why'

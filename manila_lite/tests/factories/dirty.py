@@ -52,9 +52,9 @@ def _say(conn: Connection, words: dict[str, str]) -> None:
 
 
 def _tables(engine: sa.Engine) -> list[sa.Table]:
-    found = sa.MetaData()
-    found.reflect(engine)
-    return [table for table in found.sorted_tables if table.name != 'alembic_version']
+    metadata = sa.MetaData()
+    metadata.reflect(engine)
+    return [table for table in metadata.sorted_tables if table.name != 'alembic_version']
 
 
 def _is_key(column: sa.Column) -> bool:
@@ -67,15 +67,15 @@ def _is_key(column: sa.Column) -> bool:
 def _value(column: sa.Column, kind: str, number: int) -> Any:
     """Return a value of a column: keys tell rows apart by their number; others are the same in every row of a kind."""
     key = _is_key(column)
-    told = number if key else 0
+    value = number if key else 0
     if isinstance(column.type, sa.String):
         text = '{}' if key and kind == 'bare' else TEXTS[kind]
-        return text.format(told)[:column.type.length or 4000]
+        return text.format(value)[:column.type.length or 4000]
     if isinstance(column.type, sa.DateTime):
-        return datetime.datetime.fromisoformat('1999-12-31 23:59:59') + datetime.timedelta(seconds=told)
+        return datetime.datetime.fromisoformat('1999-12-31 23:59:59') + datetime.timedelta(seconds=value)
     if isinstance(column.type, sa.Boolean):
         return kind == 'plain'
-    return told if not column.primary_key else 1 + list(TEXTS).index(kind) * 1000 + number
+    return value if not column.primary_key else 1 + list(TEXTS).index(kind) * 1000 + number
 
 
 def _row(table: sa.Table, kind: str, number: int) -> dict[str, Any]:

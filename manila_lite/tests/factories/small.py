@@ -8,11 +8,12 @@ from manila_lite.db import models
 
 def qos_types(conn, count):
     """Make ``count`` QoS types, each with two specs."""
-    idents = [uuidutils.generate_uuid() for _ in range(count)]
+    qos_type_ids = [uuidutils.generate_uuid() for _ in range(count)]
     now = timeutils.utcnow()
-    conn.execute(models.qos_types.insert(), [{'id': ident, 'name': ident, 'created_at': now} for ident in idents])
-    conn.execute(models.qos_type_specs.insert(), [{'owner_id': ident, 'key': key, 'value': '1'}
-                                                  for ident in idents for key in ('maxbps', 'peak_iops')])
+    conn.execute(models.qos_types.insert(), [{'id': qos_type_id, 'name': qos_type_id, 'created_at': now}
+                                             for qos_type_id in qos_type_ids])
+    conn.execute(models.qos_type_specs.insert(), [{'owner_id': qos_type_id, 'key': key, 'value': '1'}
+                                                  for qos_type_id in qos_type_ids for key in ('maxbps', 'peak_iops')])
 
 
 def readers(conn, share, snapshot, count, first=0):

@@ -35,7 +35,7 @@ class Backups(base.LinuxTest):
 
     def backup(self, ratio=64.0):
         backup = values.Backup(uuidutils.generate_uuid(), 1, values.BackupType('kept', str(self.export), 'none', 'bind', ratio),
-                              'test@linux', 'p')
+                               'test@linux', 'p')
         self.addCleanup(self.copies.delete_backup, backup)
         return backup
 
@@ -54,7 +54,7 @@ class Backups(base.LinuxTest):
 
     # Planted before the copy ---------------------------------------------------------------------------
 
-    def test_one_of_everything(self):
+    def test_every_kind_of_file_is_copied(self):
         tenant.plant(self.at(self.mine), self.outside.place)
         backup, before = self.backup(), tenant.tree(self.at(self.mine))
         self.assertEqual('', self.ends('create', self.mine, backup))
@@ -131,9 +131,9 @@ class Backups(base.LinuxTest):
         with tenant.swapping(*pair):
             for _ in range(ROUNDS):
                 backup = self.backup()
-                told = self.ends('create', self.mine, backup)
-                self.assertIn(told, ('', 'The copy broke 5 times. The log of the share manager says why.'))
-                if not told:
+                message = self.ends('create', self.mine, backup)
+                self.assertIn(message, ('', 'The copy broke 5 times. The log of the share manager says why.'))
+                if not message:
                     self.assertEqual('data', (self.kept(backup) / 'good').read_text())
                     self.assertEqual([], self.outside.leaked(self.kept(backup)))
 
@@ -147,7 +147,7 @@ class Backups(base.LinuxTest):
             (self.kept(backup) / 'd' / f'f{number}').write_text(f'to be restored {number}')
         for _ in range(ROUNDS):
             with tenant.swapping(*self.bait(self.at(self.mine))):
-                told = self.ends('restore', self.mine, backup)
-            self.assertIn(told, ('', 'The copy broke 5 times. The log of the share manager says why.'))
+                message = self.ends('restore', self.mine, backup)
+            self.assertIn(message, ('', 'The copy broke 5 times. The log of the share manager says why.'))
             self.assertTrue(self.outside.is_untouched())
             self.assertEqual('data', (self.at(self.mine) / 'good').read_text())

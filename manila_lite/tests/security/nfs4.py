@@ -52,9 +52,9 @@ class Answer:
 
     def take(self, form):
         """Return the next numbers, by a format of ``struct``."""
-        found = struct.unpack_from('>' + form, self.data, self._at)
+        values = struct.unpack_from('>' + form, self.data, self._at)
         self._at += struct.calcsize('>' + form)
-        return found
+        return values
 
     def number(self):
         """Return the next number."""
@@ -63,9 +63,9 @@ class Answer:
     def opaque(self):
         """Return the next bytes."""
         length = self.number()
-        found = self.data[self._at:self._at + length]
+        content = self.data[self._at:self._at + length]
         self._at += length + -length % 4
-        return found
+        return content
 
 
 def _status(answer):
@@ -76,13 +76,13 @@ def _status(answer):
 
 
 def _names(answer):
-    found = []
+    names = []
     answer.take('8s')
     while answer.number():
         answer.take('Q')
-        found.append(answer.opaque())
+        names.append(answer.opaque())
         _status(answer)
-    return found
+    return names
 
 
 #: Readers of results, for operations that have one.
@@ -131,15 +131,15 @@ class Client:
         body += b''.join(struct.pack('>I', number) + arguments for number, arguments in operations)
         answer = self._call(body)
         status, _, count = answer.number(), answer.opaque(), answer.number()
-        found = []
+        results = []
         for _ in range(count):
             number, said = answer.take('II')
             if said:
                 raise Refused(said)
-            found.append(_READERS[number](answer) if number in _READERS else None)
+            results.append(_READERS[number](answer) if number in _READERS else None)
         if status:
             raise Refused(status)
-        return found
+        return results
 
     def _call(self, body):
         xid = int.from_bytes(os.urandom(4))
@@ -156,20 +156,20 @@ class Client:
         return answer
 
     def _record(self):
-        found, last = b'', 0
+        record, last = b'', 0
         while not last:
             head = struct.unpack('>I', self._receive(4))[0]
             last = head & _LAST
-            found += self._receive(head & ~_LAST)
-        return found
+            record += self._receive(head & ~_LAST)
+        return record
 
     def _receive(self, count):
-        found = b''
-        while len(found) < count:
-            if not (piece := self._socket.recv(count - len(found))):
+        received = b''
+        while len(received) < count:
+            if not (piece := self._socket.recv(count - len(received))):
                 raise ConnectionError('the server hung up')
-            found += piece
-        return found
+            received += piece
+        return received
 
     # Operations for tests --------------------------------------------------------------------------
 
@@ -187,8 +187,8 @@ class Client:
 
     def kind(self, handle):
         """Return the number of the file's type; 1 is a file, 2 a directory."""
-        found = self.compound((PUTFH, opaque(handle)), (GETATTR, struct.pack('>II', 1, _TYPE)))[-1]
-        return int.from_bytes(found[:4])
+        attributes = self.compound((PUTFH, opaque(handle)), (GETATTR, struct.pack('>II', 1, _TYPE)))[-1]
+        return int.from_bytes(attributes[:4])
 
     def names(self, handle):
         """Return the names in a directory, at most some thousand."""

@@ -27,12 +27,12 @@ NAMES = (b'new\nline', b'not \xff\xfe utf-8', b'\x1b]0;owned\x07\x1b[31mred', b'
 def swapping(one, other):
     """Exchange two names of a folder again and again meanwhile, as fast as another process can."""
     with subprocess.Popen((sys.executable, '-c', _EXCHANGE, str(one), str(other), str(os.getpid())),
-                          stdout=subprocess.PIPE) as hand:
-        hand.stdout.readline()
+                          stdout=subprocess.PIPE) as swapper:
+        swapper.stdout.readline()
         try:
             yield
         finally:
-            hand.kill()
+            swapper.kill()
 
 
 def nest(place, levels, name='d'):
@@ -74,15 +74,15 @@ def plant(place, outside):
 
 def tree(place):
     """Return the files below a folder, by names in bytes: kind, mode, owner, and content or target of the link."""
-    found = {}
+    entries = {}
     for folder, folders, files in os.walk(os.fsencode(place)):
         for name in (*folders, *files):
             path = os.path.join(folder, name)
             about = os.lstat(path)
             links = 0 if stat.S_ISDIR(about.st_mode) else about.st_nlink
-            found[os.path.relpath(path, os.fsencode(place))] = (
+            entries[os.path.relpath(path, os.fsencode(place))] = (
                 oct(about.st_mode), about.st_uid, about.st_gid, about.st_rdev, links, _content(path, about))
-    return found
+    return entries
 
 
 def _content(path, about):
@@ -105,7 +105,7 @@ class Outside:
 
     def _look(self):
         about = {name: os.lstat(self.place / name) for name in os.listdir(self.place)}
-        return {name: (found.st_mtime_ns, found.st_ctime_ns, found.st_size) for name, found in about.items()}
+        return {name: (status.st_mtime_ns, status.st_ctime_ns, status.st_size) for name, status in about.items()}
 
     def is_untouched(self):
         """Say whether no file there was made, changed, or given another owner or mode."""

@@ -24,7 +24,7 @@ class AccessTo(base.ServiceTest):
         for version in ('2.32', '2.99'):
             yield version, f'/snapshots/{self.snapshot}/action', 'allow_access'
 
-    def test_what_is_none(self):
+    def test_wrong_addresses_are_refused(self):
         for version, path, action in self.ways():
             for kind, to in BAD:
                 if (kind == 'cephx' and (version == '2.0' or 'snapshots' in path)) or not {'\ud800', '\x00'}.isdisjoint(to):
@@ -36,13 +36,13 @@ class AccessTo(base.ServiceTest):
         self.assertEqual([], self.user.ok('GET', f'/share-access-rules?share_id={self.share}')['access_list'])
         self.assertEqual([], self.user.ok('GET', f'/snapshots/{self.snapshot}/access-list')['snapshot_access_list'])
 
-    def test_what_manila_takes(self):
+    def test_addresses_that_manila_accepts_are_accepted(self):
         share = self.user.share()['id']
         for kind, to in GOOD:
             body = {'access_type': kind, 'access_to': to}
             self.assertEqual(200, self.user.action(share, 'allow_access', body)[0], body)
 
-    def test_what_is_no_address_is_none_to_look_for(self):
+    def test_filters_by_wrong_addresses_are_refused(self):
         """A value that is no address is refused as a filter, too."""
         for to in ('fe80::1%25eth0', '::ffff:10.0.0.1', '10.0.0.1%0a', 'host'):
             path = f'/share-access-rules?share_id={self.share}&access_type=ip&access_to={to}'

@@ -45,8 +45,8 @@ class Besieged(testtools.TestCase):
     def answers(self):
         """Return the failed and late answers of the best round."""
         for _ in range(_ROUNDS):
-            found = [(path, *crowds.ask(self.lite.port, path, self.lite.token)) for _ in range(_QUESTIONS) for path in _WHAT]
-            bad = [one for one in found if one[1] != 200 or one[2] > _SECOND]
+            answers = [(path, *crowds.ask(self.lite.port, path, self.lite.token)) for _ in range(_QUESTIONS) for path in _WHAT]
+            bad = [one for one in answers if one[1] != 200 or one[2] > _SECOND]
             if not bad:
                 break
         return bad
@@ -68,14 +68,14 @@ class Kinds(testscenarios.WithScenarios, Besieged):
 
     scenarios = [(kind, {'kind': kind}) for kind in crowds.ATTACKS]
 
-    def test_others_are_answered(self):
+    def test_other_clients_are_answered(self):
         self.withstands(self.kind, 100)
 
 
 class Descriptors(Besieged):
     """More idle clients than descriptors."""
 
-    def test_a_thousand_for_1024(self):
+    def test_a_thousand_connections_with_1024_descriptors(self):
         self.limit(1024)
         self.withstands('idle', 1100)
 

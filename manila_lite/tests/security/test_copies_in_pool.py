@@ -70,7 +70,7 @@ class Trees(testtools.TestCase):
         self.assertEqual([], os.listdir(self.folder / 'pool' / 'shares'))
         self.assertTrue(self.outside.is_untouched())
 
-    def test_one_of_everything(self):
+    def test_every_kind_of_file_is_copied(self):
         tenant.plant(self.place, self.outside.place)
         self.delete()
 

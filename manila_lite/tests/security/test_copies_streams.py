@@ -47,7 +47,7 @@ class Streams(testtools.TestCase):
         self.origin.create('s', 1)
         self.share = self.origin.share('s')
         self.copy = replication.Copy(self.pool, [sys.executable, '-m', 'manila_lite.drivers.linux.peer',
-                                             f'--config-file={self.state}/conf', 'origin'], 'm', {'s': []})
+                                                 f'--config-file={self.state}/conf', 'origin'], 'm', {'s': []})
         self.outside = tenant.Outside(self.state / 'outside')
 
     def round(self):
@@ -59,7 +59,7 @@ class Streams(testtools.TestCase):
         self.copy.land({'s': 1})
         return self.pool.share('s')
 
-    def test_one_of_everything(self):
+    def test_every_kind_of_file_is_copied(self):
         tenant.plant(self.share, self.outside.place)
         self.round()
         self.assertEqual(tenant.tree(self.share), tenant.tree(self.landed()))

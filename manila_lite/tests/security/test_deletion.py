@@ -47,36 +47,37 @@ class Deletion(base.ServiceTest):
         table, rules = models.share_metadata, models.access_rules
         self.write(table, [{'owner_id': share, 'key': f'{number:07}', 'value': 'v' * 20} for number in range(50_000)])
         now = timeutils.utcnow()
-        idents = [uuidutils.generate_uuid() for _ in range(3000)]
-        self.write(rules, [{'id': ident, 'share_id': share, 'access_type': 'ip', 'access_level': 'rw', 'state': 'active',
+        rule_ids = [uuidutils.generate_uuid() for _ in range(3000)]
+        self.write(rules, [{'id': rule_id, 'share_id': share, 'access_type': 'ip', 'access_level': 'rw', 'state': 'active',
                             'created_at': now, 'access_to': f'10.{number >> 16}.{number >> 8 & 255}.{number & 255}'}
-                           for number, ident in enumerate(idents)])
-        self.write(models.access_rule_metadata, [{'owner_id': ident, 'key': f'{key}', 'value': 'v'}
-                                                 for ident in idents for key in range(5)])
+                           for number, rule_id in enumerate(rule_ids)])
+        self.write(models.access_rule_metadata, [{'owner_id': rule_id, 'key': f'{key}', 'value': 'v'}
+                                                 for rule_id in rule_ids for key in range(5)])
         self.write(models.resource_locks, [{
-            'id': uuidutils.generate_uuid(), 'share_id': share, 'access_id': ident, 'project_id': 'p', 'user_id': 'u',
-            'resource_action': 'show', 'lock_context': 'user'} for ident in idents])
+            'id': uuidutils.generate_uuid(), 'share_id': share, 'access_id': rule_id, 'project_id': 'p', 'user_id': 'u',
+            'resource_action': 'show', 'lock_context': 'user'} for rule_id in rule_ids])
         self.assertEqual(50_000, len(self.user.ok('GET', f'/shares/{share}/metadata')['metadata']))
         few = self.statements(lambda: self.assertEqual(202, self.user.call('DELETE', f'/shares/{plain}')[0]))
         many = self.statements(lambda: self.assertEqual(202, self.user.call('DELETE', f'/shares/{share}')[0]))
         self.assertEqual(few, many)
-        for ident in (plain, share):
-            self.user.wait(f'/shares/{ident}', 'share', 'gone', patience=PATIENCE)
+        for rule_id in (plain, share):
+            self.user.wait(f'/shares/{rule_id}', 'share', 'gone', patience=PATIENCE)
         self.assertEqual((0, 0, 0), (self.count(table, table.c.owner_id == share), self.count(rules, rules.c.share_id == share),
                                      self.count(models.resource_locks, models.resource_locks.c.share_id == share)))
 
     def test_a_network_with_very_many_subnets(self):
         network = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
         table, pairs = models.share_network_subnets, models.share_network_subnet_metadata
-        idents = [uuidutils.generate_uuid() for _ in range(5000)]
-        self.write(table, [{'id': ident, 'share_network_id': network, 'created_at': timeutils.utcnow()} for ident in idents])
-        self.write(pairs, [{'owner_id': ident, 'key': 'key', 'value': 'v'} for ident in idents])
+        subnet_ids = [uuidutils.generate_uuid() for _ in range(5000)]
+        self.write(table, [{'id': subnet_id, 'share_network_id': network, 'created_at': timeutils.utcnow()}
+                           for subnet_id in subnet_ids])
+        self.write(pairs, [{'owner_id': subnet_id, 'key': 'key', 'value': 'v'} for subnet_id in subnet_ids])
         self.assertEqual(5001, len(self.user.ok('GET', f'/share-networks/{network}')['share_network']['share_network_subnets']))
         status, document, _ = self.user.call('DELETE', f'/share-networks/{network}')
         self.assertEqual((409, 'share_network_has_subnets'), (status, document['conflictingRequest']['reason']))
-        self.user.ok('DELETE', f'/share-networks/{network}/subnets/{idents[0]}')
+        self.user.ok('DELETE', f'/share-networks/{network}/subnets/{subnet_ids[0]}')
         with self.service.services.db.writer() as conn:
-            conn.execute(table.delete().where(table.c.share_network_id == network, table.c.id != idents[1]))
+            conn.execute(table.delete().where(table.c.share_network_id == network, table.c.id != subnet_ids[1]))
         self.user.ok('DELETE', f'/share-networks/{network}')
         self.assertEqual(0, self.count(pairs))
 

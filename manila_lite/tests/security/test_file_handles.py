@@ -28,11 +28,11 @@ _POOL_TOP, _FIRST_INODE = 5, 256
 def kernel_handle(path):
     """Return the type and the bytes of the kernel's handle of a file."""
     libc = ctypes.CDLL(None, use_errno=True)
-    found, mount = ctypes.create_string_buffer(struct.pack('=Ii', 128, 0), 8 + 128), ctypes.c_int()
-    if libc.name_to_handle_at(-100, os.fsencode(path), found, ctypes.byref(mount), 0):
+    handle, mount = ctypes.create_string_buffer(struct.pack('=Ii', 128, 0), 8 + 128), ctypes.c_int()
+    if libc.name_to_handle_at(-100, os.fsencode(path), handle, ctypes.byref(mount), 0):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(path))
-    length, kind = struct.unpack('=Ii', found.raw[:8])
-    return kind, found.raw[8:8 + length]
+    length, kind = struct.unpack('=Ii', handle.raw[:8])
+    return kind, handle.raw[8:8 + length]
 
 
 def forged(handle, inode, root, generation=0):
@@ -82,20 +82,20 @@ class _Forging:
         """Check that every act with the handle is refused."""
         for what, call in tries(self.client, handle):
             try:
-                found = call()
+                result = call()
             except nfs4.Refused as refused:
                 self.assertIn(refused.name, (*_SHUT, *also), f'{about}: {what}')
             else:
-                self.fail(f'{about}: {what} gave {found!r}')
+                self.fail(f'{about}: {what} gave {result!r}')
 
     def test_true_handles_of_others(self):
         """Real handles of others are refused: the best that an attacker could guess."""
         top, theirs = self.driver.services.pool.root, self.place(self.other)
         for path in (top, top / 'shares', top / 'snapshots', theirs, theirs / 'secret', theirs / 'folder',
                      theirs / 'folder' / 'secret', self.snapshot(), self.snapshot() / 'secret'):
-            kind, found = kernel_handle(path)
+            kind, handle = kernel_handle(path)
             self.assertEqual(kernel_handle(self.place(self.mine))[0], kind)
-            self.shut(self.handle[:-_BTRFS] + found, path)
+            self.shut(self.handle[:-_BTRFS] + handle, path)
         self.assertEqual(self.other.id, (theirs / 'secret').read_text())
         self.assertEqual(['folder', 'secret'], sorted(os.listdir(theirs)))
         self.assertEqual(self.mine.id, self.client.read(self.client.lookup(self.handle, 'secret')).decode())
@@ -107,7 +107,7 @@ class _Forging:
             for inode in (1, 2, _FIRST_INODE, _FIRST_INODE + 1, _FIRST_INODE + 2):
                 self.shut(forged(self.handle, inode, root), f'inode {inode} of {root}{" (my own)" if root == ours else ""}')
 
-    def test_heads_of_other_exports(self):
+    def test_handles_with_heads_of_other_exports_are_refused(self):
         """The head has the number of the export and the id of its file system."""
         self.let_in_other()
         theirs = self.handle_of_other()
@@ -118,7 +118,7 @@ class _Forging:
             if handle != self.handle:
                 self.shut(handle, about)
 
-    def test_changed_bits(self):
+    def test_handles_with_changed_bits_are_harmless(self):
         """Other changes of a handle are harmless, and the server survives."""
         chance = random.Random(4)
         for _ in range(300):
@@ -132,12 +132,12 @@ class _Forging:
 
     def _harmless(self, handle):
         try:
-            found = self.client.names(handle)
+            names = self.client.names(handle)
         except nfs4.Refused:
             return
         # Some bits of the head are ignored, so that it names the same root; a handle with the pseudo bit names the tree
         # above exports.
-        self.assertIn(found, ([b'secret'], [b'shares'], [self.mine.id.encode()]), handle.hex())
+        self.assertIn(names, ([b'secret'], [b'shares'], [self.mine.id.encode()]), handle.hex())
 
     def test_the_way_up_ends_at_the_exports(self):
         above = self.client.parent(self.handle)
@@ -145,14 +145,14 @@ class _Forging:
         self.assertEqual([b'shares'], self.client.names(self.client.parent(above)))
         self.assertRaises(nfs4.Refused, self.client.parent, self.client.parent(above))
 
-    def test_names_that_are_ways(self):
+    def test_names_with_paths_are_refused(self):
         for word in ('..', '.', '../secret', 'folder/..', '/etc'):
             refused = self.assertRaises(nfs4.Refused, self.client.lookup, self.handle, word)
             self.assertNotEqual('OK', refused.name)
             self.assertRaises(nfs4.Refused, self.client.make, self.handle, word)
             self.assertRaises(nfs4.Refused, self.client.remove, self.handle, word)
 
-    def test_what_was_taken_away(self):
+    def test_handles_are_useless_after_their_rule_is_deleted(self):
         """A handle is useless after the rule, or the share, is deleted; and after a read-only rule, for writing."""
         secret = self.client.lookup(self.handle, 'secret')
         self.allow('ro')

@@ -28,17 +28,17 @@ class Greedy(base.ServiceTest):
         return [words[1] for words in map(str.split, lines) if words[0] == call]
 
     def instance(self, share):
-        [found] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
-        return found['id']
+        [instance] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+        return instance['id']
 
-    def until_asked(self, call, ident):
-        base.eventually(lambda: ident in self.asked(call), f'{call} of {ident} has not begun')
+    def until_asked(self, call, instance_id):
+        base.eventually(lambda: instance_id in self.asked(call), f'{call} of {instance_id} has not begun')
 
     def done(self, shares, status='available'):
         for share in shares:
             self.admin.wait(f'/shares/{share["id"]}', 'share', status, 60)
 
-    def test_creates_that_do_not_end(self):
+    def test_creates_that_hang_do_not_block_others(self):
         """The workers that the attacker may use hang for good; another project's create begins, and that of a third."""
         self.service.knob('alpha', 'create_share:hang')
         many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
@@ -54,20 +54,20 @@ class Greedy(base.ServiceTest):
         self.service.knob('alpha', '')
         self.done(many)     # no project starves, nor does the attacker
 
-    def test_creates_that_are_slow(self):
+    def test_slow_creates_do_not_block_others(self):
         """A create that comes last begins before most of the backlog."""
         self.service.knob('alpha', 'create_share:delay=1')
         many = [self.greedy.share(wait=None) for _ in range(BACKLOG)]
         share = self.modest.share()
         before = self.asked('create_share').index(self.instance(share))
-        theirs = [self.asked('create_share').index(ident) for ident in map(self.instance, many)
-                  if ident in self.asked('create_share')]
+        theirs = [self.asked('create_share').index(instance_id) for instance_id in map(self.instance, many)
+                  if instance_id in self.asked('create_share')]
         self.service.knob('alpha', '')
         self.done(many)
         self.assertLess(sum(place < before for place in theirs), BACKLOG, 'the backlog was over')
         self.assertTrue(set(self.asked('create_share')[before + 1:]) & set(map(self.instance, many)), 'the backlog was over')
 
-    def test_grants_that_do_not_end(self):
+    def test_grants_that_hang_do_not_block_others(self):
         """The fast lane has turns of its own."""
         many = [self.greedy.share(wait=None) for _ in range(GRANTS)]
         share = self.modest.share()

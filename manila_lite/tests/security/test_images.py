@@ -52,7 +52,7 @@ class Names(ComputeTest):
         with concurrent.futures.ThreadPoolExecutor(len(servers)) as pool:
             self.assertEqual([202, 409, 409, 409], sorted(pool.map(ask, servers)))
 
-    def test_projects_do_not_meet(self):
+    def test_names_of_projects_are_separate(self):
         stranger = self.on_compute(uuidutils.generate_uuid())
         mine, theirs = self.me.off(imageRef='debian'), stranger.off(imageRef='debian')
         self.saved(self.me, mine, 'golden')
@@ -77,7 +77,7 @@ class Names(ComputeTest):
         self.assertIn('debian', self.images(reader))
         self.assertEqual(403, reader.refused('DELETE', '/images/debian')[0])
 
-    def test_hostile_names(self):
+    def test_hostile_names_are_refused(self):
         server = self.me.off(imageRef='debian')
         for name in HOSTILE:
             self.assertEqual(400, self.image(self.me, server, name)[0], name)
@@ -95,7 +95,7 @@ class Names(ComputeTest):
         eventually(lambda: 'copy-1' not in self.images(self.me), 'copy-1 is still there')
         self.saved(self.me, server, 'one-more')
 
-    def test_what_failed_or_was_given_up_keeps_no_name(self):
+    def test_failed_image_frees_its_name(self):
         server = self.me.off(imageRef='debian')
         self.knob('create_image final')
         self.assertEqual(202, self.image(self.me, server, 'name')[0])
@@ -128,7 +128,7 @@ class Files(fixtures.TestWithFixtures):
             disk.write_bytes(write)
         return server, disk.read_bytes()
 
-    def test_each_boots_what_is_its_own(self):
+    def test_each_project_boots_its_own_image(self):
         for project in ('p', 'q', '..', '../..', ''):
             server, _ = self.server(project, write=project.encode())
             for name in ('debian', 'own'):
@@ -143,7 +143,7 @@ class Files(fixtures.TestWithFixtures):
         self.assertEqual({'s', 'images'}, {path.name for path in self.folder.iterdir()})
         self.assertEqual({'debian'}, self.driver.capabilities().images)
 
-    def test_what_was_made_is_no_kernel_of_another(self):
+    def test_image_is_no_kernel_for_another_project(self):
         server, _ = self.server('p', write=b'x')
         self.driver.create_image(server, 'kernel')
         self.assertRaises(errors.Final, self.driver.spawn, Server(uuidutils.generate_uuid(), 'q', 'n', 64, 1, kernel='kernel'))

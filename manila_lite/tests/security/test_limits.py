@@ -63,7 +63,7 @@ class Metadata(LimitsTest):
         """Return a function that sets pairs by the call."""
         return lambda values: self.ask(op, {op.body.key: values})
 
-    def test_at_once(self):
+    def test_concurrent_requests_cannot_exceed_the_metadata_limit(self):
         """There are some pairs; a single one more fits."""
         self.assertLessEqual({'/shares/{share_id}/metadata', '/snapshots/{snapshot_id}/metadata'}, {op.path for op in SETTERS})
         for op in SETTERS:
@@ -88,7 +88,7 @@ class Metadata(LimitsTest):
         with self.service.services.db.reader() as conn:
             return key_values.of(conn, table, self.world[kind])
 
-    def test_what_has_more_keeps_it(self):
+    def test_existing_metadata_over_the_limit_can_be_changed(self):
         """Pairs above the limit can be read, changed and deleted; replacing them by fewer works, too."""
         for op in SETTERS:
             send, many = self.setting(op), {f'{SETTERS.index(op)}-{number}': 'v' for number in range(9)}
@@ -179,7 +179,7 @@ class Others(LimitsTest):
 
     def left(self, network, services):
         used = self.owner.ok('GET', f'/security-services?share_network_id={network}')['security_services']
-        return next(ident for ident in services if ident not in {row['id'] for row in used})
+        return next(service_id for service_id in services if service_id not in {row['id'] for row in used})
 
     def test_security_services_of_a_project(self):
         modest = self.caller('modest')

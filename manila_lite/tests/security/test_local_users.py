@@ -26,7 +26,7 @@ _SAFE = {'nosuid', 'nodev', 'noexec'}
 #: Runs each command with --help, under an umask that lets all users read; prints the umask that it has then.
 _COMMANDS = """
 import contextlib, importlib, io, json, os, sys
-found = {}
+masks = {}
 commands = [(name, *target.split(':')) for name, target in json.loads(sys.argv[1])]
 mains = {name: getattr(importlib.import_module(module), main) for name, module, main in commands}
 for name, main in mains.items():
@@ -39,9 +39,9 @@ for name, main in mains.items():
         os.write(write, b'%o' % os.umask(0))
         os._exit(0)
     os.close(write)
-    found[name] = os.read(read, 9).decode()
+    masks[name] = os.read(read, 9).decode()
     os.wait()
-print(json.dumps(found))
+print(json.dumps(masks))
 """
 
 #: Tries to open and to connect to all paths of standard input; prints the successful ones.
@@ -101,7 +101,7 @@ def _run(program, *words, given=''):
 class Commands(testtools.TestCase):
     """All commands write files for their user alone, whichever program starts them."""
 
-    def test_all_of_them(self):
+    def test_every_command_sets_a_closed_umask(self):
         commands = [(name, target) for group, name, target in entry_points() if group == 'console_scripts']
         self.assertEqual({name: '77' for name, _ in commands}, json.loads(_run(_COMMANDS, json.dumps(commands))))
 
@@ -168,21 +168,21 @@ class LocalUser(testtools.TestCase):
 
     def _own(self):
         """Return all paths of the service, except data of tenants."""
-        found = [self.state / name for name in ('lib', 'pool.img', 'users')]
+        paths = [self.state / name for name in ('lib', 'pool.img', 'users')]
         for folder, folders, files in os.walk(self.state / 'lib'):
-            found += [Path(folder, name) for name in (*folders, *files)]
+            paths += [Path(folder, name) for name in (*folders, *files)]
             if Path(folder).name in ('exports', 'shares'):
                 folders.clear()
-        return [*found, *Path('/run').glob('manila_lite-*')]
+        return [*paths, *Path('/run').glob('manila_lite-*')]
 
-    def test_nothing_opens(self):
+    def test_local_user_opens_nothing(self):
         own = [str(path) for path in self._own()]
         for suffix in ('manila_lite.sqlite', 'lock', 'bus', 'pool.img', self.share, self.other, 'ganesha.conf', 'smb.conf'):
             self.assertTrue(any(path.endswith(suffix) for path in own), f'{suffix} is not in {own}')
         self.assertTrue([path for path in own if stat.S_ISSOCK(os.lstat(path).st_mode)])
         self.assertEqual('[]\n', _run(_STRANGER, given=json.dumps(own)))
 
-    def test_what_this_program_tries_works_where_it_is_not_forbidden(self):
+    def test_attacks_work_without_the_protection(self):
         with socket.socket(socket.AF_UNIX) as one:
             one.bind(str(self.state / 'anybodys'))
             (self.state / 'anybodys').chmod(0o666)
@@ -202,13 +202,13 @@ class LocalUser(testtools.TestCase):
                       said)
 
     def test_mounts_are_closed_to_programs_and_devices(self):
-        found = {}
+        mounts = {}
         for line in Path('/proc/self/mountinfo').read_text().splitlines():
             words = line.split(' ')
             if words[4].startswith(f'{self.state}/'):
-                found[Path(words[4]).name] = set(words[5].split(','))
-        self.assertEqual({'pool', self.share, self.other}, set(found))
-        for name, options in found.items():
+                mounts[Path(words[4]).name] = set(words[5].split(','))
+        self.assertEqual({'pool', self.share, self.other}, set(mounts))
+        for name, options in mounts.items():
             self.assertEqual(_SAFE, _SAFE & options, name)
 
     def test_programs_and_devices_of_tenants(self):

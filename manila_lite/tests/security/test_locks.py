@@ -31,9 +31,9 @@ _BY = {'user': 'member,reader', 'service': 'service', 'admin': 'admin,member,rea
 
 def living(op, *, every=True):
     """Return the versions that have the call: all, or only both ends and the change of names of paths and actions."""
-    found = [version for version in range(versions.MIN, versions.MAX + 1) if op.lives(version)]
-    edges = {found[0], versions.PLAIN_NAMES - 1, versions.PLAIN_NAMES, found[-1]}
-    return [version for version in found if every or version in edges]
+    alive = [version for version in range(versions.MIN, versions.MAX + 1) if op.lives(version)]
+    edges = {alive[0], versions.PLAIN_NAMES - 1, versions.PLAIN_NAMES, alive[-1]}
+    return [version for version in alive if every or version in edges]
 
 
 class LockTest(base.ServiceTest):
@@ -54,9 +54,9 @@ class LockTest(base.ServiceTest):
         self.assertEqual(200, status, document)
         return document['access']['id']
 
-    def lock(self, caller, ident, kind='share', **more):
+    def lock(self, caller, resource_id, kind='share', **more):
         """Lock a resource. Return the lock's id, or the refusal."""
-        body = {'resource_lock': {'resource_id': ident, 'resource_type': kind, **more}}
+        body = {'resource_lock': {'resource_id': resource_id, 'resource_type': kind, **more}}
         status, document, _ = caller.call('POST', '/resource-locks', body)
         return document['resource_lock']['id'] if status == 200 else (status, self.reason(document))
 
@@ -76,16 +76,16 @@ class LockTest(base.ServiceTest):
         """Check that each of the callers is refused, at ``every`` version that has the call."""
         for op in (op for op in lock_table.CHANGING if lock_table.label(op) == label):
             for version, caller in itertools.product(living(op, every=every), callers):
-                found = self.ask(caller, op, version, values, **more)
-                self.assertEqual(tuple(answer), found, (label, versions.show(version), caller.token))
+                refusal = self.ask(caller, op, version, values, **more)
+                self.assertEqual(tuple(answer), refusal, (label, versions.show(version), caller.token))
 
     def project(self, share):
         return self.admin.ok('GET', f'/shares/{share}')['share']['project_id']
 
     def locks(self, **filters):
         asked = ''.join(f'&{name}={value}' for name, value in filters.items())
-        found = {row['id'] for row in self.admin.ok('GET', f'/resource-locks?all_projects=true{asked}')['resource_locks']}
-        return found - self.before
+        lock_ids = {row['id'] for row in self.admin.ok('GET', f'/resource-locks?all_projects=true{asked}')['resource_locks']}
+        return lock_ids - self.before
 
 
 class First(LockTest):
@@ -122,12 +122,12 @@ class First(LockTest):
         for by, roles in _BY.items():
             asked = self.asked()
             shares = {values['share_id'] for values in asked.values()}
-            placed = {self.lock(self.caller(roles=roles), ident) for ident in shares}
+            placed = {self.lock(self.caller(roles=roles), share_id) for share_id in shares}
             for label, answer in lock_table.FIRST.items():
                 callers = [self.admin, *([self.user] if self.owner_may(label) else [])]
                 self.refused(callers, label, answer, asked[label], every=by == 'admin')
-            for ident in shares:
-                self.assertEqual('available', self.user.ok('GET', f'/shares/{ident}')['share']['status'])
+            for share_id in shares:
+                self.assertEqual('available', self.user.ok('GET', f'/shares/{share_id}')['share']['status'])
             self.assertLessEqual(placed, self.locks())
 
     def owner_may(self, label):
@@ -147,21 +147,21 @@ class First(LockTest):
         self.lock(self.user, self.rule(share), 'access_rule')
         self.assertEqual(202, self.user.call('DELETE', f'/shares/{share}')[0], 'whose own lock goes with the rule')
 
-    def test_what_goes_by_itself_was_free_to_go(self):
+    def test_share_in_the_recycle_bin_cannot_be_locked(self):
         """A share in the recycle bin can no longer be locked, nor can a rule of it."""
         share = self.user.share()['id']
         rule = self.rule(share)
         self.assertEqual(202, self.user.action(share, 'soft_delete')[0])
-        for caller, ident, kind in itertools.product((self.user, self.nova, self.admin), (share, rule),
-                                                     ('share', 'access_rule')):
-            if (ident == share) == (kind == 'share'):
-                self.assertEqual((409, 'too_late_to_lock'), self.lock(caller, ident, kind))
+        for caller, resource_id, kind in itertools.product((self.user, self.nova, self.admin), (share, rule),
+                                                           ('share', 'access_rule')):
+            if (resource_id == share) == (kind == 'share'):
+                self.assertEqual((409, 'too_late_to_lock'), self.lock(caller, resource_id, kind))
         with self.service.services.db.writer() as conn:
             share_rows.update(conn, share, scheduled_to_be_deleted_at=timeutils.utcnow())
         expiry.empty_bin(self.service.services)
         self.user.wait(f'/shares/{share}', 'share', 'gone')
 
-    def test_a_deferred_deletion_is_one(self):
+    def test_deferred_deletion_counts_as_deletion(self):
         self.service.conf.set_override('is_deferred_deletion_enabled', True)
         self.addCleanup(self.service.conf.clear_override, 'is_deferred_deletion_enabled')
         self.addCleanup(self.service.knob, 'alpha', '')
@@ -200,11 +200,11 @@ class Lift(LockTest):
         share = self.user.share()['id']
         rule = self.rule(share)
         label = 'POST /share-transfers'
-        for who, ident, kind, action in itertools.product((self.admin, self.nova, self.mate), (share, rule),
-                                                          ('share', 'access_rule'), ('delete', 'show')):
-            if (ident == share) != (kind == 'share') or (kind, action) == ('share', 'show'):
+        for who, resource_id, kind, action in itertools.product((self.admin, self.nova, self.mate), (share, rule),
+                                                                ('share', 'access_rule'), ('delete', 'show')):
+            if (resource_id == share) != (kind == 'share') or (kind, action) == ('share', 'show'):
                 continue
-            lock = self.lock(who, ident, kind, resource_action=action)
+            lock = self.lock(who, resource_id, kind, resource_action=action)
             self.refused([self.user], label, lock_table.LIFT[label], {'share_id': share}, every=who is self.mate)
             self.assertEqual({lock}, self.locks())
             self.assertEqual(204, who.call('DELETE', f'/resource-locks/{lock}')[0])
@@ -214,7 +214,7 @@ class Lift(LockTest):
         made = (by or self.user).ok('POST', '/share-transfers', {'transfer': {'share_id': share}})['transfer']
         return {'transfer_id': made['id'], 'auth_key': made['auth_key']}
 
-    def test_what_is_locked_after_it_was_offered_stays(self):
+    def test_lock_after_the_offer_stays(self):
         label = 'POST /share-transfers/{transfer_id}/accept'
         for who, on_rule in itertools.product((self.user, self.mate, self.nova, self.admin), (False, True)):
             share = self.user.share()['id']
@@ -235,7 +235,7 @@ class Lift(LockTest):
         body = {'accept': {'auth_key': offered['auth_key']}}
         return self.other.call('POST', f'/share-transfers/{offered["transfer_id"]}/accept', body)[0]
 
-    def test_an_offer_that_is_taken_back_lifts_nothing(self):
+    def test_withdrawn_offer_lifts_no_locks(self):
         share = self.user.share()['id']
         lock = self.lock(self.user, share)
         offered = self.offer(share)
@@ -259,7 +259,7 @@ class Lift(LockTest):
         self.other.wait(f'/share-access-rules/{rule}', 'access', 'gone', field='state')
         self.assertEqual(202, self.other.call('DELETE', f'/shares/{share}')[0])
 
-    def test_of_a_lock_and_a_transfer_at_once_one_is_first(self):
+    def test_concurrent_lock_and_transfer_exclude_each_other(self):
         """Either the lock is placed, and it and the share stay, or the transfer is made."""
         for _ in range(8):
             share = self.user.share()['id']
@@ -278,7 +278,7 @@ class Lift(LockTest):
                 return self.accept({'transfer_id': made['id'], 'auth_key': made['auth_key']})
             with concurrent.futures.ThreadPoolExecutor(4) as pool:
                 given = pool.submit(give)
-                placed = {found for found in pool.map(place, range(3)) if isinstance(found, str)}
+                placed = {lock_id for lock_id in pool.map(place, range(3)) if isinstance(lock_id, str)}
             self.assertEqual('p' if placed else 'q', self.project(share), given.result())
             self.assertEqual(placed, self.locks(resource_id=share))
 

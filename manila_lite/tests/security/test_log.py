@@ -18,7 +18,7 @@ EVIL = ''.join(f'{odd}{_FORGED}' for odd in _ODD)
 
 class Log(testtools.TestCase):
 
-    def test_what_others_say(self):
+    def test_text_of_others_is_escaped_in_the_log(self):
         """Text of callers, of a share type's specs in the scheduler's message, and of a database error in a traceback."""
         lite = self.useFixture(process.Lite('[alpha]\ndriver = dummy\n[DEFAULT]\ndebug = true\n'))
         lite.start()
@@ -44,7 +44,7 @@ class Log(testtools.TestCase):
         for line in lines:
             self.assertRegex(line, _LINE)
             self.assertNotRegex(line, '[\x00-\x1f\x7f-\x9f\u2028-\u202e]')
-        for told in ('the share type asks', 'Traceback', 'share_metadata'):
-            self.assertTrue(any(told in line for line in lines), told)
+        for text in ('the share type asks', 'Traceback', 'share_metadata'):
+            self.assertTrue(any(text in line for line in lines), text)
         # The text was logged, and is escaped.
         self.assertTrue(any(f'\\n{_FORGED}' in line for line in lines))

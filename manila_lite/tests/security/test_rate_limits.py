@@ -51,8 +51,8 @@ class Flood(base.ServiceTest):
 
     def let_in(self, port, times=3 * BURST, **request):
         """Return how many of ``times`` requests, several at once, are not refused for being too many."""
-        with concurrent.futures.ThreadPoolExecutor(6) as hands:
-            return sum(status != 429 for status, *_ in hands.map(lambda _: self.get(port, **request), range(times)))
+        with concurrent.futures.ThreadPoolExecutor(6) as workers:
+            return sum(status != 429 for status, *_ in workers.map(lambda _: self.get(port, **request), range(times)))
 
     def assertRefused(self, answer, whose):
         status, document, headers = answer
@@ -70,13 +70,13 @@ class Addresses(Flood):
     def test_off_by_default(self):
         self.assertEqual(300, self.let_in(self.serve(), 300))
 
-    def test_one_address(self):
+    def test_requests_of_one_address_are_limited(self):
         port = self.serve(address_rate=SLOW, address_burst=BURST)
         self.assertEqual(BURST, self.let_in(port, source='127.0.0.2'))
         self.assertRefused(self.get(port, source='127.0.0.2'), '127.0.0.2')
         self.assertEqual(BURST, self.let_in(port, source='127.0.0.3'))
 
-    def test_whatever_it_asks_for(self):
+    def test_every_call_counts(self):
         """All requests of the address are limited, except for the health check and the list of versions."""
         port = self.serve(address_rate=SLOW, address_burst=1)
         self.let_in(port, 2)
@@ -85,13 +85,13 @@ class Addresses(Flood):
         for path, status in (('/healthcheck', 200), ('/healthcheck/', 200), ('/', 300), ('/v2', 200), ('/v2/', 200)):
             self.assertEqual(status, self.get(port, path)[0], path)
 
-    def test_it_refills(self):
+    def test_allowance_refills(self):
         port = self.serve(address_rate=50.0, address_burst=1)
         began = time.monotonic()
         base.eventually(lambda: self.let_in(port, 10) < 10 or time.monotonic() - began > 20, 'nothing is refused')
         base.eventually(lambda: self.get(port)[0] == 200, 'it stays refused')
 
-    def test_what_clients_say_of_their_address(self):
+    def test_forwarded_headers_of_clients_are_ignored(self):
         """Each request claims another address, in each of the possible headers."""
         port = self.serve(address_rate=SLOW, address_burst=BURST)
         names = ('X_Forwarded_For', 'Forwarded', 'X_Real_IP', 'Client_IP', 'True_Client_IP', 'Remote_Addr')
@@ -99,7 +99,7 @@ class Addresses(Flood):
                    for number in range(3 * BURST))
         self.assertEqual(BURST, said)
 
-    def test_behind_a_proxy(self):
+    def test_address_behind_a_proxy_is_used(self):
         """The proxy adds the client's address; addresses that the client wrote before do not count."""
         port = self.serve(address_rate=SLOW, address_burst=BURST, trusted_proxies=['127.0.0.1', '10.0.0.0/8'])
         client, other = '1.1.1.1, 192.0.2.1, 10.1.2.3', '192.0.2.2'
@@ -132,7 +132,7 @@ class Addresses(Flood):
 
 class Projects(Flood):
 
-    def test_one_project(self):
+    def test_requests_of_one_project_are_limited(self):
         """All requests of the project count, from any address."""
         port = self.serve(project_rate=SLOW, project_burst=BURST)
         self.assertEqual(BURST, sum(self.let_in(port, 3, project='greedy', source=f'127.0.0.{host}') for host in range(2, 9)))
@@ -145,7 +145,7 @@ class Projects(Flood):
         self.assertEqual(30, self.let_in(port, 30, project='service'))
         self.assertEqual(1, self.let_in(port, 30, project='other'))
 
-    def test_nobody_uses_up_what_is_anothers(self):
+    def test_projects_have_separate_limits(self):
         """Without a login, a header with a project does not count."""
         port = self.serve(project_rate=SLOW, project_burst=BURST)
         self.assertEqual(30, self.let_in(port, 30, path='/openapi.json', X_Project_Id='victim'))
@@ -171,8 +171,8 @@ class Passwords(Flood):
         self.addCleanup(self.service.conf.clear_override, 'http_basic_auth_user_file', 'api')
         port = self.serve(address_rate=SLOW, address_burst=BURST)
         guess = {'Authorization': 'Basic YWxpY2U6bm90aGluZw=='}
-        with concurrent.futures.ThreadPoolExecutor(4) as hands:
-            said = list(hands.map(lambda _: self.get(port, **guess)[0], range(3 * BURST)))
+        with concurrent.futures.ThreadPoolExecutor(4) as workers:
+            said = list(workers.map(lambda _: self.get(port, **guess)[0], range(3 * BURST)))
         self.assertEqual([401] * BURST + [429] * 2 * BURST, sorted(said))
 
 
@@ -192,22 +192,22 @@ class Together(Flood):
         self.ports = [self.serve(**options) for _ in range(3)]
 
     def all_let_in(self, **request):
-        with concurrent.futures.ThreadPoolExecutor(3) as hands:
-            return list(hands.map(lambda port: self.let_in(port, 2 * BURST, **request), self.ports))
+        with concurrent.futures.ThreadPoolExecutor(3) as workers:
+            return list(workers.map(lambda port: self.let_in(port, 2 * BURST, **request), self.ports))
 
-    def test_they_count_together(self):
+    def test_processes_count_together(self):
         self.assertEqual(BURST, sum(self.all_let_in(project='greedy')))
         self.assertRefused(self.get(self.ports[0], project='greedy'), 'project greedy')
         self.assertEqual(BURST, sum(self.all_let_in(project='modest')))
 
-    def test_memcached_goes(self):
+    def test_limits_work_when_memcached_stops(self):
         """Without memcached each process counts for itself, and logs that once."""
         self.all_let_in(project='greedy')
         self.memcached.abort()
         self.assertEqual([BURST] * 3, self.all_let_in(project='greedy'))
         self.assertEqual(3, self.log.output.count('cannot be used for rate limits'))
 
-    def test_memcached_hangs(self):
+    def test_limits_work_when_memcached_hangs(self):
         self.all_let_in(project='greedy')
         self.memcached.pause()
         self.addCleanup(self.memcached.go_on)
@@ -216,7 +216,7 @@ class Together(Flood):
         self.assertLess(time.monotonic() - began, 20)
         self.assertEqual(3, self.log.output.count('cannot be used for rate limits'))
 
-    def test_memcached_comes_back(self):
+    def test_memcached_is_used_again(self):
         """The processes count together again when memcached is back."""
         self.useFixture(fixtures.MonkeyPatch('manila_lite.api.http.token_buckets._AGAIN', 0.2))
         self.all_let_in(project='greedy')

@@ -69,7 +69,7 @@ class ApisTest(base.ServiceTest):
 
 class Headers(ApisTest):
 
-    def test_odd_headers(self):
+    def test_odd_headers_cause_no_server_error(self):
         """No value of a header causes a server error: for versions, a list, a create, or an unknown path."""
         for own, api in self.apis.items():
             for header in HEADERS:
@@ -95,7 +95,7 @@ class Headers(ApisTest):
             answer = self.ask(self.apis['/v2/shares'], '/', **headers)
             self.assertEqual(seen, answer.json['versions'][0]['links'][0]['href'])
 
-    def test_who_asks_is_said_once(self):
+    def test_repeated_login_headers_are_refused(self):
         """A request with two logins is refused, under each strategy: some servers join two headers of one name."""
         def basic(user):
             return 'Basic ' + base64.b64encode(f'{user}:right'.encode()).decode()
@@ -128,7 +128,7 @@ class Names(ApisTest):
     OWN = ('localhost', 'LOCALHOST:1', 'localhost.', 'a.localhost:8786', '127.0.0.1', '127.0.0.1:8786', '[::1]', '[::1]:8786',
            '10.1.2.3', '[fd00::1]:80', socket.gethostname(), f'{socket.gethostname().upper()}:8786', '', None)
 
-    def test_without_a_login(self):
+    def test_host_names_without_a_login(self):
         for own, api in self.apis.items():
             for path, method in (('/', 'GET'), (own, 'GET'), (own, 'POST'), (own, 'OPTIONS')):
                 for names, status in ((self.STRANGE, 403), (self.MALFORMED, 400)):
@@ -146,7 +146,7 @@ class Names(ApisTest):
             for own, api in self.apis.items():
                 self.assertEqual(403, self.ask(api, own, HTTP_HOST='evil.example', **headers).status_int)
 
-    def test_names_that_the_operator_gave(self):
+    def test_configured_host_names_are_accepted(self):
         for path, (conf, make) in self.made.items():
             conf.set_override('allowed_hosts', ['share.example', 'Other.Example.'], 'api')
             self.addCleanup(conf.clear_override, 'allowed_hosts', 'api')
@@ -161,7 +161,7 @@ class Names(ApisTest):
             conf.set_override('allowed_hosts', ['*'], 'api')
             self.assertEqual(200, self.ask(make(), path, HTTP_HOST='evil.example').status_int)
 
-    def test_with_a_login_any_name_will_do(self):
+    def test_any_host_name_is_accepted_with_a_login(self):
         """With a login any name is accepted, since each cloud has its own, unless the operator lists them."""
         conf = self.service.conf
         with open(self.service.state / 'users', 'w') as users:
@@ -200,7 +200,7 @@ class Wire(ApisTest):
                 said += got
         return [int(status) for status in re.findall(rb'HTTP/1\.1 (\d{3}) ', said)]
 
-    def test_first_lines(self):
+    def test_odd_request_lines_cause_no_server_error(self):
         for one in self.servers.values():
             for target in (b'http://[::1/v2/shares', b'http://[/', b'//[::1/', b'http://]/', b'http://[::1]:x/', b'http://[v1.x]/',
                            b'http://evil.example/v2/shares', b'/\xff', b'\xff', b'/%', b'/a#b', b'*', b'http://', b'//', b'?',
@@ -211,7 +211,7 @@ class Wire(ApisTest):
                     self.assertEqual(1, len(statuses), (method, target[:50]))
                     self.assertLess(statuses[0], 500, (method, target[:50]))
 
-    def test_two_of_what_there_is_one(self):
+    def test_repeated_headers_are_refused(self):
         for path, one in self.servers.items():
             request = b'GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n' % path.encode()
             self.assertEqual([200], self.say(one, request + b'\r\n'))
@@ -251,12 +251,12 @@ class Literals(base.ServiceTest):
                 status, document, _ = self.admin.call('GET', path)
                 self.assertEqual(400, status, document)
                 self.assertTrue(document['badRequest']['message'].startswith('metadata: '))
-                found = self.admin.ok('GET', f'/shares?metadata={urllib.parse.quote(repr({"a": "b"}))}')['shares']
-                self.assertEqual([share], [row['id'] for row in found])
+                shares = self.admin.ok('GET', f'/shares?metadata={urllib.parse.quote(repr({"a": "b"}))}')['shares']
+                self.assertEqual([share], [row['id'] for row in shares])
         with concurrent.futures.ThreadPoolExecutor(16) as pool:
             list(pool.map(ask, range(16)))
 
-    def test_what_no_database_keeps(self):
+    def test_text_that_no_database_stores_is_refused(self):
         for text in ('{"a": "\\ud800"}', '{"\\udfff": "b"}', '{"a": "\\u0000"}', "{'a': '\\ud800'}", "{'a': '\\x00'}",
                      "{'a': '\\U00110000'}"):
             for path, name in (('/shares', 'metadata'), ('/shares/detail', 'extra_specs'), ('/types', 'extra_specs'),

@@ -32,14 +32,14 @@ class InTheDatabase(base.ServiceTest):
         return self.user.ok('POST', _URL, {'security_service': {'type': 'ldap', 'name': 'n', 'password': password}}
                             )['security_service']['id']
 
-    def password(self, ident, api=None):
+    def password(self, service_id, api=None):
         """Return the password that the API shows."""
-        return (api or self.user).ok('GET', f'{_URL}/{ident}')['security_service']['password']
+        return (api or self.user).ok('GET', f'{_URL}/{service_id}')['security_service']['password']
 
-    def kept(self, ident, table=models.security_services, column='password'):
+    def kept(self, resource_id, table=models.security_services, column='password'):
         """Return the value in the database."""
         with self.service.services.db.reader() as conn:
-            return conn.execute(sa.select(table.c[column]).where(table.c.id == ident)).scalar_one()
+            return conn.execute(sa.select(table.c[column]).where(table.c.id == resource_id)).scalar_one()
 
     def manage(self, *words, status=0):
         """Run a command of ``manila-manage`` beside the service; return its output."""
@@ -51,36 +51,37 @@ class InTheDatabase(base.ServiceTest):
         """Return the whole content of the database."""
         if _ON_SQLITE:
             return b''.join(path.read_bytes() for path in self.service.state.glob('*sqlite*'))
-        found = []
+        texts = []
         with self.service.services.db.reader() as conn:
             for table in models.metadata.sorted_tables:
-                found += [repr(tuple(row)).encode() for row in conn.execute(sa.select(table))]
-        return b''.join(found)
+                texts += [repr(tuple(row)).encode() for row in conn.execute(sa.select(table))]
+        return b''.join(texts)
 
-    def test_a_password_is_nowhere(self):
+    def test_password_is_nowhere_in_the_database(self):
         password = hush.secret('password')
-        ident = self.made(password)
-        self.assertEqual(password, self.password(ident))
-        [listed] = [one for one in self.user.ok('GET', f'{_URL}/detail')['security_services'] if one['id'] == ident]
+        service_id = self.made(password)
+        self.assertEqual(password, self.password(service_id))
+        [listed] = [one for one in self.user.ok('GET', f'{_URL}/detail')['security_services'] if one['id'] == service_id]
         self.assertEqual(password, listed['password'])
         other = hush.secret('password')
-        self.user.ok('PUT', f'{_URL}/{ident}', {'security_service': {'password': other}})
-        self.assertEqual(other, self.password(ident))
-        found = self.everywhere()
-        self.assertIn(ident.encode(), found)
+        self.user.ok('PUT', f'{_URL}/{service_id}', {'security_service': {'password': other}})
+        self.assertEqual(other, self.password(service_id))
+        database = self.everywhere()
+        self.assertIn(service_id.encode(), database)
         for secret in (password, other):
-            self.assertNotIn(secret.encode(), found)
+            self.assertNotIn(secret.encode(), database)
 
-    def test_none_and_the_longest(self):
+    def test_empty_and_longest_passwords_are_kept(self):
         for password in (None, '', '\N{GRINNING FACE}' * 255, '$fernet$not'):
             self.assertEqual(password, self.password(self.made(password)))
 
-    def test_a_key_of_an_access_rule_is_nowhere(self):
+    def test_access_key_is_nowhere_in_the_database(self):
         driver = self.service.managers['alpha'].driver
         before, key = driver.update_access, hush.secret('key')
 
         def update_access(share, rules):
-            return {ident: type(result)(error=result.error, access_key=key) for ident, result in before(share, rules).items()}
+            return {rule_id: type(result)(error=result.error, access_key=key)
+                    for rule_id, result in before(share, rules).items()}
 
         driver.update_access = update_access
         self.addCleanup(setattr, driver, 'update_access', before)
@@ -90,11 +91,11 @@ class InTheDatabase(base.ServiceTest):
         self.user.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         self.assertEqual(key, self.user.ok('GET', f'/share-access-rules/{rule}')['access']['access_key'])
         for asked, number in ((key, 1), ('another', 0)):
-            found = self.user.ok('GET', f'/share-access-rules?share_id={share}&access_key={asked}')['access_list']
-            self.assertEqual(number, len(found))
+            access_list = self.user.ok('GET', f'/share-access-rules?share_id={share}&access_key={asked}')['access_list']
+            self.assertEqual(number, len(access_list))
         self.assertNotIn(key.encode(), self.everywhere())
 
-    def test_another_key_is_not_needed_any_more(self):
+    def test_old_key_is_not_needed_after_rotation(self):
         old = hush.secret('password')
         plain = hush.secret('plain')
         encrypted, before = self.made(old), self.made(None)
@@ -113,18 +114,18 @@ class InTheDatabase(base.ServiceTest):
         self.manage('secret', 'list')
         self.assertEqual((old, plain), (self.password(encrypted), self.password(before)))
         self.assertNotEqual(first, self.kept(encrypted))
-        found = self.everywhere()
+        database = self.everywhere()
         for gone in (old, plain, *([first] if _ON_SQLITE else [])):
-            self.assertNotIn(gone.encode(), found)
+            self.assertNotIn(gone.encode(), database)
         self.addCleanup(self.manage, 'secret', 'reencrypt')
         self.addCleanup(self.file.write_text, f'{keys}\n{fresh}\n')
 
-    def test_without_the_key(self):
-        ident, other = self.made(hush.secret('password')), key_file.new()
+    def test_calls_are_unavailable_without_the_key(self):
+        service_id, other = self.made(hush.secret('password')), key_file.new()
         keys = self.file.read_text()
         for spoil, why in ((lambda: self.file.write_text(f'{other}\n'), 'another key'), (self.file.unlink, 'is not there')):
             spoil()
-            for method, path, body in (('GET', f'{_URL}/{ident}', None), ('POST', _URL, {'security_service': {
+            for method, path, body in (('GET', f'{_URL}/{service_id}', None), ('POST', _URL, {'security_service': {
                     'type': 'ldap', 'password': hush.secret('password')}})):
                 status, said, _ = self.user.call(method, path, body)
                 self.assertEqual(503, status, said)
@@ -134,7 +135,7 @@ class InTheDatabase(base.ServiceTest):
             self.assertIn(why, self.manage('db', 'sync', status=2))
         self.file.touch(mode=0o600)
         self.file.write_text(keys)
-        self.password(ident)
+        self.password(service_id)
 
     def test_a_key_that_others_can_read_is_refused(self):
         self.file.chmod(0o644)
@@ -150,8 +151,8 @@ class InTheDatabase(base.ServiceTest):
         self.assertEqual(password, self.kept(self.made(password)))
 
     def test_mode_and_owner(self):
-        found = self.file.stat()
-        self.assertEqual((0o600, self.service.state.stat().st_uid), (stat.S_IMODE(found.st_mode), found.st_uid))
+        status = self.file.stat()
+        self.assertEqual((0o600, self.service.state.stat().st_uid), (stat.S_IMODE(status.st_mode), status.st_uid))
 
 
 class OtherHosts(manage.AloneTest):

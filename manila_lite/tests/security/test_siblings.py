@@ -57,9 +57,9 @@ class Attacked:
     def assert_answered(self):
         """Check that honest clients are answered at once, in the best of some rounds: the machine may be busy."""
         for _ in range(_ROUNDS):
-            found = [(path, *crowds.ask(self.port, path, 'u:q:member,reader')) for _ in range(5)
-                     for path in ('/healthcheck', self.LIST)]
-            bad = [one for one in found if one[1] != 200 or one[2] > _SECOND]
+            answers = [(path, *crowds.ask(self.port, path, 'u:q:member,reader')) for _ in range(5)
+                       for path in ('/healthcheck', self.LIST)]
+            bad = [one for one in answers if one[1] != 200 or one[2] > _SECOND]
             if not bad:
                 break
         self.assertEqual([], bad)
@@ -74,8 +74,8 @@ class Attacked:
     def test_who_waits_for_a_share_service_that_does_not_answer(self):
         self.serve()
         request = self.waiting()
-        with concurrent.futures.ThreadPoolExecutor(30) as hands:
-            asked = [hands.submit(self.ask, *request) for _ in range(30)]
+        with concurrent.futures.ThreadPoolExecutor(30) as workers:
+            asked = [workers.submit(self.ask, *request) for _ in range(30)]
             base.eventually(lambda: any(one.done() for one in asked), 'nobody is refused: all threads wait')
             self.assert_answered()
             first = next(one for one in asked if one.done()).result()
@@ -106,8 +106,8 @@ class Compute(Attacked, testtools.TestCase):
 
     def waiting(self):
         """Return a request that waits for the share service."""
-        ident = compute.Caller(self.service.app).off()
-        return 'POST', f'/v2.1/servers/{ident}/shares', {'share': {'share_id': uuidutils.generate_uuid()}}
+        server_id = compute.Caller(self.service.app).off()
+        return 'POST', f'/v2.1/servers/{server_id}/shares', {'share': {'share_id': uuidutils.generate_uuid()}}
 
 
 class Dataproc(Attacked, testtools.TestCase):

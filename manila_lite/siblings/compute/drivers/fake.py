@@ -19,7 +19,14 @@ from typing import Any, ClassVar
 from oslo_config import cfg
 
 from manila_lite import errors
-from manila_lite.siblings.compute.drivers.interface import Capabilities, InstanceDriver, Power, Seen, Server, Share
+from manila_lite.siblings.compute.drivers.interface import (
+    Capabilities,
+    GuestState,
+    InstanceDriver,
+    Power,
+    Server,
+    Share,
+)
 
 _EMPTY: dict[str, Any] = {'servers': {}, 'mounts': {}, 'images': []}
 
@@ -118,12 +125,12 @@ class FakeDriver(InstanceDriver):
             text = _guest(known, server)['console']
         return text if lines is None else ''.join(text.splitlines(keepends=True)[-lines:] if lines else [])
 
-    def look(self, server: Server, shares: tuple[Share, ...]) -> Seen:
-        """See ``InstanceDriver.look``. A share whose export is no longer mounted is broken."""
+    def inspect(self, server: Server, shares: tuple[Share, ...]) -> GuestState:
+        """See ``InstanceDriver.inspect``. A share whose export is no longer mounted is broken."""
         known = self.records()
         guest = known['servers'].get(server.id, {'power': Power.OFF, 'shares': {}})
         broken = {share.id for share in shares if guest['shares'].get(share.tag) not in known['mounts']}
-        return Seen(Power(guest['power']), frozenset(broken) if guest['power'] == Power.RUNNING else frozenset())
+        return GuestState(Power(guest['power']), frozenset(broken) if guest['power'] == Power.RUNNING else frozenset())
 
     def list_running(self) -> frozenset[str]:
         """See ``InstanceDriver.list_running``."""

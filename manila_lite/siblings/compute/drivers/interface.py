@@ -76,7 +76,7 @@ class Power(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Seen:
+class GuestState:
     """The state of a server, as the driver sees it. ``broken``: ids of shares whose device in the running guest no
     longer works.
     """
@@ -180,7 +180,7 @@ class InstanceDriver(abc.ABC):
     # State of the host ------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def look(self, server: Server, shares: tuple[Share, ...]) -> Seen:
+    def inspect(self, server: Server, shares: tuple[Share, ...]) -> GuestState:
         """Return the state of the server, which should have these shares if it runs. Called periodically.
 
         A running guest that the driver does not know, since the agent was started again, is supervised again (devices,
@@ -222,4 +222,4 @@ class InstanceDriver(abc.ABC):
         """Return the key of the mount of a share's export on this host: the same for the same export."""
 
 
-__all__ = ['Capabilities', 'InstanceDriver', 'Nic', 'Power', 'Seen', 'Server', 'Share']
+__all__ = ['Capabilities', 'GuestState', 'InstanceDriver', 'Nic', 'Power', 'Server', 'Share']

@@ -15,7 +15,7 @@ from oslo_config import cfg
 from manila_lite import errors
 from manila_lite.host.commands import CommandFailed, run
 from manila_lite.siblings.compute.drivers import image_files, libvirt_xml, local, qemu_host
-from manila_lite.siblings.compute.drivers.interface import Capabilities, Power, Seen, Server, Share
+from manila_lite.siblings.compute.drivers.interface import Capabilities, GuestState, Power, Server, Share
 from manila_lite.siblings.compute.drivers.local import LocalServers
 
 _PREFIX = 'mlite-'
@@ -164,13 +164,13 @@ class LibvirtDriver(LocalServers):
 
     # State ------------------------------------------------------------------------------------
 
-    def look(self, server: Server, shares: tuple[Share, ...]) -> Seen:
-        """See ``InstanceDriver.look``."""
+    def inspect(self, server: Server, shares: tuple[Share, ...]) -> GuestState:
+        """See ``InstanceDriver.inspect``."""
         power = self._power(server)
         if power != Power.RUNNING:
-            return Seen(power)
+            return GuestState(power)
         self.trim(server)
-        return Seen(power, self._broken(server, shares))
+        return GuestState(power, self._broken(server, shares))
 
     def _broken(self, server: Server, shares: tuple[Share, ...]) -> frozenset[str]:
         """Return the ids of shares without a virtiofsd. Libvirt does not report its end, so the processes are searched."""

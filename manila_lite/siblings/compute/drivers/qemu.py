@@ -13,12 +13,12 @@ from oslo_config import cfg
 from manila_lite import errors
 from manila_lite.host.commands import run as command
 from manila_lite.host.daemon import Daemon
-from manila_lite.siblings.compute.drivers import image_files, metadata, qemu_host, qemu_words
-from manila_lite.siblings.compute.drivers.interface import Capabilities, Power, Seen, Server, Share
+from manila_lite.siblings.compute.drivers import image_files, metadata, qemu_arguments, qemu_host
+from manila_lite.siblings.compute.drivers.interface import Capabilities, GuestState, Power, Server, Share
 from manila_lite.siblings.compute.drivers.local import LocalServers
 from manila_lite.siblings.compute.drivers.qemu_monitor import Refused
 from manila_lite.siblings.compute.drivers.qemu_options import OPTIONS
-from manila_lite.siblings.compute.drivers.qemu_run import Plan, Run
+from manila_lite.siblings.compute.drivers.qemu_processes import CommandLines, GuestProcesses
 
 #: Longest path of a Unix socket. The server's id and the socket's name follow the directory.
 _SOCKET_LENGTH = 100
@@ -58,8 +58,8 @@ class QemuDriver(LocalServers):
         return Capabilities(virtiofs=bool(self._virtiofsd), shared_memory=True, networks=frozenset(self._conf.bridges),
                             images=image_files.public(self.images))
 
-    def _run(self, server: Server) -> Run:
-        return Run(self.files(server), self._daemons, self._conf.start_timeout)
+    def _run(self, server: Server) -> GuestProcesses:
+        return GuestProcesses(self.files(server), self._daemons, self._conf.start_timeout)
 
     # Servers ----------------------------------------------------------------------------------
 
@@ -71,23 +71,24 @@ class QemuDriver(LocalServers):
 
     def power_on(self, server: Server, shares: tuple[Share, ...]) -> None:
         """See ``InstanceDriver.power_on``."""
-        run, plan = self._run(server), self._plan(server, shares)
+        run, commands = self._run(server), self._commands(server, shares)
         for nic in server.nics:
             self.bridge(nic)    # raises before anything is started
-        if not (run.plan == plan and run.running() and not run.broken()):
+        if not (run.commands == commands and run.running() and not run.broken()):
             files = self.files(server)
             run.clear()
             files.memory.unlink(missing_ok=True)
             self.begin(server, shares)
-            self._start(run, server, shares, plan)
+            self._start(run, server, shares, commands)
         self._plug(server)
-        self._tell(server, shares)
+        self._serve_metadata(server, shares)
 
-    def _start(self, run: Run, server: Server, shares: tuple[Share, ...], plan: Plan, *more: str) -> None:
+    def _start(self, run: GuestProcesses, server: Server, shares: tuple[Share, ...], commands: CommandLines,
+               *more: str) -> None:
         """Start the guest. If that fails, end its processes."""
-        self._tell(server, shares)
+        self._serve_metadata(server, shares)
         try:
-            run.start(plan, more)
+            run.start(commands, more)
         except errors.ManilaLiteError:
             run.clear()
             raise
@@ -96,19 +97,19 @@ class QemuDriver(LocalServers):
         """Connect the running guest to its networks."""
         where = ['-n', self._conf.bridge_netns] if self._conf.bridge_netns else []
         for number, nic in enumerate(server.nics):
-            command('ip', *where, 'link', 'set', qemu_words.tap(server, number), 'master', self.bridge(nic), 'up')
+            command('ip', *where, 'link', 'set', qemu_arguments.tap(server, number), 'master', self.bridge(nic), 'up')
 
-    def _tell(self, server: Server, shares: tuple[Share, ...]) -> None:
+    def _serve_metadata(self, server: Server, shares: tuple[Share, ...]) -> None:
         self._metadata.serve(self.files(server).metadata, metadata.files(server, shares))
 
-    def _plan(self, server: Server, shares: tuple[Share, ...]) -> Plan:
+    def _commands(self, server: Server, shares: tuple[Share, ...]) -> CommandLines:
         files = self.files(server)
-        devices = tuple(qemu_words.Device(share.id, share.tag, self.place(share), str(files / f'share{number}'))
+        devices = tuple(qemu_arguments.Device(share.id, share.tag, self.place(share), str(files / f'share{number}'))
                         for number, share in enumerate(shares))
-        return Plan(
-            qemu_words.qemu(self._binary, self._accel, self._conf.machine, server, files, self.images, devices),
-            {device.share_id: qemu_words.virtiofsd(self._virtiofsd, self._flavour, device, self._conf.virtiofsd_cache,
-                                                   self._conf.virtiofsd_sandbox) for device in devices},
+        return CommandLines(
+            qemu_arguments.qemu(self._binary, self._accel, self._conf.machine, server, files, self.images, devices),
+            {device.share_id: qemu_arguments.virtiofsd(self._virtiofsd, self._flavour, device, self._conf.virtiofsd_cache,
+                                                       self._conf.virtiofsd_sandbox) for device in devices},
             {device.share_id: device.socket for device in devices},
             self._conf.bridge_netns if server.nics else '')
 
@@ -152,7 +153,7 @@ class QemuDriver(LocalServers):
         """See ``InstanceDriver.resume``. The guest is paused until its memory is loaded, so the call may be repeated."""
         files, run = self.files(server), self._run(server)
         if files.memory.exists():
-            self._start(run, server, (), self._plan(server, ()), '-S', '-incoming', 'defer')
+            self._start(run, server, (), self._commands(server, ()), '-S', '-incoming', 'defer')
             with run.monitor() as monitor:
                 monitor.load(files.memory)
             files.memory.unlink()
@@ -161,20 +162,20 @@ class QemuDriver(LocalServers):
         with run.monitor() as monitor:
             monitor.do('cont')
         self._plug(server)
-        self._tell(server, ())
+        self._serve_metadata(server, ())
 
     # State ------------------------------------------------------------------------------------
 
-    def look(self, server: Server, shares: tuple[Share, ...]) -> Seen:
-        """See ``InstanceDriver.look``."""
+    def inspect(self, server: Server, shares: tuple[Share, ...]) -> GuestState:
+        """See ``InstanceDriver.inspect``."""
         files, run = self.files(server), self._run(server)
         if files.memory.exists():
-            return Seen(Power.SAVED)
+            return GuestState(Power.SAVED)
         if not run.running():
-            return Seen(Power.OFF)
-        self._tell(server, shares)
+            return GuestState(Power.OFF)
+        self._serve_metadata(server, shares)
         self.trim(server)
-        return Seen(Power.RUNNING, run.broken())
+        return GuestState(Power.RUNNING, run.broken())
 
     def list_running(self) -> frozenset[str]:
         """See ``InstanceDriver.list_running``."""

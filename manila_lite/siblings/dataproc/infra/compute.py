@@ -159,7 +159,7 @@ class ComputeInfra(SshInfra):
         :raises errors.Final: the server has none.
         """
         addresses = [one['addr'] for listed in server['addresses'].values() for one in listed
-                 if one.get('OS-EXT-IPS:type', 'fixed') == 'fixed']
+                     if one.get('OS-EXT-IPS:type', 'fixed') == 'fixed']
         if not addresses:
             raise errors.Final('Its server is on no network.')
         return str(ipaddress.ip_address(addresses[0]))

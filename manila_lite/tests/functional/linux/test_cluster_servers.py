@@ -9,7 +9,7 @@ import unittest
 import psutil
 
 from manila_lite.drivers.linux.servers.fabric import bridge_of
-from manila_lite.siblings.dataproc import remote, sessions, store
+from manila_lite.siblings.dataproc import remote, steps, store
 from manila_lite.tests.functional.linux import api_base, base, server_base
 from manila_lite.tests.functional.siblings.compute import test_qemu_driver
 from manila_lite.tests.functional.siblings.compute.base import Caller as ComputeCaller
@@ -133,7 +133,7 @@ class ClusterServers(api_base.ApiTest):
     def rows(self, cluster):
         """Return the nodes of the cluster."""
         with self.dataproc.services.db.reader() as conn:
-            return [sessions.as_node(row) for row in store.instances(conn, [cluster])]
+            return [steps.node_of(row) for row in store.instances(conn, [cluster])]
 
     # Checks -----------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ def register_messaging(conf):
     conf.register_opts(metrics.oslo_messaging_metrics, group='oslo_messaging_metrics')
 
 
-class Told(fixtures.Fixture):
+class SiblingOptions(fixtures.Fixture):
     """A configuration file with a sibling's ``[share_service]`` options; ``conf`` is the parsed configuration."""
 
     def __init__(self, **values):
@@ -36,13 +36,14 @@ class Told(fixtures.Fixture):
 class WithShares:
     """Mixin for a test with ``url``, the address of the share API."""
 
-    def told(self, **values):
+    def connect(self, **values):
         """Return a sibling's client of the share service with these values of ``[share_service]``."""
-        return Shares(self.useFixture(Told(**values)).conf)
+        return Shares(self.useFixture(SiblingOptions(**values)).conf)
 
     def service_user(self, **more):
         """Return a sibling's client as user ``nova`` of project ``service``, with the role ``service``."""
-        return self.told(**{'auth_type': 'admin_token', 'endpoint': f'{self.url}/v2', 'token': 'nova:service:service', **more})
+        login = {'auth_type': 'admin_token', 'endpoint': f'{self.url}/v2', 'token': 'nova:service:service'}
+        return self.connect(**{**login, **more})
 
 
 class ShareServiceTest(WithShares, commandline.OverHttp, base.ServiceTest):

@@ -42,13 +42,13 @@ class Mortal:
         self._thing, self.left = thing, left
 
     def __getattr__(self, name):
-        found = getattr(self._thing, name)
-        return self._call(found) if callable(found) else found
+        attribute = getattr(self._thing, name)
+        return self._call(attribute) if callable(attribute) else attribute
 
-    def _call(self, found):
+    def _call(self, function):
         def call(*args, **more):
             self.left -= 1
-            answer = found(*args, **more)
+            answer = function(*args, **more)
             if not self.left:
                 raise Killed
             return answer
@@ -96,12 +96,12 @@ class GrantTest(ShareServiceTest):
 
     def use(self, sibling=None, to='10.0.0.7', level='rw', host='here'):
         """Add a use of the share from an address. Return the ids of the use and of the grant."""
-        ident = uuidutils.generate_uuid()
+        use_id = uuidutils.generate_uuid()
         with self.db.writer() as conn:
             grant = (sibling or self.grants).claim(conn, Target(self.share_id, 'ip', to, level), host=host,
-                                                   on=f'server {ident}')
-            conn.execute(_USES.insert().values(id=ident, grant_id=grant, level=level))
-        return ident, grant
+                                                   on=f'server {use_id}')
+            conn.execute(_USES.insert().values(id=use_id, grant_id=grant, level=level))
+        return use_id, grant
 
     def leave(self, use):
         """Delete the use."""
@@ -124,8 +124,8 @@ class GrantTest(ShareServiceTest):
                     raise AssertionError(f'still: {again}') from again
                 time.sleep(0.02)    # sleeps: between two tries, up to the end above
 
-    def want(self, grant):
-        return self.until(self.grants.want, grant)
+    def put_in_force(self, grant):
+        return self.until(self.grants.put_in_force, grant)
 
     def rules(self):
         return self.shares.rules(self.share_id)
@@ -144,9 +144,9 @@ class GrantTest(ShareServiceTest):
 class Owned(GrantTest):
     """Rules that the sibling made."""
 
-    def test_wanted_and_released(self):
+    def test_grant_makes_and_removes_its_rule(self):
         use, grant = self.use()
-        rule = self.want(grant)
+        rule = self.put_in_force(grant)
         self.assertEqual(('10.0.0.7', 'rw', 'active'), (rule.to, rule.level, rule.state))
         self.assertEqual([rule], self.rules())
         locks = self.shares.locks(resource_id=rule.id)
@@ -162,13 +162,13 @@ class Owned(GrantTest):
         self.until(self.grants.release, grant)
         self.assertEqual(([], None, []), (self.rules(), self.row(grant), self.share_locks()))
         self.grants.release(grant)
-        self.assertRaises(errors.Final, self.grants.want, grant)
+        self.assertRaises(errors.Final, self.grants.put_in_force, grant)
 
     def test_two_uses_have_one_rule(self):
         first, grant = self.use()
         second, same = self.use()
         self.assertEqual(grant, same)
-        rule = self.want(grant)
+        rule = self.put_in_force(grant)
         self.leave(first)
         self.grants.release(grant)
         self.assertEqual([rule], self.rules())
@@ -176,42 +176,42 @@ class Owned(GrantTest):
         self.until(self.grants.release, grant)
         self.assertEqual([], self.rules())
 
-    def test_a_stronger_level(self):
+    def test_stronger_level_upgrades_the_rule(self):
         _, grant = self.use(level='ro')
-        weak = self.want(grant)
+        weak = self.put_in_force(grant)
         self.assertEqual('ro', weak.level)
         self.use(level='rw')
         self.use(level='ro')
-        self.assertEqual('rw', self.want(grant).level)
+        self.assertEqual('rw', self.put_in_force(grant).level)
         self.assertEqual([(weak.id, 'rw')], [(rule.id, rule.level) for rule in self.rules()])  # no client lost its access
         self.assertEqual(weak.id, self.row(grant).access_id)
 
-    def test_a_share_service_that_changes_no_levels(self):
+    def test_rule_is_made_anew_where_levels_cannot_be_changed(self):
         """Check that the rule is replaced if the share service is too old to change levels, or does not allow the change."""
         self.useFixture(fixtures.MonkeyPatch('manila_lite.siblings.shares.Shares.change_level', lambda *_: False))
         _, grant = self.use(level='ro')
-        weak = self.want(grant)
+        weak = self.put_in_force(grant)
         self.use(level='rw')
-        strong = self.want(grant)
+        strong = self.put_in_force(grant)
         self.assertEqual([(strong.id, 'rw')], [(rule.id, rule.level) for rule in self.rules()])
         self.assertNotEqual(weak.id, strong.id)
         self.assertEqual(strong.id, self.row(grant).access_id)
 
-    def test_the_rule_was_taken_away_by_an_administrator(self):
+    def test_denied_rule_is_made_anew(self):
         use, grant = self.use()
-        rule = self.want(grant)
+        rule = self.put_in_force(grant)
         self.assertEqual(202, self.admin.action(self.share_id, 'deny_access', {'access_id': rule.id, 'unrestrict': True})[0])
         self.admin.wait(f'/share-access-rules/{rule.id}', 'access', 'gone', field='state')
-        self.assertNotEqual(rule.id, self.want(grant).id)
+        self.assertNotEqual(rule.id, self.put_in_force(grant).id)
         made = self.rules()[0]
         self.shares.deny(self.share_id, made.id)
         self.leave(use)
         self.until(self.grants.release, grant)
         self.assertEqual([], self.rules())
 
-    def test_while_it_is_released_nobody_claims_it(self):
+    def test_grant_cannot_be_claimed_while_it_is_released(self):
         use, grant = self.use()
-        self.want(grant)
+        self.put_in_force(grant)
         self.leave(use)
         self.service.knob('alpha', 'update_access:delay=0.3')
         self.addCleanup(self.service.knob, 'alpha', '')
@@ -220,10 +220,10 @@ class Owned(GrantTest):
         self.until(self.grants.release, grant)
         self.assertNotEqual(grant, self.use()[1])
 
-    def test_somebody_locked_our_rule(self):
+    def test_rule_that_others_locked_is_kept(self):
         """Check that a rule with another's lock stays until it is unlocked, and is removed by the next reconciliation."""
         use, grant = self.use()
-        rule = self.want(grant)
+        rule = self.put_in_force(grant)
         second = self.shares.lock(rule.id, f'mlite-other cluster {uuidutils.generate_uuid()} on there').id
         self.leave(use)
         self.until(self.grants.release, grant)
@@ -239,31 +239,31 @@ class Owned(GrantTest):
         if self.rules():
             raise errors.Again(0, 'there are rules')
 
-    def test_the_share_is_gone(self):
+    def test_grant_of_a_deleted_share_can_be_released(self):
         use, grant = self.use()
         self.assertEqual(202, self.user.call('DELETE', f'/shares/{self.share_id}')[0])
         self.user.wait(f'/shares/{self.share_id}', 'share', 'gone')
-        self.assertRaises(errors.Final, self.grants.want, grant)
+        self.assertRaises(errors.Final, self.grants.put_in_force, grant)
         self.assertIn(self.share_id, self.row(grant).fault)
         self.leave(use)
         self.grants.release(grant)
         self.assertIsNone(self.row(grant))
 
-    def test_a_share_that_is_just_being_changed(self):
+    def test_busy_share_is_tried_again(self):
         self.service.knob('alpha', 'extend_share:delay=0.5')
         self.addCleanup(self.service.knob, 'alpha', '')
         self.user.action(self.share_id, 'extend', {'new_size': 2})
-        self.assertEqual('active', self.want(self.use()[1]).state)
+        self.assertEqual('active', self.put_in_force(self.use()[1]).state)
 
-    def test_an_address_that_is_none(self):
-        found = self.assertRaises(errors.Final, self.want, self.use(to='nonsense')[1])
-        self.assertIn('access_to', str(found))
+    def test_invalid_address_fails_for_good(self):
+        error = self.assertRaises(errors.Final, self.put_in_force, self.use(to='nonsense')[1])
+        self.assertIn('access_to', str(error))
 
-    def test_the_backend_will_not(self):
+    def test_rule_that_the_backend_refuses_fails_for_good(self):
         self.service.knob('alpha', 'update_access:fail_final')
         self.addCleanup(self.service.knob, 'alpha', '')
         use, grant = self.use()
-        self.assertRaises(errors.Final, self.want, grant)
+        self.assertRaises(errors.Final, self.put_in_force, grant)
         self.assertEqual(['error'], [rule.state for rule in self.rules()])
         self.service.knob('alpha', '')
         self.leave(use)
@@ -274,57 +274,57 @@ class Owned(GrantTest):
 class Foreign(GrantTest):
     """Rules that others made are never removed."""
 
-    def test_it_is_used_and_kept(self):
+    def test_foreign_rule_is_used_and_kept(self):
         rule = self.users_rule()
         use, grant = self.use()
-        self.assertEqual(rule, self.want(grant).id)
+        self.assertEqual(rule, self.put_in_force(grant).id)
         self.assertFalse(self.row(grant).owned)
         self.assertEqual([('delete', f'{_SERVICE} server {use} on here')],
                          [(lock.action, lock.reason) for lock in self.shares.locks(resource_id=rule)])
         self.assertEqual(403, self.user.action(self.share_id, 'deny_access', {'access_id': rule})[0])
-        self.want(grant)
+        self.put_in_force(grant)
         self.leave(use)
         self.grants.release(grant)
-        self.assertEqual(([rule], [], None), ([found.id for found in self.rules()], self.shares.locks(resource_id=rule),
+        self.assertEqual(([rule], [], None), ([one.id for one in self.rules()], self.shares.locks(resource_id=rule),
                                               self.row(grant)))
         self.assertEqual(202, self.user.action(self.share_id, 'deny_access', {'access_id': rule})[0])
 
-    def test_too_weak(self):
+    def test_foreign_rule_that_is_too_weak_is_refused(self):
         rule = self.users_rule('ro')
         use, grant = self.use()
-        found = self.assertRaises(errors.Final, self.want, grant)
-        self.assertIn('ro', str(found))
-        self.assertEqual(str(found), self.row(grant).fault)
+        error = self.assertRaises(errors.Final, self.put_in_force, grant)
+        self.assertIn('ro', str(error))
+        self.assertEqual(str(error), self.row(grant).fault)
         self.assertEqual([], self.shares.locks(resource_id=rule))
         self.leave(use)
         self.grants.release(grant)
-        self.assertEqual([rule], [found.id for found in self.rules()])
+        self.assertEqual([rule], [error.id for error in self.rules()])
         _, weaker = self.use(level='ro')
-        self.assertEqual(rule, self.want(weaker).id)
+        self.assertEqual(rule, self.put_in_force(weaker).id)
         self.use(level='rw')
-        self.assertRaises(errors.Final, self.want, weaker)
-        self.assertEqual(['ro'], [found.level for found in self.rules()])
+        self.assertRaises(errors.Final, self.put_in_force, weaker)
+        self.assertEqual(['ro'], [error.level for error in self.rules()])
 
-    def test_hidden_from_us(self):
+    def test_hidden_rules_are_refused(self):
         self.users_rule(lock_visibility=True)
         blind = self.sibling(self.service_user(token='somebody:p:member'))
         _, grant = self.use(blind)
-        self.assertIn('hides', str(self.assertRaises(errors.Final, self.until, blind.want, grant)))
+        self.assertIn('hides', str(self.assertRaises(errors.Final, self.until, blind.put_in_force, grant)))
 
-    def test_a_users_rule_that_looks_like_ours(self):
+    def test_rule_of_a_user_that_looks_like_ours_is_foreign(self):
         rule = self.users_rule(lock_visibility=True, lock_deletion=True, lock_reason=f'{_SERVICE} server x on here')
         self.assertEqual(0, self.grants.reconcile('here'))
         use, grant = self.use()
-        self.assertEqual(rule, self.want(grant).id)
+        self.assertEqual(rule, self.put_in_force(grant).id)
         self.leave(use)
         self.grants.release(grant)
-        self.assertEqual([rule], [found.id for found in self.rules()])
+        self.assertEqual([rule], [one.id for one in self.rules()])
 
 
 class Together(GrantTest):
     """Concurrent calls, and calls that die."""
 
-    def test_killed_anywhere(self):
+    def test_kill_after_any_call_loses_nothing(self):
         """Check that the next process finds the work of the dead one, and leaves one rule, or none."""
         for kind in ('shares', 'db'):
             self._kill_after_each_call(kind, '10.0.0.8', None)
@@ -335,15 +335,15 @@ class Together(GrantTest):
         while died:
             died = 0
             use, grant = self.until(lambda: self.use(to=to))
-            died += self._dies(kind, at, 'want', grant)
-            rule = self.want(grant)
-            self.assertEqual([rule.id], [found.id for found in self.rules() if found.to == to])
+            died += self._dies(kind, at, 'put_in_force', grant)
+            rule = self.put_in_force(grant)
+            self.assertEqual([rule.id], [one.id for one in self.rules() if one.to == to])
             self.assertEqual((rule.id, not foreign), (self.row(grant).access_id, self.row(grant).owned))
             self.assertEqual(1 if foreign else 2, len(self.shares.locks(resource_id=rule.id)))
             self.leave(use)
             died += self._dies(kind, at, 'release', grant)
             self.until(self.grants.release, grant)
-            self.assertEqual([foreign] if foreign else [], [found.id for found in self.rules() if found.to == to])
+            self.assertEqual([foreign] if foreign else [], [one.id for one in self.rules() if one.to == to])
             self.assertIsNone(self.row(grant))
             at += 1
         self.assertGreater(at, 2)
@@ -365,7 +365,7 @@ class Together(GrantTest):
             base.eventually(lambda: all(rule.state == 'active' for rule in self.rules()), 'the backend does nothing', 60)
             call(grant)
 
-    def test_many_at_once(self):
+    def test_concurrent_uses_keep_one_rule(self):
         """Check that the rule exists while any use exists, and is gone afterwards."""
         failed = []
 
@@ -373,9 +373,9 @@ class Together(GrantTest):
             try:
                 for _ in range(4):
                     use, grant = self.until(self.use)
-                    rule = self.want(grant)
-                    found = [row.id for row in self.rules() if row.state == 'active']
-                    self.assertEqual([rule.id], found, f'{number}: the rule that was wanted')
+                    rule = self.put_in_force(grant)
+                    active = [row.id for row in self.rules() if row.state == 'active']
+                    self.assertEqual([rule.id], active, f'{number}: the rule that was wanted')
                     self.leave(use)
                     self.until(self.grants.release, grant)
             except Exception as bad:
@@ -389,7 +389,7 @@ class Together(GrantTest):
         self.assertEqual([], failed)
         self.assertEqual(([], []), (self.rules(), self.share_locks()))
 
-    def test_rules_that_nobody_uses(self):
+    def test_unused_rules_are_removed(self):
         for to, host in (('10.0.0.1', 'here'), ('10.0.0.2', 'here'), ('10.0.0.3', 'there')):
             self.shares.allow(self.share_id, 'ip', to, 'rw', f'{_SERVICE} server x on {host}')
         self.use(to='10.0.0.2')
@@ -403,13 +403,13 @@ class Together(GrantTest):
 
         def reconciled():
             self.grants.reconcile('here')
-            if {'10.0.0.1', '10.0.0.4'} & {*granted(), *(found.to for found in self.rules())}:
+            if {'10.0.0.1', '10.0.0.4'} & {*granted(), *(one.to for one in self.rules())}:
                 raise errors.Again(0, 'rules or grants are left')
 
-        self.want(self.use(to='10.0.0.2')[1])
+        self.put_in_force(self.use(to='10.0.0.2')[1])
         self.until(reconciled)
-        self.assertEqual(['10.0.0.2', '10.0.0.3', '10.0.0.5'], sorted(found.to for found in self.rules()))
-        self.assertIn(rule, [found.id for found in self.rules()])
+        self.assertEqual(['10.0.0.2', '10.0.0.3', '10.0.0.5'], sorted(one.to for one in self.rules()))
+        self.assertIn(rule, [one.id for one in self.rules()])
         self.assertEqual(['10.0.0.2'], granted())
 
     def test_the_share_service_is_away(self):
@@ -417,10 +417,10 @@ class Together(GrantTest):
         there = self.sibling(self.service_user(endpoint=f'http://127.0.0.1:{relay.port}/v2'))
         use, grant = self.use(there)
         relay.away = 10 ** 6
-        self.assertRaises(errors.Unavailable, there.want, grant)
+        self.assertRaises(errors.Unavailable, there.put_in_force, grant)
         self.assertEqual(0, there.reconcile('here') - len(self._idle()))
         relay.away = 0
-        self.until(there.want, grant)
+        self.until(there.put_in_force, grant)
         self.leave(use)
         relay.away = 10 ** 6
         relay.hang_up()
@@ -431,13 +431,13 @@ class Together(GrantTest):
 
     def _idle(self):
         with self.db.reader() as conn:
-            return grant_rows.idle(conn, _GRANTS, 'here', users)
+            return grant_rows.unused(conn, _GRANTS, 'here', users)
 
 
 class Patience(GrantTest):
     """The time that a step of a plan waits."""
 
-    def test_until_it_is_over(self):
+    def test_waiting_ends_at_the_deadline(self):
         now = timeutils.utcnow()
         for bad in (errors.Unavailable('away'), errors.Again(1, 'not yet')):
             for since, seconds, wanted in ((now, 60, errors.Again), (now, None, errors.Again),
@@ -448,5 +448,5 @@ class Patience(GrantTest):
 
     @staticmethod
     def _try(since, seconds, bad):
-        with grants.patient(since, seconds):
+        with grants.retry_until(since, seconds):
             raise bad

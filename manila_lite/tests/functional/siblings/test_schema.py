@@ -69,6 +69,6 @@ class SchemaTest(testscenarios.WithScenarios, testtools.TestCase):
             for name in (*names, 'first'):
                 self.assertEqual([name], list(conn.execute(sa.select(_ZONES.c.name).where(_ZONES.c.name == name)).scalars()))
             if self.db.engine.dialect.name in ('mysql', 'mariadb'):
-                found = conn.exec_driver_sql('SELECT DISTINCT collation_name FROM information_schema.columns '
-                                             'WHERE table_schema = DATABASE() AND collation_name IS NOT NULL')
-                self.assertEqual(['utf8mb4_nopad_bin'], list(found.scalars()))
+                collations = conn.exec_driver_sql('SELECT DISTINCT collation_name FROM information_schema.columns '
+                                                  'WHERE table_schema = DATABASE() AND collation_name IS NOT NULL')
+                self.assertEqual(['utf8mb4_nopad_bin'], list(collations.scalars()))

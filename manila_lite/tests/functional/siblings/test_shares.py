@@ -23,7 +23,7 @@ def port_of(url):
 class WithoutKeystone(ShareServiceTest):
     """Authentication by tokens that name the user."""
 
-    def test_what_a_user_sees(self):
+    def test_user_sees_own_shares(self):
         share = self.user.share(name='mine')
         seen = self.shares.share(self.who, share['id'])
         self.assertEqual(shares.Share(share['id'], 'p', 'mine', 'available', 'NFS', 1, False), seen)
@@ -36,7 +36,7 @@ class WithoutKeystone(ShareServiceTest):
         self.assertEqual(exports[0].path, shares.preferred(exports, 'it moved'))
         self.assertIsNone(shares.preferred([]))
 
-    def test_what_others_see(self):
+    def test_others_see_no_private_shares(self):
         mine = self.user.share()
         public = self.admin.share(is_public=True)
         other = {'X-Auth-Token': 'x:other:member'}
@@ -46,24 +46,24 @@ class WithoutKeystone(ShareServiceTest):
         self.assertTrue(self.shares.share(other, public['id']).is_public)
         self.assertRaises(errors.NotFound, self.shares.share, self.who, uuidutils.generate_uuid())
 
-    def test_where_it_is_may_be_said_in_any_way(self):
+    def test_endpoint_may_have_any_form(self):
         share = self.user.share()
-        for told in ({'auth_type': 'none', 'endpoint': self.url}, {'auth_type': 'none', 'endpoint': f'{self.url}/v2/'},
-                     {'auth_type': 'none', 'endpoint_override': f'{self.url}/v2'},
-                     {'auth_type': 'admin_token', 'endpoint': self.url, 'token': 'nova:service:service'}):
-            self.assertEqual(share['id'], self.told(**told).share(self.who, share['id']).id)
+        for options in ({'auth_type': 'none', 'endpoint': self.url}, {'auth_type': 'none', 'endpoint': f'{self.url}/v2/'},
+                        {'auth_type': 'none', 'endpoint_override': f'{self.url}/v2'},
+                        {'auth_type': 'admin_token', 'endpoint': self.url, 'token': 'nova:service:service'}):
+            self.assertEqual(share['id'], self.connect(**options).share(self.who, share['id']).id)
 
-    def test_options_that_do_not_say(self):
-        for told, word in (({}, 'auth_type'), ({'auth_type': 'nonsense'}, 'nonsense')):
-            found = self.assertRaises(errors.BadConfig, self.told(**told).rules, uuidutils.generate_uuid())
-            self.assertIn(word, str(found))
+    def test_wrong_options_are_refused(self):
+        for options, word in (({}, 'auth_type'), ({'auth_type': 'nonsense'}, 'nonsense')):
+            error = self.assertRaises(errors.BadConfig, self.connect(**options).rules, uuidutils.generate_uuid())
+            self.assertIn(word, str(error))
 
-    def test_it_is_away(self):
+    def test_unreachable_service_is_unavailable(self):
         away = self.service_user(endpoint='http://127.0.0.1:1', connect_retries=0)
-        found = self.assertRaises(errors.Unavailable, away.share, self.who, uuidutils.generate_uuid())
-        self.assertEqual('share_service_unavailable', found.code)
+        error = self.assertRaises(errors.Unavailable, away.share, self.who, uuidutils.generate_uuid())
+        self.assertEqual('share_service_unavailable', error.code)
 
-    def test_it_comes_back(self):
+    def test_client_recovers_when_the_service_is_back(self):
         """Check that a lost or unanswered request is repeated, and that a last failure is not taken for an answer."""
         share = self.user.share()
         relay = self.useFixture(Relay(port_of(self.url)))
@@ -81,12 +81,12 @@ class WithoutKeystone(ShareServiceTest):
             self.assertEqual([], away.rules(share['id']))
             relay.away = before
 
-    def test_something_else_answers(self):
+    def test_foreign_answer_is_unavailable(self):
         """Check that a 404 for an unknown path is not taken for a share that does not exist."""
         wrong = self.service_user(endpoint_override=f'{self.url}/identity')
         self.assertRaises(errors.Unavailable, wrong.rules, uuidutils.generate_uuid())
 
-    def test_a_service_user_that_is_none(self):
+    def test_service_user_without_the_role_sees_no_rules(self):
         share = self.user.share()
         nobody = self.service_user(token='nova:service:reader')
         self.assertRaises(errors.NotFound, nobody.rules, share['id'])
@@ -98,9 +98,9 @@ class WithoutKeystone(ShareServiceTest):
             self.shares.lock(rule.id, f'many {number}')
         self.addCleanup(setattr, shares, '_PAGE', shares._PAGE)
         shares._PAGE = 2
-        found = self.shares.locks(resource_id=rule.id)
-        self.assertEqual(['many', 'many', 'many 0', 'many 1', 'many 2'], sorted(lock.reason for lock in found))
-        self.assertEqual({'service'}, {lock.by for lock in found})
+        locks = self.shares.locks(resource_id=rule.id)
+        self.assertEqual(['many', 'many', 'many 0', 'many 1', 'many 2'], sorted(lock.reason for lock in locks))
+        self.assertEqual({'service'}, {lock.by for lock in locks})
 
 
 class HttpBasic(WithShares, commandline.OverHttp, base.ServiceTest):
@@ -120,7 +120,7 @@ class HttpBasic(WithShares, commandline.OverHttp, base.ServiceTest):
         self.service.conf.set_override('auth_strategy', 'http_basic')
         self.addCleanup(self.service.conf.clear_override, 'auth_strategy')
         guarded = self._listening()
-        sibling = self.told(auth_type='http_basic', endpoint=guarded, username='nova', password='x')
+        sibling = self.connect(auth_type='http_basic', endpoint=guarded, username='nova', password='x')
         demo, other = (shares.caller({'Authorization': 'Basic ' + base64.b64encode(f'{user}:x'.encode()).decode()})
                        for user in ('demo', 'other'))
         self.assertEqual(share['id'], sibling.share(demo, share['id']).id)
@@ -128,7 +128,7 @@ class HttpBasic(WithShares, commandline.OverHttp, base.ServiceTest):
         self.assertRaises(errors.Unauthorized, sibling.share, shares.caller({}), share['id'])
         rule = sibling.allow(share['id'], 'ip', '10.0.0.1', 'rw', 'mlite-test server x on h')
         self.assertEqual({'service'}, {lock.by for lock in sibling.locks(resource_id=rule.id)})
-        wrong = self.told(auth_type='http_basic', endpoint=guarded, username='nova', password='y')
+        wrong = self.connect(auth_type='http_basic', endpoint=guarded, username='nova', password='y')
         self.assertRaises(errors.Unavailable, wrong.rules, share['id'])
 
     def test_who_answers_can_hand_the_header_on(self):
@@ -154,7 +154,7 @@ class WithKeystone(WithShares, keystone_base.KeystoneTest):
 
     def sibling(self, **more):
         """Return the client of a sibling with the service user ``nova``."""
-        return self.told(auth_type='password', region_name='RegionOne', **self.keystone.login('nova', 'service'), **more)
+        return self.connect(auth_type='password', region_name='RegionOne', **self.keystone.login('nova', 'service'), **more)
 
     def test_a_user_and_the_service(self):
         share = self.caller_of('demo', 'demo').share()
@@ -171,9 +171,9 @@ class WithKeystone(WithShares, keystone_base.KeystoneTest):
 
     def test_no_such_service_in_the_catalog(self):
         nowhere = self.sibling(service_type='object-store')
-        found = self.assertRaises(errors.Unavailable, nowhere.rules, uuidutils.generate_uuid())
-        self.assertEqual('share_service_missing', found.code)
+        error = self.assertRaises(errors.Unavailable, nowhere.rules, uuidutils.generate_uuid())
+        self.assertEqual('share_service_missing', error.code)
 
     def test_a_login_that_is_wrong(self):
-        wrong = self.told(auth_type='password', **{**self.keystone.login('nova', 'service'), 'password': 'wrong'})
+        wrong = self.connect(auth_type='password', **{**self.keystone.login('nova', 'service'), 'password': 'wrong'})
         self.assertRaises(errors.Unavailable, wrong.rules, uuidutils.generate_uuid())

@@ -27,20 +27,20 @@ class Host:
         return nfs.Ended(0, ''.join(f'{row}\n' for row in self.rows), '')
 
     def _mount(self, words):
-        found = self._known(words)
-        if not found.status and (more := [word for word in words if word.startswith('remount,bind,nosuid,nodev,')]):
+        ended = self._known(words)
+        if not ended.status and (more := [word for word in words if word.startswith('remount,bind,nosuid,nodev,')]):
             self.rows[-1] = self.rows[-1].replace(' rw,', f' {more[0][-2:]},')
-        elif not found.status:
+        elif not ended.status:
             level = 'ro' if any(word.startswith('ro,') for word in words) else 'rw'
             self.rows.append(f'{words[-2]} {nfs_escaped(words[-1])} nfs4 {level},relatime 0 0')
-        return found
+        return ended
 
     def _umount(self, words):
-        found = self._known(words)
-        if not found.status or '--lazy' in words:
+        ended = self._known(words)
+        if not ended.status or '--lazy' in words:
             self.rows = [row for row in self.rows if row.split(' ')[1] != nfs_escaped(words[-1])]
             return nfs.Ended(0, '', '')
-        return found
+        return ended
 
 
 def nfs_escaped(path):
@@ -49,7 +49,7 @@ def nfs_escaped(path):
 
 
 class Mounting(testtools.TestCase):
-    def test_by_the_kernel_once(self):
+    def test_export_is_mounted_once_by_the_kernel(self):
         host = Host()
         mounter = nfs.NfsMounter(host, way='kernel')
         for _ in range(2):
@@ -57,13 +57,13 @@ class Mounting(testtools.TestCase):
         self.assertEqual([['mount', '-t', 'nfs', '-o', 'rw,vers=4.2', EXPORT, PLACE]],
                          [words for words in host.ran if words[0] == 'mount'])
         self.assertEqual(nfs.Mounted(EXPORT, PLACE, 'nfs4', frozenset({'rw', 'relatime'})), mounter.mounted(PLACE))
-        self.assertEqual([PLACE], [found.path for found in mounter.mounts('/mnt')])
+        self.assertEqual([PLACE], [mount.path for mount in mounter.mounts('/mnt')])
         self.assertEqual([], mounter.mounts('/mn'))
         mounter.unmount(PLACE)
         mounter.unmount(PLACE)
         self.assertIsNone(mounter.mounted(PLACE))
 
-    def test_read_only(self):
+    def test_read_only_mounts_are_read_only(self):
         for way in ('kernel', 'local'):
             host = Host()
             mounter = nfs.NfsMounter(host, way=way, local={'192.0.2.7:/shares': '/srv'})
@@ -77,7 +77,7 @@ class Mounting(testtools.TestCase):
         mounter.mount('192.0.2.7:/shares/b', PLACE)
         self.assertRaisesRegex(nfs.MountFailed, 'shares/b is mounted', mounter.mount, EXPORT, PLACE)
 
-    def test_what_the_server_says(self):
+    def test_refusals_of_the_server_are_reported(self):
         self.assertRaisesRegex(nfs.MountFailed, 'access denied',
                                nfs.NfsMounter(Host(mount=(32, 'access denied by server')), way='kernel').mount, EXPORT, PLACE)
 
@@ -103,7 +103,7 @@ class Mounting(testtools.TestCase):
 
 
 class Ways(testtools.TestCase):
-    def test_what_the_host_can(self):
+    def test_ways_to_mount_depend_on_the_host(self):
         local = {'192.0.2.7:/shares': '/srv'}
         for wanted, host, more in (
                 ('local', Host(), {'local': local}),
@@ -132,7 +132,7 @@ class Ways(testtools.TestCase):
 
 
 class Local(testtools.TestCase):
-    def test_how_commands_end(self):
+    def test_results_of_commands(self):
         local = nfs.LocalExecutor()
         self.assertEqual(nfs.Ended(0, 'x y', ''), local.run(['printf', '%s', 'x y']))
         self.assertEqual(127, local.run(['no-such-command']).status)

@@ -52,7 +52,7 @@ class Forgotten(testtools.TestCase):
         self.mounts.append(Forgetful(self.calls))
         return self.mounts[-1]
 
-    def test_an_open_file_is_opened_anew(self):
+    def test_forgotten_open_file_is_opened_again(self):
         number = self.export.open('/f', os.O_RDONLY)
         self.mounts[0]._opened = False
         self.assertEqual(b'hi', self.export.read('/f', 2, 0, number))
@@ -68,14 +68,14 @@ class Forgotten(testtools.TestCase):
         self.export.release('/g', new)
         self.assertEqual([], self.calls)
 
-    def test_names_are_asked_for_again(self):
+    def test_forgotten_name_is_looked_up_again(self):
         self.mounts[0].refuses = libnfs.Refused('NFS4ERR_STALE_CLIENTID', errno.EIO)
         self.assertEqual(['.', '..', 'f'], self.export.readdir('/', 0))
 
-    def test_other_errors_are_told(self):
+    def test_other_errors_are_passed_on(self):
         self.mounts[0].refuses = libnfs.Refused('NFS4ERR_DQUOT', errno.EDQUOT)
-        told = self.assertRaises(mfusepy.FuseOSError, self.export.mkdir, '/d', 0o755)
-        self.assertEqual((errno.EDQUOT, 1), (told.errno, len(self.mounts)))
+        error = self.assertRaises(mfusepy.FuseOSError, self.export.mkdir, '/d', 0o755)
+        self.assertEqual((errno.EDQUOT, 1), (error.errno, len(self.mounts)))
 
     def test_a_server_that_is_away_and_then_waits_for_others(self):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.siblings.nfs_fuse._PAUSE', 0))
@@ -107,5 +107,5 @@ class Forgotten(testtools.TestCase):
         def mount():
             raise libnfs.Refused('NFS4ERR_NOENT', errno.ENOENT)
         self.export._mount_anew = mount
-        told = self.assertRaises(mfusepy.FuseOSError, self.export.mkdir, '/d', 0o755)
-        self.assertEqual(errno.ENOENT, told.errno)
+        error = self.assertRaises(mfusepy.FuseOSError, self.export.mkdir, '/d', 0o755)
+        self.assertEqual(errno.ENOENT, error.errno)

@@ -143,28 +143,28 @@ class Caller:
             raise AssertionError(f'{status} {document}')
         return status, fault['reason']
 
-    def act(self, ident, action, body=None, **more):
+    def act(self, server_id, action, body=None, **more):
         """Send a server action that must succeed. Return the document."""
-        return self.ok('POST', f'/servers/{ident}/action', {action: body}, **more)
+        return self.ok('POST', f'/servers/{server_id}/action', {action: body}, **more)
 
-    def wait(self, ident, *statuses, patience=90):
+    def wait(self, server_id, *statuses, patience=90):
         """Poll a server until it has no task and one of these statuses; ``gone`` is one. Return the server."""
         end = time.monotonic() + patience
         while True:
-            status, document, _ = self.call('GET', f'/servers/{ident}')
+            status, document, _ = self.call('GET', f'/servers/{server_id}')
             server = None if status == 404 else document['server']
             seen = 'gone' if server is None else server['status']
             if seen in statuses and (server is None or server['OS-EXT-STS:task_state'] is None):
                 return server
             if time.monotonic() > end:
-                raise AssertionError(f'Server {ident} is {seen} after {patience} s, not {statuses}: {document}')
+                raise AssertionError(f'Server {server_id} is {seen} after {patience} s, not {statuses}: {document}')
             time.sleep(0.05)    # sleeps: between two looks, up to the end above
 
-    def attached(self, ident, share, *statuses, patience=90):
+    def attached(self, server_id, share, *statuses, patience=90):
         """Poll an attachment until it has one of these statuses; ``gone`` is one. Return the attachment."""
         end = time.monotonic() + patience
         while True:
-            status, document, _ = self.call('GET', f'/servers/{ident}/shares/{share}')
+            status, document, _ = self.call('GET', f'/servers/{server_id}/shares/{share}')
             seen = 'gone' if status == 404 else document['share']['status']
             if seen in statuses:
                 return None if status == 404 else document['share']
@@ -175,23 +175,23 @@ class Caller:
     def server(self, *, until='ACTIVE', **more):
         """Create a server and wait for it. Return its id."""
         body = {'name': 'one', 'kernel': 'vmlinuz', 'memory': 64, **more}
-        ident = self.ok('POST', '/servers', {'server': body})['server']['id']
+        server_id = self.ok('POST', '/servers', {'server': body})['server']['id']
         if until:
-            self.wait(ident, until)
-        return ident
+            self.wait(server_id, until)
+        return server_id
 
     def off(self, **more):
         """Create a server and stop it. Return its id."""
-        ident = self.server(**more)
-        self.act(ident, 'os-stop')
-        self.wait(ident, 'SHUTOFF')
-        return ident
+        server_id = self.server(**more)
+        self.act(server_id, 'os-stop')
+        self.wait(server_id, 'SHUTOFF')
+        return server_id
 
-    def attach(self, ident, share, until='inactive', **more):
+    def attach(self, server_id, share, until='inactive', **more):
         """Attach a share and wait for it. Return the attachment in the answer to the POST."""
-        made = self.ok('POST', f'/servers/{ident}/shares', {'share': {'share_id': share, **more}})['share']
+        made = self.ok('POST', f'/servers/{server_id}/shares', {'share': {'share_id': share, **more}})['share']
         if until:
-            self.attached(ident, share, until)
+            self.attached(server_id, share, until)
         return made
 
 
@@ -228,8 +228,8 @@ class ComputeTest(ShareServiceTest):
 
     def mounted(self, share_id):
         """Say whether the host has mounted a share."""
-        found = self.user.ok('GET', f'/shares/{share_id}/export_locations')['export_locations']
-        return bool({one['path'] for one in found} & set(self.compute.records()['mounts'].values()))
+        exports = self.user.ok('GET', f'/shares/{share_id}/export_locations')['export_locations']
+        return bool({one['path'] for one in exports} & set(self.compute.records()['mounts'].values()))
 
     def rules(self, share_id):
         """Return the share's access rules as {address: level}."""

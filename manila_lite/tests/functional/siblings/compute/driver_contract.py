@@ -11,7 +11,7 @@ from pathlib import Path
 from oslo_config import cfg
 from oslo_utils import uuidutils
 
-from manila_lite import conf as house
+from manila_lite import conf as share_conf
 from manila_lite import errors
 from manila_lite.siblings.compute import conf as options
 from manila_lite.siblings.compute.drivers.interface import Power, Server, Share
@@ -22,7 +22,7 @@ HALT = bytes.fromhex('f4ebfd').ljust(510, b'\0') + b'\x55\xaa'
 
 def configured(driver, folder, **more):
     """Return a configuration for a driver, with all paths below ``folder``."""
-    conf = house.register(cfg.ConfigOpts())
+    conf = share_conf.register(cfg.ConfigOpts())
     options.register_opts(conf)
     conf.register_opts(driver.OPTIONS, group=driver.GROUP)
     conf([], project='manila_lite', default_config_files=[])
@@ -69,18 +69,18 @@ class Contract:
 
     def share(self, tag='tag'):
         """Mount a share on the host; return the share."""
-        ident = uuidutils.generate_uuid()
-        (self.folder / 'shares' / ident).mkdir(parents=True)
-        share = Share(ident, tag, f'192.0.2.1:/shares/{ident}')
+        share_id = uuidutils.generate_uuid()
+        (self.folder / 'shares' / share_id).mkdir(parents=True)
+        share = Share(share_id, tag, f'192.0.2.1:/shares/{share_id}')
         self.driver.share_mount(share)
         self.addCleanup(self.driver.share_umount, share)
         return share
 
     def power(self, server, *shares, driver=None):
         """Return the true power state of the server."""
-        return (driver or self.driver).look(server, shares).power
+        return (driver or self.driver).inspect(server, shares).power
 
-    def test_on_and_off_as_often_as_wanted(self):
+    def test_power_on_and_off_can_be_repeated(self):
         self.driver.spawn(self.server)
         self.assertEqual(Power.OFF, self.power(self.server))
         for _ in range(2):
@@ -94,19 +94,19 @@ class Contract:
             self.assertEqual(Power.OFF, self.power(self.server))
             self.assertEqual(set(), self.driver.list_running())
 
-    def test_an_agent_that_was_started_again_finds_its_guests(self):
+    def test_restarted_agent_finds_its_guests(self):
         share = self.share()
         self.driver.power_on(self.server, (share,))
         self.driver.stop()
         other = self.again()
         self.assertEqual({self.server.id}, other.list_running())
-        seen = other.look(self.server, (share,))
+        seen = other.inspect(self.server, (share,))
         self.assertEqual((Power.RUNNING, frozenset()), (seen.power, seen.broken))
         other.power_on(self.server, (share,))
         other.power_off(self.server, hard=True)
         self.assertEqual(Power.OFF, self.power(self.server))
 
-    def test_what_nobody_knows_is_cleared_away(self):
+    def test_unknown_guests_and_mounts_are_removed(self):
         share = self.share()
         self.driver.power_on(self.server, (share,))
         other = self.again()
@@ -117,7 +117,7 @@ class Contract:
         other.discard(uuidutils.generate_uuid())
         other.power_off(Server(uuidutils.generate_uuid(), 'p', 'n', 32, 1))
 
-    def test_a_mount_for_each_export(self):
+    def test_each_export_has_one_mount(self):
         one, two = self.share(), self.share()
         keys = {self.driver.mount_key(share) for share in (one, two)}
         self.assertEqual(2, len(keys))
@@ -131,7 +131,7 @@ class Contract:
             self.assertFalse(self.driver.is_mounted(one))
         self.assertTrue(self.driver.is_mounted(two))
 
-    def test_memory_is_kept_and_taken_up(self):
+    def test_suspended_guest_resumes_with_its_memory(self):
         self.driver.power_on(self.server, ())
         self.driver.suspend(self.server)
         self.driver.suspend(self.server)
@@ -143,7 +143,7 @@ class Contract:
         self.driver.power_off(self.server)
         self.assertEqual(Power.OFF, self.power(self.server))
 
-    def test_what_is_done_twice_to_disks_is_done_once(self):
+    def test_disk_calls_can_be_repeated(self):
         self.driver.create_image(self.server, 'copy')
         for _ in range(2):
             self.driver.delete_image(self.server.project_id, 'copy')
@@ -152,7 +152,7 @@ class Contract:
         self.driver.power_on(self.server, ())
         self.assertEqual(Power.RUNNING, self.power(self.server))
 
-    def test_a_guest_that_is_not_there(self):
+    def test_calls_about_a_missing_guest(self):
         stranger = Server(uuidutils.generate_uuid(), 'p', 'n', 32, 1)
         self.assertRaises(errors.Final, self.driver.resume, stranger)
         self.assertEqual(Power.OFF, self.power(stranger))

@@ -155,8 +155,8 @@ class GuestTest(testtools.TestCase):
 
     def export(self, share):
         """Return the exported directory of the share."""
-        [found] = self.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations']
-        return found['path'].partition(':')[2]
+        [location] = self.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations']
+        return location['path'].partition(':')[2]
 
     def rules(self, share):
         """Return the number of access rules of the share, including that of "two"."""
@@ -186,7 +186,7 @@ class GuestTest(testtools.TestCase):
         self.until(lambda: 'READY' in self.console(server), 'the guest is up', lambda: self.console(server))
         return dict(line.split(' ', 1) for line in self.console(server).splitlines() if line.startswith(('META ', 'CONFIG ')))
 
-    def tell(self, name, share, script):
+    def run_in_guest(self, name, share, script):
         """Run a script in a guest, by way of a file in a share; return the output."""
         done = f'said-{name}'
         client = nfs_client.Session(self.fabric.v4('nas'), self.export(share), netns=self.fabric.name('two'))
@@ -206,21 +206,21 @@ class GuestTest(testtools.TestCase):
 
     def processes(self, *words):
         """Return the processes of guests whose command line has all these words."""
-        found = []
+        processes = []
         for one in psutil.process_iter():
             try:
                 line = ' '.join(one.cmdline())
             except psutil.Error:
                 continue
             if f'{self.state}/vm/' in line and all(word in line for word in words):
-                found.append(one)
-        return found
+                processes.append(one)
+        return processes
 
     def kill(self, *words):
         """Kill the processes with these words; check that there was one."""
-        found = self.processes(*words)
-        self.assertNotEqual([], found, words)
-        for one in found:
+        processes = self.processes(*words)
+        self.assertNotEqual([], processes, words)
+        for one in processes:
             try:
                 os.kill(one.pid, signal.SIGKILL)
             except ProcessLookupError:

@@ -61,7 +61,7 @@ class OpenStackCommand(ClientTest):
                            OS_SHARED_FILE_SYSTEM_ENDPOINT_OVERRIDE=f'{self.shares_url}/v2', OS_COMPUTE_API_VERSION='2.97',
                            **more)
 
-    def test_by_name(self):
+    def test_shares_are_attached_by_name(self):
         share = self.shared(name='by-name')
         server = self.me.off(name='vm-by-name')
         self.asked(self.asked_compute), self.asked(self.asked_shares)
@@ -83,7 +83,7 @@ class OpenStackCommand(ClientTest):
         self.me.attached(server, share, 'gone')
         self.assertEqual({}, self.rules(share))
 
-    def test_by_id(self):
+    def test_shares_are_attached_by_id(self):
         share, server = self.shared(), self.me.off()
         self.asked(self.asked_compute), self.asked(self.asked_shares)
         self.cli('server', 'add', 'share', server, share)
@@ -113,13 +113,13 @@ class OpenStackSdk(ClientTest):
         cloud = openstack.connect(
             auth_type='none', endpoint=self.compute_url, compute_endpoint_override=f'{self.compute_url}/v2.1',
             compute_default_microversion='2.97', load_yaml_config=False, load_envvars=False)
-        found = cloud.compute.find_server('vm-sdk')
-        self.assertEqual((server, 'SHUTOFF'), (found.id, found.status))
-        made = cloud.compute.create_share_attachment(found, share, tag='sdk')
+        vm = cloud.compute.find_server('vm-sdk')
+        self.assertEqual((server, 'SHUTOFF'), (vm.id, vm.status))
+        made = cloud.compute.create_share_attachment(vm, share, tag='sdk')
         self.assertEqual((share, 'sdk'), (made.share_id, made.tag))
         self.me.attached(server, share, 'inactive')
-        self.assertEqual('inactive', cloud.compute.get_share_attachment(found, share).status)
-        self.assertEqual([share], [row.share_id for row in cloud.compute.share_attachments(found)])
-        cloud.compute.delete_share_attachment(found, share)
+        self.assertEqual('inactive', cloud.compute.get_share_attachment(vm, share).status)
+        self.assertEqual([share], [row.share_id for row in cloud.compute.share_attachments(vm)])
+        cloud.compute.delete_share_attachment(vm, share)
         self.me.attached(server, share, 'gone')
-        self.assertRaises(openstack.exceptions.NotFoundException, cloud.compute.get_share_attachment, found, share)
+        self.assertRaises(openstack.exceptions.NotFoundException, cloud.compute.get_share_attachment, vm, share)

@@ -18,7 +18,7 @@ from manila_lite.siblings.compute.agent import PLANS
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 from manila_lite.tests import process
 from manila_lite.tests.crash import places
-from manila_lite.tests.functional import base as house
+from manila_lite.tests.functional import base as functional_base
 from manila_lite.tests.functional.siblings import killed
 from manila_lite.tests.functional.siblings.compute.base import Caller, Compute
 from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
@@ -101,7 +101,7 @@ class Killed(killed.Victims, ShareServiceTest):
 
     def caller(self, project='p', **more):
         """Return a caller of the share service."""
-        return house.Api(self.service.app, 'u', project, 'member,reader', **more)
+        return functional_base.Api(self.service.app, 'u', project, 'member,reader', **more)
 
     def me(self, story):
         """Return the owner of a story."""
@@ -120,23 +120,24 @@ class Killed(killed.Victims, ShareServiceTest):
             self.me(story).act(story.server, 'os-start')
             self.me(story).wait(story.server, 'ACTIVE')
 
-    def guests(self, told):
+    def guests(self, cases):
         """Create the servers of these stories in the database and on the host. Servers with shares are off."""
         power = {'active': 'running', 'stopped': 'off', 'suspended': 'saved'}
-        first = {story.server: 'stopped' if ASKED[story.kind][1] else ASKED[story.kind][0] for story in told}
+        first = {story.server: 'stopped' if ASKED[story.kind][1] else ASKED[story.kind][0] for story in cases}
         with self.engine.begin() as conn:
             conn.execute(models.servers.insert(), [
                 {'id': story.server, 'project_id': story.project, 'user_id': 'u', 'name': 's', 'host': 'here',
                  'status': first[story.server], 'spec': _SPEC, 'created_at': timeutils.utcnow()}
-                for story in told if first[story.server]])
-            for story in told:
+                for story in cases if first[story.server]])
+            for story in cases:
                 if story.kind == 'image.delete':
                     conn.execute(models.server_images.insert(), {
                         'id': uuidutils.generate_uuid(), 'project_id': story.project, 'name': 'old', 'host': 'here',
                         'server_id': story.server, 'ready': True, 'created_at': timeutils.utcnow()})
-        found = {ident: {'power': power[status], 'shares': {}, 'console': ''} for ident, status in first.items() if status}
+        guests = {server_id: {'power': power[status], 'shares': {}, 'console': ''}
+                  for server_id, status in first.items() if status}
         self.compute.folder.mkdir(parents=True, exist_ok=True)
-        (self.compute.folder / 'records.json').write_text(json.dumps({'servers': found, 'mounts': {}, 'images': []}))
+        (self.compute.folder / 'records.json').write_text(json.dumps({'servers': guests, 'mounts': {}, 'images': []}))
 
     def ask(self, story):
         """Send the request."""
@@ -159,14 +160,14 @@ class Killed(killed.Victims, ShareServiceTest):
     def open(self):
         """Return open operations, and rows in transient statuses."""
         with self.engine.connect() as conn:
-            found = [tuple(row) for row in conn.execute(sa.text(
+            open_rows = [tuple(row) for row in conn.execute(sa.text(
                 "SELECT kind, resource_id, step, error FROM operations WHERE state NOT IN ('done', 'failed')"))]
             for table, machine in ((models.servers, SERVER), (models.share_attachments, ATTACHMENT)):
                 query = sa.select(table.c.id, table.c.status).where(table.c.status.in_(machine.transient))
-                found += [tuple(row) for row in conn.execute(query)]
-        return found
+                open_rows += [tuple(row) for row in conn.execute(query)]
+        return open_rows
 
-    def judge(self, told):
+    def judge(self, cases):
         """Check that the host agrees with the database, and that each story ended as it should."""
         with self.engine.connect() as conn:
             servers = {row.id: row for row in conn.execute(sa.select(models.servers))}
@@ -174,20 +175,20 @@ class Killed(killed.Victims, ShareServiceTest):
             grants = list(conn.execute(sa.select(models.share_grants)))
         records = self.compute.records()
         problems = []
-        for ident, row in servers.items():
-            guest = records['servers'].get(ident, {'power': 'off', 'shares': {}})
-            mine = [one for one in attached if one.server_id == ident]
+        for server_id, row in servers.items():
+            guest = records['servers'].get(server_id, {'power': 'off', 'shares': {}})
+            mine = [one for one in attached if one.server_id == server_id]
             want = {'active': 'running', 'suspended': 'saved'}.get(row.status, 'off')
             tags = {one.tag for one in mine if one.status == 'active'}
             if guest['power'] != want or set(guest['shares']) != tags or bool(tags) != (row.status == 'active' and bool(mine)):
-                problems.append(f'{ident} is {row.status} with {tags}, and its guest {guest}')
+                problems.append(f'{server_id} is {row.status} with {tags}, and its guest {guest}')
         needed = {one.export_location for one in attached if one.status == 'active'}
         if set(records['mounts'].values()) != needed or set(records['servers']) - set(servers):
             problems.append(f'mounted: {records["mounts"]}, needed: {needed}; guests: {set(records["servers"]) - set(servers)}')
         if {row.id for row in grants} != {row.grant_id for row in attached if row.grant_id}:
             problems.append(f'grants: {grants}')
         wanted = {row.share_id for row in attached if row.grant_id}
-        for story in told:
+        for story in cases:
             # A failed attachment may have made a rule; the rule is removed when the share is detached.
             if story.share is not None and story.end != 'error':
                 rules = self.shares.rules(story.share)
@@ -211,22 +212,22 @@ class AgentTest(Killed):
         self.assertEqual(set(ASKED), {plan.kind for plan in PLANS})
 
     def test_killed_at_every_place(self):
-        told = list(stories())
-        self.guests(told)
+        cases = list(stories())
+        self.guests(cases)
         self.spawn('agent')
         self.until('no host', lambda: not self.hosts())
-        with concurrent.futures.ThreadPoolExecutor(16) as hands:
-            list(hands.map(self.given, told))
-            for story in told:
+        with concurrent.futures.ThreadPoolExecutor(16) as workers:
+            list(workers.map(self.given, cases))
+            for story in cases:
                 self.orders.give(story.project, **story.orders)
-        hands = concurrent.futures.ThreadPoolExecutor(len(told))
-        asked = [hands.submit(self.ask, story) for story in told]
-        self.kill([story.project for story in told])
-        hands.shutdown()
+        workers = concurrent.futures.ThreadPoolExecutor(len(cases))
+        asked = [workers.submit(self.ask, story) for story in cases]
+        self.kill([story.project for story in cases])
+        workers.shutdown()
         for one in asked:
             one.result()
         self.until('under way', self.open)
-        self.judge(told)
+        self.judge(cases)
 
     def hosts(self):
         with self.engine.connect() as conn:
@@ -239,32 +240,32 @@ class ApiTest(Killed):
     KINDS = ('server.create', 'server.start', 'server.stop', 'server.delete', 'attachment.attach', 'attachment.detach')
 
     def test_killed_before_and_after_the_commit(self):
-        told = [Story(kind, places.committed('api'), ASKED[kind][3]) for kind in self.KINDS]
+        cases = [Story(kind, places.committed('api'), ASKED[kind][3]) for kind in self.KINDS]
         lost = Story('attachment.attach', places.uncommitted('api'), 'gone')
-        self.guests([*told, lost])
+        self.guests([*cases, lost])
         for role in ('agent', 'api'):
             self.spawn(role)
         self.until('no API', lambda: not self.answers())
-        for story in (*told, lost):
+        for story in (*cases, lost):
             self.given(story)
             self.orders.give(story.project, **story.orders)
-        self.killed(told)
+        self.killed(cases)
         self.until('under way', self.open)
         self.until('no API', lambda: not self.answers())
         self.killed([lost])
         self.until('no API', lambda: not self.answers())
         with self.engine.connect() as conn:
-            made = conn.execute(sa.select(models.servers.c.id).where(models.servers.c.project_id == told[0].project)).scalar()
-        told[0].server = made
-        self.judge([*told, lost])
+            made = conn.execute(sa.select(models.servers.c.id).where(models.servers.c.project_id == cases[0].project)).scalar()
+        cases[0].server = made
+        self.judge([*cases, lost])
         self.me(lost).attach(lost.server, lost.share)
 
-    def killed(self, told):
+    def killed(self, cases):
         """Kill the API while it answers these requests."""
-        with concurrent.futures.ThreadPoolExecutor(len(told)) as hands:
-            asked = [hands.submit(self.send, story) for story in told]
-            self.kill([story.project for story in told])
-            self.assertEqual(['lost'] * len(told), [one.result() for one in asked])
+        with concurrent.futures.ThreadPoolExecutor(len(cases)) as workers:
+            asked = [workers.submit(self.send, story) for story in cases]
+            self.kill([story.project for story in cases])
+            self.assertEqual(['lost'] * len(cases), [one.result() for one in asked])
 
     def send(self, story):
         request = ASKED[story.kind][2]

@@ -61,7 +61,7 @@ class Schema(testtools.TestCase):
         if not _SCHEMA.exists() or not shutil.which('xmllint'):
             self.skipTest("libvirt's schema needs the packages libvirt-daemon and libxml2-utils")
 
-    def test_what_libvirt_is_told(self):
+    def test_domain_xml_is_valid(self):
         folder = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder)
         names = {'image': 'i', 'kernel': 'k', 'initrd': 'r', 'cmdline': 'a < b & "c"'}
@@ -146,13 +146,13 @@ class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
     def test_shares_in_a_guest(self):
         one, two = self.share('one'), self.share('two')
         self.driver.power_on(self.server, (one, two))
-        self.assertEqual(frozenset(), self.driver.look(self.server, (one, two)).broken)
+        self.assertEqual(frozenset(), self.driver.inspect(self.server, (one, two)).broken)
         self.assertRaises(errors.Final, self.driver.suspend, self.server)
         self.assertEqual(Power.RUNNING, self.power(self.server))
         self.kill('virtiofsd', str(self.driver.files(self.server) / 'share1'))
-        until(lambda: self.driver.look(self.server, (one, two)).broken == {two.id}, 'its death is seen', str, 60)
+        until(lambda: self.driver.inspect(self.server, (one, two)).broken == {two.id}, 'its death is seen', str, 60)
         self.driver.reboot(self.server, (one, two), hard=True)
-        self.assertEqual(frozenset(), self.driver.look(self.server, (one, two)).broken)
+        self.assertEqual(frozenset(), self.driver.inspect(self.server, (one, two)).broken)
         self.driver.power_off(self.server)
         until(lambda: not self.processes('virtiofsd'), 'none is left', str, 60)
 

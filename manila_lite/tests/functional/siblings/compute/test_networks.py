@@ -45,38 +45,38 @@ class Networks(ComputeTest):
         """Ask for a server and check the refusal. Return its status and code."""
         return self.me.refused('POST', '/servers', self.body(networks))
 
-    def addresses(self, ident):
+    def addresses(self, server_id):
         """Return the addresses of a server by network."""
-        found = self.me.ok('GET', f'/servers/{ident}')['server']['addresses']
-        return {name: [one['addr'] for one in listed] for name, listed in found.items()}
+        addresses = self.me.ok('GET', f'/servers/{server_id}')['server']['addresses']
+        return {name: [one['addr'] for one in listed] for name, listed in addresses.items()}
 
     def taken(self):
         """Return all addresses in use."""
         with self.compute.services.db.reader() as conn:
             return sorted(conn.execute(sa.select(models.server_addresses.c.address)).scalars())
 
-    def test_as_nova_shows_them(self):
-        ident = self.me.server(networks=[{'uuid': 'n1'}, {'uuid': 'n2', 'fixed_ip': 'fd66::0:77'}])
-        found = self.me.ok('GET', f'/servers/{ident}')['server']['addresses']
-        self.assertEqual({'data', 'n2'}, set(found))
-        data, = found['data']
+    def test_addresses_are_shown_as_in_nova(self):
+        server_id = self.me.server(networks=[{'uuid': 'n1'}, {'uuid': 'n2', 'fixed_ip': 'fd66::0:77'}])
+        addresses = self.me.ok('GET', f'/servers/{server_id}')['server']['addresses']
+        self.assertEqual({'data', 'n2'}, set(addresses))
+        data, = addresses['data']
         self.assertRegex(data.pop('OS-EXT-IPS-MAC:mac_addr'), '^fa:16:3e')
         self.assertEqual({'addr': '192.0.2.10', 'version': 4, 'OS-EXT-IPS:type': 'fixed'}, data)
         self.assertEqual({'data': [{'addr': '192.0.2.10', 'version': 4}], 'n2': [{'addr': 'fd66::77', 'version': 6}]},
-                         self.me.ok('GET', f'/servers/{ident}/ips')['addresses'])
+                         self.me.ok('GET', f'/servers/{server_id}/ips')['addresses'])
         listed, = self.me.ok('GET', '/servers/detail')['servers']
-        self.assertEqual(found['n2'], listed['addresses']['n2'])
-        self.assertEqual({'n1': '192.0.2.10', 'n2': 'fd66::77'}, self.compute.records()['servers'][ident]['nics'])
-        self.me.act(ident, 'reboot', {'type': 'HARD'})
-        self.me.wait(ident, 'ACTIVE')
-        self.assertEqual({'data': ['192.0.2.10'], 'n2': ['fd66::77']}, self.addresses(ident))
+        self.assertEqual(addresses['n2'], listed['addresses']['n2'])
+        self.assertEqual({'n1': '192.0.2.10', 'n2': 'fd66::77'}, self.compute.records()['servers'][server_id]['nics'])
+        self.me.act(server_id, 'reboot', {'type': 'HARD'})
+        self.me.wait(server_id, 'ACTIVE')
+        self.assertEqual({'data': ['192.0.2.10'], 'n2': ['fd66::77']}, self.addresses(server_id))
 
-    def test_who_asks_for_none_has_none(self):
-        for ident in (self.me.server(), self.me.server(networks='none'), self.me.server(networks=[])):
-            self.assertEqual({}, self.addresses(ident))
+    def test_server_without_networks_has_no_address(self):
+        for server_id in (self.me.server(), self.me.server(networks='none'), self.me.server(networks=[])):
+            self.assertEqual({}, self.addresses(server_id))
         self.assertEqual([], self.taken())
 
-    def test_an_address_is_one_servers(self):
+    def test_address_is_given_to_one_server(self):
         first = self.me.server(networks=[{'uuid': 'n1', 'fixed_ip': '192.0.2.77'}])
         self.assertEqual((409, 'address_in_use'), self.refused([{'uuid': 'n1', 'fixed_ip': '192.0.2.77'}]))
         self.assertEqual((409, 'address_in_use'), self.refused([{'uuid': 'n2'}, {'uuid': 'n1', 'fixed_ip': '192.0.2.77'}]))
@@ -86,9 +86,9 @@ class Networks(ComputeTest):
         self.assertEqual([], self.taken())
         self.me.server(networks=[{'uuid': 'n1', 'fixed_ip': '192.0.2.77'}])
 
-    def test_many_ask_at_once_and_the_pool_ends(self):
-        with concurrent.futures.ThreadPoolExecutor(6) as hands:
-            asked = list(hands.map(lambda _: self.me.call('POST', '/servers', self.body([{'uuid': 'n1'}])), range(6)))
+    def test_concurrent_requests_get_different_addresses_until_none_is_free(self):
+        with concurrent.futures.ThreadPoolExecutor(6) as workers:
+            asked = list(workers.map(lambda _: self.me.call('POST', '/servers', self.body([{'uuid': 'n1'}])), range(6)))
         made = [document['server']['id'] for status, document, _ in asked if status == 202]
         self.assertEqual(4, len(made), asked)
         self.assertEqual([f'192.0.2.{number}' for number in range(10, 14)], self.taken())
@@ -99,7 +99,7 @@ class Networks(ComputeTest):
         self.assertEqual(4, len(self.taken()))
         self.assertIn(self.addresses(again)['data'][0], self.taken())
 
-    def test_networks_that_cannot_be_are_refused(self):
+    def test_wrong_networks_are_refused(self):
         for networks, wanted in ((5, 400), ('some', 400), ([{}], 400), ([{'uuid': 'n1', 'port': 'x'}], 400),
                                  ([{'uuid': 'none'}], 400), ([{'uuid': 'n1', 'fixed_ip': '192.0.2.1'}], 400),
                                  ([{'uuid': 'n1', 'fixed_ip': 'fd66::5'}], 400), ('auto', 409), ([{'uuid': 'far'}], 409)):
@@ -108,14 +108,14 @@ class Networks(ComputeTest):
         self.assertEqual(503, self.refused('auto')[0])
         self.assertEqual([], self.taken())
 
-    def test_the_only_one(self):
+    def test_auto_chooses_the_only_network(self):
         self.file.write_text('networks: [{id: n1, cidr: 192.0.2.0/24}]')
         self.assertEqual({'n1': ['192.0.2.1']}, self.addresses(self.me.server(networks='auto')))
 
-    def test_a_server_that_could_not_be_built_gives_it_back(self):
+    def test_deleted_server_in_error_frees_its_address(self):
         self.knob('spawn final')
-        ident = self.me.server(networks=[{'uuid': 'n1'}], until='ERROR')
-        self.assertEqual({'data': ['192.0.2.10']}, self.addresses(ident))
-        self.me.ok('DELETE', f'/servers/{ident}')
-        self.me.wait(ident, 'gone')
+        server_id = self.me.server(networks=[{'uuid': 'n1'}], until='ERROR')
+        self.assertEqual({'data': ['192.0.2.10']}, self.addresses(server_id))
+        self.me.ok('DELETE', f'/servers/{server_id}')
+        self.me.wait(server_id, 'gone')
         self.assertEqual([], self.taken())

@@ -64,13 +64,13 @@ class QemuCase(driver_contract.Contract):
 
     def processes(self, program=''):
         """Return the processes of this test's guests, or those of one program."""
-        found = []
+        processes = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
                 words = process.cmdline()
                 if words and program in words[0] and any(str(self.folder) in word for word in words[1:]):
-                    found.append(process)
-        return found
+                    processes.append(process)
+        return processes
 
 
 @unittest.skipIf(missing(), f'guests need {missing()}; tools/setup-env --tests puts it in place')
@@ -87,15 +87,15 @@ class Qemu(QemuCase, testtools.TestCase):
         self.assertRaisesRegex(errors.Final, 'non-migratable', self.driver.suspend, self.server)
         self.assertEqual(Power.RUNNING, self.power(self.server))
         self.kill('virtiofsd', f'source={self.driver.place(one)}')
-        until(lambda: self.driver.look(self.server, (one, two)).broken == {one.id}, 'its death is seen', str, 60)
+        until(lambda: self.driver.inspect(self.server, (one, two)).broken == {one.id}, 'its death is seen', str, 60)
         self.driver.power_on(self.server, (one, two))
-        self.assertEqual(frozenset(), self.driver.look(self.server, (one, two)).broken)
+        self.assertEqual(frozenset(), self.driver.inspect(self.server, (one, two)).broken)
         self.driver.power_off(self.server)
         self.assertEqual([], self.processes())
         self.driver.destroy(self.server)
         self.assertEqual([], list((self.folder / 's' / 'servers').iterdir()))
 
-    def test_qemu_that_is_killed_and_an_agent_that_forgot_the_pid(self):
+    def test_killed_qemu_and_a_lost_pid_are_noticed(self):
         share = self.share()
         self.driver.power_on(self.server, (share,))
         for record in (self.folder / 's' / 'servers' / self.server.id).glob('*.json'):
@@ -151,7 +151,7 @@ class Qemu(QemuCase, testtools.TestCase):
                                (Share(share.id, 'a' * 37, share.export),))
         self.assertEqual([], self.processes())
 
-    def test_memory_that_was_saved_is_not_taken_up_after_a_new_start(self):
+    def test_saved_memory_is_not_used_after_a_new_start(self):
         self.driver.power_on(self.server, ())
         self.driver.suspend(self.server)
         self.driver.power_on(self.server, ())
@@ -159,7 +159,7 @@ class Qemu(QemuCase, testtools.TestCase):
         self.driver.power_off(self.server)
         self.assertRaises(errors.Final, self.driver.resume, self.server)
 
-    def test_disks_have_what_they_should(self):
+    def test_disks_have_the_content_and_size_of_their_image(self):
         disk = self.folder / 's' / 'servers' / self.server.id / 'disk'
         disk.write_bytes(b'written by the guest')
         self.driver.create_image(self.server, 'copy')
@@ -190,7 +190,7 @@ class Qemu(QemuCase, testtools.TestCase):
 
 @unittest.skipIf(missing(), f'guests need {missing()}')
 class Host(testtools.TestCase):
-    def test_an_accelerator_is_believed_when_a_guest_ran(self):
+    def test_accelerator_is_used_if_a_test_guest_ran(self):
         qemu = qemu_host.program('qemu-system-x86_64')
         self.assertIsInstance(qemu_host.takes(qemu, 'tcg'), float)
         self.assertIsNone(qemu_host.takes(qemu, 'no-such-accelerator'))
@@ -198,10 +198,10 @@ class Host(testtools.TestCase):
         able = ('kvm', 'tcg') if os.path.exists('/dev/kvm') and qemu_host.takes(qemu, 'kvm') else ('tcg',)
         self.assertIn(qemu_host.accelerator('auto', qemu), able)
 
-    def test_a_slow_kvm_is_none(self):
+    def test_slow_kvm_is_not_used(self):
         for kvm, tcg, fast in ((0.2, 0.1, True), (0.2, None, True), (1.4, 0.07, False), (None, 0.1, False), (5.0, 1.0, False)):
             self.assertEqual(fast, qemu_host._is_as_fast(kvm, tcg), (kvm, tcg))
 
-    def test_which_virtiofsd(self):
+    def test_virtiofsd_is_found_and_a_wrong_path_is_refused(self):
         self.assertIn(qemu_host.flavour(qemu_host.virtiofsd('')), ('c', 'rust'))
         self.assertRaises(errors.BadConfig, qemu_host.virtiofsd, '/nowhere/virtiofsd')

@@ -22,7 +22,7 @@ class Guests(GuestTest):
             self.assertEqual(1, self.rules(share), 'only that of the client is left')
         self.assertEqual([], self.lite.ok('GET', '/resource-locks?all_projects=1')['resource_locks'])
 
-    def test_shares_in_guests_whatever_dies(self):
+    def test_shares_in_guests_survive_killed_processes(self):
         one, two = self.share(), self.share()
         red, blue = self.off('red'), self.off('blue')
         for server, share, more in ((red, one, {'tag': 'data'}), (red, two, {}), (blue, one, {'tag': 'data'})):
@@ -43,16 +43,17 @@ class Guests(GuestTest):
     def two_shares_on_one_server(self, red, one, two):
         said = self.on(red)
         for place in ('META', 'CONFIG'):
-            found = json.loads(said[place])
-            self.assertEqual((red, 'red'), (found['uuid'], found['name']))
-            self.assertCountEqual(self.devices((one, 'data'), (two, two)), found['devices'])
+            document = json.loads(said[place])
+            self.assertEqual((red, 'red'), (document['uuid'], document['name']))
+            self.assertCountEqual(self.devices((one, 'data'), (two, two)), document['devices'])
         self.assertNotIn('REACHED', self.console(red), 'nothing but the metadata can be reached')
         self.assertEqual({self.export(one), self.export(two)}, self.mounts())
         self.assertEqual({'active'}, {row['status'] for row in self.me.ok('GET', f'/servers/{red}/shares')['shares']})
-        self.assertIn(f'{two} /mnt/{two} virtiofs rw', self.tell('red', one, f'cat /proc/mounts; echo in two > /mnt/{two}/f'))
+        mounts = self.run_in_guest('red', one, f'cat /proc/mounts; echo in two > /mnt/{two}/f')
+        self.assertIn(f'{two} /mnt/{two} virtiofs rw', mounts)
         self.assertEqual('in two', self.nfs(two, 'read', 'f').strip())
         script = 'cd /mnt/data && mkdir d && head -c 300000 /dev/urandom > d/big && mv d/big big && rmdir d && sha256sum < big'
-        digest = self.tell('red', one, script).split()[0]
+        digest = self.run_in_guest('red', one, script).split()[0]
         self.assertIn(f'{digest}  big', self.nfs(one, 'digest'))
         # Memory cannot be saved, and the server cannot be rebuilt or resized, while shares are attached.
         for action, body in (('suspend', None), ('createImage', {'name': 'x'}), ('rebuild', {'imageRef': 'x'})):
@@ -66,17 +67,17 @@ class Guests(GuestTest):
         self.on(blue, asked=True)
         self.assertEqual(1, len({tuple(process.cmdline()) for process in self.processes('qemu-system', blue)}))
         self.assertEqual(2, self.rules(one), 'one rule for the host')
-        self.tell('red', one, 'echo from red > /mnt/data/letter; sync')
-        self.assertEqual('from red', self.tell('blue', one, 'cat /mnt/data/letter').strip())
+        self.run_in_guest('red', one, 'echo from red > /mnt/data/letter; sync')
+        self.assertEqual('from red', self.run_in_guest('blue', one, 'cat /mnt/data/letter').strip())
 
     def the_agent_dies(self, red, one):
         self.compute.kill()
-        self.assertEqual('alone', self.tell('red', one, 'echo alone').strip())
+        self.assertEqual('alone', self.run_in_guest('red', one, 'echo alone').strip())
         before = {process.pid for process in self.processes('qemu-system')}
         self.compute.start()
         asked = 'wget -q -O - http://169.254.169.254/openstack/2025-04-04/meta_data.json; wget -q -O - http://169.254.169.254/openstack'
-        self.until(lambda: f'"{red}"' in self.tell('red', one, asked), 'it is told of itself again')
-        self.assertIn('2025-04-04\nlatest', self.tell('red', one, asked))
+        self.until(lambda: f'"{red}"' in self.run_in_guest('red', one, asked), 'it is told of itself again')
+        self.assertIn('2025-04-04\nlatest', self.run_in_guest('red', one, asked))
         self.assertEqual(before, {process.pid for process in self.processes('qemu-system')}, 'guests were adopted')
         self.assertEqual('ACTIVE', self.me.wait(red, 'ACTIVE', 'ERROR')['status'])
 

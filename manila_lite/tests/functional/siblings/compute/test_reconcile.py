@@ -35,7 +35,7 @@ class ReconcileTest(ComputeTest):
         path.write_text(json.dumps(records))
         self.compute.agent.reconcile()
 
-    def test_guest_that_is_gone(self):
+    def test_server_whose_guest_ended_is_stopped(self):
         share, server = self.running()
         self.change(lambda records: records['servers'][server].update(power='off', shares={}))
         self.me.wait(server, 'SHUTOFF')
@@ -43,7 +43,7 @@ class ReconcileTest(ComputeTest):
         self.assertFalse(self.mounted(share))
         self.assertEqual({'10.0.0.1': 'rw'}, self.rules(share))
 
-    def test_guests_that_are_resumed_with_the_host(self):
+    def test_guests_are_started_with_the_host(self):
         share, server = self.running()
         self.compute.conf.set_override('resume_guests', True, 'compute')
         self.addCleanup(self.compute.conf.clear_override, 'resume_guests', 'compute')
@@ -58,7 +58,7 @@ class ReconcileTest(ComputeTest):
         self.me.attached(server, share, 'active')
         self.assertTrue(self.mounted(share))
 
-    def test_device_that_broke(self):
+    def test_broken_device_fails_its_attachment(self):
         share, server = self.running(name='broken')
         self.change(lambda records: records['servers'][server].update(shares={}))
         self.assertEqual('error', self.me.ok('GET', f'/servers/{server}/shares/{share}')['share']['status'])
@@ -68,7 +68,7 @@ class ReconcileTest(ComputeTest):
         self.me.wait(server, 'ACTIVE')
         self.me.attached(server, share, 'active')
 
-    def test_strangers_and_leftovers(self):
+    def test_unknown_guests_and_mounts_are_removed(self):
         off = self.me.off()
 
         def change(records):
@@ -81,7 +81,7 @@ class ReconcileTest(ComputeTest):
         self.assertEqual('off', records['servers'][off]['power'])
         self.assertNotIn('left', records['mounts'])
 
-    def test_rule_that_nobody_needs(self):
+    def test_unneeded_rule_is_removed(self):
         share, server = self.shared(), self.me.off()
         self.me.attach(server, share)
         with self.compute.services.db.writer() as conn:
@@ -89,7 +89,7 @@ class ReconcileTest(ComputeTest):
         self.compute.agent.reconcile()
         eventually(lambda: self.compute.agent.reconcile() or not self.rules(share), 'the rule is still there', 90)
 
-    def test_work_that_was_lost(self):
+    def test_transient_statuses_without_an_operation_are_resolved(self):
         share, server = self.shared(), self.me.off()
         self.me.attach(server, share)
         stuck = self.me.off()
@@ -113,7 +113,7 @@ class ReconcileTest(ComputeTest):
         self.assertEqual('off', self.compute.records()['servers'][server]['power'])
         self.assertEqual((False, {}), (self.mounted(share), self.rules(share)))
 
-    def test_driver_promises_hold_when_asked_twice(self):
+    def test_driver_calls_can_be_repeated(self):
         driver = self.compute.agent.host.driver
         server = Server('twice', 'p', 'n', 64, 1)
         for call in (driver.spawn, driver.power_off, driver.destroy, driver.destroy):
@@ -135,7 +135,7 @@ class AwayTest(ComputeTest):
         self.relay.away = 1 << 30 if yes else 0
         self.relay.hang_up()
 
-    def test_nothing_is_stored_while_it_is_away(self):
+    def test_nothing_is_stored_while_the_share_service_is_away(self):
         share, server = self.shared(), self.me.off()
         self.away(True)
         self.assertEqual((503, 'share_service_unavailable'),
@@ -166,7 +166,7 @@ class AwayTest(ComputeTest):
 class NoticesTest(ComputeTest):
     COMPUTE = _NOTICES
 
-    def test_attach_and_detach(self):
+    def test_attach_and_detach_send_notifications(self):
         heard = []
         self.patch_notices(heard)
         share, other, server = self.shared(), self.shared(), self.me.off()

@@ -5,12 +5,12 @@ from manila_lite.tests.functional.siblings.compute.base import ComputeTest
 
 
 class DiscoveryTest(ComputeTest):
-    def test_versions_are_told_to_anybody(self):
+    def test_versions_are_shown_without_a_login(self):
         for path, key in (('/', 'versions'), ('/v2.1', 'version'), ('/v2.1/', 'version'), ('/v2/', 'version')):
             answer = self.compute.app.get(path)
-            found = answer.json[key]
-            found = found[0] if key == 'versions' else found
-            self.assertEqual(('CURRENT', '2.1', '2.97'), (found['status'], found['min_version'], found['version']))
+            version = answer.json[key]
+            version = version[0] if key == 'versions' else version
+            self.assertEqual(('CURRENT', '2.1', '2.97'), (version['status'], version['min_version'], version['version']))
         self.assertEqual(405, self.compute.app.post('/v2.1', expect_errors=True).status_int)
 
     def test_answers_say_their_version(self):
@@ -25,19 +25,19 @@ class DiscoveryTest(ComputeTest):
     def test_project_in_the_path_and_other_prefix(self):
         server = self.me.server()
         for below in (f'/v2.1/{self.project}', '/v2', '/v2.1'):
-            found = self.me.ok('GET', f'/servers/{server}', below=below)['server']
-            self.assertEqual(server, found['id'])
+            document = self.me.ok('GET', f'/servers/{server}', below=below)['server']
+            self.assertEqual(server, document['id'])
 
 
 class LifeTest(ComputeTest):
     def test_show_and_list(self):
         server = self.me.server(name='alice', metadata={'a': 'b'}, imageRef='disk.img', vcpus=2)
         self.me.server(name='bob')
-        found = self.me.ok('GET', f'/servers/{server}')['server']
+        shown = self.me.ok('GET', f'/servers/{server}')['server']
         self.assertEqual(('alice', 'ACTIVE', 'active', 1, {'a': 'b'}, 'disk.img', 2, self.project),
-                         (found['name'], found['status'], found['OS-EXT-STS:vm_state'], found['OS-EXT-STS:power_state'],
-                          found['metadata'], found['image']['id'], found['flavor']['vcpus'], found['tenant_id']))
-        self.assertNotIn('OS-EXT-SRV-ATTR:host', found)
+                         (shown['name'], shown['status'], shown['OS-EXT-STS:vm_state'], shown['OS-EXT-STS:power_state'],
+                          shown['metadata'], shown['image']['id'], shown['flavor']['vcpus'], shown['tenant_id']))
+        self.assertNotIn('OS-EXT-SRV-ATTR:host', shown)
         admin = self.on_compute(self.project, 'admin')
         self.assertEqual('here', admin.ok('GET', f'/servers/{server}')['server']['OS-EXT-SRV-ATTR:host'])
 
@@ -75,7 +75,7 @@ class LifeTest(ComputeTest):
         self.me.wait(server, 'gone')
         self.assertNotIn(server, self.compute.records()['servers'])
 
-    def test_what_shares_would_block_works_without_them(self):
+    def test_blocked_actions_work_without_shares(self):
         server = self.me.server(imageRef='disk')
         self.me.act(server, 'suspend')
         self.me.wait(server, 'SUSPENDED')
@@ -107,7 +107,7 @@ class LifeTest(ComputeTest):
         self.me.ok('DELETE', f'/servers/{server}')
         self.me.wait(server, 'gone')
 
-    def test_deleting_gives_up_what_it_was_at(self):
+    def test_deleting_gives_up_the_operation_under_way(self):
         server = self.me.server()
         self.knob('power_off fail')
         self.me.act(server, 'os-stop')
@@ -116,7 +116,7 @@ class LifeTest(ComputeTest):
 
 
 class RefusalTest(ComputeTest):
-    def test_bad_servers(self):
+    def test_bad_server_bodies_are_refused(self):
         for more in ({'kernel': '../vmlinuz'}, {'kernel': '/boot/vmlinuz'}, {'kernel': None}, {'kernel': 'a\n'},
                      {'memory': 0}, {'memory': 1 << 29}, {'memory': '64'}, {'vcpus': 0}, {'vcpus': 99}, {'name': ''},
                      {'name': ' \n'}, {'name': 'x' * 256}, {'cmdline': 'a\nb'}, {'metadata': {'a': 1}}, {'colour': 'red'},
@@ -127,7 +127,7 @@ class RefusalTest(ComputeTest):
         body = {'server': {'name': 'one', 'imageRef': 'd', 'initrd': 'i'}}
         self.assertEqual(400, self.me.refused('POST', '/servers', body)[0])
 
-    def test_bad_actions(self):
+    def test_bad_actions_are_refused(self):
         server = self.me.server()
         path = f'/servers/{server}/action'
         self.assertEqual((404, 'no_such_action'), self.me.refused('POST', path, {'fly': None}))
@@ -148,7 +148,7 @@ class RefusalTest(ComputeTest):
         self.assertEqual((403, 'forbidden'), reader.refused('POST', '/servers', {'server': {'name': 'n', 'kernel': 'k'}}))
         self.assertEqual((404, 'no_such_path'), self.me.refused('GET', '/volumes'))
 
-    def test_too_many(self):
+    def test_servers_over_the_limit_are_refused(self):
         self.compute.conf.set_override('max_servers', 1, 'compute')
         self.addCleanup(self.compute.conf.clear_override, 'max_servers', 'compute')
         self.me.server()

@@ -65,7 +65,7 @@ class LifeTest(ComputeTest):
         self.me.wait(second, 'gone')
         self.assertEqual(({}, False), (self.rules(share), self.mounted(share)))
 
-    def test_foreign_rule_is_used_and_left(self):
+    def test_foreign_rule_is_used_and_not_deleted(self):
         share, server = self.shared(), self.me.off()
         self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'rw'})
         self.me.attach(server, share)
@@ -180,7 +180,7 @@ class RefusalTest(ComputeTest):
     def refuse(self, server, share, *, caller=None, **more):
         return (caller or self.me).refused('POST', f'/servers/{server}/shares', {'share': {'share_id': share, **more}})
 
-    def test_state_of_server_share_and_others(self):
+    def test_attach_is_refused_by_state_of_server_share_or_host(self):
         share, off, on = self.shared(), self.me.off(), self.me.server()
         self.assertEqual((409, 'wrong_state'), self.refuse(on, share))
         self.assertEqual((404, 'share_not_found'), self.refuse(off, uuidutils.generate_uuid()))
@@ -200,7 +200,7 @@ class RefusalTest(ComputeTest):
         plain = self.me.off(shared_memory=False)
         self.assertEqual((409, 'no_shared_memory'), self.refuse(plain, share))
 
-    def test_other_projects_and_readers(self):
+    def test_attach_is_refused_to_other_projects_and_readers(self):
         share, server = self.shared(), self.me.off()
         self.me.attach(server, share)
         other, reader = self.on_compute('other'), self.on_compute(self.project, 'reader')
@@ -213,7 +213,7 @@ class RefusalTest(ComputeTest):
         self.assertEqual((403, 'forbidden'), reader.refused('DELETE', f'/servers/{server}/shares/{share}'))
         self.assertEqual([], other.ok('GET', '/servers/detail?name=one')['servers'])
 
-    def test_hostile_input(self):
+    def test_hostile_input_is_refused(self):
         share, server = self.shared(), self.me.off()
         path = f'/servers/{server}/shares'
         for tag in ('', 'x' * 37, 'a b', 'a\n', 'ä', 'a/b', 5, None, ['a']):
@@ -228,7 +228,7 @@ class RefusalTest(ComputeTest):
         self.assertEqual((413, 'body_too_large'), self.me.refused('POST', path, b' ' * 20000))
         self.assertEqual([], self.me.ok('GET', path)['shares'])
 
-    def test_older_versions_know_no_attachments(self):
+    def test_attachments_are_not_served_in_older_versions(self):
         share, server = self.shared(), self.me.off()
         for version in (None, '2.1', '2.96'):
             old = self.on_compute(self.project, version=version)
@@ -237,14 +237,14 @@ class RefusalTest(ComputeTest):
         self.assertEqual((406, 'microversion_out_of_range'), self.me.refused('GET', '/servers', version='2.98'))
         self.assertEqual(400, self.me.refused('GET', '/servers', version='2.x')[0])
 
-    def test_more_than_the_limit_are_refused(self):
+    def test_attachments_over_the_limit_are_refused(self):
         self.compute.conf.set_override('max_attachments', 1, 'compute')
         self.addCleanup(self.compute.conf.clear_override, 'max_attachments', 'compute')
         server = self.me.off()
         self.me.attach(server, self.shared())
         self.assertEqual((409, 'too_many_attachments'), self.refuse(server, self.shared()))
 
-    def test_blocked_while_attached(self):
+    def test_blocked_actions_are_refused_while_shares_are_attached(self):
         share, server = self.shared(), self.me.off(imageRef='disk')
         self.me.attach(server, share)
         path = f'/servers/{server}/action'

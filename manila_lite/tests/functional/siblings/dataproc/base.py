@@ -105,11 +105,11 @@ class Dataproc(fixtures.Fixture):
 
     def mounted(self, node=None):
         """Return the mounts as (path, level): by node and share, or by share on one node."""
-        found = {place.parent.name: {} for place in self.nodes.glob('*/mounts')} if node is None else {}
+        mounts = {place.parent.name: {} for place in self.nodes.glob('*/mounts')} if node is None else {}
         for place in self.nodes.glob('*/mounts/*'):
             _, path, level = json.loads(place.read_text())
-            found.setdefault(place.parents[1].name, {})[place.name] = (path, level)
-        return found if node is None else found.get(node, {})
+            mounts.setdefault(place.parents[1].name, {})[place.name] = (path, level)
+        return mounts if node is None else mounts.get(node, {})
 
 
 class Caller:
@@ -142,11 +142,11 @@ class Caller:
             raise AssertionError(f'{method} {path}: {status} {document}')
         return status, document['error_name'], document['error_message']
 
-    def wait(self, ident, *statuses, patience=90):
+    def wait(self, cluster_id, *statuses, patience=90):
         """Poll a cluster until it has one of these statuses; ``gone`` is one. Return the cluster."""
         end = time.monotonic() + patience
         while True:
-            status, document = self.call('GET', f'/clusters/{ident}?show_progress=True')
+            status, document = self.call('GET', f'/clusters/{cluster_id}?show_progress=True')
             seen = 'gone' if status == 404 else document['cluster']['status']
             if seen in statuses:
                 return None if status == 404 else document['cluster']
@@ -186,9 +186,9 @@ class DataprocTest(ShareServiceTest):
 
     def make(self, *groups, wait=('Active',), name='one', **more):
         """Create a cluster. Return it when it has one of the statuses."""
-        found = self.me.ok('POST', '/clusters', {'name': name, 'plugin_name': 'plain', 'plugin_version': '1.0',
-                                                 'node_groups': list(groups) or [group()], **more})['cluster']
-        return self.me.wait(found['id'], *wait) if wait else found
+        cluster = self.me.ok('POST', '/clusters', {'name': name, 'plugin_name': 'plain', 'plugin_version': '1.0',
+                                                   'node_groups': list(groups) or [group()], **more})['cluster']
+        return self.me.wait(cluster['id'], *wait) if wait else cluster
 
     def rules(self, share_id):
         """Return the share's access rules as {address: level}."""

@@ -123,13 +123,13 @@ class OnCompute(fixtures.Fixture):
 
     def servers(self):
         """Return all servers, by their addresses on the network of nodes."""
-        found = self.them.ok('GET', '/servers/detail')['servers']
-        return {server['addresses']['nodes'][0]['addr']: server for server in found if server['addresses']}
+        servers = self.them.ok('GET', '/servers/detail')['servers']
+        return {server['addresses']['nodes'][0]['addr']: server for server in servers if server['addresses']}
 
-    def user_data(self, ident):
+    def user_data(self, server_id):
         """Return the user data of a server, parsed."""
         with self.compute.services.db.reader() as conn:
-            spec, = conn.exec_driver_sql(f"SELECT spec FROM servers WHERE id = '{ident}'").first()
+            spec, = conn.exec_driver_sql(f"SELECT spec FROM servers WHERE id = '{server_id}'").first()
         head, _, document = base64.b64decode(json.loads(spec)['user_data']).decode().partition('\n')
         assert head == '#cloud-config'
         return json.loads(document)

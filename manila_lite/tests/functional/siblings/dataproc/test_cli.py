@@ -49,10 +49,10 @@ class CommandsTest(DataprocTest):
     def command(self, version, *words, fails=False):
         """Run a command. Return its output, or its error output if it ``fails``."""
         prefix = {'1.1': 'v1.1', '2': 'v2'}[version]
-        told = ['--os-auth-type', 'admin_token', '--os-endpoint', self.at, '--os-token', self.me.token,
-                '--os-data-processing-api-version', version, '--os-data-processing-url', f'{self.at}/{prefix}',
-                'dataprocessing', *words]
-        print(json.dumps(told), file=self.process.stdin, flush=True)
+        options = ['--os-auth-type', 'admin_token', '--os-endpoint', self.at, '--os-token', self.me.token,
+                   '--os-data-processing-api-version', version, '--os-data-processing-url', f'{self.at}/{prefix}',
+                   'dataprocessing', *words]
+        print(json.dumps(options), file=self.process.stdin, flush=True)
         status, out, err = json.loads(self.process.stdout.readline())
         self.assertEqual(fails, bool(status), f'{words}: {out}{err}')
         return err if fails else out
@@ -104,15 +104,15 @@ class CommandsTest(DataprocTest):
         self.assertEqual([{}] * 3, [self.rules(share) for share in (of_node, of_cluster, later)])
         self.assertEqual([], self.shown(version, 'cluster', 'list'))
 
-    def _changes(self, version, ident, share):
+    def _changes(self, version, cluster_id, share):
         bad = self.file([{'id': share, 'path': '/etc/x'}])
         self.assertIn('belongs to the system', self.command(version, 'cluster', 'update', 'mine', '--shares', bad, fails=True))
         self.assertEqual('Configuring', self.shown(version, 'cluster', 'update', 'mine', '--shares',
                                                    self.file([{'id': share}]))['Status'])
-        self.me.wait(ident, 'Active')
+        self.me.wait(cluster_id, 'Active')
         self.assertEqual(2, len(self.rules(share)))
         out = self.command(version, 'cluster', 'scale', 'mine', '--instances', 'node:1', '-f', 'json')
         self.assertEqual('InfraUpdating', json.loads(out.partition('\n')[2])['Status'])
-        self.me.wait(ident, 'Active')
+        self.me.wait(cluster_id, 'Active')
         self.assertEqual(1, len(self.rules(share)))
         self.assertEqual([('mine', 'Active')], [(one['Name'], one['Status']) for one in self.shown(version, 'cluster', 'list')])

@@ -18,7 +18,7 @@ from manila_lite.siblings.dataproc.converge import PLAN
 from manila_lite.siblings.dataproc.states import CLUSTER, MOUNT, NODE
 from manila_lite.tests import process
 from manila_lite.tests.crash import places
-from manila_lite.tests.functional import base as house
+from manila_lite.tests.functional import base as functional_base
 from manila_lite.tests.functional.siblings.dataproc.base import LOGIN, Caller, Dataproc, group
 from manila_lite.tests.functional.siblings.killed import PATIENCE, Victims
 from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
@@ -84,7 +84,7 @@ class Killed(Victims, ShareServiceTest):
 
     def given(self, story):
         """Create the shares of the story, and its cluster as the request needs it."""
-        owner = house.Api(self.service.app, 'u', story.project, 'member,reader')
+        owner = functional_base.Api(self.service.app, 'u', story.project, 'member,reader')
         story.shares = tuple(owner.share()['id'] for _ in range(2 if story.kind == 'update' else 1))
         if ASKED[story.kind][0]:
             story.cluster = self.me(story).ok(*self.creation(story, ASKED[story.kind][0]))['cluster']['id']
@@ -109,15 +109,15 @@ class Killed(Victims, ShareServiceTest):
     def under_way(self):
         """Return open operations, and rows in transient statuses."""
         with self.engine.connect() as conn:
-            found = [tuple(row) for row in conn.execute(sa.text(
+            open_rows = [tuple(row) for row in conn.execute(sa.text(
                 "SELECT kind, resource_id, step, error FROM operations WHERE state NOT IN ('done', 'failed')"))]
             for table, machine in ((models.clusters, CLUSTER), (models.instances, NODE), (models.share_mounts, MOUNT)):
                 column = table.c[machine.column]
-                found += [tuple(row) for row in conn.execute(sa.select(table.c.id, column).where(
+                open_rows += [tuple(row) for row in conn.execute(sa.select(table.c.id, column).where(
                     column.in_(machine.transient)))]
-        return found
+        return open_rows
 
-    def judge(self, told):
+    def judge(self, cases):
         """Check that mounts and access rules agree with the rows and with the requests."""
         with self.engine.connect() as conn:
             nodes = {row.id: row for row in conn.execute(sa.select(models.instances))}
@@ -125,11 +125,11 @@ class Killed(Victims, ShareServiceTest):
             grants = {row.id for row in conn.execute(sa.select(models.share_grants.c.id))}
             status = dict(conn.execute(sa.select(models.clusters.c.id, models.clusters.c.status)).all())
         problems = []
-        on_nodes = {(ref, share) for ref, found in self.dataproc.mounted().items() for share in found}
+        on_nodes = {(ref, share) for ref, shares in self.dataproc.mounted().items() for share in shares}
         by_rows = {(nodes[mount.instance_id].infra_ref, mount.share_id) for mount in mounts}
         if on_nodes != by_rows or grants != {mount.grant_id for mount in mounts}:
             problems.append(f'on nodes {on_nodes}, by rows {by_rows}; grants {grants}')
-        for story in told:
+        for story in cases:
             ended = status.get(story.cluster, 'gone')
             if ended != ('Active' if ASKED[story.kind][1] else 'gone'):
                 problems.append(f'{story.kind}: {story.place}: {ended}')
@@ -144,58 +144,58 @@ class Killed(Victims, ShareServiceTest):
 class EngineTest(Killed):
     """One engine, which is started again after its death."""
 
-    def test_every_step_has_something_to_do_somewhere(self):
+    def test_every_step_does_something_in_some_case(self):
         self.assertEqual(set(PLAN.names), {name for _, _, steps in ASKED.values() for name in steps.split()})
 
     def test_killed_at_every_place(self):
         self.killed_at(list(stories()))
 
-    def killed_at(self, told):
+    def killed_at(self, cases):
         """Kill one engine at all these places, and check that the requests are completed nevertheless."""
         self.spawn('engine')
-        with concurrent.futures.ThreadPoolExecutor(8) as hands:
-            list(hands.map(self.given, told))
+        with concurrent.futures.ThreadPoolExecutor(8) as workers:
+            list(workers.map(self.given, cases))
             self.until('under way before', self.under_way)
-            for story in told:
+            for story in cases:
                 self.orders.give(story.project, hold=story.place)
-            list(hands.map(self.ask, told))
-        self.kill([story.project for story in told])
+            list(workers.map(self.ask, cases))
+        self.kill([story.project for story in cases])
         self.until('under way', self.under_way)
-        self.judge(told)
+        self.judge(cases)
 
 
 class ApiTest(Killed):
     """A request is carried out without a wake-up, or nothing of it was stored."""
 
     def test_killed_before_and_after_the_commit(self):
-        told = [Story(kind, places.committed('api')) for kind in ASKED]
+        cases = [Story(kind, places.committed('api')) for kind in ASKED]
         lost = Story('delete', places.uncommitted('api'))
         self.spawn('engine')
         self.spawn('api')
-        for story in (*told, lost):
+        for story in (*cases, lost):
             self.given(story)
             self.orders.give(story.project, hold=story.place)
         self.until('under way before', self.under_way)
-        self.killed(told)
+        self.killed(cases)
         self.until('under way', self.under_way)
         with self.engine.connect() as conn:
-            told[0].cluster = conn.execute(sa.select(models.clusters.c.id).where(
-                models.clusters.c.project_id == told[0].project)).scalar()
-        self.judge(told)
+            cases[0].cluster = conn.execute(sa.select(models.clusters.c.id).where(
+                models.clusters.c.project_id == cases[0].project)).scalar()
+        self.judge(cases)
         self.killed([lost])
         self.assertEqual([], self.under_way())
         self.assertEqual('Active', self.me(lost).ok('GET', f'/clusters/{lost.cluster}')['cluster']['status'])
         self.ask(lost)
         self.until('under way', self.under_way)
-        self.judge([*told, lost])
+        self.judge([*cases, lost])
 
-    def killed(self, told):
+    def killed(self, cases):
         """Kill the API while it answers these requests."""
         self.until('no API', lambda: not self.answers())
-        with concurrent.futures.ThreadPoolExecutor(len(told)) as hands:
-            asked = [hands.submit(self.send, story) for story in told]
-            self.kill([story.project for story in told])
-            self.assertEqual(['lost'] * len(told), [one.result() for one in asked])
+        with concurrent.futures.ThreadPoolExecutor(len(cases)) as workers:
+            asked = [workers.submit(self.send, story) for story in cases]
+            self.kill([story.project for story in cases])
+            self.assertEqual(['lost'] * len(cases), [one.result() for one in asked])
 
     def send(self, story):
         """Send the request to the process. Return the status, or "lost" without an answer."""

@@ -22,12 +22,12 @@ class ServersTest(test_crash.Killed):
         self.on = self.useFixture(on_compute.OnCompute(self.url))
         return self.on.dataproc
 
-    def test_killed_where_servers_come_and_go(self):
+    def test_killed_while_servers_are_made_and_deleted(self):
         self.killed_at([story for story in test_crash.stories()
                         if story.kind != 'update' and story.place.rpartition(' ')[2] in _STEPS])
         self.until('servers that are no nodes', self.strays)
 
-    def test_killed_when_a_server_was_just_asked_for(self):
+    def test_killed_after_a_server_was_requested(self):
         self.spawn('engine')
         for kind, method in (('create', 'POST'), ('shrink', 'DELETE'), ('delete', 'DELETE')):
             story = test_crash.Story(kind, method)

@@ -37,7 +37,7 @@ class LivesTest(DataprocTest):
         self.assertTrue(all(step['successful'] for step in steps))
         self.assertEqual([], self.me.ok('GET', f'/clusters/{made["id"]}')['cluster']['provision_progress'])
 
-    def test_the_cluster_says_how_over_what_its_groups_say(self):
+    def test_shares_of_the_cluster_override_those_of_its_groups(self):
         share = self.shared()
         self.make(group(count=1, shares=[{'id': share, 'path': '/own', 'access_level': 'ro'}]),
                   shares=[{'id': share, 'path': '/all'}])
@@ -55,7 +55,7 @@ class LivesTest(DataprocTest):
         self.assertEqual({}, self.rules(old))
         self.assertEqual(2, len(self.rules(new)))
 
-    def test_another_level_is_another_rule(self):
+    def test_changed_level_changes_the_rule(self):
         share = self.shared()
         made = self.make(group(count=1), shares=[{'id': share}])
         for level, path in (('ro', '/same'), ('rw', '/same'), ('ro', '/other')):
@@ -64,7 +64,7 @@ class LivesTest(DataprocTest):
             self.assertEqual({share: (path, level)}, self.dataproc.mounted('fake-1'))
             self.assertEqual([level], list(self.rules(share).values()))
 
-    def test_an_empty_list_takes_all_away(self):
+    def test_empty_list_unmounts_all_shares(self):
         share = self.shared()
         made = self.make(shares=[{'id': share}])
         self.me.ok('PATCH', f'/clusters/{made["id"]}', {'shares': []})
@@ -72,7 +72,7 @@ class LivesTest(DataprocTest):
         self.assertEqual({'fake-1': {}, 'fake-2': {}}, self.dataproc.mounted())
         self.assertEqual({}, self.rules(share))
 
-    def test_new_nodes_have_the_shares_and_old_ones_lose_them(self):
+    def test_scaling_mounts_on_new_nodes_and_unmounts_on_leaving_ones(self):
         share, extra = self.shared(), self.shared()
         made = self.make(shares=[{'id': share}])
         path = f'/clusters/{made["id"]}'
@@ -84,12 +84,12 @@ class LivesTest(DataprocTest):
         self.assertEqual([1, 1, 1, 2], sorted(map(len, self.dataproc.mounted().values())))
         self.assertEqual((4, 1), (len(self.rules(share)), len(self.rules(extra))))
         self.me.ok('PUT', path, {'resize_node_groups': [{'name': 'workers', 'count': 1}, {'name': 'more', 'count': 0}]})
-        found = self.me.wait(made['id'], 'Active')
-        self.assertEqual([('workers', 1)], [(one['name'], len(one['instances'])) for one in found['node_groups']])
+        cluster = self.me.wait(made['id'], 'Active')
+        self.assertEqual([('workers', 1)], [(one['name'], len(one['instances'])) for one in cluster['node_groups']])
         self.assertEqual([0, 0, 0, 1], sorted(map(len, self.dataproc.mounted().values())))
         self.assertEqual((1, 0), (len(self.rules(share)), len(self.rules(extra))))
 
-    def test_what_templates_say_is_what_clusters_get(self):
+    def test_clusters_take_the_values_of_their_templates(self):
         of_node, of_cluster = self.shared(), self.shared()
         node = self.me.ok('POST', '/node-group-templates', {
             'name': 'node', 'plugin_name': 'plain', 'plugin_version': '1.0', 'flavor_id': 2, 'node_processes': ['node'],
@@ -112,7 +112,7 @@ class LivesTest(DataprocTest):
         self.assertEqual(409, self.me.refused('DELETE', f'/cluster-templates/{whole["id"]}')[0])
         self.assertEqual(409, self.me.refused('DELETE', f'/node-group-templates/{node["id"]}')[0])
 
-    def test_a_cluster_can_go_while_it_comes(self):
+    def test_cluster_can_be_deleted_while_it_is_created(self):
         share = self.shared()
         made = self.make(group(count=5), shares=[{'id': share}], wait=None)
         self.me.ok('DELETE', f'/clusters/{made["id"]}')
@@ -123,14 +123,14 @@ class LivesTest(DataprocTest):
     def test_two_clusters_are_on_different_nodes(self):
         share = self.shared()
         first, second = (self.make(name=name, shares=[{'id': share}], wait=None) for name in ('a', 'b'))
-        for found in (first, second):
-            self.me.wait(found['id'], 'Active')
+        for cluster in (first, second):
+            self.me.wait(cluster['id'], 'Active')
         self.assertEqual(4, len(self.rules(share)))
         self.me.ok('DELETE', f'/clusters/{first["id"]}')
         self.me.wait(first['id'], 'gone')
         self.assertEqual(2, len(self.rules(share)))
 
-    def test_the_world_is_told(self):
+    def test_changes_send_notifications(self):
         heard = self.useFixture(hearing.Heard(self.dataproc.conf, f'inproc:///{uuidutils.generate_uuid()}'))
         share = self.shared()
         made = self.make(group(count=1), shares=[{'id': share}])
@@ -145,7 +145,7 @@ class LivesTest(DataprocTest):
         self.make(group(count=2), wait=('Error',))
         self.assertEqual('ERROR', heard.wait('sahara.cluster.error', cluster_status='Error', patience=90)['priority'])
 
-    def test_a_protected_cluster_stays(self):
+    def test_protected_cluster_is_not_deleted(self):
         made = self.make(group(count=1), is_protected=True)
         path = f'/clusters/{made["id"]}'
         self.assertEqual((409, 'CONFLICT'), self.me.refused('DELETE', path)[:2])
@@ -168,7 +168,7 @@ class FaultsTest(DataprocTest):
     def faults(self, cluster):
         """Return (state, fault) of each mount, by node."""
         return {node['instance_id']: [(one['state'], one['fault']) for one in node['shares']]
-                for found in cluster['node_groups'] for node in found['instances']}
+                for group in cluster['node_groups'] for node in group['instances']}
 
     def test_one_node_fails_and_the_others_do_not(self):
         share = self.shared()
@@ -181,8 +181,8 @@ class FaultsTest(DataprocTest):
         why.unlink()
         before = {place: place.stat().st_mtime_ns for place in self.dataproc.nodes.glob('*/mounts/*')}
         self.me.ok('PATCH', f'/clusters/{made["id"]}', {'shares': [{'id': share}]})
-        found = self.me.wait(made['id'], 'Active')
-        self.assertIsNone(found['status_description'])
+        cluster = self.me.wait(made['id'], 'Active')
+        self.assertIsNone(cluster['status_description'])
         self.assertEqual(before, {place: place.stat().st_mtime_ns for place in before})  # only the missing share was mounted
         self.assertEqual(3, len(self.rules(share)))
 
@@ -192,22 +192,22 @@ class FaultsTest(DataprocTest):
         busy = self.node(1, 'busy', share)
         path = f'/clusters/{made["id"]}'
         self.me.ok('PATCH', path, {'shares': []})
-        found = self.me.wait(made['id'], 'Error')
-        self.assertEqual({'fake-1': [('error_unmounting', f'/mnt/{share} is in use.')], 'fake-2': []}, self.faults(found))
+        cluster = self.me.wait(made['id'], 'Error')
+        self.assertEqual({'fake-1': [('error_unmounting', f'/mnt/{share} is in use.')], 'fake-2': []}, self.faults(cluster))
         self.assertEqual(1, len(self.rules(share)))
         self.assertIn(share, self.dataproc.mounted('fake-1'))
         # A new share is mounted neither over a busy mount nor inside it.
         other = self.shared()
         self.me.ok('PATCH', path, {'shares': [{'id': other, 'path': f'/mnt/{share}/below'}]})
-        found = self.me.wait(made['id'], 'Error')
+        cluster = self.me.wait(made['id'], 'Error')
         self.assertEqual(['error', 'error_unmounting', 'mounted'],
-                         sorted(state for states_ in self.faults(found).values() for state, _ in states_))
+                         sorted(state for states_ in self.faults(cluster).values() for state, _ in states_))
         busy.unlink()
         self.me.ok('PATCH', path, {'shares': []})
         self.me.wait(made['id'], 'Active')
         self.assertEqual(({}, {}), (self.rules(share), self.rules(other)))
 
-    def test_a_cluster_that_goes_takes_what_is_used(self):
+    def test_deleted_cluster_unmounts_used_shares_by_force(self):
         share = self.shared()
         made = self.make(shares=[{'id': share}])
         self.node(1, 'busy', share)
@@ -215,19 +215,19 @@ class FaultsTest(DataprocTest):
         self.me.wait(made['id'], 'gone')
         self.assertEqual({}, self.rules(share))
 
-    def test_a_node_that_is_away_is_told_and_given_up_when_it_goes(self):
+    def test_unreachable_node_is_reported_and_given_up_when_it_leaves(self):
         share, other = self.shared(), self.shared()
         made = self.make(shares=[{'id': share}])
         self.node(2, 'away')
         self.me.ok('PATCH', f'/clusters/{made["id"]}', {'shares': [{'id': share}, {'id': other}]})
-        found = self.me.wait(made['id'], 'Error')
-        self.assertEqual([('error', 'one-workers-002 does not answer.')] * 2, self.faults(found)['fake-2'])
-        self.assertEqual(['mounted', 'mounted'], [state for state, _ in self.faults(found)['fake-1']])
+        cluster = self.me.wait(made['id'], 'Error')
+        self.assertEqual([('error', 'one-workers-002 does not answer.')] * 2, self.faults(cluster)['fake-2'])
+        self.assertEqual(['mounted', 'mounted'], [state for state, _ in self.faults(cluster)['fake-1']])
         self.me.ok('DELETE', f'/clusters/{made["id"]}')
         self.me.wait(made['id'], 'gone')
         self.assertEqual(({}, {}), (self.rules(share), self.rules(other)))
 
-    def test_there_are_too_few_nodes(self):
+    def test_too_few_nodes_fail_the_cluster(self):
         share = self.shared()
         self.dataproc.conf.set_override('fake_nodes', 1, 'dataproc')
         made = self.make(group(count=2), shares=[{'id': share}], wait=('Error',))
@@ -238,21 +238,21 @@ class FaultsTest(DataprocTest):
         self.me.ok('PATCH', f'/clusters/{made["id"]}', {'shares': [{'id': share}]})
         self.me.wait(made['id'], 'Active')
 
-    def test_a_node_that_cannot_go_goes_later(self):
+    def test_node_that_cannot_be_released_is_released_later(self):
         share = self.shared()
         made = self.make(shares=[{'id': share}])
         stays = self.node(2, 'stay')
         path = f'/clusters/{made["id"]}'
         self.me.ok('PUT', path, {'resize_node_groups': [{'name': 'workers', 'count': 1}]})
-        found = self.me.wait(made['id'], 'Error')
-        self.assertEqual('one-workers-002: fake-2 cannot be given back.', found['status_description'])
+        cluster = self.me.wait(made['id'], 'Error')
+        self.assertEqual('one-workers-002: fake-2 cannot be given back.', cluster['status_description'])
         self.assertEqual(1, len(self.rules(share)))
         stays.unlink()
         self.me.ok('PATCH', path, {'shares': [{'id': share}]})
-        found = self.me.wait(made['id'], 'Active')
-        self.assertEqual(['fake-1'], [node['instance_id'] for node in found['node_groups'][0]['instances']])
+        cluster = self.me.wait(made['id'], 'Active')
+        self.assertEqual(['fake-1'], [node['instance_id'] for node in cluster['node_groups'][0]['instances']])
 
-    def test_a_reboot_is_mended_by_the_next_check(self):
+    def test_mounts_lost_in_a_reboot_are_restored_by_the_next_check(self):
         share = self.shared()
         made = self.make(shares=[{'id': share}])
         for place in (self.dataproc.nodes / 'fake-2' / 'mounts').iterdir():
@@ -261,7 +261,7 @@ class FaultsTest(DataprocTest):
         base.eventually(lambda: self.dataproc.mounted('fake-2'), 'nothing is mounted again', 90)
         self.me.wait(made['id'], 'Active')
 
-    def test_a_rule_that_cannot_be_had_is_told(self):
+    def test_failed_rule_is_reported(self):
         share = self.shared()
         self.service.knob('alpha', 'update_access:fail_final')
         self.addCleanup(self.service.knob, 'alpha', '')
@@ -273,7 +273,7 @@ class FaultsTest(DataprocTest):
         self.me.wait(made['id'], 'gone')
         self.assertEqual({}, self.rules(share))
 
-    def test_only_one_thing_at_a_time(self):
+    def test_second_change_is_refused_while_one_is_under_way(self):
         made = self.make(group(count=1))
         self.dataproc.stop()
         share = self.shared()
@@ -289,7 +289,7 @@ class FaultsTest(DataprocTest):
         self.me.wait(made['id'], 'gone')
         self.assertEqual({}, self.rules(share))
 
-    def test_work_that_nobody_does_is_begun_again(self):
+    def test_lost_operation_is_begun_again(self):
         made = self.make(group(count=1))
         self.dataproc.stop()
         self.me.ok('DELETE', f'/clusters/{made["id"]}')

@@ -53,7 +53,7 @@ class Servers(DataprocTest):
         self.assertEqual({}, self.on.servers())
         self.assertEqual({}, self.compute.records()['servers'])
 
-    def test_from_their_making_to_their_end(self):
+    def test_servers_are_made_and_deleted_with_the_cluster(self):
         share = self.shared()
         made = self.make(shares=[{'id': share}])
         servers = self.on.servers()
@@ -76,26 +76,27 @@ class Servers(DataprocTest):
         self.gone(made)
         self.assertEqual({}, self.rules(share))
 
-    def test_whom_we_talk_to_is_known_beforehand(self):
+    def test_host_key_of_a_node_is_known_before_it_boots(self):
         made = self.make(group(count=1, flavor_id='2x2048', image_id='debian'))
         server, = self.on.servers().values()
-        told = self.on.user_data(server['id'])
+        user_data = self.on.user_data(server['id'])
         node = self.infra.ready(server['name'], Wanted('i', 'n', made['id'], 'workers'))
-        self.assertEqual(told['ssh_keys']['ed25519_public'], node.host_key)
-        private = paramiko.Ed25519Key.from_private_key(io.StringIO(told['ssh_keys']['ed25519_private']))
+        self.assertEqual(user_data['ssh_keys']['ed25519_public'], node.host_key)
+        private = paramiko.Ed25519Key.from_private_key(io.StringIO(user_data['ssh_keys']['ed25519_private']))
         self.assertEqual(node.host_key, f'{private.get_name()} {private.get_base64()}')
-        self.assertEqual([remote.public_key(self.conf.dataproc_nodes.ssh_key_file)], told['users'][0]['ssh_authorized_keys'])
-        self.assertEqual(('root', 'one-workers-001', False), (told['users'][0]['name'], told['hostname'], told['disable_root']))
+        user, = user_data['users']
+        self.assertEqual([remote.public_key(self.conf.dataproc_nodes.ssh_key_file)], user['ssh_authorized_keys'])
+        self.assertEqual(('root', 'one-workers-001', False), (user['name'], user_data['hostname'], user_data['disable_root']))
         self.assertEqual((2, 2048, 'debian'), (server['flavor']['vcpus'], server['flavor']['ram'], server['image']['id']))
 
-    def test_who_is_not_root_has_sudo(self):
+    def test_login_other_than_root_has_sudo(self):
         self.override(ssh_user='admin')
         self.make(group(count=1))
         server, = self.on.servers().values()
         me, = self.on.user_data(server['id'])['users']
         self.assertEqual(('admin', 'ALL=(ALL) NOPASSWD:ALL'), (me['name'], me['sudo']))
 
-    def test_a_server_that_cannot_be_built_is_said_and_the_next_try_makes_another(self):
+    def test_failed_server_is_reported_and_replaced(self):
         self.compute.knob('spawn final')
         made = self.make(group(count=1), wait=('Error',))
         self.assertIn('spawn was told to fail', made['status_description'])
@@ -105,7 +106,7 @@ class Servers(DataprocTest):
         process.until(lambda: len(self.on.servers()) == 1, 'the first one is gone', str, 90)
         self.gone(made)
 
-    def test_what_cannot_be_is_said(self):
+    def test_impossible_nodes_are_reported(self):
         for number, (more, options, why) in enumerate((
                 ({'flavor_id': 'm1.small'}, {}, 'VCPUSxMEMORY'), ({'flavor_id': '99x64'}, {}, '99 is more than'),
                 ({}, {'compute_kernel': None}, 'nothing to boot from'), ({}, {'compute_network': 'other'}, 'no network other'),
@@ -143,7 +144,7 @@ class Servers(DataprocTest):
         process.until(lambda: self.ready(server['name'], wanted), 'it answers again', str, 90)
         self.assertEqual('ACTIVE', self.on.servers()[next(iter(self.on.servers()))]['status'])
 
-    def test_what_nobody_knows_is_swept_away_and_nothing_else(self):
+    def test_only_unknown_servers_are_removed(self):
         self.make(group(count=1))
         mine = set(self.on.servers())
         others = {self.on.them.server(name=name, networks='auto', metadata=metadata) for name, metadata in (

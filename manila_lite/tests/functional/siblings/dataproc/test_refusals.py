@@ -78,7 +78,7 @@ class RefusalsTest(DataprocTest):
 
     ENGINE = False
 
-    def test_the_cases_of_the_specification_and_more_at_every_place(self):
+    def test_wrong_shares_are_refused_in_every_request(self):
         share, other, busy = self.shared(), self.shared(), self.shared()
         hidden = self.caller('q', 'v').share()['id']
         cifs = self.user.share(share_proto='CIFS')['id']
@@ -106,12 +106,12 @@ class RefusalsTest(DataprocTest):
         before = places.everything()
         for refuse in calls:
             for shares, name, said in cases:
-                status, found, message = refuse(shares)
-                self.assertEqual((400, name), (status, found), message)
+                status, error_name, message = refuse(shares)
+                self.assertEqual((400, name), (status, error_name), message)
                 self.assertIn(said, message)
         self.assertEqual(before, places.everything())
 
-    def test_there_is_no_share_service(self):
+    def test_shares_are_refused_without_a_share_service(self):
         there = self.useFixture(NoShareService()).url
         login = '\n'.join(f'{name} = {value}' for name, value in {
             'auth_type': 'password', 'auth_url': there, 'username': 'u', 'password': 'x', 'project_name': 'p',
@@ -121,7 +121,7 @@ class RefusalsTest(DataprocTest):
             self.assertEqual((400, _REFERENCE), (status, name), message)
             self.assertIn('shared-file-system', message)
 
-    def test_the_share_service_is_away(self):
+    def test_shares_are_refused_while_the_share_service_is_away(self):
         places = Places(self.useFixture(Dataproc(f'{LOGIN.format(url="http://127.0.0.1:9")}connect_retries = 0', engine=False)))
         calls = places.calls()
         before = places.everything()
@@ -129,7 +129,7 @@ class RefusalsTest(DataprocTest):
             self.assertEqual((503, 'SERVICE_UNAVAILABLE'), refuse([{'id': uuidutils.generate_uuid()}])[:2])
         self.assertEqual(before, places.everything())
 
-    def test_what_a_group_gets_of_the_cluster_is_looked_at(self):
+    def test_shares_of_group_and_cluster_are_checked_together(self):
         share, other = self.shared(), self.shared()
         body = {'name': 'new', **_PLAIN, 'shares': [{'id': share, 'path': '/d'}],
                 'node_groups': [group(shares=[{'id': other, 'path': '/d/e'}])]}
@@ -198,5 +198,5 @@ class RefusalsTest(DataprocTest):
             self.assertEqual((409, 'CONFLICT'), self.me.refused('POST', path, {**body, **more})[:2])
             Caller(self.dataproc.app, 'q').ok('POST', path, {**body, **more})
             other = self.me.ok('POST', path, {**body, **more, 'name': 'other'})
-            ident = next(iter(other.values()))['id']
-            self.assertEqual((409, 'CONFLICT'), self.me.refused('PATCH', f'{path}/{ident}', {'name': 'mine'})[:2])
+            resource_id = next(iter(other.values()))['id']
+            self.assertEqual((409, 'CONFLICT'), self.me.refused('PATCH', f'{path}/{resource_id}', {'name': 'mine'})[:2])

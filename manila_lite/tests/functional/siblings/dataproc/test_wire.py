@@ -4,7 +4,7 @@
 from manila_lite.tests.functional.siblings.dataproc.base import DataprocTest, group
 from manila_lite.tests.functional.test_budgets import counting
 
-#: By noun and version: fields of answers that the client's commands read unconditionally.
+#: By resource type and version: fields of answers that the client's commands read unconditionally.
 _BOTH = {
     'node_group_template': 'id name plugin_name node_processes description auto_security_group security_groups '
                            'availability_zone flavor_id floating_ip_pool volumes_per_node volumes_size volume_type '
@@ -26,7 +26,7 @@ class WireTest(DataprocTest):
 
     ENGINE = False
 
-    def test_who_asks_without_a_token_is_told_the_versions(self):
+    def test_versions_are_shown_without_a_token(self):
         for path, status in (('/', 300), ('/v1.1', 200), ('/v2/', 200)):
             answer = self.dataproc.app.get(path, status=status)
             shown = [(one['id'], one['status']) for one in answer.json['versions']]
@@ -39,17 +39,18 @@ class WireTest(DataprocTest):
             for below in (version, f'{version}/p'):
                 name = below.replace('/', '-').replace('.', '')
                 body = {'name': name, 'plugin_name': 'plain', field: '1.0'}
-                for path, noun, more in (('/node-group-templates', 'node_group_template', {}),
-                                         ('/cluster-templates', 'cluster_template', {'node_groups': [group()]}),
-                                         ('/clusters', 'cluster', {'node_groups': [group()]})):
+                for path, resource_type, more in (('/node-group-templates', 'node_group_template', {}),
+                                                  ('/cluster-templates', 'cluster_template', {'node_groups': [group()]}),
+                                                  ('/clusters', 'cluster', {'node_groups': [group()]})):
                     status, made = self.me.call('POST', path, {**body, **more}, version=below)
-                    self.assertEqual((202, [noun]), (status, list(made)))
-                    self.assertEqual(set(), {*_BOTH[noun].split(), *own} - set(made[noun]))
-                    self.assertEqual(set(), other & set(made[noun]))
-                    self.assertEqual((noun == 'node_group_template' and version == 'v2'), set(made[noun]) >= _BOOT)
-                    one = f'{path}/{made[noun]["id"]}'
+                    self.assertEqual((202, [resource_type]), (status, list(made)))
+                    self.assertEqual(set(), {*_BOTH[resource_type].split(), *own} - set(made[resource_type]))
+                    self.assertEqual(set(), other & set(made[resource_type]))
+                    self.assertEqual((resource_type == 'node_group_template' and version == 'v2'),
+                                     set(made[resource_type]) >= _BOOT)
+                    one = f'{path}/{made[resource_type]["id"]}'
                     self.assertEqual((200, made), self.me.call('GET', one, version=below))
-                    self.assertIn(made[noun], self.me.ok('GET', path, version=below)[f'{noun}s'])
+                    self.assertIn(made[resource_type], self.me.ok('GET', path, version=below)[f'{resource_type}s'])
                     self.assertEqual(202, self.me.call('PATCH', one, {'description': 'd'}, version=below)[0])
                     self.assertEqual((204, None), self.me.call('DELETE', one, version=below))
         self.assertEqual(400, self.me.refused('POST', '/node-group-templates', {
@@ -65,7 +66,7 @@ class WireTest(DataprocTest):
         self.assertEqual([{'x': 1}], [one['node_configs'] for one in changed['cluster_template']['node_groups']])
         self.assertEqual('b', self.me.ok('GET', path)['cluster_template']['name'])
 
-    def test_lists_go_on_where_they_ended(self):
+    def test_lists_are_continued_after_the_marker(self):
         for name in ('c', 'a', 'b'):
             self.me.ok('POST', '/cluster-templates', {'name': name, 'plugin_name': 'plain', 'plugin_version': '1.0'})
         seen, marker = [], ''
@@ -85,9 +86,9 @@ class WireTest(DataprocTest):
 
     def test_there_is_one_plugin_and_a_list_of_images(self):
         for version in ('v1.1', 'v2'):
-            found = self.me.ok('GET', '/plugins', version=version)['plugins']
-            self.assertEqual([('plain', ['1.0'])], [(one['name'], one['versions']) for one in found])
-            self.assertEqual(found[0], self.me.ok('GET', '/plugins/plain', version=version)['plugin'])
+            plugins = self.me.ok('GET', '/plugins', version=version)['plugins']
+            self.assertEqual([('plain', ['1.0'])], [(one['name'], one['versions']) for one in plugins])
+            self.assertEqual(plugins[0], self.me.ok('GET', '/plugins/plain', version=version)['plugin'])
             detail = self.me.ok('GET', '/plugins/plain/1.0', version=version)['plugin']
             self.assertEqual(({'plain': ['node']}, []), (detail['node_processes'], detail['required_image_tags']))
             images = self.me.ok('GET', '/images', version=version)['images']
@@ -97,13 +98,13 @@ class WireTest(DataprocTest):
         for path in ('/plugins/vanilla', '/plugins/plain/2', '/images/x'):
             self.assertEqual((404, 'NOT_FOUND'), self.me.refused('GET', path)[:2])
 
-    def test_what_is_not_offered_says_so(self):
+    def test_unsupported_calls_are_not_implemented(self):
         for method, path in (('GET', '/jobs'), ('POST', '/data-sources'), ('GET', '/job-binaries/x'),
                              ('DELETE', '/job-executions/x'), ('GET', '/job-types'), ('POST', '/images/x'),
                              ('PUT', '/images/x/tags')):
             self.assertEqual((501, 'NOT_IMPLEMENTED'), self.me.refused(method, path, version='v1.1')[:2])
 
-    def test_a_list_takes_a_few_statements_whatever_its_length(self):
+    def test_list_takes_a_constant_number_of_statements(self):
         path = '/clusters'
         counts = []
         for number in range(4):

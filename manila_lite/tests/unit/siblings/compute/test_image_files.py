@@ -20,16 +20,16 @@ class Files(testtools.TestCase):
         self.addCleanup(shutil.rmtree, self.images)
 
     def test_each_project_has_a_folder_of_its_own(self):
-        found = [image_files.own(self.images, name) for name in ('p', 'q', 'P', *HOSTILE)]
-        self.assertEqual(len(found), len(set(found)))
-        for path in found:
+        folders = [image_files.own(self.images, name) for name in ('p', 'q', 'P', *HOSTILE)]
+        self.assertEqual(len(folders), len(set(folders)))
+        for path in folders:
             self.assertEqual(self.images / 'projects', path.parent)
             self.assertNotIn(path.name, ('', '.', '..'))
             path.mkdir(parents=True)    # the name is neither too long nor empty
         self.assertNotIn(image_files.own(self.images, image_files.own(self.images, '..').name),
                          [image_files.own(self.images, '..')])
 
-    def test_own_before_public_and_none_of_another(self):
+    def test_own_image_is_found_before_the_public_one(self):
         (self.images / 'debian').write_bytes(b'public')
         for project in ('p', 'q'):
             image_files.own(self.images, project).mkdir(parents=True)

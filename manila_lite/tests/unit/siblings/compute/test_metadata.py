@@ -62,7 +62,7 @@ class Told(testtools.TestCase):
             self.assertEqual(404, self.ask(path)[0], path)
         self.assertEqual(501, self.ask('/openstack', 'POST')[0])
 
-    def test_what_is_told_changes(self):
+    def test_served_files_can_change(self):
         self.metadata.serve(self.socket, metadata.files(SERVER, SHARES))
         self.metadata.serve(self.socket, metadata.files(SERVER, ()))
         self.assertEqual([], json.loads(self.ask('/openstack/latest/meta_data.json')[1])['devices'])
@@ -81,8 +81,8 @@ class Told(testtools.TestCase):
         self.assertEqual([image], list(self.folder.iterdir()))
         subprocess.run(['xorriso', '-osirrox', 'on', '-indev', str(image), '-extract', '/', str(self.folder / 'out')],
                        check=True, capture_output=True, timeout=60)
-        found = {str(file.relative_to(self.folder / 'out')): file.read_bytes()
+        files = {str(file.relative_to(self.folder / 'out')): file.read_bytes()
                  for file in (self.folder / 'out').rglob('*') if file.is_file()}
         for place, _, _ in os.walk(self.folder / 'out'):
             os.chmod(place, 0o755)
-        self.assertEqual(metadata.files(SERVER, ()), found)
+        self.assertEqual(metadata.files(SERVER, ()), files)

@@ -20,7 +20,7 @@ def known(*entries):
 
 
 class File(testtools.TestCase):
-    def test_what_can_be_given_away(self):
+    def test_allocatable_addresses(self):
         four, six = known().values()
         self.assertEqual([f'192.0.2.{number}' for number in (1, 4, 5, 6)], list(four.free({'192.0.2.2'})))
         self.assertEqual(['fd66::5', 'fd66::6', 'fd66::9'], list(six.free(())))
@@ -28,13 +28,13 @@ class File(testtools.TestCase):
         self.assertEqual(['192.0.2.9'], list(one.free(())))
         self.assertEqual(1, len(list(itertools.islice(known({'id': 'v', 'cidr': 'fd00::/8'})['v'].free(()), 1))))
 
-    def test_what_may_be_asked_for(self):
+    def test_requestable_addresses(self):
         four, six = known().values()
         self.assertEqual('fd66::77', six.fixed('FD66:0::0077'))
         for address in ('192.0.2.0', '192.0.2.7', '192.0.2.3', '192.0.2.9', 'fd66::5', 'x', '192.0.2.1/29'):
             self.assertRaises(errors.Invalid, four.fixed, address)
 
-    def test_mistakes_are_told(self):
+    def test_wrong_files_are_refused_with_the_place(self):
         for entry, why in (({'id': 'a'}, 'cidr'), ({'id': 'a', 'cidr': '192.0.2.1/29'}, 'host bits'), (FOUR, 'twice'),
                            ({**SIX, 'name': 'data'}, 'twice'), ({**SIX, 'gateway': '192.0.2.1'}, 'gateway'),
                            ({**SIX, 'ranges': [['fd66::6', 'fd66::5']]}, 'behind'),
@@ -43,42 +43,42 @@ class File(testtools.TestCase):
         for document in (None, [], {'networks': {}}):
             self.assertRaises(errors.Invalid, networks.read, document)
 
-    def test_a_file_that_cannot_be_used(self):
+    def test_unusable_file_is_unavailable(self):
         self.assertEqual({}, networks.load(None))
         self.assertRaises(errors.Unavailable, networks.load, '/nonexistent/networks.yaml')
 
 
 class Request(testtools.TestCase):
-    def test_words_and_lists(self):
+    def test_auto_none_and_lists_are_resolved(self):
         there = known()
         self.assertEqual([], networks.wanted(None, there) + networks.wanted('none', there) + networks.wanted('auto', {}))
         self.assertEqual([(there['four'], None)], networks.wanted('auto', known(FOUR)))
         self.assertEqual([(there['six'], 'fd66::5'), (there['four'], None)],
                          networks.wanted([{'uuid': 'six', 'fixed_ip': 'fd66:0::5'}, {'uuid': 'four'}], there))
 
-    def test_what_is_not_clear_or_not_there(self):
+    def test_ambiguous_and_unknown_networks_are_refused(self):
         self.assertRaises(errors.Conflict, networks.wanted, 'auto', known())
         self.assertRaises(errors.Invalid, networks.wanted, [{'uuid': 'data'}], known())
 
-    def test_addresses_of_the_link_layer(self):
+    def test_mac_addresses_are_local_and_differ(self):
         self.assertRegex(networks.mac(), '^fa:16:3e(:[0-9a-f]{2}){3}$')
         self.assertNotEqual(1, len({networks.mac() for _ in range(20)}))
 
 
 class Told(testtools.TestCase):
-    def test_a_guest_is_told_how_to_configure_itself(self):
+    def test_network_data_configures_the_guest(self):
         there = known()
         nics = tuple(Nic(**there[name].nic(address, 'fa:16:3e:00:00:01'))
                      for name, address in (('four', '192.0.2.1'), ('six', 'fd66::5')))
-        told = metadata.network(Server('i', 'p', 'n', 64, 1, nics=nics))
-        self.assertEqual([1400, 1500], [link['mtu'] for link in told['links']])
+        document = metadata.network(Server('i', 'p', 'n', 64, 1, nics=nics))
+        self.assertEqual([1400, 1500], [link['mtu'] for link in document['links']])
         self.assertEqual({'id': 'network0', 'type': 'ipv4', 'link': 'nic0', 'network_id': 'four', 'ip_address': '192.0.2.1',
                           'netmask': '255.255.255.248',
                           'routes': [{'network': '0.0.0.0', 'netmask': '0.0.0.0', 'gateway': '192.0.2.3'}]},
-                         told['networks'][0])
+                         document['networks'][0])
         self.assertEqual(('ipv6', 'ffff:ffff:ffff:ffff::', []),
-                         tuple(told['networks'][1][key] for key in ('type', 'netmask', 'routes')))
+                         tuple(document['networks'][1][key] for key in ('type', 'netmask', 'routes')))
 
-    def test_who_is_on_no_network_is_told_of_none(self):
-        told = metadata.files(Server('i', 'p', 'n', 64, 1), ())
-        self.assertEqual([], [path for path in told if 'network' in path])
+    def test_no_network_data_without_networks(self):
+        files = metadata.files(Server('i', 'p', 'n', 64, 1), ())
+        self.assertEqual([], [path for path in files if 'network' in path])

@@ -13,7 +13,7 @@ import testtools
 from manila_lite import errors
 from manila_lite.siblings.compute.drivers.local import Files
 from manila_lite.siblings.compute.drivers.qemu_monitor import Monitor, Refused
-from manila_lite.siblings.compute.drivers.qemu_run import Plan
+from manila_lite.siblings.compute.drivers.qemu_processes import CommandLines
 
 
 class Monitored(testtools.TestCase):
@@ -39,10 +39,10 @@ class Monitored(testtools.TestCase):
                 while part := peer.recv(65536):
                     text += part.decode()
                     while text:
-                        found, end = decoder.raw_decode(text)
+                        command, end = decoder.raw_decode(text)
                         text = text[end:].lstrip()
-                        self.asked.append(found['execute'])
-                        answer = said.get(found['execute'].replace('-', '_'), {'return': {}})
+                        self.asked.append(command['execute'])
+                        answer = said.get(command['execute'].replace('-', '_'), {'return': {}})
                         if answer is None:
                             return
                         stream.write(b'{"event": "RESUME"}\n' + json.dumps(answer).encode() + b'\n')
@@ -56,27 +56,27 @@ class Monitored(testtools.TestCase):
         with self.answers(query_status={'return': {'running': True}}) as monitor:
             self.assertEqual({'running': True}, monitor.do('query-status'))
 
-    def test_a_no_is_told_with_its_reason(self):
+    def test_refusal_has_its_reason(self):
         with self.answers(migrate={'error': {'class': 'GenericError', 'desc': 'not with this device'}}) as monitor:
-            told = self.assertRaises(Refused, monitor.save, self.folder / 'memory')
-        self.assertIn('not with this device', str(told))
+            refused = self.assertRaises(Refused, monitor.save, self.folder / 'memory')
+        self.assertIn('not with this device', str(refused))
         self.assertEqual(['qmp_capabilities', 'stop', 'getfd', 'migrate', 'cont'], self.asked, 'the guest goes on')
 
-    def test_memory_that_cannot_be_moved(self):
+    def test_failed_migration_is_refused(self):
         with self.answers(query_migrate={'return': {'status': 'failed', 'error-desc': 'no space'}}) as monitor:
             self.assertIn('no space', str(self.assertRaises(Refused, monitor.save, self.folder / 'memory')))
 
-    def test_nobody_is_there(self):
+    def test_missing_monitor_is_unavailable(self):
         self.assertRaises(errors.Unavailable, Monitor(self.folder / 'qmp').__enter__)
         with self.answers(stop=None) as monitor:
             self.assertRaises(errors.Unavailable, monitor.do, 'stop')
 
-    def test_a_plan_is_read_as_it_was_written_or_not_at_all(self):
+    def test_command_lines_are_read_whole_or_not_at_all(self):
         files = Files(self.folder)
-        self.assertIsNone(Plan.read(files))
-        plan = Plan(['qemu', '-x'], {'s': ['virtiofsd']}, {'s': 'socket'})
+        self.assertIsNone(CommandLines.read(files))
+        plan = CommandLines(['qemu', '-x'], {'s': ['virtiofsd']}, {'s': 'socket'})
         plan.write(files)
-        self.assertEqual(plan, Plan.read(files))
+        self.assertEqual(plan, CommandLines.read(files))
         for torn in ('', '{', '[]', '{"qemu": [], "more": 1}'):
             (self.folder / 'run.json').write_text(torn)
-            self.assertIsNone(Plan.read(files), torn)
+            self.assertIsNone(CommandLines.read(files), torn)

@@ -29,5 +29,5 @@ class MachinesTest(testtools.TestCase):
         self.assertEqual({f'server.{verb}' for verb in states.SERVER.verbs}, kinds)
         self.assertEqual({'attachment.attach', 'attachment.detach'}, {plan.kind for plan in SHARE_PLANS})
 
-    def test_what_needs_a_mount_is_not_settled_off(self):
+    def test_statuses_that_need_a_mount_are_on(self):
         self.assertEqual(states.SERVER.statuses - states.ON, {'building', 'stopped', 'suspended', 'error', 'deleting'})

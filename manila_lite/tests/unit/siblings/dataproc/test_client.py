@@ -30,25 +30,25 @@ class Machine(Remote):
 
 
 class Client(testtools.TestCase):
-    def test_by_distribution(self):
-        for told, last in ((DEBIAN, 'install -y --no-install-recommends nfs-common'),
+    def test_client_is_installed_by_distribution(self):
+        for os_release, last in ((DEBIAN, 'install -y --no-install-recommends nfs-common'),
                            (UBUNTU_LIKE, 'install -y --no-install-recommends nfs-common'), (ROCKY, '-y install nfs-utils')):
-            node = Machine(told)
+            node = Machine(os_release)
             client.ensure(node, 60)
             self.assertThat(node.installed[-1], testtools.matchers.EndsWith(last))
             done = list(node.installed)
             client.ensure(node, 60)
             self.assertEqual(done, node.installed)
 
-    def test_what_is_there_is_not_installed(self):
+    def test_installed_client_is_not_installed_again(self):
         node = Machine('', there=True)
         client.ensure(node, 60)
         self.assertEqual([], node.installed)
 
-    def test_faults_are_clear(self):
+    def test_failures_are_reported(self):
         for node, why in ((Machine('ID=alpine\n'), 'on alpine'), (Machine(''), 'on this system'), (Machine('ID="x\n'), 'this'),
                           (Machine(DEBIAN, status=100), 'no network'), (Machine(DEBIAN, helps=False), 'no mount.nfs')):
             self.assertIn(why, str(self.assertRaises(errors.Final, client.ensure, node, 60)))
 
-    def test_names_go_from_the_own_to_the_like(self):
+    def test_own_id_comes_before_like_ids(self):
         self.assertEqual(['rocky', 'rhel', 'centos', 'fedora'], client.names(ROCKY))

@@ -19,7 +19,7 @@ def mount(path, export='10.0.0.5:/shares/a', level='rw'):
 
 
 class Fstab(testtools.TestCase):
-    def test_a_line_is_what_the_manual_says(self):
+    def test_line_has_the_fields_of_the_manual(self):
         self.assertEqual(
             b'[fd00::5]:/shares/a /mnt/a\\040b nfs ro,vers=4.2,hard,_netdev,nofail 0 0 # mlite ' + SHARE.encode() + b'\n',
             fstab.line(mount('/mnt/a b', '[fd00::5]:/shares/a', 'ro'), 'vers=4.2,hard'))
@@ -30,12 +30,12 @@ class Fstab(testtools.TestCase):
         line = fstab.line(mount(path), 'vers=4.2')
         self.assertEqual(1, line.count(b'\n'))
         # The kernel's table of mounts has the same escapes.
-        found = table(line.decode().removesuffix('\n'))
-        self.assertEqual([path], [row.path for row in found])
+        rows = table(line.decode().removesuffix('\n'))
+        self.assertEqual([path], [row.path for row in rows])
 
     @settings(deadline=None, database=None)
     @given(_OTHERS, _PATHS, _PATHS)
-    def test_only_ours_come_and_go(self, others, path, second):
+    def test_only_our_lines_are_changed(self, others, path, second):
         once = fstab.with_line(others, mount(path), 'vers=4.2')
         self.assertTrue(fstab.has(once, path))
         self.assertEqual(once, fstab.with_line(once, mount(path), 'vers=4.2'))
@@ -51,6 +51,6 @@ class Fstab(testtools.TestCase):
         self.assertFalse(fstab.has(others, '/mnt/a'))
         self.assertEqual(others, fstab.without(fstab.with_line(others, mount('/mnt/a'), ''), '/mnt/a'))
 
-    def test_a_path_is_not_its_beginning(self):
+    def test_longer_path_with_the_same_beginning_stays(self):
         text = fstab.with_line(b'', mount('/mnt/ab'), '')
         self.assertEqual(text, fstab.without(text, '/mnt/a'))

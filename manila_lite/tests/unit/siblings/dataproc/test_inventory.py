@@ -18,13 +18,13 @@ WANTED = Wanted('i', 'c-workers-0', 'c', 'workers')
 
 
 class Read(testtools.TestCase):
-    def test_defaults_and_what_is_said(self):
+    def test_values_and_defaults_are_read(self):
         self.assertEqual(
             {'one': Node('one', 'one', '10.0.0.1', 22, 'root', 'ssh-ed25519 AAAA', ''),
              'two': Node('two', 'two', 'fd00::2', 2222, 'debian', 'ssh-ed25519 BBBB', '/k')},
             inventory.read({'nodes': [ONE, TWO]}, 'root'))
 
-    def test_what_is_wrong_is_named(self):
+    def test_mistakes_are_named(self):
         for entries, why in (
                 (None, 'a list "nodes"'), ({}, 'a list "nodes"'), (['one'], 'node 1'),
                 ([{**ONE, 'pasword': 'x'}], 'nothing else'), ([{**ONE, 'host_key': ''}], 'needs host_key'),
@@ -46,18 +46,18 @@ class Pool(testtools.TestCase):
         conf.set_override('inventory_file', str(self.file), 'dataproc_nodes')
         self.infra = inventory.Inventory(conf)
 
-    def test_the_first_that_is_free(self):
+    def test_first_free_node_is_offered(self):
         self.file.write_text(f'nodes: [{ONE}, {TWO}]')
         self.assertEqual('one', self.infra.offer(WANTED, frozenset()))
         self.assertEqual('two', self.infra.offer(WANTED, frozenset({'one', 'gone'})))
         self.assertIn('has 2', str(self.assertRaises(errors.Final, self.infra.offer, WANTED, frozenset({'one', 'two'}))))
 
-    def test_a_file_that_cannot_be_used(self):
+    def test_unusable_file_fails_for_good(self):
         self.assertIn('cannot be used', str(self.assertRaises(errors.Final, self.infra.offer, WANTED, frozenset())))
         for text in ('nodes: [', 'nodes: 5', '\x00'):
             self.file.write_text(text)
             self.assertIn('cannot be used', str(self.assertRaises(errors.Final, self.infra.offer, WANTED, frozenset())))
 
-    def test_a_node_that_left_the_file(self):
+    def test_node_missing_in_the_file_fails_for_good(self):
         self.file.write_text(f'nodes: [{ONE}]')
         self.assertIn('no longer', str(self.assertRaises(errors.Final, self.infra.ready, 'two', WANTED)))

@@ -18,15 +18,15 @@ class LoadTest(testtools.TestCase):
             made.set_override(name, value, 'dataproc')
         return made
 
-    def test_they_are_found(self):
-        told = self.options(infra='fake', handlers={'nfs': 'fake'})
-        self.assertIsInstance(load.infra(told), fake.FakeInfra)
-        self.assertEqual({'NFS': fake.FakeHandler}, {name: type(made) for name, made in load.handlers(told).items()})
+    def test_infra_and_handlers_by_name(self):
+        options = self.options(infra='fake', handlers={'nfs': 'fake'})
+        self.assertIsInstance(load.infra(options), fake.FakeInfra)
+        self.assertEqual({'NFS': fake.FakeHandler}, {name: type(made) for name, made in load.handlers(options).items()})
 
-    def test_what_there_is_by_default(self):
+    def test_nfs_handler_is_the_default(self):
         self.assertEqual(['NFS'], [made.protocol for made in load.handlers(self.options()).values()])
 
-    def test_they_are_not_there(self):
-        told = self.options(infra='none', handlers={'NFS': 'none'})
-        self.assertIn('[dataproc] infra', str(self.assertRaises(errors.BadConfig, load.infra, told)))
-        self.assertIn('[dataproc] handlers', str(self.assertRaises(errors.BadConfig, load.handlers, told)))
+    def test_unknown_names_are_refused(self):
+        options = self.options(infra='none', handlers={'NFS': 'none'})
+        self.assertIn('[dataproc] infra', str(self.assertRaises(errors.BadConfig, load.infra, options)))
+        self.assertIn('[dataproc] handlers', str(self.assertRaises(errors.BadConfig, load.handlers, options)))

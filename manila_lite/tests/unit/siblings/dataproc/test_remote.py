@@ -16,12 +16,12 @@ _WORDS = st.lists(st.text(st.characters(blacklist_characters='\0', blacklist_cat
 class CommandLine(testtools.TestCase):
     @settings(max_examples=20, deadline=None, database=None)
     @given(_WORDS)
-    def test_a_shell_gives_the_words_as_they_are(self, words):
+    def test_shell_passes_arguments_unchanged(self, words):
         line = command_line(['printf', '%s\\0', *words, '; rm -rf "$(pwd)"\n'], 'root', 5)
         said = subprocess.run(['sh', '-c', line], check=True, capture_output=True, timeout=60).stdout
         self.assertEqual([*words, '; rm -rf "$(pwd)"\n', ''], said.decode().split('\0'))
 
-    def test_time_and_language_and_who(self):
+    def test_command_has_timeout_locale_and_user(self):
         self.assertRegex(command_line(['true'], 'root', 0.5), '^env LC_ALL=C PATH=[^ ]+ timeout 1 true$')
         self.assertRegex(command_line(['ls', 'a b'], 'debian', 60),
                          "^sudo -n -- env LC_ALL=C PATH=[^ ]+ timeout 60 ls 'a b'$")

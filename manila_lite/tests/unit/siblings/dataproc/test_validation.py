@@ -19,11 +19,11 @@ class SchemaTest(testtools.TestCase):
     def refuses(self, *shares):
         self.assertRaises(errors.Invalid, fields.check, _CHECK, {'shares': list(shares)})
 
-    def test_it_takes(self):
+    def test_valid_shares_are_accepted(self):
         for share in ({'id': ONE}, {'id': ONE, 'path': None}, {'id': ONE, 'path': '/x', 'access_level': 'ro'}):
             fields.check(_CHECK, {'shares': [share]})
 
-    def test_it_refuses(self):
+    def test_invalid_shares_are_refused(self):
         for share in ({}, {'path': '/x'}, {'id': 'x'}, {'id': 1}, {'id': ONE, 'access_level': None},
                       {'id': ONE, 'access_level': 'RW'}, {'id': ONE, 'path': 1}, {'id': ONE, 'more': 1}, [], ONE, None):
             self.refuses(share)
@@ -37,7 +37,7 @@ class PathsTest(testtools.TestCase):
                                ('/mnt/...', '/mnt/...'), ('/etcetera', '/etcetera'), ('/mnt/etc', '/mnt/etc')):
             self.assertEqual(wanted, paths.normal(given_))
 
-    def test_these_are_refused(self):
+    def test_wrong_paths_are_refused(self):
         for path in ('', 'a', 'mnt/x', './x', '/', '//', '/.', '/a/..', '/a/../b', '/a/./b', '/a\0b', '/a\nb', '/a\rb',
                      '/a\x7f',
                      '/a\x1b[2J', '/a\u2028b', '/a\x85b', '/a\udce9', f'/{"a" * 256}', f'/{"ü" * 128}', '/a' * 2048, '/etc',
@@ -45,28 +45,28 @@ class PathsTest(testtools.TestCase):
                      '/lib64/x', '/lib32', '/run/x', '/root/x'):
             self.assertRaises(errors.Invalid, paths.normal, path)
 
-    def test_the_longest(self):
+    def test_path_length_limits(self):
         self.assertEqual(255, len(paths.normal(f'/{"a" * 255}')) - 1)
         self.assertEqual(4094, len(paths.normal('/a' * 2047)))
 
     @settings(deadline=None, database=None)
     @given(st.text(max_size=40))
-    def test_what_is_taken_is_normal(self, text):
+    def test_accepted_paths_are_normal(self, text):
         try:
-            found = paths.normal(text)
+            normal = paths.normal(text)
         except errors.Invalid:
             return
-        self.assertEqual(found, paths.normal(found))
-        self.assertTrue(found.startswith('/'))
-        self.assertFalse({'', '.', '..'} & set(found.split('/')[1:]))
+        self.assertEqual(normal, paths.normal(normal))
+        self.assertTrue(normal.startswith('/'))
+        self.assertFalse({'', '.', '..'} & set(normal.split('/')[1:]))
 
     @settings(deadline=None, database=None)
     @given(st.lists(st.lists(st.sampled_from(['a', 'a b', 'a!', 'b']), min_size=1, max_size=4), max_size=6))
-    def test_a_clash_is_found_wherever_it_is(self, parts):
-        found = [f'/{"/".join(one)}' for one in parts]
-        there = any(paths.within(inner, outer) for number, inner in enumerate(found)
-                    for other, outer in enumerate(found) if number != other)
-        clash = paths.clash(found)
+    def test_clash_is_detected_in_any_order(self, parts):
+        paths_of_parts = [f'/{"/".join(one)}' for one in parts]
+        there = any(paths.within(inner, outer) for number, inner in enumerate(paths_of_parts)
+                    for other, outer in enumerate(paths_of_parts) if number != other)
+        clash = paths.clash(paths_of_parts)
         self.assertEqual(there, clash is not None)
         if clash:
             self.assertTrue(paths.within(clash[1], clash[0]))
@@ -75,7 +75,7 @@ class PathsTest(testtools.TestCase):
 class SharesTest(testtools.TestCase):
     """Lists of shares."""
 
-    def test_it_is_written_out(self):
+    def test_shares_get_their_defaults(self):
         self.assertEqual([{'id': ONE, 'path': f'/mnt/{ONE}', 'access_level': 'rw'},
                           {'id': TWO, 'path': '/x', 'access_level': 'ro'}],
                          validation.normal([{'id': ONE.upper(), 'path': None},
@@ -85,7 +85,7 @@ class SharesTest(testtools.TestCase):
     def refused(self, *shares):
         return str(self.assertRaises(validation.InvalidData, validation.normal, list(shares)))
 
-    def test_it_is_refused(self):
+    def test_conflicting_shares_are_refused(self):
         self.assertIn('named twice', self.refused({'id': ONE}, {'id': ONE.upper(), 'path': '/x'}))
         self.assertIn("'/x' is used twice", self.refused({'id': ONE, 'path': '/x/'}, {'id': TWO, 'path': '//x'}))
         self.assertIn("'/x/y' is inside '/x'", self.refused({'id': ONE, 'path': '/x/y'}, {'id': TWO, 'path': '/x'}))
@@ -93,17 +93,17 @@ class SharesTest(testtools.TestCase):
         self.assertIn("inside '/mnt'", self.refused({'id': ONE, 'path': '/mnt'}, {'id': TWO}))
         self.assertIn('shares[1].path', self.refused({'id': ONE}, {'id': TWO, 'path': 'x'}))
 
-    def test_the_cluster_stands_over_the_group(self):
+    def test_cluster_overrides_group(self):
         cluster = validation.normal([{'id': ONE, 'path': '/x', 'access_level': 'ro'}])
         group = validation.normal([{'id': ONE, 'path': '/y'}, {'id': TWO}])
         self.assertEqual([*cluster, group[1]], validation.effective(cluster, group))
         self.assertEqual(group, validation.effective(None, group))
         self.assertEqual(cluster, validation.effective(cluster, None))
 
-    def test_what_a_node_gets_is_looked_at_as_a_whole(self):
+    def test_group_and_cluster_are_checked_together(self):
         cluster = validation.normal([{'id': ONE, 'path': '/x'}])
         fine = validation.normal([{'id': ONE, 'path': '/y'}])       # the share of the cluster is used
         bad = validation.normal([{'id': TWO, 'path': '/x/below'}])
         validation.check_groups(cluster, [('a', fine), ('b', None)])
-        found = self.assertRaises(validation.InvalidData, validation.check_groups, cluster, [('a', fine), ('b', bad)])
-        self.assertIn('node group b', str(found))
+        error = self.assertRaises(validation.InvalidData, validation.check_groups, cluster, [('a', fine), ('b', bad)])
+        self.assertIn('node group b', str(error))

@@ -7,23 +7,23 @@ from pathlib import Path
 
 import testtools
 
-from manila_lite.siblings.compute.drivers import qemu_words
+from manila_lite.siblings.compute.drivers import qemu_arguments
 from manila_lite.siblings.compute.drivers.interface import Nic, Server
 from manila_lite.siblings.compute.drivers.local import Files
 
 FILES = Files(Path('/var/lib/a,b c/servers/1'))
-DEVICES = (qemu_words.Device('s1', 'data', '/mounts/1', '/run/share0'),
-           qemu_words.Device('s2', 's2', '/mounts/2', '/run/share1'))
+DEVICES = (qemu_arguments.Device('s1', 'data', '/mounts/1', '/run/share0'),
+           qemu_arguments.Device('s2', 's2', '/mounts/2', '/run/share1'))
 
 
 def words(**more):
     server = Server(**{'id': '1', 'project_id': 'p', 'name': 'n', 'memory': 64, 'vcpus': 2, **more})
-    return qemu_words.qemu('qemu', 'tcg', 'q35', server, FILES, Path('/images'), DEVICES)
+    return qemu_arguments.qemu('qemu', 'tcg', 'q35', server, FILES, Path('/images'), DEVICES)
 
 
-def values(found, option):
+def values(arguments, option):
     """Return the values of an option of QEMU."""
-    return [value for name, value in itertools.pairwise(found) if name == option]
+    return [value for name, value in itertools.pairwise(arguments) if name == option]
 
 
 class Qemu(testtools.TestCase):
@@ -32,12 +32,12 @@ class Qemu(testtools.TestCase):
         self.assertEqual(['memory-backend-ram,id=mem,size=64M'], values(words(shared_memory=False), '-object'))
 
     def test_a_device_for_each_share(self):
-        found = words()
-        self.assertIn('vhost-user-fs-pci,chardev=share0,tag=data', values(found, '-device'))
-        self.assertIn('vhost-user-fs-pci,chardev=share1,tag=s2', values(found, '-device'))
-        self.assertIn('socket,id=share1,path=/run/share1', values(found, '-chardev'))
+        arguments = words()
+        self.assertIn('vhost-user-fs-pci,chardev=share0,tag=data', values(arguments, '-device'))
+        self.assertIn('vhost-user-fs-pci,chardev=share1,tag=s2', values(arguments, '-device'))
+        self.assertIn('socket,id=share1,path=/run/share1', values(arguments, '-chardev'))
 
-    def test_commas_part_options_and_only_those(self):
+    def test_commas_in_values_are_doubled(self):
         self.assertIn('unix:/var/lib/a,,b c/servers/1/qmp,server=on,wait=off', words())
         [network] = values(words(), '-netdev')
         command = network.partition('-cmd:')[2].replace(',,', ',')
@@ -48,24 +48,24 @@ class Qemu(testtools.TestCase):
         nics = tuple(Nic(name, name, '192.0.2.5', f'fa:16:3e:00:00:0{number}', '192.0.2.0/24', mtu=1400)
                      for number, name in enumerate('ab'))
         server = {'id': '11111111-2222-3333-4444-555555555555', 'nics': nics}
-        found = words(**server)
-        names = [value.partition('ifname=')[2].partition(',')[0] for value in values(found, '-netdev')[1:]]
+        arguments = words(**server)
+        names = [value.partition('ifname=')[2].partition(',')[0] for value in values(arguments, '-netdev')[1:]]
         self.assertEqual(['t1111111122220', 't1111111122221'], names)
-        self.assertIn('virtio-net-pci,netdev=nic1,mac=fa:16:3e:00:00:01,host_mtu=1400,romfile=', values(found, '-device'))
+        self.assertIn('virtio-net-pci,netdev=nic1,mac=fa:16:3e:00:00:01,host_mtu=1400,romfile=', values(arguments, '-device'))
         self.assertTrue(all(len(name) < 16 for name in names), 'or the kernel takes no such name')
 
-    def test_what_boots(self):
-        found = words(kernel='k', initrd='i', cmdline='a b')
+    def test_boot_options(self):
+        arguments = words(kernel='k', initrd='i', cmdline='a b')
         self.assertEqual((['/images/k'], ['/images/i'], ['a b']),
-                         tuple(values(found, option) for option in ('-kernel', '-initrd', '-append')))
-        self.assertEqual(1, len(values(found, '-drive')), 'the config drive alone')
+                         tuple(values(arguments, option) for option in ('-kernel', '-initrd', '-append')))
+        self.assertEqual(1, len(values(arguments, '-drive')), 'the config drive alone')
         self.assertEqual([], values(words(image='d'), '-kernel'))
         self.assertEqual(2, len(values(words(image='d'), '-drive')))
 
 
 class Virtiofsd(testtools.TestCase):
-    def test_both_flavours(self):
+    def test_command_lines_of_both_implementations(self):
         self.assertEqual('v -f --socket-path=/run/share0 -o source=/mounts/1 -o cache=none -o sandbox=chroot',
-                         ' '.join(qemu_words.virtiofsd('v', 'c', DEVICES[0], 'none', 'chroot')))
+                         ' '.join(qemu_arguments.virtiofsd('v', 'c', DEVICES[0], 'none', 'chroot')))
         self.assertEqual('v --socket-path=/run/share0 --shared-dir=/mounts/1 --cache=never --sandbox=namespace',
-                         ' '.join(qemu_words.virtiofsd('v', 'rust', DEVICES[0], 'none', 'namespace')))
+                         ' '.join(qemu_arguments.virtiofsd('v', 'rust', DEVICES[0], 'none', 'namespace')))

@@ -24,7 +24,7 @@ _PAUSE = 0.05
 
 
 @dataclass(frozen=True)
-class Plan:
+class CommandLines:
     """Command lines of a guest's processes: virtiofsd by the share's id, with its socket. QEMU is started last."""
 
     qemu: list[str]
@@ -34,20 +34,20 @@ class Plan:
     netns: str = ''
 
     @classmethod
-    def read(cls, files: Files) -> 'Plan | None':
-        """Return the plan of the guest that ran last, or None."""
+    def read(cls, files: Files) -> 'CommandLines | None':
+        """Return the command lines of the guest that ran last, or None."""
         with contextlib.suppress(OSError, ValueError, TypeError):
             return cls(**json.loads((files / 'run.json').read_text()))
         return None
 
     def write(self, files: Files) -> None:
-        """Store the plan, to be read even after a crash."""
+        """Store the command lines, to be read even after a crash."""
         draft = files / 'run.new'
         draft.write_text(json.dumps(asdict(self)))
         os.replace(draft, files / 'run.json')
 
 
-class Run:
+class GuestProcesses:
     """The processes of a server."""
 
     def __init__(self, files: Files, daemons: dict[str, Daemon], patience: float):
@@ -55,7 +55,7 @@ class Run:
         # A process that this agent started is its child, and the same object must wait for it.
         self._daemons = daemons
         self._patience = patience
-        self.plan = Plan.read(files)
+        self.commands = CommandLines.read(files)
 
     def _daemon(self, name: str) -> Daemon:
         key = f'{self._files.folder.name}/{name}'
@@ -65,13 +65,13 @@ class Run:
 
     def running(self) -> bool:
         """Say whether QEMU runs."""
-        return self.plan is not None and self._daemon('qemu').find(self.plan.qemu) is not None
+        return self.commands is not None and self._daemon('qemu').find(self.commands.qemu) is not None
 
     def broken(self) -> frozenset[str]:
         """Return the ids of shares that have no virtiofsd."""
-        if self.plan is None:
+        if self.commands is None:
             return frozenset()
-        return frozenset(share for share, words in self.plan.shares.items() if self._daemon(share).find(words) is None)
+        return frozenset(share for share, words in self.commands.shares.items() if self._daemon(share).find(words) is None)
 
     def monitor(self) -> Monitor:
         """Return QEMU's monitor."""
@@ -79,22 +79,22 @@ class Run:
 
     # Starting ---------------------------------------------------------------------------------
 
-    def start(self, plan: Plan, more: Iterable[str] = ()) -> None:
+    def start(self, commands: CommandLines, more: Iterable[str] = ()) -> None:
         """Start the processes, and wait until QEMU answers. ``more``: additional words of its command line, for this run.
 
         :raises errors.Final: a program ended at once; the message has its last output.
         :raises errors.Unavailable: a program did not answer in time.
         """
         self.clear()
-        self.plan = replace(plan, qemu=[*plan.qemu, *more])
-        self.plan.write(self._files)
-        for share, words in self.plan.shares.items():
+        self.commands = replace(commands, qemu=[*commands.qemu, *more])
+        self.commands.write(self._files)
+        for share, words in self.commands.shares.items():
             self._begin(share, words)
-        for share, socket in self.plan.sockets.items():
+        for share, socket in self.commands.sockets.items():
             self._until(share, Path(socket).is_socket)
         # nsenter replaces itself by QEMU, so that the process has QEMU's command line.
-        inside = ['nsenter', f'--net=/run/netns/{self.plan.netns}'] if self.plan.netns else []
-        self._begin('qemu', [*inside, *self.plan.qemu])
+        inside = ['nsenter', f'--net=/run/netns/{self.commands.netns}'] if self.commands.netns else []
+        self._begin('qemu', [*inside, *self.commands.qemu])
         self._until('qemu', self._answers)
 
     def _begin(self, name: str, words: list[str]) -> None:
@@ -132,19 +132,19 @@ class Run:
 
     def clear(self) -> None:
         """End all processes of the guest, QEMU first."""
-        if self.plan is None:
+        if self.commands is None:
             return
         with contextlib.suppress(errors.ManilaLiteError):
             if self.running():
                 with self.monitor() as monitor:
                     monitor.do('quit')
                 self.ended(self._patience)
-        for name, words in (('qemu', self.plan.qemu), *self.plan.shares.items()):
+        for name, words in (('qemu', self.commands.qemu), *self.commands.shares.items()):
             self._end(name, words)
-        for socket in ('qmp', *self.plan.sockets.values()):
+        for socket in ('qmp', *self.commands.sockets.values()):
             (self._files / socket).unlink(missing_ok=True)
         (self._files / 'run.json').unlink(missing_ok=True)
-        self.plan = None
+        self.commands = None
 
     def _end(self, name: str, words: list[str]) -> None:
         """End all processes with this command line: virtiofsd consists of two."""

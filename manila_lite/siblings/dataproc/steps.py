@@ -11,40 +11,40 @@ from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.engine import Work
-from manila_lite.siblings.dataproc import states, store, told
+from manila_lite.siblings.dataproc import notices, states, store
 from manila_lite.siblings.dataproc.interface import Node
 
 _UNDER_WAY = states.CLUSTER['spawn'].allowed
 
 
-def staying(work: Work) -> Any:
+def living_cluster(work: Work) -> Any:
     """Return the row of the cluster, or None if it is deleted or being deleted: then its nodes get no more shares."""
     with work.ctx.db.reader() as conn:
-        row = store.find(conn, work.resource_id)
+        row = store.find_cluster(conn, work.resource_id)
     return None if row is None or row.status == states.CLUSTER['delete'].during else row
 
 
-def show(work: Work, verb: str, total: int) -> None:
+def show_progress(work: Work, verb: str, total: int) -> None:
     """Show a step in the cluster's progress, for ``total`` nodes or mounts, and in its status while the cluster is
     being changed.
     """
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        row = store.find(conn, work.resource_id)
+        row = store.find_cluster(conn, work.resource_id)
         if row is None:
             return
         store.update(conn, 'cluster', row.id, {'progress': _step(row, verb, total)})
         to = states.CLUSTER[verb].during
         if row.status in _UNDER_WAY and row.status != to:
             transitions.begin(conn, states.CLUSTER, verb, row.id)
-            told.cluster(work, row, 'update', to)
+            notices.emit_cluster(work, row, 'update', to)
 
 
 def _step(row: Any, verb: str, total: int) -> list[dict[str, Any]]:
     now = timeutils.utcnow().isoformat(timespec='microseconds')
     before = ended([step for step in row.progress if step['step_name'] != verb], successful=True)
     return [*before, {'step_name': verb, 'step_type': 'shares', 'cluster_id': row.id, 'total': total, 'completed': 0,
-                     'successful': None, 'created_at': now, 'updated_at': now, 'events': []}]
+                      'successful': None, 'created_at': now, 'updated_at': now, 'events': []}]
 
 
 def ended(progress: list[dict[str, Any]], *, successful: bool) -> list[dict[str, Any]]:
@@ -53,13 +53,13 @@ def ended(progress: list[dict[str, Any]], *, successful: bool) -> list[dict[str,
             if step['successful'] is None else step for number, step in enumerate(progress)]
 
 
-def as_node(row: Any) -> Node:
+def node_of(row: Any) -> Node:
     """Return a node's row as the ``Node`` that infrastructures use."""
     return Node(row.infra_ref, row.name, row.internal_ip, row.ssh_port or 22, row.ssh_user or 'root', row.host_key or '',
                 row.key_file or '')
 
 
-def each(work: Work, items: Iterable[Any], do: Callable[[Any], float | None]) -> None:
+def for_each(work: Work, items: Iterable[Any], do: Callable[[Any], float | None]) -> None:
     """Call ``do`` for each item, some at a time.
 
     :raises errors.Again: some returned the seconds until their next try. An error of ``do`` is raised, too.
@@ -83,16 +83,16 @@ def write(work: Work, do: Callable[[Connection], Any]) -> None:
 def fail_mount(work: Work, cluster: Any, mount: Any, verb: str, why: str) -> None:
     """Record in the mount's row why it is not mounted, or not unmounted."""
     write(work, lambda conn: transitions.fail(conn, states.MOUNT, verb, mount.id, fault=why))
-    told.mount(work, cluster, mount, f'share_{verb}.error', why)
+    notices.emit_mount(work, cluster, mount, f'share_{verb}.error', why)
 
 
-def nodes_of(work: Work, *wanted: str) -> list[Any]:
+def nodes_in_state(work: Work, *wanted: str) -> list[Any]:
     """Return the cluster's nodes in one of these states."""
     with work.ctx.db.reader() as conn:
         return [row for row in store.instances(conn, (work.resource_id,)) if row.state in wanted]
 
 
-def by_node(work: Work, *wanted: str) -> list[tuple[Any, list[Any]]]:
+def mounts_by_node(work: Work, *wanted: str) -> list[tuple[Any, list[Any]]]:
     """Return the cluster's nodes with mounts in one of these states, each with these mounts."""
     with work.ctx.db.reader() as conn:
         rows = {row.id: row for row in store.instances(conn, (work.resource_id,))}
@@ -101,6 +101,3 @@ def by_node(work: Work, *wanted: str) -> list[tuple[Any, list[Any]]]:
             if mount.state in wanted:
                 mounts_of.setdefault(mount.instance_id, []).append(mount)
     return [(rows[instance_id], mounts) for instance_id, mounts in mounts_of.items()]
-
-
-__all__ = ['as_node', 'by_node', 'each', 'ended', 'fail_mount', 'nodes_of', 'show', 'staying', 'write']

@@ -8,7 +8,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.context import RequestContext
 from manila_lite.siblings.dataproc.validation import InvalidReference
-from manila_lite.siblings.shares import Share, must_be_theirs, preferred
+from manila_lite.siblings.shares import Share, check_may_give_access, preferred
 
 _AT_ONCE = 8
 _MISSING = 'share_service_missing'
@@ -54,7 +54,7 @@ def _check_one(ctx: RequestContext, who: Mapping[str, str], share_id: str, proto
 
 def _must_be_theirs(ctx: RequestContext, who: Mapping[str, str], share: Share) -> None:
     try:
-        must_be_theirs(ctx.services.shares, ctx, who, share)
+        check_may_give_access(ctx.services.shares, ctx, who, share)
     except errors.Forbidden as refused:
         raise InvalidReference(f'shares: {refused}') from None
 

@@ -7,6 +7,7 @@ from typing import Any
 from manila_lite import engine, errors
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.siblings import shares as share_service
 from manila_lite.siblings.compute import store
 from manila_lite.siblings.compute.actions import TOPIC
@@ -24,25 +25,25 @@ def attach(ctx: RequestContext, who: Mapping[str, str], row: Any, share_id: str,
     :raises errors.Conflict: the state of the server, the host or the share does not allow it.
     :raises errors.Unavailable: the share service does not answer; nothing was stored.
     """
-    _must_be(row, _ATTACH)
+    _check_status(row, _ATTACH)
     with ctx.db.reader() as conn:
-        host = store.host(conn, row.host)
-    _host_can(host, row)
+        host = store.host_report(conn, row.host)
+    _check_host(host, row)
     with ctx.waiting('the share service'):
-        share, path = _wanted(ctx, who, share_id)
+        share, path = _share_and_path(ctx, who, share_id)
     if share.protocol.upper() not in host.protocols:
         raise errors.Conflict(f'Share {share_id} is served by {share.protocol}, which host {row.host} cannot mount.',
                               code='share_protocol_not_supported')
     with ctx.db.writer() as conn:
-        if not store.still(conn, row.id, 'stopped'):
-            _must_be(store.server(conn, row.id), _ATTACH)
+        if not store.lock_in_status(conn, row.id, 'stopped'):
+            _check_status(store.server(conn, row.id), _ATTACH)
         most = ctx.conf.compute.max_attachments
         if len(store.attachments(conn, (row.id,))) >= most:
             raise errors.Conflict(f'The server has {most} shares, and may have no more.', code='too_many_attachments')
         made = store.attach(conn, server_id=row.id, host=row.host, share_id=share_id, tag=tag, export_location=path,
                             share_proto=share.protocol.upper())
         attachment = store.attachment(conn, row.id, share_id)
-        wake = _work(conn, ctx, row, 'attach', made['id'], share_id)
+        wake = _begin_operation(conn, ctx, row, 'attach', made['id'], share_id)
     wake.send(ctx)
     return attachment
 
@@ -53,29 +54,30 @@ def detach(ctx: RequestContext, row: Any, share_id: str) -> None:
     :raises errors.WrongState: the server runs, or the share is being detached already.
     :raises errors.NotFound: the share is not attached.
     """
-    _must_be(row, _DETACH)
+    _check_status(row, _DETACH)
     with ctx.db.writer() as conn:
-        if not store.still(conn, row.id, row.status):
-            _must_be(store.server(conn, row.id), _DETACH)
+        if not store.lock_in_status(conn, row.id, row.status):
+            _check_status(store.server(conn, row.id), _DETACH)
         attachment = store.attachment(conn, row.id, share_id)
         transitions.begin(conn, ATTACHMENT, 'detach', attachment.id, fault=None)
-        wake = _work(conn, ctx, row, 'detach', attachment.id, share_id)
+        wake = _begin_operation(conn, ctx, row, 'detach', attachment.id, share_id)
     wake.send(ctx)
 
 
-def _work(conn: Any, ctx: RequestContext, row: Any, verb: str, attachment_id: str, share_id: str) -> engine.Wake:
-    store.event(conn, row, f'share_{verb}', f'share {share_id}', ctx)
+def _begin_operation(conn: Connection, ctx: RequestContext, row: Any, verb: str, attachment_id: str,
+                     share_id: str) -> engine.Wake:
+    store.add_event(conn, row, f'share_{verb}', f'share {share_id}', ctx)
     return engine.begin(conn, ctx, f'attachment.{verb}', 'share attachment', attachment_id, topic=TOPIC, host=row.host,
-                            serial=row.id, data={'server_id': row.id})
+                        serial=row.id, data={'server_id': row.id})
 
 
-def _must_be(row: Any, allowed: frozenset[str]) -> None:
+def _check_status(row: Any, allowed: frozenset[str]) -> None:
     if row.status not in allowed:
         raise errors.WrongState(f'The server is {row.status}; shares are attached and detached while it is '
                                 f'{" or in ".join(sorted(allowed, reverse=True))}.')
 
 
-def _host_can(host: Any, row: Any) -> None:
+def _check_host(host: Any, row: Any) -> None:
     if host is None or not host.virtiofs:
         raise errors.Conflict(f'Host {row.host} has no virtiofs.', code='no_virtiofs')
     if not (host.shared_memory and row.spec.get('shared_memory')):
@@ -83,7 +85,7 @@ def _host_can(host: Any, row: Any) -> None:
                               'with shared_memory.', code='no_shared_memory')
 
 
-def _wanted(ctx: RequestContext, who: Mapping[str, str], share_id: str) -> tuple[Any, str]:
+def _share_and_path(ctx: RequestContext, who: Mapping[str, str], share_id: str) -> tuple[Any, str]:
     """Return the share and the path to mount, read with the user's rights."""
     shares = ctx.services.shares
     try:
@@ -91,7 +93,7 @@ def _wanted(ctx: RequestContext, who: Mapping[str, str], share_id: str) -> tuple
         exports = shares.exports(who, share_id)
     except (errors.NotFound, errors.Invalid, errors.Forbidden):
         raise errors.NotFound.of('share', share_id) from None
-    share_service.must_be_theirs(shares, ctx, who, share)
+    share_service.check_may_give_access(shares, ctx, who, share)
     if share.status != 'available':
         raise errors.Conflict(f'Share {share_id} is {share.status}, and must be available.', code='share_not_available')
     path = share_service.preferred(exports)
