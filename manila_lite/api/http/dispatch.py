@@ -45,6 +45,7 @@ class Root:
         """Answer the request; every outcome is a response in the API's shape."""
         raw = webob.Request(pecan.request.environ)
         version: int | None = None
+        administrator = False
         try:
             _must_be_short(raw, self.services.conf.limits.query_length)
             answer = self.api.answer(raw, self.services.conf)
@@ -52,9 +53,11 @@ class Root:
                 raw.environ[request_log.ROUTE] = 'discovery'
                 return answer
             version = self.api.version(raw)
-            response = self._dispatch(self._request(raw, version))
+            req = self._request(raw, version)
+            administrator = req.ctx.is_admin
+            response = self._dispatch(req)
         except Exception as error:
-            response = self.api.fault(error, getattr(error, 'op_states', ()))
+            response = self.api.fault(error, getattr(error, 'op_states', ()), administrator=administrator)
         return self.api.stamp(response, version, raw)
 
     def _request(self, raw: webob.Request, version: int) -> Request:

@@ -8,7 +8,7 @@ import orjson
 import webob
 
 from manila_lite import errors
-from manila_lite.api.http import faults
+from manila_lite.api.http import faults, hints
 from manila_lite.api.http.definition import Definition
 from manila_lite.siblings.compute.contract import OPS
 from manila_lite.siblings.process import base
@@ -20,6 +20,9 @@ _PREFIXES = ('v2.1', 'v2')
 _SERVICE = 'compute'
 _FORM = re.compile(r'(\d{1,9})\.(\d{1,9})', re.ASCII)
 _base = base('compute')
+#: The next step after refusals of calls that are not served: this API has no /openapi.json.
+_NEXT = dict.fromkeys(('no_such_path', 'no_such_action', 'wrong_method'),
+                      'Check the call in the reference of the Compute API; this service has a part of it.')
 
 
 def show(version: int) -> str:
@@ -57,9 +60,11 @@ def _stamp(answer: webob.Response, version: int | None, raw: webob.Request) -> w
     return answer
 
 
-def _reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:
-    """Return a refusal as in the share API, with Nova's fields and our stable code."""
-    fault = {'code': status, 'message': message, 'reason': reason}
+def _reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None, *,
+           administrator: bool = False) -> webob.Response:
+    """Return a refusal as in the share API: Nova's fields, our stable code and the next step."""
+    fault = {'code': status, 'message': message, 'reason': reason,
+             'next': _NEXT.get(reason) or hints.next_step(status, reason, administrator=administrator)}
     return webob.Response(orjson.dumps({faults.NAMES.get(status, 'computeFault'): fault}), status=status,
                           headerlist=[('Content-Type', 'application/json; charset=UTF-8'), *(headers or {}).items()])
 

@@ -30,7 +30,9 @@ def _stamp(answer: webob.Response, version: int | None, raw: webob.Request) -> w
     return answer
 
 
-def _reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:
+def _reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None, *,
+           administrator: bool = False) -> webob.Response:
+    """Return a refusal as Sahara has it: this form has no place for the next step."""
     name = reason if reason.isupper() else _NAMES.get(status, 'ERROR')
     body = {'error_code': status, 'error_name': name, 'error_message': message}
     answer = webob.Response(orjson.dumps(body), status=status, content_type='application/json', charset='UTF-8')

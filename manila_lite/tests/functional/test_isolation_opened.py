@@ -70,11 +70,11 @@ class Opened(walking.WalkTest):
                 self.assertEqual(found, [row['id'] for row in rows])
 
     def refusal(self, caller, path, body):
-        """Return the message by which a caller is refused to manage something, without the next step."""
+        """Return the message by which a caller is refused to manage something."""
         status, document, _ = caller.call('POST', path, body)
         self.assertIn(status, (400, 409), document)
         fault, = document.values()
-        return fault['message'].removesuffix(f' {fault["next"]}')
+        return fault['message']
 
     def managed(self, share):
         """Yield, for each managed resource: path and body of a request to manage it again, the field, and the noun."""
