@@ -81,5 +81,6 @@ def asked(header: str | None, where: str = HEADER) -> int:
         raise errors.Invalid(f'{where}: {header!r} is not of the form 2.N.')
     major, number = int(match[1]), int(match[2])
     if major != 2 or not MIN <= number <= MAX:
-        raise errors.NotAcceptable(f'{where}: version {header.strip()} is not served; from {show(MIN)} to {show(MAX)} is.')
+        raise errors.NotAcceptable(f'{where}: version {header.strip()} is not supported; supported are {show(MIN)} to '
+                                   f'{show(MAX)}.')
     return number

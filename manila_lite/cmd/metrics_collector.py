@@ -108,7 +108,7 @@ def _gauge(name: str, text: str, labels: tuple[str, ...], samples: _Samples) -> 
 
 
 def _readable(*, known: bool) -> Metric:
-    return _gauge('database_readable', 'Whether what stands in the database could be read.', (), [((), int(known))])
+    return _gauge('database_readable', 'Whether the values of the database could be read.', (), [((), int(known))])
 
 
 def _operations(seen: _Seen, conf: Any) -> Iterator[Metric]:
@@ -138,10 +138,10 @@ def _services(seen: _Seen, conf: Any) -> Iterator[Metric]:
 
 
 def _usage(seen: _Seen, conf: Any) -> Iterator[Metric]:
-    yield _gauge('quota_used', 'What all projects use together.', ('resource',), [
+    yield _gauge('quota_used', 'Usage of all projects together.', ('resource',), [
         ((resource,), number) for resource, number in seen.usage.items()])
     if conf.metrics.projects:
-        yield _gauge('project_quota_used', 'What the projects with the most gigabytes use.', ('project', 'resource'), [
+        yield _gauge('project_quota_used', 'Usage of the projects with the most gigabytes.', ('project', 'resource'), [
             ((project, resource), number) for project, used in seen.projects.items() for resource, number in used.items()])
 
 

@@ -35,7 +35,7 @@ def follow(call: Call) -> int:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
         if op is None:
-            raise errors.NotFound(f'The migration of {call.args.id} ended so long ago that it is forgotten.')
+            raise errors.NotFound(f'The migration of {call.args.id} ended so long ago that its record was deleted.')
         return progress(op)
 
     return watch(look, call.args.every)

@@ -271,7 +271,7 @@ def _restore_one(manager: Any, server_id: str, mended: dict[str, tuple[str, ...]
         try:
             result = manager.driver.ensure_servers([server])[server_id]
         except Exception:
-            LOG.exception('Share server %s could not be brought back', server_id)
+            LOG.exception('Share server %s could not be restored', server_id)
             return False
         if result.error:
             LOG.error('Share server %s does not run: %s', server_id, result.error)

@@ -48,7 +48,8 @@ def asked(raw: webob.Request) -> int:
     if not match:
         raise errors.Invalid(f'{HEADER}: {text!r} is not of the form 2.N.')
     if int(match[1]) != 2 or not MIN <= int(match[2]) <= MAX:
-        raise errors.NotAcceptable(f'{HEADER}: version {text.strip()} is not served; from {show(MIN)} to {show(MAX)} is.')
+        raise errors.NotAcceptable(f'{HEADER}: version {text.strip()} is not supported; supported are {show(MIN)} to '
+                                   f'{show(MAX)}.')
     return int(match[2])
 
 
@@ -77,7 +78,7 @@ def _answer(raw: webob.Request, conf: Any) -> webob.Response | None:
     if path not in ('', *_PREFIXES):
         return None
     if raw.method not in ('GET', 'HEAD'):
-        return _reply(405, f'{raw.method} is not served here; GET is.', 'wrong_method')
+        return _reply(405, f'{raw.method} is not allowed here; allowed: GET.', 'wrong_method')
     entry = _entry(raw, conf, path or _PREFIXES[0])
     return webob.Response(orjson.dumps({'version': entry} if path else {'versions': [entry]}),
                           content_type='application/json', charset='UTF-8')

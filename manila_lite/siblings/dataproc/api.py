@@ -49,7 +49,7 @@ def _answer(raw: webob.Request, conf: Any) -> webob.Response | None:
     if path not in ('', *_MINOR):
         return None
     if raw.method not in ('GET', 'HEAD'):
-        return _reply(405, f'{raw.method} is not served here; GET is.', 'wrong_method')
+        return _reply(405, f'{raw.method} is not allowed here; allowed: GET.', 'wrong_method')
     versions = [{'id': prefix, 'status': 'CURRENT' if prefix == 'v2' else 'SUPPORTED',
                  'links': [{'rel': 'self', 'href': f'{_base(raw, conf)}/{prefix}'}]} for prefix in _MINOR]
     shown = {'versions': versions} if not path else {'versions': [one for one in versions if one['id'] == path]}

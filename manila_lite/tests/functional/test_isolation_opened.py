@@ -95,9 +95,9 @@ class Opened(walking.WalkTest):
         theirs, mine = (self.admin.ok('GET', f'/shares/{world["share_id"]}')['share'] for world in (self.world, self.own))
         for path, body, field, name in self.managed(theirs):
             self.assertEqual(f'{field} is managed already.', self.refusal(self.stranger, path, body))
-            self.assertEqual(f'{field} is {name}.', self.refusal(self.admin, path, body))
+            self.assertEqual(f'{field} is managed already, as {name}.', self.refusal(self.admin, path, body))
         path, body, field, name = next(self.managed(mine))
-        self.assertEqual(f'{field} is {name}.', self.refusal(self.stranger, path, body))
+        self.assertEqual(f'{field} is managed already, as {name}.', self.refusal(self.stranger, path, body))
 
     def test_quotas_of_another_project_are_its_own(self):
         for op in self.ops():

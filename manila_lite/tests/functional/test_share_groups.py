@@ -146,10 +146,10 @@ class Groups(GroupTest):
         network = self.network()['id']
         with self.service.services.db.writer() as conn:
             services.zone_id(conn, 'elsewhere', create=True)
-        own = f'that of share group {group["id"]} is'
-        for body, says in (({'share_type': 'served'}, 'takes no shares of type served'),
-                           ({'availability_zone': 'elsewhere'}, f'availability_zone: {own} nova'),
-                           ({'share_network_id': network}, f'share_network_id: {own} None')):
+        own = f'as for all shares of share group {group["id"]}'
+        for body, says in (({'share_type': 'served'}, 'does not accept shares of type served'),
+                           ({'availability_zone': 'elsewhere'}, f'availability_zone: must be nova, {own}'),
+                           ({'share_network_id': network}, f'share_network_id: must be None, {own}')):
             self.refused(400, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id'],
                                                             **body}}, says=says)
         self.refused(404, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id']}},

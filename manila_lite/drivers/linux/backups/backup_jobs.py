@@ -247,7 +247,7 @@ class BackupJobs(abc.ABC):
         if make:
             place.mkdir(exist_ok=True)
         elif not place.is_dir():
-            raise errors.Final(f'Backup {backup.id} is not where backups of type {backup.type.name} are.')
+            raise errors.Final(f'Backup {backup.id} is missing from the export of backups of type {backup.type.name}.')
         return place
 
 

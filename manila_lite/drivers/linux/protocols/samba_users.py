@@ -116,7 +116,7 @@ class Users:
         try:
             return list(read(self._source.read_text(errors='replace')))
         except OSError as bad:
-            LOG.warning('linux_cifs_users: %s; who was known before still is, and nobody else', bad)
+            LOG.warning('linux_cifs_users: %s; the users stay as they were before', bad)
         with contextlib.suppress(OSError):
             return list(read((self._folder / 'smbpasswd').read_text(errors='replace')))
         return []

@@ -46,7 +46,7 @@ class Namespace:
 
     def ensure(self, allocations: Iterable[values.Allocation]) -> list[str]:
         """Create the namespace with exactly these addresses, or repair it. Returns the repairs in words."""
-        repairs = [] if self.is_there else ['The network namespace of the share server was gone; it was made anew.']
+        repairs = [] if self.is_there else ['The network namespace of the share server was gone; it was created again.']
         add(self.name)
         there = {link['ifname']: link for link in addresses(self.name)}
         if there['lo'].get('ifalias') != _COMPLETE or 'UP' not in there['lo']['flags']:

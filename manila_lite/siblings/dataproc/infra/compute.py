@@ -124,7 +124,7 @@ class ComputeInfra(SshInfra):
         boots = {'imageRef': image, 'kernel': options.compute_kernel, 'initrd': options.compute_initrd,
                  'cmdline': options.compute_cmdline}
         if not image and not options.compute_kernel:
-            raise errors.Final('It has nothing to boot from: the node group names no image, nor does [dataproc_nodes].')
+            raise errors.Final('It has no image to boot from: neither the node group nor [dataproc_nodes] names one.')
         return {'name': ref, **self._sizes(wanted.flavor_id), **{key: value for key, value in boots.items() if value},
                 'networks': [{'uuid': options.compute_network}] if options.compute_network else 'auto',
                 'metadata': {_OWNER: options.compute_owner, _HOST_KEY: public, 'mlite_cluster': wanted.cluster_id},

@@ -226,8 +226,8 @@ class SpaceNodes(base.LinuxTest):
         key.write_text(nodes.key_pair()[0])
         for changed, why in (
                 ({'host_key': other.host_key}, 'another host key'), ({'host_key': ''}, 'no host key'),
-                ({'host_key': 'ssh-ed25519 nonsense'}, 'no host key'), ({'key_file': str(key)}, 'does not let root in'),
-                ({'key_file': f'{key}.none'}, 'cannot be used'), ({'user': 'nobody'}, 'may run nothing as root')):
+                ({'host_key': 'ssh-ed25519 nonsense'}, 'no host key'), ({'key_file': str(key)}, 'refuses the login of root'),
+                ({'key_file': f'{key}.none'}, 'cannot be used'), ({'user': 'nobody'}, 'cannot run commands as root')):
             self.refused(self.infra.answering, dataclasses.replace(node, **changed), says=why)
         self.enter(node)
 
