@@ -117,12 +117,12 @@ def _operations(seen: _Seen, conf: Any) -> Iterator[Metric]:
         for age, number in zip(AGES, numbers, strict=True):
             key = (kind if kind in KINDS else metrics.OTHER, age)
             counts[key] = counts.get(key, 0) + number
-    yield _gauge('operations_open', 'Operations that have not ended, by the time since they were asked for.',
+    yield _gauge('operations_open', 'Operations that have not ended, by the time since their request.',
                  ('kind', 'age'), sorted(counts.items()))
 
 
 def _pools(seen: _Seen, conf: Any) -> Iterator[Metric]:
-    for name, text in (('total', 'Capacity'), ('free', 'Free capacity'), ('allocated', 'What shares were promised')):
+    for name, text in (('total', 'Capacity'), ('free', 'Free capacity'), ('allocated', 'Allocated capacity')):
         yield _gauge(f'pool_{name}_gibibytes', f'{text} of a pool, as last reported.', ('pool',),
                      [((row.host,), getattr(row, f'{name}_gb')) for row in seen.pools])
 

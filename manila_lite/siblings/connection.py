@@ -112,7 +112,7 @@ def _session(conf: Any, group: str) -> Any:
     except keystone_exceptions.AuthPluginException as bad:
         raise errors.BadConfig(f'[{group}] auth_type = {conf[group].auth_type}: {" ".join(str(bad).split())}') from None
     if auth is None:
-        raise errors.BadConfig(f'[{group}] auth_type: missing; how the service is reached, for instance "password", or '
+        raise errors.BadConfig(f'[{group}] auth_type: missing; it says how to log in, for instance "password", or '
                                '"admin_token" where there is no Keystone')
     return loading.load_session_from_conf_options(conf, group, auth=auth)
 

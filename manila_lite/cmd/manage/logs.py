@@ -102,7 +102,7 @@ def log_syslog(call: Call) -> int:
     """
     path = call.args.file or next((path for path in _SYSLOGS if path.exists()), None)
     if path is None:
-        raise errors.NotFound(f'there is neither {_SYSLOGS[0]} nor {_SYSLOGS[1]}. Name the file with --file, or ask the '
+        raise errors.NotFound(f'there is neither {_SYSLOGS[0]} nor {_SYSLOGS[1]}. Name the file with --file, or read the '
                               f'journal: {_JOURNAL} --lines {call.args.lines}')
     programs = metadata.distribution('manila-lite').entry_points.select(group='console_scripts').names
     ours = re.compile(rf'(?<![\w-])(?:manila_lite|{"|".join(map(re.escape, sorted(programs)))})(?![\w-])'.encode())

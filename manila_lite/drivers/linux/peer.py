@@ -145,14 +145,14 @@ def serve(peer: Peer, requests: Iterable[str], answer: Callable[[dict[str, Any]]
             if verb == 'send':
                 return _send(peer, about)
             if verb not in _VERBS:
-                raise errors.Final(f'{verb!r} is no request.')
+                raise errors.Final(f'{verb!r} is not a request.')
             answer(getattr(peer, verb)(**about))
         except errors.Final as bad:
             answer({'refused': str(bad)})
         except (CommandFailed, OSError) as bad:
             answer({'failed': str(bad)})
         except (ValueError, TypeError, KeyError, AttributeError) as bad:
-            answer({'refused': f'That is no request: {bad}'})
+            answer({'refused': f'That is not a request: {bad}'})
     return 0
 
 

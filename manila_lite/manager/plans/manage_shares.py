@@ -35,7 +35,7 @@ def _driver(work: Work, ability: values.Ability, what: str) -> Any:
 def _size(resource: Any) -> int:
     size = resource.size
     if not isinstance(size, int) or size < 1:
-        raise errors.ManilaLiteError(f'The backend says that the size is {size!r}.')
+        raise errors.ManilaLiteError(f'The backend reports an invalid size: {size!r}.')
     return size
 
 

@@ -100,5 +100,5 @@ def free_leftovers(services: context.Services, plugin: NetworkPlugin) -> None:
     with services.db.reader() as conn:
         gone = share_server_queries.filter_deleted(conn, owners)
     for owner in gone:
-        LOG.warning('Share server %s is gone, and the network plugin still kept something for it', owner)
+        LOG.warning('Share server %s is deleted, but the network plugin still had something for it', owner)
         plugin.forget(owner)

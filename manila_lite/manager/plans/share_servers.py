@@ -77,7 +77,7 @@ def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row,
     if server is None or server.status in states.SHARE_SERVER.transient:
         raise errors.Again(_SOON)
     if server.status != 'active':
-        raise errors.Final('The share server of the share could not be made.', detail='NO_SHARE_SERVER')
+        raise errors.Final('The share server of the share could not be created.', detail='NO_SHARE_SERVER')
     return ready[server_id]
 
 

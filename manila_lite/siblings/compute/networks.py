@@ -136,7 +136,7 @@ def _network(entry: Mapping[str, Any]) -> Network:
     ranges = tuple((_within(first, cidr, f'{where}: ranges'), _within(last, cidr, f'{where}: ranges'))
                    for first, last in entry.get('ranges') or [(str(cidr[0]), str(cidr[-1]))])
     if any(int(first) > int(last) for first, last in ranges):
-        raise errors.Invalid(f'{where}: ranges: the first address of one is behind its last.')
+        raise errors.Invalid(f'{where}: ranges: the first address of a range is after its last.')
     return Network(where, entry.get('name', where), cidr, gateway, entry.get('mtu', 1500), ranges)
 
 

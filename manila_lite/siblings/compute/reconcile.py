@@ -22,7 +22,7 @@ from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 
 LOG = log.getLogger(__name__)
 
-_BROKEN = 'The device of the share broke; a hard reboot of the server brings it back.'
+_BROKEN = 'The device of the share failed; a hard reboot of the server restores it.'
 
 
 class Reconciler:
@@ -45,7 +45,7 @@ class Reconciler:
         try:
             what(*args)
         except Exception:
-            LOG.exception('Host %s could not be compared with the database; it is looked at again', self._host.name)
+            LOG.exception('Host %s could not be compared with the database; trying again', self._host.name)
 
     # Servers ----------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class Reconciler:
                 wake = self._begin(conn, 'server.delete', 'server', row.id, row.id)
             else:
                 transitions.settle(conn, SERVER, (row.id,), row.status, 'error',
-                                   fault='The work was set aside; its operator knows more.')
+                                   fault='The operation was stopped for an administrator to examine.')
                 return
         wake.send(self._ctx)
 

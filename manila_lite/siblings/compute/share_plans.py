@@ -83,7 +83,7 @@ def _not_attached(conn: Connection, work: Work, error: Exception) -> None:
 
 def message_for_owner(error: Exception) -> str:
     """Return the part of an error that the owner may read."""
-    return errors.user_text(error) or 'The host could not do it; its log says why.'
+    return errors.user_text(error) or 'The action failed on the host; its log has the cause.'
 
 
 # Detaching ------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ class Going(refused.Refusing):
 
     def test_a_share_with_replicas(self):
         share = self.replicated()
-        words = f'Share {share} has 1 replicas beside the active one; delete them first.'
+        words = f'Share {share} has 1 replicas in addition to the active one; delete them first.'
         self.goes_not(share, 409, 'share_has_replicas', words)
         self.no(409, 'share_has_replicas', words, f'/shares/{share}')
         self.given_not(share, 409, 'share_has_replicas', words)

@@ -67,9 +67,9 @@ def _network(rule: values.AccessRule) -> Network:
     :raises ValueError: the rule cannot be expressed; the message is for its owner.
     """
     if rule.type != 'ip':
-        raise ValueError(f'this backend knows rules of type ip only, not {rule.type}: name the address of the client')
+        raise ValueError(f'this backend supports access rules of type ip only, not {rule.type}: give the address of the client')
     if rule.level not in _LEVELS:
-        raise ValueError(f'this backend knows the levels rw and ro only, not {rule.level}')
+        raise ValueError(f'this backend supports the levels rw and ro only, not {rule.level}')
     if '%' in rule.to:
         # Any text may follow the "%", which is one more reason to refuse it.
         raise ValueError('give the address of a client without a network interface')

@@ -171,7 +171,7 @@ def blocks(rules: Iterable[values.AccessRule], known: Mapping[str, str]
 
 def _objection(rule: values.AccessRule, known: Mapping[str, str]) -> str:
     if rule.type != 'user':
-        return f'CIFS shares of this backend know rules of type user only, not {rule.type}: name the user'
+        return f'CIFS shares of this backend support access rules of type user only, not {rule.type}: give the user name'
     if rule.level not in _LEVELS:
-        return f'this backend knows the levels rw and ro only, not {rule.level}'
+        return f'this backend supports the levels rw and ro only, not {rule.level}'
     return '' if rule.to.casefold() in known else f'this backend has no user {rule.to}; ask its operator for one'

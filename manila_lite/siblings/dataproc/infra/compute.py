@@ -47,10 +47,10 @@ class ComputeInfra(SshInfra):
         server = self._one(ref)
         if server is None:
             self._ask('POST', '/servers', json={'server': self._body(ref, wanted)})
-            raise errors.Again(self._pause, 'Its server is being made.')
+            raise errors.Again(self._pause, 'Its server is being created.')
         if server['status'] == 'ERROR':
             self._delete(server)
-            why = (server.get('fault') or {}).get('message', 'the compute service does not say why')
+            why = (server.get('fault') or {}).get('message', 'the compute service gives no reason')
             raise errors.Final(f'Its server could not be built: {why}')
         if server['status'] == 'SHUTOFF' and not server['OS-EXT-STS:task_state']:
             self._ask('POST', f'/servers/{server["id"]}/action', json={'os-start': None})
