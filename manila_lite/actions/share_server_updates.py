@@ -164,7 +164,8 @@ def must_be_possible(ctx: RequestContext, question: UpdateCheck) -> None:
         if answer is not True:
             reason = why.get(host) if answer is False else 'its backend did not answer in time'
             LOG.warning('%s: share servers on %s cannot be %s: %s', question.network_id, host, question.change.what, reason)
-            raise errors.Conflict(f'Share servers {_servers_on(question, host)} cannot be {question.change.what}: {reason}.',
+            raise errors.Conflict(f'Share servers {_servers_on(question, host)} cannot be {question.change.what}: '
+                                  f'{str(reason).rstrip(".")}.',
                                   code=question.change.denied)
 
 

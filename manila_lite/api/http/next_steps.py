@@ -53,6 +53,7 @@ BY_CODE = {
     'changed_meanwhile': 'Check the resources of the request, and send it again if it still applies.',
 
     # Of limits.
+    'over_quota_per_share_gigabytes': 'Ask for a smaller share, or ask the operator for a higher quota.',
     'over_quota*': 'Delete resources that are no longer needed, or ask the operator for a higher quota.',
     'over_limit*': 'Delete items that are no longer needed, or ask the operator for a higher limit.',
 
@@ -94,6 +95,8 @@ BY_CODE = {
     'share_soft_deleted': 'Restore the share first.',
     'share_expired': 'Create another share: this one is being deleted.',
     'active_replica': 'Promote another replica first.',
+
+    'already_exists': 'Use the existing one, or choose another name.',
 
     # Of resource locks.
     '*_locked': 'List the locks with openstack share lock list; the user that placed a lock can delete it.',
@@ -142,6 +145,8 @@ BY_CODE = {
     'subnet_not_there': 'Choose a subnet of the share network in the zone of the host.',
     'not_one_subnet': 'Name one subnet in share_network_subnet_id.',
     'no_default_subnet': 'Add the new subnet to the share network, and delete the old one.',
+    'subnet_denied': 'Choose another subnet, or another share network.',
+    'security_service_denied': 'Choose another security service, or another share network.',
     'subnets_overlap': 'Choose a subnet with other addresses.',
     'zone_has_subnet': 'Ask for microversion 2.70 or later, or delete the existing subnet.',
     'security_service_not_attached': 'Check the security services of the share network with openstack share network show.',
@@ -166,6 +171,7 @@ BY_CODE = {
 
 #: The steps that differ for callers with the rights of an administrator.
 FOR_ADMINISTRATORS = {
+    'over_quota_per_share_gigabytes': 'Ask for a smaller share, or raise the quota with openstack share quota set.',
     'over_quota_*': 'Delete resources that are no longer needed, or raise the quota with openstack share quota set.',
     'over_quota': 'Delete resources that are no longer needed, or raise the maximum in the configuration.',
     'over_limit*': 'Delete items that are no longer needed, or raise the limit in the section [limits].',
@@ -192,7 +198,7 @@ FOR_ADMINISTRATORS = {
     'replica_not_in_sync': 'Wait until the replica is in sync, or resynchronize it.',
     'image_is_public': 'Change the file in the directory of the option [compute] images.',
     'no_virtiofs': 'Choose a server on another host, or install virtiofsd on this one.',
-    'forbidden': 'Change the policy ([oslo_policy] policy_file) if your role has to be allowed to do this.',
+    'forbidden': 'Change what the message names, or the policy ([oslo_policy] policy_file) if that denies the request.',
     '*_item_not_found': BY_CODE['*_item_not_found'], '*_spec_not_found': BY_CODE['*_spec_not_found'],
     '*not_found': 'Check the id in the list of all projects.',
 }
@@ -200,7 +206,7 @@ FOR_ADMINISTRATORS = {
 #: The steps of codes that have none of their own.
 BY_STATUS = {
     400: 'Correct the field that the message names, and send the request again.',
-    401: 'Log in again, and send the request with the new token.',
+    401: 'Log in again, and send the request with valid credentials.',
     403: 'Ask an administrator for a role that allows this.',
     404: _NOT_FOUND,
     405: _OPENAPI,

@@ -3,6 +3,7 @@
 
 import ast
 import fnmatch
+import functools
 import inspect
 import pathlib
 
@@ -25,9 +26,11 @@ _BY_STATUS = {'conflict', 'already_exists', 'invalid_input', 'entity_missing', '
               'service_unavailable'}
 #: Codes that are composed of parts.
 _COMPOSED = {'over_quota_shares', 'over_quota', 'over_limit_subnets', 'extra_spec_not_found', 'metadata_item_not_found',
-             'share_type_access_not_found', 'share_group_type_access_not_found', 'share_not_found', 'message_not_found'}
+             'share_type_access_not_found', 'share_group_type_access_not_found', 'share_not_found', 'message_not_found',
+             'over_quota_per_share_gigabytes', 'subnet_denied', 'security_service_denied'}
 
 
+@functools.cache
 def reasons():
     """Return every error code in the product's source: ``code=`` of calls, ``code`` of classes, third arguments of replies."""
     found = set()
@@ -41,8 +44,6 @@ def reasons():
 def _of(node):
     if isinstance(node, ast.Call) and ast.unparse(node.func) == 'errors.NotFound.of':
         return [f'{text.replace(" ", "_")}_not_found' for text in _plain(node.args[0])]
-    if isinstance(node, ast.keyword) and node.arg == 'noun':
-        return [f'{text.replace(" ", "_")}_not_found' for text in _plain(node.value)]
     if isinstance(node, ast.keyword) and node.arg == 'code':
         return _texts(node.value)
     if isinstance(node, ast.Assign) and [getattr(target, 'id', '') for target in node.targets] == ['code']:
@@ -62,6 +63,11 @@ def _plain(node):
 
 def _texts(node):
     return [text for text in _plain(node) if text in _BY_STATUS or ('_' in text and text.replace('_', '').isalpha())]
+
+
+def every_code():
+    """Return every error code that an answer can have, except those that are composed of parts."""
+    return reasons() | _BY_STATUS
 
 
 class NextSteps(testtools.TestCase):
