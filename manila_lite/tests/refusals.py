@@ -19,6 +19,8 @@ from manila_lite.api.http import app, faults
 
 #: Names of folders for the notes.
 FOLDER, SENTENCES = 'MANILA_LITE_TEST_REFUSALS', 'MANILA_LITE_TEST_SENTENCES'
+#: Roles of callers, the strongest first.
+ROLES = ('admin', 'service', 'member', 'reader')
 _ACTIONS = pathlib.Path(__file__).resolve().parents[1] / 'actions'
 _known = set()
 
@@ -105,9 +107,10 @@ def note_answer(status, body, environ):
 
 
 def caller(environ):
-    """Return the strongest role of the caller: admin, member, reader or none."""
-    roles = environ.get('HTTP_X_ROLES', '').split(',')
-    return next((role for role in ('admin', 'member', 'reader') if role in roles), 'none')
+    """Return the strongest role of the caller; 'other' for one without such a role, and 'none' without a login."""
+    roles = environ.get('HTTP_X_ROLES', '')
+    strongest = next((role for role in ROLES if role in roles.split(',')), 'other')
+    return strongest if roles else 'none'
 
 
 def general(message):
