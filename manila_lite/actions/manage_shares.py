@@ -161,8 +161,8 @@ def _key(share_type: share_types.ShareType, server: Any) -> str | None:
     """Return the id of the key that all shares on the server are encrypted with, or None."""
     key: str | None = server.encryption_key_ref if server else None
     if key and not encryption.encrypts_servers(share_type):
-        raise errors.Conflict(f'share_server_id: share server {server.id} is encrypted, and shares of type '
-                              f'{share_type.name} are on servers that are not.', code='bad_share_server')
+        raise errors.Conflict(f'share_server_id: share server {server.id} is encrypted, but share type '
+                              f'{share_type.name} does not use encrypted share servers.', code='bad_share_server')
     return key
 
 

@@ -54,7 +54,7 @@ class Types(refused.Refusing):
                 self.admin, 'PUT')
 
     def test_a_qos_type_that_is_not_there_has_no_specs_to_delete(self):
-        self.no(404, 'qos_type_not_found', f'Qos type {refused.NOWHERE} could not be found.',
+        self.no(404, 'qos_type_not_found', f'QoS type {refused.NOWHERE} could not be found.',
                 f'/qos-types/{refused.NOWHERE}/specs/fixed', caller=self.admin)
 
     def test_a_type_is_changed_to_something(self):
