@@ -60,7 +60,7 @@ class Managing(refused.WithBackends):
         self.put(models.share_servers, server, status='active', host='test@gone')
         self.manage_no(409, 'bad_share_server', f'share server {server} is active on test@gone; it must be active', **wants)
         self.put(models.share_servers, server, host='test@alpha', encryption_key_ref=refused.NOWHERE)
-        self.manage_no(409, 'bad_share_server', f'share server {server} is encrypted, and shares of type served are', **wants)
+        self.manage_no(409, 'bad_share_server', f'share server {server} is encrypted, but share type served does', **wants)
 
     def test_what_is_known_already(self):
         self.admin.ok('POST', '/shares/manage', {'share': {**_WANTED, 'export_path': '10.0.0.1:/known'}})
