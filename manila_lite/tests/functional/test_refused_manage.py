@@ -64,13 +64,13 @@ class Managing(refused.WithBackends):
 
     def test_what_is_known_already(self):
         self.admin.ok('POST', '/shares/manage', {'share': {**_WANTED, 'export_path': '10.0.0.1:/known'}})
-        self.manage_no(409, 'share_already_managed', 'export_path: 10.0.0.1:/known on test@alpha is share',
+        self.manage_no(409, 'share_already_managed', 'export_path: 10.0.0.1:/known on test@alpha is managed already',
                        export_path='10.0.0.1:/known')
         share = self.share()
         snapshot = self.snapshot(share)
         self.put(models.snapshots, snapshot, provider_location='there')
-        self.no(409, 'snapshot_already_managed', f'provider_location: there is snapshot {snapshot}.', '/snapshots/manage',
-                {'snapshot': {'share_id': share, 'provider_location': 'there'}}, self.admin)
+        self.no(409, 'snapshot_already_managed', f'provider_location: there is managed already, as snapshot {snapshot}.',
+                '/snapshots/manage', {'snapshot': {'share_id': share, 'provider_location': 'there'}}, self.admin)
 
     def test_a_snapshot_of_a_type_that_does_none(self):
         self.type('without', snapshot_support='False')

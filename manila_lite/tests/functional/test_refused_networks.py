@@ -222,7 +222,7 @@ class Networks(refused.Refusing):
             self.no(status, code, words, '/share-servers/manage', {'share_server': {
                 'host': 'test@alpha', 'share_network_id': self.empty, 'identifier': 'x', **wanted}}, self.admin)
         manage_no(400, 'invalid_input', 'host: test@alpha#pool1 names a pool; share servers are of', host='test@alpha#pool1')
-        manage_no(400, 'identifier_in_use', f'identifier: {self.server} is share server {self.server} on test@alpha.',
+        manage_no(400, 'identifier_in_use', f'identifier: {self.server} is managed already, as share server {self.server}',
                   identifier=self.server)
         manage_no(400, 'subnet_not_there', f'share network {self.empty} has no subnet {self.subnet} for servers',
                   share_network_subnet_id=self.subnet)
