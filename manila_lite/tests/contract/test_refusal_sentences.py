@@ -20,13 +20,17 @@ ROWS = TOOL.with_suffix('.tsv')
 
 #: Codes without a row, each with the reason.
 _ABSENT = {
+    'not_found': 'each raise has the code of its resource type',
+    'over_limit': 'each raise has the code of its limit',
+    'plugin_not_found': 'of the data-processing API, whose form has no codes',
+    'plugin_version_not_found': 'of the data-processing API, whose form has no codes',
 }
 #: Codes that are composed of parts, as patterns.
-_COMPOSED = ('over_quota*', 'over_limit_*', '*_not_found', 'not_found')
+_COMPOSED = ('over_quota_*', 'over_limit_*', '*_not_found', '*_denied')
 
 
 class Rows(testtools.TestCase):
-    """The rows that are kept with the source."""
+    """The rows beside the source."""
 
     def setUp(self):
         super().setUp()

@@ -223,7 +223,7 @@ class Run(EnsureTest):
         self.assertEqual(['available'] * 4, self.statuses(idents))
         told = [self.told(ident) for ident in idents]
         self.assertEqual(2, sum(bool(one) for one in told))
-        self.assertIn('said nothing', str(told))
+        self.assertIn('did not report', str(told))
 
     def test_one_that_is_broken(self):
         heard = self.heard()

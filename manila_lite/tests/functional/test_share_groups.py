@@ -391,7 +391,7 @@ class Snapshots(GroupTest):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         other = self.group(wait='error', source_share_group_snapshot_id=snapshot['id'])
         failed = heard.wait('share_group.create.error', share_group_id=other['id'])
-        self.assertIn('could not be made', failed['payload']['error'])
+        self.assertIn('could not be created', failed['payload']['error'])
         (share,) = self.user.ok('GET', f'/shares/detail?share_group_id={other["id"]}')['shares']
         self.assertEqual('error', share['status'])
         told = self.user.ok('GET', f'/messages?resource_id={other["id"]}')['messages']

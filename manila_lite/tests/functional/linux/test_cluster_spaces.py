@@ -250,7 +250,7 @@ class SpaceNodes(base.LinuxTest):
         self.assertEqual(Result(0, data, b''), remote.run(['cat'], data))
         both = ['sh', '-c', 'head -c 65536 >&2; cat >/dev/null; exit 3']
         self.assertEqual(Result(3, b'', data[:65536]), remote.run(both, data))
-        self.refused(remote.run, ['head', '-c', '9000000', '/dev/zero'], error=NodeAway, says='too much')
+        self.refused(remote.run, ['head', '-c', '9000000', '/dev/zero'], error=NodeAway, says='too long')
         self.assertEqual(0, remote.run(['true']).status)
 
     def test_a_node_that_dies_meanwhile(self):

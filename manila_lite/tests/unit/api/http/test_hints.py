@@ -43,7 +43,7 @@ def reasons():
 
 def _of(node):
     if isinstance(node, ast.Call) and ast.unparse(node.func) == 'errors.NotFound.of':
-        return [f'{text.replace(" ", "_")}_not_found' for text in _plain(node.args[0])]
+        return [f'{text.lower().replace(" ", "_")}_not_found' for text in _plain(node.args[0])]
     if isinstance(node, ast.keyword) and node.arg == 'code':
         return _texts(node.value)
     if isinstance(node, ast.Assign) and [getattr(target, 'id', '') for target in node.targets] == ['code']:
@@ -67,7 +67,7 @@ def _texts(node):
 
 def every_code():
     """Return every error code that an answer can have, except those that are composed of parts."""
-    return reasons() | _BY_STATUS
+    return {code for code in reasons() | _BY_STATUS if not (code.startswith('_') or code.endswith('_'))}
 
 
 class NextSteps(testtools.TestCase):
