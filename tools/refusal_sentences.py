@@ -33,7 +33,7 @@ def shortest(noted: Iterable[dict]) -> dict[tuple[str, str], Row]:
     for note in noted:
         row = {name: str(note[name]) for name in FIELDS}
         key = row['code'], row['caller']
-        if key not in rows or _order(row) < _order(rows[key]):
+        if row['message'].isprintable() and (key not in rows or _order(row) < _order(rows[key])):
             rows[key] = row
     return rows
 

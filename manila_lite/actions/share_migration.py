@@ -161,7 +161,8 @@ def _must_be_movable(conn: Connection, move: ShareMove) -> None:
         raise errors.Conflict(f'Share {share.id} is in share group {share.share_group_id}; the migration would split the '
                               'group.')
     if share.replication_type:
-        raise errors.Conflict(f'Share {share.id} is of a share type with replicas ({share.replication_type}).')
+        raise errors.Conflict(f'Share {share.id} has a share type with replicas ({share.replication_type}) and cannot be '
+                              'migrated.')
     for row in shares.list_second_instances(conn, share_id=share.id):
         raise errors.Conflict(f'A migration of share {share.id} left share instance {row.instance_id} on {row.host}; delete '
                               'that instance first.',

@@ -99,8 +99,8 @@ def note_answer(status, body, environ):
     """Note, once, an answer with an error code. The caller is as the authentication left it in the request."""
     try:
         fault, = json.loads(body).values()
-        said = {'code': fault['reason'], 'caller': caller(environ), 'status': status, 'message': general(fault['message']),
-                'next': fault['next']}
+        said = {'code': fault['reason'], 'caller': 'none' if status == 401 else caller(environ), 'status': status,
+                'message': general(fault['message']), 'next': fault['next']}
     except (ValueError, AttributeError, KeyError, TypeError):
         return
     _write(SENTENCES, said, *said.values())

@@ -39,7 +39,7 @@ class Shares(refused_moves.Moving):
     def test_what_belongs_together_is_not_torn_apart(self):
         self.type('mirrored', replication_type='dr')
         share = self.share(share_type='mirrored')
-        self.start_no(share, 409, 'conflict', f'Share {share} is of a share type with replicas (dr).')
+        self.start_no(share, 409, 'conflict', f'Share {share} has a share type with replicas (dr) and cannot be')
 
     def test_what_left_something_behind_does_not_move_again(self):
         share = self.share()
