@@ -108,7 +108,8 @@ def synced(conn: Connection, work: Work) -> None:
     refused = {rule_id: reason for rule_id, (reason, _) in results.items() if reason}
     rules = [rule for rule in access.of_share(conn, work.resource_id) if rule.id in seen or rule.id in results]
     for backup_id in refused.keys() - {rule.id for rule in rules}:
-        LOG.warning('%s: the client that copies it for backup %s is refused: %s', work.resource_id, backup_id, refused[backup_id])
+        LOG.warning('%s: the client that copies it for backup %s is refused: %s', work.resource_id, backup_id,
+                    refused[backup_id])
     if work.data.get('shut_out'):
         share_backups.clear_copiers(conn, work.data['shut_out'])
     hidden = resource_locks.locks_of_rules(conn, work.resource_id, resource_locks.SHOW) if refused else {}
