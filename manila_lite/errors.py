@@ -26,8 +26,8 @@ class NotFound(ManilaLiteError):
     @classmethod
     def of(cls, resource_name: str, resource_id: object) -> 'NotFound':
         """Return the usual error: ``NotFound.of('share', id)`` has the code ``share_not_found``."""
-        return cls(f'{resource_name.capitalize()} {resource_id} could not be found.',
-                   code=resource_name.replace(' ', '_') + '_not_found')
+        return cls(f'{resource_name[:1].upper()}{resource_name[1:]} {resource_id} could not be found.',
+                   code=resource_name.lower().replace(' ', '_') + '_not_found')
 
 
 class Invalid(ManilaLiteError):

@@ -27,12 +27,13 @@ _run_seconds = Histogram('manila_lite_operation_run_seconds', 'Time that a claim
                          buckets=_SLOW, registry=REGISTRY)
 _wait_seconds = Histogram('manila_lite_operation_wait_seconds', 'Time that an operation was due before it was claimed.',
                           ('kind',), buckets=_SLOW, registry=REGISTRY)
-_wake_ups = Counter('manila_lite_rpc_wakeups', 'Wake-ups handed to the bus, by what became of them.', ('outcome',),
+_wake_ups = Counter('manila_lite_rpc_wakeups', 'Wake-ups sent to the bus, by outcome.', ('outcome',),
                     registry=REGISTRY)
 _db_errors = Counter('manila_lite_database_errors', 'Statements and connections that failed, by class of the error.',
                      ('error',), registry=REGISTRY)
 
-_given_up = Counter('manila_lite_connections_given_up', 'Connections that the built-in server ended, by why: too many of them '
+_given_up = Counter('manila_lite_connections_given_up', 'Connections that the built-in server ended, by reason: too many of '
+                                                        'them '
                     '(full, address), no descriptors or memory left, an answer unread, or the status of a refusal.', ('why',),
                     registry=REGISTRY)
 

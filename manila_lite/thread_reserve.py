@@ -16,8 +16,8 @@ from manila_lite import errors
 #: Seconds, for a login and for work: while some turn is younger, a new request waits for one to end.
 PATIENCE = (0.25, 1.0)
 
-_BUSY = ('Too many requests wait for {what} just now, of this project or of all. Nothing was changed; send it again '
-         'in a moment.')
+_BUSY = ('Too many requests of this project, or of all projects, wait for {what}. Nothing was changed; send it again in a '
+         'moment.')
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ EXPLAINED: dict[str, str] = {
     'before',
     "resource_locks.py:check_deny_all: _must_lift(ctx, access_id, locks, 'be denied')": 'as the one before, which '
     'alone asks for it',
-    'migration.py:task_state: raise errors.Invalid(f"task_state: {value!r} is none; it is null or one of '
+    'migration.py:task_state: raise errors.Invalid(f"task_state: {value!r} is not valid; it must be null or one of '
     "{', '.join(Migration)}...": "the contract has all values, and refuses others before",
     "shares.py:delete: raise errors.WrongState(f'Share {share_id} was restored.')": 'no request asks for that, but '
     'scheduler/expiry.py, which is told',
@@ -193,7 +193,7 @@ def main() -> int:
     parser.add_argument('folder', nargs='?', type=pathlib.Path, default=ROOT / '.stestr' / 'refusals', metavar='DIRECTORY')
     asked = parser.parse_args()
     if not asked.folder.is_dir():
-        parser.error(f'{asked.folder} is no directory; run tools/test, or see above')
+        parser.error(f'{asked.folder} is not a directory; run tools/test, or see above')
     everything = list(guards())
     silent, dumb, wrong = sort(everything, notes(asked.folder))
     for guard in silent:

@@ -61,8 +61,9 @@ def _must_have_no_broken_replica(conn: Connection, share: Any, despite_replicas:
         return
     for row in share_replicas.list_non_active(conn, share.id):
         if row.status == 'error':
-            raise errors.Invalid(f'Replica {row.id} of share {share.id} is in error; from microversion 2.74 on access rules '
-                                 'can be changed all the same.', code='replica_in_error')
+            raise errors.Invalid(f'Replica {row.id} of share {share.id} is in error; a change of access rules then needs '
+                                 'microversion 2.74.',
+                                 code='replica_in_error')
 
 
 def _get_changeable_share(conn: Connection, ctx: RequestContext, share_id: str) -> Any:
@@ -84,7 +85,7 @@ def _begin_sync(conn: Connection, ctx: RequestContext, share: Any) -> engine.Wak
     :raises errors.WrongState: the share is on no backend.
     """
     if not share.host:
-        raise errors.WrongState(f'Share {share.id} is on no backend that could be told of its access rules.')
+        raise errors.WrongState(f'Share {share.id} is on no backend, so its access rules cannot be applied.')
     # The worker writes these rows in the same order, so two transactions never wait for each other.
     transitions.rules_status(conn, share.instance_id, states.Rules.SYNCING)
     return apply_rules(conn, ctx, share.id, share.host)
@@ -113,7 +114,7 @@ def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool
         if rule.state in _GOING:
             return
         if share.status in (states.SHARE['delete'].during, states.SHARE['unmanage'].during):
-            raise errors.WrongState(f'Share {share_id} is {share.status}, and its access rules go with it.')
+            raise errors.WrongState(f'Share {share_id} is {share.status}; its access rules are deleted with it.')
         resource_locks.check_deny(conn, ctx, rule, unrestrict=unrestrict)
         transitions.begin(conn, states.ACCESS, 'revoke', access_id)
         wake = _begin_sync(conn, ctx, share)

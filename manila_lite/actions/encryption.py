@@ -36,16 +36,17 @@ def choose_key(wanted: Mapping[str, Any], share_type: ShareType, source: Any = N
     source_key_id = source[1].encryption_key_ref if source else None
     key_id: str | None = wanted.get('encryption_key_ref') or source_key_id
     if key_id and group:
-        raise errors.Invalid('encryption_key_ref: shares of a group are not encrypted with keys of their own.',
+        raise errors.Invalid('encryption_key_ref: not supported for shares of a group.',
                              code='encryption_not_supported')
     if source and key_id != source_key_id:
-        raise errors.Invalid('encryption_key_ref: the share of the snapshot is encrypted with another key, or with none, and '
-                             'the new one has to be as it is.', code='encryption_key_differs')
+        raise errors.Invalid('encryption_key_ref: must be the key of the share of the snapshot; leave it out if that share '
+                             'has none.',
+                             code='encryption_key_differs')
     if key_id and not share_type.extra_specs.get(_SUPPORT):
-        raise errors.Invalid(f'encryption_key_ref: share type {share_type.name} does not encrypt ({_SUPPORT}).',
+        raise errors.Invalid(f'encryption_key_ref: share type {share_type.name} does not support encryption ({_SUPPORT}).',
                              code='encryption_not_supported')
     makes_servers = share_requests.is_spec_true(share_type, 'driver_handles_share_servers')
     if key_id and encrypts_servers(share_type) and not makes_servers:
-        raise errors.Invalid(f'encryption_key_ref: share type {share_type.name} encrypts share servers, and makes none.',
+        raise errors.Invalid(f'encryption_key_ref: share type {share_type.name} encrypts share servers, but does not use them.',
                              code='encryption_not_supported')
     return key_id

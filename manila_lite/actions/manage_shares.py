@@ -96,7 +96,7 @@ def _must_have(wanted: Mapping[str, Any], *names: str) -> None:
 
 def _describe(ctx: RequestContext, resource_type: str, known: Any) -> str:
     """Return the words for a resource that is managed already, without its id if another project has it."""
-    return f'{resource_type} {known.id}' if ctx.sees(known.project_id) else 'managed already'
+    return f'managed already, as {resource_type} {known.id}' if ctx.sees(known.project_id) else 'managed already'
 
 
 def _options(wanted: Mapping[str, Any]) -> dict[str, str]:
@@ -113,14 +113,14 @@ def _get_service_and_pool(conn: Connection, ctx: RequestContext, host: str) -> t
         raise errors.Invalid(f'service_host: {backend} is down.', code='backend_down')
     pools = services.list_pools(conn, [host])
     if not pools:
-        raise errors.Invalid(f'service_host: {backend} reports no such pool as {host}.', code='pool_not_found')
+        raise errors.Invalid(f'service_host: {backend} reports no pool {host}.', code='pool_not_found')
     return service, pools[0]
 
 
 def _type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) -> share_types.ShareType:
     name = wanted.get('share_type') or ctx.conf.default_share_type
     if not name:
-        raise errors.Invalid('share_type: none was given, and no default share type is configured.')
+        raise errors.Invalid('share_type: missing, and no default share type is configured.')
     return share_types.find(conn, ctx, name)
 
 
@@ -141,7 +141,7 @@ def _server(conn: Connection, ctx: RequestContext, share_type: share_types.Share
     """Return the share server that will export the share. Its share network is held until the transaction ends."""
     if not share_requests.is_spec_true(share_type, _SERVERS):
         if server_id:
-            raise errors.Invalid(f'share_server_id: share type {share_type.name} makes no use of share servers.')
+            raise errors.Invalid(f'share_server_id: share type {share_type.name} does not use share servers.')
         return None
     if not server_id:
         raise errors.Invalid(f'share_server_id: missing; share type {share_type.name} needs a share server.')
@@ -161,15 +161,15 @@ def _key(share_type: share_types.ShareType, server: Any) -> str | None:
     """Return the id of the key that all shares on the server are encrypted with, or None."""
     key: str | None = server.encryption_key_ref if server else None
     if key and not encryption.encrypts_servers(share_type):
-        raise errors.Conflict(f'share_server_id: share server {server.id} is encrypted, and shares of type '
-                              f'{share_type.name} are on servers that are not.', code='bad_share_server')
+        raise errors.Conflict(f'share_server_id: share server {server.id} is encrypted, but share type '
+                              f'{share_type.name} does not use encrypted share servers.', code='bad_share_server')
     return key
 
 
 def _proto(ctx: RequestContext, protocol: str) -> str:
     enabled = [name.upper() for name in ctx.conf.enabled_share_protocols]
     if protocol.upper() not in enabled:
-        raise errors.Invalid(f'protocol: {protocol} is not enabled; {", ".join(enabled)} is.')
+        raise errors.Invalid(f'protocol: {protocol} is not enabled; enabled: {", ".join(enabled)}.')
     return protocol.upper()
 
 
@@ -212,7 +212,7 @@ def unmanage_share(ctx: RequestContext, share_id: str, *, on_servers: bool = Tru
 def _must_be_manageable(share: Any, on_servers: bool) -> None:
     share_guards.must_be_placed(share)
     if share.share_server_id and not on_servers:
-        raise errors.Forbidden(f'Share {share.id} is on a share server; from microversion 2.49 on that may be asked for.',
+        raise errors.Forbidden(f'Share {share.id} is on a share server; this request then needs microversion 2.49.',
                                code='share_on_share_server')
 
 

@@ -154,7 +154,7 @@ class Requests(abc.ABC, Generic[M]):
     def _reopen(self, conn: Connection, row: Any, op: Any) -> None:
         self.begin_cut_over(conn, row, op)
         if not rows.reopen(conn, op, 'cut_over', f'{self.open_key}:{row.id}'):
-            raise errors.WrongState(f'The migration of {self.migrations.name} {row.id} is going on already.')
+            raise errors.WrongState(f'The migration of {self.migrations.name} {row.id} is already in progress.')
 
     def cancel(self, ctx: RequestContext, resource_id: str) -> None:
         """Cancel a migration. Everything goes back to the state before.
@@ -193,7 +193,7 @@ def _must_be_cancellable(op: Any, task_state: str | None) -> None:
     :raises errors.Invalid: the backend said that it cannot cancel.
     """
     if op is not None and task_state in CANCELLABLE and not op.data['cancellable']:
-        raise errors.Invalid(f'{op.data["to"]} cannot call off a migration; it can only be completed.',
+        raise errors.Invalid(f'{op.data["to"]} cannot cancel a migration; it can only be completed.',
                              code='migration_not_cancellable')
 
 
@@ -209,5 +209,5 @@ def task_state(value: str | None, also: Iterable[str] = ()) -> str | None:
     """
     wanted = states.MIGRATION_ALIASES.get(value or '', value)
     if wanted is not None and wanted not in {*Migration, *also}:
-        raise errors.Invalid(f'task_state: {value!r} is none; it is null or one of {", ".join(Migration)}.')
+        raise errors.Invalid(f'task_state: {value!r} is not valid; it must be null or one of {", ".join(Migration)}.')
     return wanted

@@ -22,9 +22,9 @@ def agreed(support: Mapping[str, Any]) -> dict[str, bool]:
 def objection(host: str, options: Mapping[str, bool], support: Mapping[str, Any]) -> str | None:
     """Return the reason why the backend cannot migrate with these ``options``, or None."""
     if not support.get('compatible'):
-        return support.get('reason') or f'{host} cannot take it in.'
+        return support.get('reason') or f'{host} does not support it.'
     wants = [name for name in options if options[name] and not support.get(name)]
-    return f'{host} cannot do that {", ".join(wants)}.' if wants else None
+    return f'{host} does not support: {", ".join(wants)}.' if wants else None
 
 
 def ask(ctx: RequestContext, begin: Callable[[Any], engine.Wake], host: str) -> dict[str, Any]:
@@ -36,7 +36,8 @@ def ask(ctx: RequestContext, begin: Callable[[Any], engine.Wake], host: str) -> 
     with ctx.waiting('backends'):
         row = _await_answer(ctx, begin)
     if row.state == rows.OPEN:
-        raise errors.Conflict(f'The backend {host} did not say in time whether it can take that in.', code='backend_silent')
+        raise errors.Conflict(f'The backend {host} did not answer in time whether it can take part in the migration.',
+                              code='backend_silent')
     return dict(row.data['support'])
 
 

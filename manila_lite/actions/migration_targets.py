@@ -33,7 +33,7 @@ def backend(conn: Connection, ctx: RequestContext, to: str) -> Any:
     :raises errors.Invalid: no such backend is up and enabled.
     """
     if not _HOST.fullmatch(to):
-        raise errors.Invalid(f'host: {to!r} is no backend; write host@backend or host@backend#pool.')
+        raise errors.Invalid(f'host: {to!r} is not a backend; give host@backend or host@backend#pool.')
     try:
         row = services.get(conn, engine.backend_of(to), 'manila-share')
     except errors.NotFound:

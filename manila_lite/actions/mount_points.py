@@ -25,8 +25,9 @@ def full_name(share_type: ShareType, project_id: str, wanted: str | None) -> str
     if not wanted:
         return None
     if not is_spec_true(share_type, SUPPORT):
-        raise errors.Invalid(f'mount_point_name: shares of type {share_type.name} cannot be given one; its extra spec '
-                             f'{SUPPORT} does not say so.', code='mount_point_name_not_supported')
+        raise errors.Invalid(f'mount_point_name: share type {share_type.name} does not allow it; its extra spec {SUPPORT} '
+                             'is not True.',
+                             code='mount_point_name_not_supported')
     name = f'{share_type.extra_specs.get(PREFIX) or project_id}_{wanted}'
     if len(name) > _LONGEST:
         raise errors.Invalid(f'mount_point_name: {name} has more than {_LONGEST} characters.')

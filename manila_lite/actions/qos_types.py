@@ -77,4 +77,4 @@ def delete_spec(ctx: RequestContext, qos_type_id: str, key: str) -> None:
     """
     with ctx.db.writer() as conn:
         qos_types.get(conn, qos_type_id)
-        key_values.remove(conn, qos_type_specs, qos_type_id, key, 'qos spec')
+        key_values.remove(conn, qos_type_specs, qos_type_id, key, 'QoS spec')

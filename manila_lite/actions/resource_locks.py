@@ -49,13 +49,15 @@ def refuse_if_locked(conn: Connection, ctx: RequestContext, share_id: str, doing
     locks = resource_locks.deletion_locks(conn, share_id)
     if locks:
         raise errors.Forbidden(
-            f'Share {share_id} cannot {doing} while it is locked: {_named(locks)}. Delete these resource locks first; one that '
-            'was placed for the sake of an access rule goes when that is denied.', code='share_locked')
+            f'Share {share_id} cannot {doing} while it is locked: {_named(locks)}. Delete these resource locks first; the '
+            'lock of an access rule is deleted with the rule.',
+            code='share_locked')
     for access_id, locks_of_rule in resource_locks.locks_of_rules(conn, share_id, resource_locks.DELETE).items():
         if foreign := _not_liftable(ctx, locks_of_rule):
             raise errors.Forbidden(
-                f'Share {share_id} cannot {doing} while its access rule {access_id} is locked by {_named(foreign)}, '
-                'which is not yours to lift. Ask who placed it, or an administrator.', code='share_locked')
+                f'Share {share_id} cannot {doing} while its access rule {access_id} is locked by {_named(foreign)}. Ask the '
+                'owner of the lock, or an administrator.',
+                code='share_locked')
 
 
 def refuse_overwriting(conn: Connection, ctx: RequestContext, share_id: str) -> None:
@@ -80,8 +82,9 @@ def mark_for_transfer(conn: Connection, ctx: RequestContext, share_id: str, tran
     """
     if foreign := _not_liftable(ctx, resource_locks.locks_of_share(conn, share_id)):
         raise errors.Forbidden(
-            f'Share {share_id} cannot be transferred: it, or an access rule of it, is locked by {_named(foreign)}, which is '
-            'not yours to lift. Ask who placed it, or an administrator.', code='share_locked')
+            f'Share {share_id} cannot be transferred: it or one of its access rules is locked by {_named(foreign)}. Ask the '
+            'owner of the lock, or an administrator.',
+            code='share_locked')
     resource_locks.mark_for_transfer(conn, share_id, transfer_id)
 
 
@@ -93,8 +96,9 @@ def must_have_no_new_locks(conn: Connection, share_id: str, transfer_id: str) ->
     :raises errors.Forbidden: there is such a lock.
     """
     if left := [row for row in resource_locks.locks_of_share(conn, share_id) if row.transfer_id != transfer_id]:
-        raise errors.Forbidden(f'Share {share_id} was locked after it had been offered: {_named(left)}. It can be taken over '
-                               'when these resource locks are gone.', code='share_locked')
+        raise errors.Forbidden(f'Share {share_id} was locked after the transfer was created: {_named(left)}. It can be '
+                               'accepted when these resource locks are deleted.',
+                               code='share_locked')
 
 
 def _named(locks: Iterable[Any]) -> str:
@@ -136,8 +140,9 @@ def check_deny_all(conn: Connection, ctx: RequestContext, share_id: str) -> None
 
 def _must_lift(ctx: RequestContext, access_id: str, locks: list[Any], doing: str) -> None:
     if foreign := _not_liftable(ctx, locks):
-        raise errors.Forbidden(f'Access rule {access_id} cannot {doing}: its lock {_named(foreign)} is not yours to lift. '
-                               'Ask who placed it, or an administrator.', code='access_rule_locked')
+        raise errors.Forbidden(f'Access rule {access_id} cannot {doing}: it has the lock {_named(foreign)}. Ask the owner '
+                               'of the lock, or an administrator.',
+                               code='access_rule_locked')
 
 
 def _not_liftable(ctx: RequestContext, locks: list[Any]) -> list[Any]:
@@ -280,6 +285,7 @@ def delete(ctx: RequestContext, lock_id: str) -> None:
 def _get_changeable(conn: Connection, ctx: RequestContext, lock_id: str, policy: str) -> Any:
     lock = resource_locks.get(conn, lock_id, project_id=visible_project(ctx))
     if not _may_change(ctx, lock, policy):
-        raise errors.Forbidden(f'Resource lock {lock_id} was placed by {lock.lock_context} {lock.user_id}, and is not yours to '
-                               'touch. Ask who placed it, or an administrator.', code='lock_of_another')
+        raise errors.Forbidden(f'Resource lock {lock_id} was placed by {lock.lock_context} {lock.user_id}. Ask the owner of '
+                               'the lock, or an administrator.',
+                               code='lock_of_another')
     return lock

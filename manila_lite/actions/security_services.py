@@ -57,8 +57,8 @@ def update(ctx: RequestContext, service_id: str, values: Mapping[str, Any]) -> A
         _must_not_have_server_and_site(values.get('server', before.server),
                                        values.get('default_ad_site', before.default_ad_site))
         if values.get('type', before.type) != before.type and security_services.networks_of(conn, (service_id,)):
-            raise errors.Forbidden(f'Security service {service_id} is used by share networks, which have one of each type; its '
-                                   'type cannot be changed.', code='security_service_in_use')
+            raise errors.Forbidden(f'Security service {service_id} is used by share networks, so its type cannot be changed.',
+                                   code='security_service_in_use')
         if not set(values) <= _HARMLESS and security_services.count_servers(conn, service_id):
             raise errors.Forbidden(f'Security service {service_id} is used by share servers; only its name and '
                                    'description can be changed.', code='security_service_in_use')
@@ -77,7 +77,8 @@ def _hold(conn: Connection, ctx: RequestContext, service_id: str) -> None:
 def _must_not_be_in_replacement(conn: Connection, row: Any) -> None:
     """Refuse a service while share servers are changing to another one: their backend may still need it."""
     if share_server_queries.has_open_operation(conn, row.project_id, share_server_updates.SECURITY_SERVICE.do):
-        raise errors.Forbidden('Share servers of the project are just given another security service; wait for them.',
+        raise errors.Forbidden('Share servers of the project are being updated with another security service; wait until '
+                               'they are active.',
                                code='security_service_in_use')
 
 

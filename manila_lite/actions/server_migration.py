@@ -159,7 +159,7 @@ def _must_be_movable(conn: Connection, move: ServerMove) -> None:
     if server.status != 'active':
         raise errors.WrongState(f'Share server {server.id} is {server.status}, not active.')
     if server.encryption_key_ref:
-        raise errors.Invalid(f'Share server {server.id} is encrypted, and stays where it is.', code='share_server_encrypted')
+        raise errors.Invalid(f'Share server {server.id} is encrypted and cannot be migrated.', code='share_server_encrypted')
     if replicated := share_replicas.find_replicated_on_server(conn, server.id):
         raise errors.Conflict(f'Share {replicated} on share server {server.id} has replicas; delete them first.',
                               code='share_has_replicas')
@@ -168,9 +168,10 @@ def _must_be_movable(conn: Connection, move: ServerMove) -> None:
     if move.host == server.host and move.keeps_addresses:
         raise errors.Conflict(f'Share server {server.id} is on {move.host} already, in the same share network.')
     if group := share_groups.find_on_server(conn, server.id):
-        raise errors.Conflict(f'Share group {group} is on share server {server.id}, and would be torn apart.')
+        raise errors.Conflict(f'Share group {group} is on share server {server.id}; the migration would split the group.')
     if coming := share_migration.comes_to(conn, server.id):
-        raise errors.Conflict(f'Share {coming} is being moved to share server {server.id}, or was and left something there.')
+        raise errors.Conflict(f'Share {coming} is being migrated to share server {server.id}, or a migration left an '
+                              'instance there.')
     _shares_must_be_movable(move)
 
 
@@ -181,7 +182,8 @@ def _shares_must_be_movable(move: ServerMove) -> None:
                                     f'and its access rules are {share.access_rules_status}; every share of the share server '
                                     'must be available, its rules not in error.')
         if share.share_group_id:
-            raise errors.Conflict(f'Share {share.id} is in share group {share.share_group_id}, which would be torn apart.')
+            raise errors.Conflict(f'Share {share.id} is in share group {share.share_group_id}; the migration would split '
+                                  'the group.')
         if share.task_state and share.task_state.startswith('migration') and share.task_state not in IDLE:
             raise errors.Conflict(f'Share {share.id} is busy: its task state is {share.task_state}.')
     for snapshot in move.snapshots:
@@ -216,7 +218,7 @@ def _take_in(conn: Connection, move: ServerMove, target: str) -> str:
     """
     share_networks.lock(conn, move.network_id, states.SHARE_NETWORK.statuses)     # no share is placed on it meanwhile
     if target not in share_server_queries.list_idle(conn, move.host, move.network_id, [subnet.id for subnet in move.subnets]):
-        raise errors.WrongState(f'Share server {target}, which was to take the shares in, is not idle any more; try again.')
+        raise errors.WrongState(f'The destination share server {target} is no longer idle; try again.')
     transitions.begin(conn, states.SHARE_SERVER, 'take_in', target, source_share_server_id=move.server.id,
                       is_auto_deletable=False)
     return target

@@ -50,12 +50,12 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
 def _type(ctx: RequestContext, options: Mapping[str, Any]) -> str:
     known = ctx.conf.enabled_backup_types
     if not known:
-        raise errors.Conflict('There are no backups here: no type of backup is configured.', code='backups_not_configured')
+        raise errors.Conflict('Backups are not available: no type of backup is configured.', code='backups_not_configured')
     if strange := sorted(set(options) - {_TYPE}):
-        raise errors.Invalid(f'backup_options: {", ".join(strange)} is not known; {_TYPE} is.')
+        raise errors.Invalid(f'backup_options: {", ".join(strange)} is not known; the only option is {_TYPE}.')
     wanted = options.get(_TYPE) or known[0]
     if wanted not in known:
-        raise errors.Invalid(f'backup_options: {_TYPE} is none of {", ".join(known)}.')
+        raise errors.Invalid(f'backup_options: {_TYPE} must be one of {", ".join(known)}.')
     return str(wanted)
 
 
@@ -100,8 +100,9 @@ def restore(ctx: RequestContext, backup_id: str, target_id: str | None = None) -
         transitions.begin(conn, _BACKUP, 'restore', backup_id, target_share_id=share.id, restore_progress='0',
                           copier=None)
         if share.size < backup.size:
-            raise errors.Conflict(f'Share {share.id} has {share.size} GiB, and backup {backup_id} is of {backup.size} '
-                                  'GiB; extend the share first.', code='share_too_small')
+            raise errors.Conflict(f'Share {share.id} has {share.size} GiB, but backup {backup_id} needs {backup.size} GiB; '
+                                  'extend the share first.',
+                                  code='share_too_small')
         resource_locks.refuse_overwriting(conn, ctx, share.id)
         wake = _begin(conn, ctx, share_backups.RESTORE, backup_id, share)
         row = share_backups.get(conn, ctx, backup_id)

@@ -32,22 +32,23 @@ def join(conn: Connection, ctx: RequestContext, wanted: dict[str, Any],
     if not held:
         raise errors.Invalid(f'share_group_id: share group {group_id} is {group.status}, not available.')
     if not is_placed(group):
-        raise errors.Invalid(f'share_group_id: share group {group_id} has no place: it was never made.')
+        raise errors.Invalid(f'share_group_id: share group {group_id} has no host: it was never created.')
     _must_fit(conn, group, wanted, share_type)
     for key in _FROM_GROUP:
         own, given = getattr(group, key), wanted.get(key)
         if given and given != own:
-            raise errors.Invalid(f'{key}: that of share group {group_id} is {own}, and its shares have the same.')
+            raise errors.Invalid(f'{key}: must be {own}, as for all shares of share group {group_id}.')
     return group, {**wanted, **{key: getattr(group, key) for key in _FROM_GROUP}}
 
 
 def _must_fit(conn: Connection, group: Any, wanted: dict[str, Any], share_type: share_types.ShareType) -> None:
     if share_type.id not in share_groups.share_types_of(conn, (group.id,)).get(group.id, ()):
-        raise errors.Invalid(f'share_type: share group {group.id} takes no shares of type {share_type.name}.')
+        raise errors.Invalid(f'share_type: share group {group.id} does not accept shares of type {share_type.name}.')
     if share_requests.abilities(share_type)['replication_type']:
         raise errors.Invalid(f'share_type: shares of type {share_type.name} have replicas, and cannot be in a group.')
     if (wanted.get('scheduler_hints') or {}).get('only_host'):
-        raise errors.Invalid('scheduler_hints.only_host: shares of a group go where the group is.')
+        raise errors.Invalid('scheduler_hints.only_host: not supported for shares of a group, which are on the host of the '
+                             'group.')
 
 
 def is_placed(group: Any) -> bool:
@@ -66,8 +67,8 @@ def must_have_settled_group(conn: Connection, share: Any) -> None:
     :raises errors.WrongState: there is such a group snapshot.
     """
     if share.share_group_id and (snapshot_id := share_groups.find_snapshot_in_transition(conn, share.share_group_id)):
-        raise errors.WrongState(f'Share group snapshot {snapshot_id}, of the group that share {share.id} is in, is '
-                                'being taken or deleted; wait for it.')
+        raise errors.WrongState(f'Share group snapshot {snapshot_id} of the group of share {share.id} is being created or '
+                                'deleted; wait until that has ended.')
 
 
 def must_be_in_no_group_snapshot(conn: Connection, share: Any) -> None:

@@ -32,7 +32,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
         if not held:
             raise errors.WrongState(f'share_group_id: share group {group.id} is {group.status}, not available.')
         if not share_group_membership.is_placed(group):
-            raise errors.WrongState(f'share_group_id: share group {group.id} has no place: it was never made.')
+            raise errors.WrongState(f'share_group_id: share group {group.id} has no host: it was never created.')
         if busy_id := share_groups.find_snapshot_in_transition(conn, group.id):
             raise errors.WrongState(f'share_group_id: snapshot {busy_id} of share group {group.id} is being taken or deleted.')
         members = share_groups.shares_of(conn, group.id)
@@ -56,7 +56,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
 def _must_be_snapshottable(conn: Connection, share: Any) -> None:
     """Refuse a share that cannot be snapshotted. It is held until the transaction ends."""
     if not share.snapshot_support:
-        raise errors.Conflict(f'share_group_id: the share type of share {share.id} does not do snapshots.',
+        raise errors.Conflict(f'share_group_id: the share type of share {share.id} does not support snapshots.',
                               code='snapshots_not_supported')
     if not snapshots.lock_share(conn, share.instance_id, ('available',)):
         raise errors.WrongState(f'share_group_id: share {share.id} of the group is {share.status}, not available.')
@@ -90,8 +90,8 @@ def delete(ctx: RequestContext, group_snapshot_id: str, *, force: bool = False) 
             snapshots.lock_share(conn, share.instance_id, states.SHARE.statuses)
         superseding.begin_delete(conn, states.SHARE_GROUP_SNAPSHOT, group_snapshot_id, _LIFE, force=force)
         if not force and (new_share_id := share_group_snapshots.find_share_being_created(conn, group_snapshot_id)):
-            raise errors.WrongState(f'Share {new_share_id} is being made from share group snapshot {group_snapshot_id}; '
-                                    'wait for it.')
+            raise errors.WrongState(f'Share {new_share_id} is being created from share group snapshot {group_snapshot_id}; '
+                                    'wait until it is available.')
         wake = _begin(conn, ctx, 'delete', group_snapshot_id, group)
     wake.send(ctx)
     notices.emit(ctx, 'share_group_snapshot.delete.start', {'share_group_snapshot_id': group_snapshot_id})

@@ -74,14 +74,14 @@ def _source(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) ->
     if not group_snapshot_id:
         return None
     if wanted.get('share_types'):
-        raise errors.Invalid('share_types: those of the group snapshot are taken; give one of the two.')
+        raise errors.Invalid('share_types: not allowed together with source_share_group_snapshot_id.')
     snapshot = share_group_snapshots.get(conn, ctx, group_snapshot_id)
     if not share_group_snapshots.lock(conn, group_snapshot_id, ('available',)):
         raise errors.WrongState(f'source_share_group_snapshot_id: share group snapshot {group_snapshot_id} is '
                                 f'{snapshot.status}, not available.')
     group = share_groups.get(conn, ctx, snapshot.share_group_id)
     if wanted.get('availability_zone') not in (None, group.availability_zone):
-        raise errors.Invalid(f'availability_zone: the group snapshot is in {group.availability_zone}.')
+        raise errors.Invalid(f'availability_zone: must be {group.availability_zone}, the zone of the group snapshot.')
     return group
 
 
@@ -90,13 +90,13 @@ def _group_type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]
     group_type_id = wanted.get('share_group_type_id')
     if source:
         if group_type_id not in (None, source.share_group_type_id):
-            raise errors.Invalid(f'share_group_type_id: that of the group snapshot is {source.share_group_type_id}.')
+            raise errors.Invalid(f'share_group_type_id: must be {source.share_group_type_id}, the type of the group snapshot.')
         return share_group_types.get(conn, ctx.elevated(), source.share_group_type_id)
     if group_type_id:
         return share_group_types.get(conn, ctx, group_type_id)
     name = ctx.conf.default_share_group_type
     if not name:
-        raise errors.Invalid('share_group_type_id: none was given, and no default share group type is configured.')
+        raise errors.Invalid('share_group_type_id: missing, and no default share group type is configured.')
     try:
         return share_group_types.find(conn, ctx, name)
     except errors.NotFound:
@@ -110,7 +110,7 @@ def _share_types(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any
         return [share_types.get(conn, ctx.elevated(), name) for name in names]
     names = wanted.get('share_types') or [name for name in (ctx.conf.default_share_type,) if name]
     if not names:
-        raise errors.Invalid('share_types: none was given, and no default share type is configured.')
+        raise errors.Invalid('share_types: missing, and no default share type is configured.')
     chosen_types = {share_type.id: share_type for share_type in (_share_type(conn, ctx, name) for name in names)}
     if strange := [share_type_id for share_type_id in chosen_types if share_type_id not in group_type.share_types]:
         raise errors.Invalid(f'share_types: share group type {group_type.name} has no share type {", ".join(strange)}.')
@@ -129,15 +129,15 @@ def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
     """Return the share network of the group, held until the transaction ends."""
     served = {share_requests.is_spec_true(share_type, 'driver_handles_share_servers') for share_type in chosen_types}
     if len(served) > 1:
-        raise errors.Invalid('share_types: all or none of them must make use of share networks '
+        raise errors.Invalid('share_types: all or none of them must use share networks '
                              '(driver_handles_share_servers).')
     network_id = wanted.get('share_network_id')
     if source and network_id not in (None, source.share_network_id):
-        raise errors.Invalid(f'share_network_id: that of the group snapshot is {source.share_network_id}.')
+        raise errors.Invalid(f'share_network_id: must be {source.share_network_id}, the share network of the group snapshot.')
     network_id = source.share_network_id if source else network_id
     if served == {False}:
         if network_id:
-            raise errors.Invalid('share_network_id: the share types make no use of share networks.')
+            raise errors.Invalid('share_network_id: the share types do not use share networks.')
         return None
     if not network_id:
         raise errors.Invalid('share_network_id: missing; the share types need a share network.')
@@ -164,8 +164,8 @@ def _shares_of(conn: Connection, ctx: RequestContext, snapshot_id: str, group: A
     for member, share in share_group_snapshots.with_shares(conn, snapshot_id):
         share_type = share_types.get(conn, ctx.elevated(), share.share_type_id)
         if not share.create_share_from_snapshot_support:
-            raise errors.Invalid(f'source_share_group_snapshot_id: the share type of share {share.id} makes no shares from '
-                                 'snapshots.')
+            raise errors.Invalid(f'source_share_group_snapshot_id: the share type of share {share.id} does not support '
+                                 'shares from snapshots.')
         spec = share_requests.ShareRequest(
             member.size, member.share_proto, group.availability_zone, group.availability_zone_id, group.share_network_id,
             {}, share_requests.abilities(share_type), {})

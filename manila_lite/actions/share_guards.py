@@ -18,7 +18,7 @@ def must_be_placed(share: Any) -> None:
     :raises errors.WrongState: the share has no host.
     """
     if not share.host:
-        raise errors.WrongState(f'Share {share.id} has no host: it was never made at a backend.')
+        raise errors.WrongState(f'Share {share.id} has no host: it was never created at a backend.')
 
 
 def must_support_snapshots(share: Any) -> None:
@@ -27,7 +27,7 @@ def must_support_snapshots(share: Any) -> None:
     :raises errors.Invalid: the type does not support snapshots.
     """
     if not share.snapshot_support:
-        raise errors.Invalid(f'share_id: the share type of share {share.id} does not do snapshots.',
+        raise errors.Invalid(f'share_id: the share type of share {share.id} does not support snapshots.',
                              code='snapshots_not_supported')
 
 
@@ -46,7 +46,7 @@ def must_have_no_replicas(conn: Connection, share: Any) -> None:
     :raises errors.Conflict: the share has such replicas.
     """
     if share.replication_type and (count := share_replicas.count_of(conn, share.id)):
-        raise errors.Conflict(f'Share {share.id} has {count} replicas beside the active one; delete them first.',
+        raise errors.Conflict(f'Share {share.id} has {count} replicas in addition to the active one; delete them first.',
                               code='share_has_replicas')
 
 

@@ -80,8 +80,9 @@ class ShareRequests(Requests[ShareMove]):
     def check_options(self, move: ShareMove, wanted: Mapping[str, Any]) -> None:
         """Refuse a host-assisted copy."""
         if wanted.get('force_host_assisted_migration'):
-            raise errors.Invalid('force_host_assisted_migration: there is no host-assisted copy here; only the driver of the '
-                                 'destination copies.', code='no_host_assisted_migration')
+            raise errors.Invalid('force_host_assisted_migration: not supported; only the driver of the destination copies '
+                                 'data.',
+                                 code='no_host_assisted_migration')
 
     def data(self, move: ShareMove) -> dict[str, Any]:
         """Return the data of the operations."""
@@ -141,7 +142,7 @@ def _network(conn: Connection, ctx: RequestContext, share: Any, share_type: shar
              wanted: str | None) -> str | None:
     if not share_requests.is_spec_true(share_type, 'driver_handles_share_servers'):
         if wanted:
-            raise errors.Invalid(f'new_share_network_id: share type {share_type.name} makes no use of share networks.')
+            raise errors.Invalid(f'new_share_network_id: share type {share_type.name} does not use share networks.')
         return None
     network_id: str | None = wanted or share.share_network_id
     if network_id is None:
@@ -157,12 +158,15 @@ def _must_be_movable(conn: Connection, move: ShareMove) -> None:
         raise errors.WrongState(f'Share {share.id} is {share.status} and its access rules are {share.access_rules_status}; it '
                                 'must be available, and its rules active.')
     if share.share_group_id:
-        raise errors.Conflict(f'Share {share.id} is in share group {share.share_group_id}, which would be torn apart.')
+        raise errors.Conflict(f'Share {share.id} is in share group {share.share_group_id}; the migration would split the '
+                              'group.')
     if share.replication_type:
-        raise errors.Conflict(f'Share {share.id} is of a share type with replicas ({share.replication_type}).')
+        raise errors.Conflict(f'Share {share.id} has a share type with replicas ({share.replication_type}) and cannot be '
+                              'migrated.')
     for row in shares.list_second_instances(conn, share_id=share.id):
-        raise errors.Conflict(f'Share {share.id} left something on {row.host} when it was moved; delete share instance '
-                              f'{row.instance_id} first.', code='share_has_second_instance')
+        raise errors.Conflict(f'A migration of share {share.id} left share instance {row.instance_id} on {row.host}; delete '
+                              'that instance first.',
+                              code='share_has_second_instance')
     if move.to == share.host and move.changes_only_the_host:
         raise errors.Conflict(f'host: share {share.id} is on {share.host} already, with that share type and share network.')
     _snapshots_must_be_movable(conn, move)
@@ -179,7 +183,7 @@ def _snapshots_must_be_movable(conn: Connection, move: ShareMove) -> None:
         raise errors.Conflict(f'new_share_type_id: share {move.share.id} has snapshots, and share type {move.share_type.name} '
                               'has no snapshot_support.')
     if copy := share_migration.copy_in_making(conn, move.share.id):
-        raise errors.WrongState(f'Share {copy} is just being made from a snapshot of share {move.share.id}.')
+        raise errors.WrongState(f'Share {copy} is being created from a snapshot of share {move.share.id}.')
 
 
 def _must_fit(conn: Connection, ctx: RequestContext, move: ShareMove, service: Any) -> None:

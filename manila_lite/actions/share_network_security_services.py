@@ -100,8 +100,9 @@ def _must_fit(network_id: str, service: Any, current: Any, used: dict[str, str])
                               f'{current.type}.', code='security_service_type_differs')
     for used_id, used_type in used.items():
         if used_type == service.type and (current is None or used_id != current.id or used_id == service.id):
-            raise errors.Conflict(f'security_service_id: share network {network_id} uses security service {used_id} already, '
-                                  f'which is {used_type}, too.', code='security_service_type_taken')
+            raise errors.Conflict(f'security_service_id: share network {network_id} already uses security service {used_id} '
+                                  f'of type {used_type}.',
+                                  code='security_service_type_taken')
 
 
 def remove(ctx: RequestContext, network_id: str, service_id: str) -> Any:

@@ -87,8 +87,9 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
     limits.check(ctx.conf, 'metadata_items', 'the subnet', 0, len(wanted.get('metadata') or {}))
     beside = [subnet for subnet in there if subnet.availability_zone_id == zone_id]
     if beside and not several:
-        raise errors.Conflict(f'availability_zone: share network {network_id} has a subnet there already, '
-                              f'{beside[0].id}; it may have several from microversion 2.70 on.', code='zone_has_subnet')
+        raise errors.Conflict(f'availability_zone: share network {network_id} already has subnet {beside[0].id} in this '
+                              'zone; several subnets in a zone need microversion 2.70.',
+                              code='zone_has_subnet')
     _must_not_overlap(place, beside)
     about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
     question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about,
@@ -129,8 +130,9 @@ def describe(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | N
             network = plugin.describe(net_id, subnet_id, project_id)
     except errors.BadConfig as bad:
         LOG.error('No subnet can be looked up: %s', bad)
-        raise errors.Unavailable('Networks cannot be looked up: the network plugin is not configured well. The log says '
-                                 'how, for the operator.', code='network_plugin_broken') from bad
+        raise errors.Unavailable('Networks cannot be looked up: the network plugin is misconfigured. The log of the service '
+                                 'has the cause.',
+                                 code='network_plugin_broken') from bad
     return {name: getattr(network, name) for name in _DESCRIBED}
 
 
@@ -158,7 +160,7 @@ def must_not_be_changing(conn: Connection, network_id: str) -> None:
     :raises errors.WrongState: the network is being changed, or is gone.
     """
     if not share_networks.lock(conn, network_id, states.SHARE_NETWORK.statuses - states.SHARE_NETWORK.transient):
-        raise errors.WrongState(f'Share network {network_id} is changing; wait for it.')
+        raise errors.WrongState(f'Share network {network_id} is being changed; wait until that has ended.')
 
 
 def must_have_no_servers(conn: Connection, network_id: str, so: str) -> None:

@@ -100,7 +100,7 @@ def delete(ctx: RequestContext, network_id: str) -> None:
 def _must_be_removable(server: Any) -> Any:
     if not server.is_auto_deletable or server.status not in states.SHARE_SERVER['delete'].allowed:
         raise errors.Conflict(f'Share network {server.share_network_id} has share server {server.id}, which is {server.status} '
-                              'and does not go by itself.', code='share_network_in_use')
+                              'and is not deleted automatically.', code='share_network_in_use')
     return server
 
 

@@ -72,7 +72,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
 def _must_be_replicable(conn: Connection, share: Any) -> None:
     share_bin.must_be_out(share)
     if not share.replication_type:
-        raise errors.Invalid(f'share_id: the share type of share {share.id} does not replicate.',
+        raise errors.Invalid(f'share_id: the share type of share {share.id} does not support replication.',
                              code='replication_not_supported')
     if share.share_group_id:
         raise errors.Invalid(f'share_id: share {share.id} is a member of share group {share.share_group_id}.',
@@ -97,7 +97,7 @@ def _network(conn: Connection, ctx: RequestContext, share: Any, wanted: str | No
     """Return the share network of the replica, held until the transaction ends."""
     if not share.share_network_id:
         if wanted:
-            raise errors.Invalid('share_network_id: the share type makes no use of share networks.')
+            raise errors.Invalid('share_network_id: the share type does not use share networks.')
         return None
     network_id = wanted or share.share_network_id
     try:
@@ -132,8 +132,9 @@ def promote(ctx: RequestContext, replica_id: str, wait: int = 0) -> tuple[Any, b
             raise errors.WrongState(f'Replica {replica_id} is {row.status}; to be promoted it must be available.')
         _must_be_placed(row)
         if row.replica_state in (Replica.OUT_OF_SYNC, Replica.ERROR) and not ctx.is_admin:
-            raise errors.Forbidden(f'Replica {replica_id} is {row.replica_state}: only administrators promote it, '
-                                   'since what it does not hold may be lost.', code='replica_not_in_sync')
+            raise errors.Forbidden(f'Replica {replica_id} is {row.replica_state}: only administrators may promote it, '
+                                   'because newer data would be lost.',
+                                   code='replica_not_in_sync')
         share = shares.get(conn, ctx.elevated(), row.share_id)
         share_bin.must_be_out(share)
         _must_have_settled_snapshots(conn, share)
@@ -151,7 +152,7 @@ def promote(ctx: RequestContext, replica_id: str, wait: int = 0) -> tuple[Any, b
 
 def _must_be_placed(row: Any) -> None:
     if not row.host:
-        raise errors.Invalid(f'Replica {row.id} has no host: it was never made at a backend.')
+        raise errors.Invalid(f'Replica {row.id} has no host: it was never created at a backend.')
 
 
 def _must_have_settled_snapshots(conn: Connection, share: Any) -> None:
@@ -183,7 +184,7 @@ def resync(ctx: RequestContext, replica_id: str) -> bool:
             return False
         _must_be_placed(row)
         if row.status not in replica_workflow.FOLLOWING:
-            raise errors.WrongState(f'Replica {replica_id} is {row.status}; to be brought up to date it must be '
+            raise errors.WrongState(f'Replica {replica_id} is {row.status}; to be resynchronized, it must be '
                                     f'{" or ".join(replica_workflow.FOLLOWING)}.')
         wake = replica_workflow.resync(conn, ctx, row)
     wake.send(ctx)

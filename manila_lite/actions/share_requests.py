@@ -72,13 +72,12 @@ def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], s
     network_id: str | None = wanted.get('share_network_id')
     if not is_spec_true(share_type, 'driver_handles_share_servers'):
         if network_id:
-            raise errors.Invalid('share_network_id: the share type makes no use of share networks '
+            raise errors.Invalid('share_network_id: the share type does not use share networks '
                                  '(driver_handles_share_servers is False).')
         return None
     source_network_id = source[1].share_network_id if source else None
     if source and network_id and network_id != source_network_id:
-        raise errors.Invalid(f'share_network_id: the share of the snapshot is in share network {source_network_id}, '
-                             'and the new one has to be.')
+        raise errors.Invalid(f'share_network_id: must be {source_network_id}, the share network of the share of the snapshot.')
     network_id = network_id or source_network_id
     if not network_id:
         raise errors.Invalid('share_network_id: missing; the share type needs a share network.')
@@ -134,9 +133,9 @@ def _proto(ctx: RequestContext, wanted: Mapping[str, Any], source: Any) -> str:
     proto = (wanted.get('share_proto') or (source[0].share_proto if source else '')).upper()
     enabled = [name.upper() for name in ctx.conf.enabled_share_protocols]
     if proto not in enabled:
-        raise errors.Invalid(f'share_proto: {proto or "none"} is not enabled; {", ".join(enabled)} is.')
+        raise errors.Invalid(f'share_proto: {proto or "none"} is not enabled; enabled: {", ".join(enabled)}.')
     if source and proto != source[0].share_proto:
-        raise errors.Invalid(f'share_proto: the snapshot is of a {source[0].share_proto} share.')
+        raise errors.Invalid(f'share_proto: must be {source[0].share_proto}, the protocol of the snapshot.')
     return proto
 
 
@@ -171,9 +170,9 @@ def check_size(ctx: RequestContext, share_type: ShareType, size: int, *, extendi
     if extending and not ctx.is_admin:
         most = share_type.extra_specs.get(_MAX_EXTEND, most)
     if least is not None and size < int(least):
-        raise errors.Invalid(f'size: {size} GiB is less than the {least} GiB that share type {share_type.name} starts at.')
+        raise errors.Invalid(f'size: {size} GiB is less than {least} GiB, the minimum of share type {share_type.name}.')
     if most is not None and size > int(most):
-        raise errors.Invalid(f'size: {size} GiB is more than the {most} GiB that share type {share_type.name} allows.')
+        raise errors.Invalid(f'size: {size} GiB is more than {most} GiB, the maximum of share type {share_type.name}.')
 
 
 def check_public(ctx: RequestContext, wanted: Mapping[str, Any]) -> None:
@@ -182,7 +181,7 @@ def check_public(ctx: RequestContext, wanted: Mapping[str, Any]) -> None:
     :raises errors.Forbidden: policy does not allow it.
     """
     if wanted.get('is_public') and not ctx.can(policies.CREATE_PUBLIC):
-        raise errors.Forbidden('is_public: only administrators make public shares.')
+        raise errors.Forbidden('is_public: only administrators may create public shares.')
 
 
 def check_metadata_keys(ctx: RequestContext, values: Mapping[str, str]) -> None:
@@ -220,5 +219,5 @@ def get_only_host(ctx: RequestContext, hints: Mapping[str, Any]) -> str | None:
     """
     host: str | None = hints.get('only_host')
     if host and not ctx.is_admin:
-        raise errors.Forbidden('scheduler_hints.only_host: only administrators choose a host.')
+        raise errors.Forbidden('scheduler_hints.only_host: only administrators may choose a host.')
     return host

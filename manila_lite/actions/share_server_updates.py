@@ -39,7 +39,7 @@ class Change:
 SUBNET = Change('subnet.check', 'share_server.add_subnet', 'network_allocation_update_support', 'given the subnet',
                 'subnet_denied')
 SECURITY_SERVICE = Change('security_service.check', 'share_server.update_security_service',
-                          'security_service_update_support', 'told of the security service', 'security_service_denied')
+                          'security_service_update_support', 'updated with the security service', 'security_service_denied')
 
 #: Operations that change a server because its network changes; an administrator's reset ends them.
 DOING = tuple(change.do for change in (SUBNET, SECURITY_SERVICE))
@@ -164,7 +164,8 @@ def must_be_possible(ctx: RequestContext, question: UpdateCheck) -> None:
         if answer is not True:
             reason = why.get(host) if answer is False else 'its backend did not answer in time'
             LOG.warning('%s: share servers on %s cannot be %s: %s', question.network_id, host, question.change.what, reason)
-            raise errors.Conflict(f'Share servers {_servers_on(question, host)} cannot be {question.change.what}: {reason}.',
+            raise errors.Conflict(f'Share servers {_servers_on(question, host)} cannot be {question.change.what}: '
+                                  f'{str(reason).rstrip(".")}.',
                                   code=question.change.denied)
 
 

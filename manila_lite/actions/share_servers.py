@@ -59,8 +59,8 @@ def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
         subnet = _get_subnet(conn, network_id, wanted.get('share_network_subnet_id'), service)
         known = share_servers.find_by_identifier(conn, identifier)
         if known is not None:
-            named = f'share server {known.id} on {known.host}' if ctx.sees(known.project_id) else 'managed already'
-            raise errors.Invalid(f'identifier: {identifier} is {named}.', code='identifier_in_use')
+            named = f', as share server {known.id} on {known.host}' if ctx.sees(known.project_id) else ''
+            raise errors.Invalid(f'identifier: {identifier} is managed already{named}.', code='identifier_in_use')
         share_servers.insert(conn, {'id': server_id, 'share_network_id': network_id, 'host': service.host,
                                     'identifier': identifier, 'is_auto_deletable': False}, [subnet.id], 'manage')
         wake = _begin(conn, ctx, 'share_server.manage', server_id, service.host,
@@ -86,7 +86,7 @@ def _get_subnet(conn: Connection, network_id: str, subnet_id: str | None, servic
                              f'in availability zone {service.zone}, where {service.host} is.', code='subnet_not_there')
     if len(subnets) != 1:
         raise errors.Invalid(f'share_network_id: share network {network_id} has {len(subnets)} subnets for servers in '
-                             f'availability zone {service.zone}; to manage one it must be one.', code='not_one_subnet')
+                             f'availability zone {service.zone}; there must be exactly one.', code='not_one_subnet')
     return subnets[0]
 
 
@@ -109,9 +109,11 @@ def unmanage(ctx: RequestContext, server_id: str, *, force: bool) -> None:
         # While the network is held, no share is placed on this server.
         share_networks.lock(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
         if server.encryption_key_ref:
-            raise errors.Conflict(f'Share server {server_id} is encrypted with a key of ours.', code='share_server_encrypted')
+            raise errors.Conflict(f'Share server {server_id} is encrypted with a key of this service.',
+                                  code='share_server_encrypted')
         if share_server_queries.is_used(conn, server_id) or server_migration.is_half_moved(conn, server_id):
-            raise errors.Conflict(f'Share server {server_id} has shares, or is being given some.', code='share_server_in_use')
+            raise errors.Conflict(f'Share server {server_id} has shares, or shares are being created on it.',
+                                  code='share_server_in_use')
         transitions.begin(conn, states.SHARE_SERVER, 'unmanage', server_id)
         wake = _begin(conn, ctx, 'share_server.unmanage', server_id, server.host, {'force': force})
     wake.send(ctx)

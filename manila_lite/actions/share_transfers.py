@@ -116,7 +116,7 @@ def accept(ctx: RequestContext, transfer_id: str, key: str, *, clear_rules: bool
         if transfer.expires_at <= timeutils.utcnow():
             raise errors.NotFound.of('transfer', transfer_id)
         if not hmac.compare_digest(transfer.key_hash, _hash(transfer.salt, key)):
-            raise errors.Invalid(f'auth_key: is not that of transfer {transfer_id}.', code='wrong_auth_key')
+            raise errors.Invalid(f'auth_key: is not the key of transfer {transfer_id}.', code='wrong_auth_key')
         access.lock(conn, transfer.share_id)
         resource_locks.must_have_no_new_locks(conn, transfer.share_id, transfer_id)
         share = _end(conn, ctx, transfer)

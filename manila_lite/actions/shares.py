@@ -89,7 +89,7 @@ def _source(conn: Connection, ctx: RequestContext, wanted: dict[str, Any]) -> An
         raise errors.Invalid(f'snapshot_id: snapshot {snapshot.id} is {snapshot.status}, not available.')
     share = shares.get(conn, ctx.elevated(), snapshot.share_id)
     if not share.create_share_from_snapshot_support:
-        raise errors.Invalid(f'snapshot_id: the share type of share {share.id} does not make shares from snapshots.')
+        raise errors.Invalid(f'snapshot_id: the share type of share {share.id} does not support shares from snapshots.')
     return snapshot, share
 
 
@@ -100,7 +100,7 @@ def _type(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], source:
     if not name:
         name = ctx.conf.default_share_type
         if not name:
-            raise errors.Invalid('share_type: none was given, and no default share type is configured.')
+            raise errors.Invalid('share_type: missing, and no default share type is configured.')
     try:
         return share_types.find(conn, ctx, name)
     except errors.NotFound:
@@ -115,7 +115,7 @@ def update(ctx: RequestContext, share_id: str, values: dict[str, Any]) -> Any:
         share = shares.get(conn, ctx, share_id, own=True)
         share_bin.must_be_out(share)
         if values.get('is_public') and not share.is_public and not ctx.can(policies.SET_PUBLIC):
-            raise errors.Forbidden('is_public: only administrators make shares public.')
+            raise errors.Forbidden('is_public: only administrators may make shares public.')
         shares.update(conn, share_id, **values)
         return shares.get(conn, ctx, share_id)
 
@@ -273,7 +273,7 @@ def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
         share = shares.get(conn, ctx, share_id, own=True)
         share_bin.must_be_out(share)
         if not share.revert_to_snapshot_support:
-            raise errors.Invalid(f'Share {share_id} cannot be reverted: its share type does not say so.')
+            raise errors.Invalid(f'Share {share_id} cannot be reverted: its share type has no revert_to_snapshot_support.')
         snapshot = snapshots.get(conn, ctx, snapshot_id)
         if snapshot.share_id != share_id:
             raise errors.Invalid(f'snapshot_id: snapshot {snapshot_id} is not of share {share_id}.')

@@ -56,8 +56,9 @@ def _locked(conn: Connection, ctx: RequestContext, snapshot_id: str) -> tuple[An
 
 def _must_mount(snapshot: Any, share: Any) -> None:
     if not share.mount_snapshot_support:
-        raise errors.Invalid(f'Snapshot {snapshot.id} cannot be mounted: the share type of its share does not say '
-                             'mount_snapshot_support.', code='mount_snapshot_not_supported')
+        raise errors.Invalid(f'Snapshot {snapshot.id} cannot be mounted: the share type of its share has no '
+                             'mount_snapshot_support.',
+                             code='mount_snapshot_not_supported')
     if snapshot.status != 'available' or not share.host:
         raise errors.Invalid(f'Snapshot {snapshot.id} is {snapshot.status}; it can be mounted when it is available.',
                              code='snapshot_not_available')
@@ -77,7 +78,7 @@ def deny(ctx: RequestContext, snapshot_id: str, access_id: str) -> None:
         if rule.state in _GOING:
             return
         if snapshot.status in _ENDING:
-            raise errors.WrongState(f'Snapshot {snapshot_id} is {snapshot.status}, and its access rules go with it.')
+            raise errors.WrongState(f'Snapshot {snapshot_id} is {snapshot.status}; its access rules are deleted with it.')
         transitions.begin(conn, states.SNAPSHOT_ACCESS, 'revoke', access_id)
         wake = snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host)
     wake.send(ctx)

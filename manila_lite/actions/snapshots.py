@@ -57,7 +57,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
 
 def _check_share(conn: Connection, share: Any, allowed: tuple[str, ...]) -> None:
     if not share.host:
-        raise errors.WrongState(f'share_id: share {share.id} has no host: it was never made at a backend.')
+        raise errors.WrongState(f'share_id: share {share.id} has no host: it was never created at a backend.')
     if not snapshots.lock_share(conn, share.instance_id, allowed):
         raise errors.WrongState(f'share_id: share {share.id} is {share.status}; to take a snapshot, it must be '
                                 f'{" or ".join(allowed)}.')
@@ -105,7 +105,8 @@ def must_not_be_in_use(conn: Connection, snapshot_id: str) -> None:
     :raises errors.WrongState: there is such a share.
     """
     if new_share_id := snapshots.find_share_being_created(conn, snapshot_id):
-        raise errors.WrongState(f'Share {new_share_id} is being made from snapshot {snapshot_id}; wait for it.')
+        raise errors.WrongState(f'Share {new_share_id} is being created from snapshot {snapshot_id}; wait until it is '
+                                'available.')
 
 
 def hold_share_in_place(conn: Connection, share: Any) -> None:

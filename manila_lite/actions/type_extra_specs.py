@@ -142,7 +142,7 @@ def check_complete(specs: Mapping[str, str]) -> None:
     :raises errors.Invalid: the required spec is missing, or one contradicts another.
     """
     if DHSS not in specs:
-        raise errors.Invalid(f'extra_specs.{DHSS}: missing; a share type says True or False.')
+        raise errors.Invalid(f'extra_specs.{DHSS}: missing; set it to True or False.')
     for small, large in _ORDERED:
         if small in specs and large in specs and int(specs[small]) > int(specs[large]):
             raise errors.Invalid(f'extra_specs.{small}: {specs[small]} GiB is more than {large}, {specs[large]} GiB.')

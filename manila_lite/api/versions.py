@@ -12,7 +12,7 @@ HEADER = 'X-OpenStack-Manila-API-Version'
 EXPERIMENTAL_HEADER = 'X-OpenStack-Manila-API-Experimental'
 
 HISTORY = {
-    0: 'the API of the first v2 release, and what answers when no version is asked for',
+    0: 'the API of the first v2 release, and the default for requests without a version',
     1: 'availability zone honoured on create', 2: 'snapshots optional: snapshot_support',
     3: 'share instances', 4: 'consistency groups (gone)', 5: 'share migration; task_state', 6: 'share type by id in shares',
     7: 'names without os-', 8: 'is_public on manage', 9: 'export locations as resources',
@@ -81,5 +81,6 @@ def asked(header: str | None, where: str = HEADER) -> int:
         raise errors.Invalid(f'{where}: {header!r} is not of the form 2.N.')
     major, number = int(match[1]), int(match[2])
     if major != 2 or not MIN <= number <= MAX:
-        raise errors.NotAcceptable(f'{where}: version {header.strip()} is not served; from {show(MIN)} to {show(MAX)} is.')
+        raise errors.NotAcceptable(f'{where}: version {header.strip()} is not supported; supported are {show(MIN)} to '
+                                   f'{show(MAX)}.')
     return number

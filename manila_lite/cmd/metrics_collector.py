@@ -108,7 +108,7 @@ def _gauge(name: str, text: str, labels: tuple[str, ...], samples: _Samples) -> 
 
 
 def _readable(*, known: bool) -> Metric:
-    return _gauge('database_readable', 'Whether what stands in the database could be read.', (), [((), int(known))])
+    return _gauge('database_readable', 'Whether the values of the database could be read.', (), [((), int(known))])
 
 
 def _operations(seen: _Seen, conf: Any) -> Iterator[Metric]:
@@ -117,12 +117,12 @@ def _operations(seen: _Seen, conf: Any) -> Iterator[Metric]:
         for age, number in zip(AGES, numbers, strict=True):
             key = (kind if kind in KINDS else metrics.OTHER, age)
             counts[key] = counts.get(key, 0) + number
-    yield _gauge('operations_open', 'Operations that have not ended, by the time since they were asked for.',
+    yield _gauge('operations_open', 'Operations that have not ended, by the time since their request.',
                  ('kind', 'age'), sorted(counts.items()))
 
 
 def _pools(seen: _Seen, conf: Any) -> Iterator[Metric]:
-    for name, text in (('total', 'Capacity'), ('free', 'Free capacity'), ('allocated', 'What shares were promised')):
+    for name, text in (('total', 'Capacity'), ('free', 'Free capacity'), ('allocated', 'Allocated capacity')):
         yield _gauge(f'pool_{name}_gibibytes', f'{text} of a pool, as last reported.', ('pool',),
                      [((row.host,), getattr(row, f'{name}_gb')) for row in seen.pools])
 
@@ -138,10 +138,10 @@ def _services(seen: _Seen, conf: Any) -> Iterator[Metric]:
 
 
 def _usage(seen: _Seen, conf: Any) -> Iterator[Metric]:
-    yield _gauge('quota_used', 'What all projects use together.', ('resource',), [
+    yield _gauge('quota_used', 'Usage of all projects together.', ('resource',), [
         ((resource,), number) for resource, number in seen.usage.items()])
     if conf.metrics.projects:
-        yield _gauge('project_quota_used', 'What the projects with the most gigabytes use.', ('project', 'resource'), [
+        yield _gauge('project_quota_used', 'Usage of the projects with the most gigabytes.', ('project', 'resource'), [
             ((project, resource), number) for project, used in seen.projects.items() for resource, number in used.items()])
 
 

@@ -95,7 +95,7 @@ class _Shown:
         self._registry.register(metrics.REGISTRY)
         self._registry.register(GC_COLLECTOR)
         ProcessCollector(registry=self._registry)
-        Info('manila_lite_process', 'Who shows these metrics.', registry=self._registry).info(
+        Info('manila_lite_process', 'The process that shows these metrics.', registry=self._registry).info(
             {'service': service, 'host': conf.host, 'pid': str(os.getpid())})
         self._database: FromDatabase | None = None
         if conf.metrics.database:

@@ -47,7 +47,7 @@ class Process(service.Service):
                 self._monitor = monitor.Monitor(self._conf, self._name)
                 self._monitor.start()
             except errors.BadConfig as bad:
-                LOG.error('Cannot start, and tries again: %s', bad)
+                LOG.error('Cannot start yet, trying again: %s', bad)
                 sys.exit(1)
 
     def stop(self, graceful: bool = True) -> None:

@@ -125,7 +125,7 @@ def _reload(service: Any) -> None:
     try:
         reload()
     except Exception:
-        LOG.exception('%s: goes on as it was, reload failed', _name(service))
+        LOG.exception('%s: reload failed, the old configuration stays in use', _name(service))
 
 
 def _stop(started: list[Service], drain: int) -> int:

@@ -59,7 +59,7 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     if not conf.database.connection:
         conf.set_default('connection', f'sqlite:///{conf.state_path}/{database}.sqlite', 'database')
     if conf.profiler.enabled and conf.profiler.hmac_keys in trace.NO_KEYS:
-        raise errors.BadConfig('[profiler] hmac_keys: choose a key of your own; who knows it can have requests traced')
+        raise errors.BadConfig('[profiler] hmac_keys: choose a secret key; anyone who knows it can trace requests')
     encryption.use(conf)
     if logged:
         _open_log(conf)
@@ -102,7 +102,7 @@ def lock_state_path(state: Path) -> None:
         lock = os.open(state / 'lock', os.O_RDWR | os.O_CREAT, 0o600)    # held until the process ends
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise errors.BadConfig(f'state_path: another manila-lite works in {state}') from None
+        raise errors.BadConfig(f'state_path: another process of manila-lite uses {state}') from None
     except OSError as bad:
         raise errors.BadConfig(f'state_path: {state}: {bad.strerror}') from None
 

@@ -44,9 +44,9 @@ def _with_schema(check: Callable[['Checks', Database], Result]) -> Callable[['Ch
         try:
             db = checks.database()
             if schema_migrations.current(db) != schema_migrations.head(db):
-                return Result(Code.SUCCESS, 'Not looked at: the schema is not the newest.')
+                return Result(Code.SUCCESS, 'Not checked: the schema is not the newest.')
         except Exception:
-            return Result(Code.SUCCESS, 'Not looked at: the database cannot be reached.')
+            return Result(Code.SUCCESS, 'Not checked: the database cannot be reached.')
         return check(checks, db)
     return guarded
 

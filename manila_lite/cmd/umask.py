@@ -42,8 +42,8 @@ def restrict_modes(conf: cfg.ConfigOpts) -> None:
     state = Path(conf.state_path)
     if state.is_dir():
         if _is_of_all(state.resolve()):
-            raise errors.BadConfig(f'state_path: {state} is a folder of the whole machine; make one below it that is for this '
-                                   'service alone')
+            raise errors.BadConfig(f'state_path: {state} is a directory of the whole machine; use a directory below it for '
+                                   'this service alone')
         _narrow(state, _OTHERS)
     for file in _databases(conf.database.connection or ''):
         _narrow(file, _OTHERS)

@@ -23,7 +23,7 @@ DEFAULT = [
                 help='Keys of share metadata that only administrators may set or delete.'),
     cfg.ListOpt('driver_updatable_subnet_metadata', default=[],
                 help='Keys of subnet metadata for drivers. When the value of such a key changes, the backends of the share '
-                     'servers in the subnet are told. Set the same keys on all hosts.'),
+                     'servers in the subnet get it. Set the same keys on all hosts.'),
     cfg.IntOpt('log_flood_burst', default=100, min=0,
                help='Maximum number of log lines for each cause in each log_flood_interval. It applies to causes that need no '
                     'login: requests without a valid token, malformed requests, aborted connections. One more line gives the '

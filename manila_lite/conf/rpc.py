@@ -9,7 +9,7 @@ RPC: list[cfg.Opt] = [
 
 UPGRADE_LEVELS: list[cfg.Opt] = [
     cfg.StrOpt('operations', choices=[
-        ('auto', 'the newest that this release knows'), ('1.0', 'what the first release understands'),
+        ('auto', 'the newest version of this release'), ('1.0', 'the version of the first release'),
         ('1.1', 'with lanes')], default='auto',
         help='Version of the wake-ups that are sent. While old and new processes run together, set the version of the old '
              'ones. A wake-up of an unknown version only costs time: the operation is found by polling.'),

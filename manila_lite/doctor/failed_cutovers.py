@@ -28,4 +28,4 @@ def fail(conn: Connection, repair: RepairContext, operation_id: str) -> str | No
         return None
     work = Work(op, dict(op.data), context.of_operation(op, repair.services), None)
     _MIGRATIONS[op.kind].fail_cut_over(conn, work, errors.ManilaLiteError(op.error or ''))
-    return 'its cut-over has failed, and everything is kept: say migration_complete once more'
+    return 'its cut-over failed, and all data are kept: repeat migration_complete'

@@ -103,7 +103,7 @@ def _due(op: Row, world: _World, since: float) -> _Verdict:
     elif since < world.grace:
         verdict = _Verdict('is due')
     elif busy:
-        verdict = _Verdict(f'waits for a free hand of {_place(op)}, which is at {busy} others')
+        verdict = _Verdict(f'waits for a free worker of {_place(op)}, which runs {busy} others')
     else:
         verdict = _Verdict(f'is due for {since:.0f} s, but {_place(op)} does not claim it: see its log',
                            wrong=True, mend=_hasten(op))

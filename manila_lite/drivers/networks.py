@@ -37,8 +37,8 @@ def _vet_apart(networks: Iterable[values.ServerNetwork]) -> None:
     for one, other in combinations(networks, 2):
         first, second = _network(one), _network(other)
         if first.version == second.version and first.overlaps(second):
-            raise errors.Final(f'Subnets {one.subnet_id} ({first}) and {other.subnet_id} ({second}) overlap: a share '
-                               'server cannot live in both.')
+            raise errors.Final(f'Subnets {one.subnet_id} ({first}) and {other.subnet_id} ({second}) overlap: a share server '
+                               'cannot be in both.')
 
 
 def _network(network: values.ServerNetwork) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
@@ -56,9 +56,9 @@ def _vet_address(allocation: values.Allocation) -> None:
         raise errors.Final(f'Network allocation {allocation.id}: {bad}.') from bad
     wrong = {
         f'{address} is not in {network}': address not in network,
-        f'{gateway} is no gateway of {network}': gateway is not None and gateway.version != network.version,
+        f'{gateway} is not a gateway of {network}': gateway is not None and gateway.version != network.version,
         f'an MTU of {allocation.mtu} is too small': 0 < (allocation.mtu or 0) < _LEAST_MTU[network.version],
-        f'{allocation.mac_address} is no MAC address': not netutils.is_valid_mac(allocation.mac_address or _ANY_MAC),
+        f'{allocation.mac_address} is not a MAC address': not netutils.is_valid_mac(allocation.mac_address or _ANY_MAC),
     }
     if objections := [what for what, true in wrong.items() if true]:
         raise errors.Final(f'Network allocation {allocation.id}: {"; ".join(objections)}.')

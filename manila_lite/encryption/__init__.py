@@ -17,7 +17,7 @@ from manila_lite.encryption.keys import Keys, decrypted, encrypted
 
 LOG = log.getLogger(__name__)
 
-_UNAVAILABLE = 'A secret of the database cannot be read or written just now; an administrator can see why in the log.'
+_UNAVAILABLE = 'A secret of the database cannot be read or written at present; the log of the service has the cause.'
 
 
 class _Process:
@@ -62,7 +62,7 @@ def prepare(conf: Any, db: Database) -> None:
             keys.path.unlink(missing_ok=True)       # another host prepared the database first
         raise
     if made:
-        LOG.info('%s was made: keep a copy elsewhere, and have the same on every host', keys.where)
+        LOG.info('%s was created: keep a copy elsewhere, and copy it to every host', keys.where)
 
 
 def encrypt(conn: Connection, text: str | None) -> str | None:

@@ -36,17 +36,18 @@ def read(path: Path) -> list[bytes]:
     except FileNotFoundError:
         return []
     except (OSError, UnicodeError) as bad:
-        raise errors.BadConfig(f'[secrets] key_file: {path} cannot be read: {getattr(bad, "strerror", None) or "it is no text"}'
+        raise errors.BadConfig(f'[secrets] key_file: {path} cannot be read: '
+                               f'{getattr(bad, "strerror", None) or "it is not text"}'
                                ) from None
     if mode & _TOO_MUCH:
-        raise errors.BadConfig(f'[secrets] key_file: {path} has mode {mode:04o}, so others can read or change it; chmod 0600, '
-                               'and think about new keys')
+        raise errors.BadConfig(f'[secrets] key_file: {path} has mode {mode:04o}, so other users can read or change it; run '
+                               'chmod 0600, and consider new keys')
     keys = [(number, line.encode()) for number, line in enumerate(lines, 1) if line and not line.startswith('#')]
     for number, key in keys:
         try:
             Fernet(key)
         except ValueError:
-            raise errors.BadConfig(f'[secrets] key_file: line {number} of {path} is no key; "manila-manage secret new_key" '
+            raise errors.BadConfig(f'[secrets] key_file: line {number} of {path} is not a key; "manila-manage secret new_key" '
                                    'prints one') from None
     if not keys:
         raise errors.BadConfig(f'[secrets] key_file: {path} has no key')

@@ -43,7 +43,7 @@ class Executor:
         work = Work(op, dict(op.data), context.of_operation(op, self.services), self.service, tries=op.attempts)
         again = None
         if op.attempts > _ALL_TRIES * self.conf.max_attempts:
-            self._park(op, 'What is to be written at its end could not be written')
+            self._park(op, 'Its result could not be written')
         elif op.undoing:
             again = self._undo(plan, work, _recalled(work), step)
         elif op.attempts > self.conf.max_attempts:

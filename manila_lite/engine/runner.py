@@ -85,7 +85,7 @@ class Runner:
             for owner in rows.claim_owners(conn, self.topic, self.host):
                 if owner != self.owner and self._environment.is_dead(owner):
                     count = rows.free_claims_of(conn, owner)
-                    LOG.warning('%s operations of %s are taken over: it is gone', count, owner)
+                    LOG.warning('%s operations of %s are taken over: that process has ended', count, owner)
 
     def wake(self, lanes: Iterable[str] = ()) -> None:
         """Look for work now, or as soon as one of these lanes, if any are named, has a free thread."""

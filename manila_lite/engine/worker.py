@@ -105,7 +105,7 @@ class Worker:
             if last:
                 self._beat(stopped=True)
         except Exception:
-            LOG.exception('%s: could not say that it stops', self.identity)
+            LOG.exception('%s: could not report that it stops', self.identity)
 
     def _beat(self, stopped: bool = False) -> None:
         with self.services.db.writer() as conn:

@@ -67,7 +67,7 @@ class Neutron(NetworkPlugin):
         for segment in net.segments:
             if segment['provider:physical_network'] == self._physical_network:
                 return segment['provider:network_type'], segment['provider:segmentation_id']
-        raise errors.Invalid(f'neutron_net_id: network {net.id} has no segment where the file servers are.',
+        raise errors.Invalid(f'neutron_net_id: network {net.id} has no segment in the physical network of the share servers.',
                              code='network_not_reachable')
 
     # Allocating -----------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ _FINAL = {
 def _final(refused: openstack.exceptions.HttpException, subnet: Subnet) -> errors.Final | None:
     text, detail = _FINAL.get(kind_of(refused), (None, None))
     if text is None and refused.status_code == 400:
-        return errors.Final(f'Neutron will not make a port in subnet {subnet.neutron_subnet_id}: {refused.details}')
+        return errors.Final(f'Neutron refuses to create a port in subnet {subnet.neutron_subnet_id}: {refused.details}')
     return errors.Final(text.format(subnet), detail=detail) if text else None
 
 

@@ -55,7 +55,7 @@ class Session:
         except (openstack.exceptions.SDKException, keystone_exceptions.ClientException, requests.RequestException,
                 OSError) as bad:
             LOG.warning('Neutron: %s: %s', type(bad).__name__, ' '.join(str(bad).split()))
-            raise errors.Unavailable('Neutron cannot be asked. The log says why, for the operator.',
+            raise errors.Unavailable('Neutron cannot be reached. The log of the service has the cause.',
                                      code='neutron_unavailable') from bad
 
 

@@ -91,7 +91,7 @@ class Standalone(NetworkPlugin):
         """Return the first free addresses."""
         place = self._places.get(subnet.neutron_subnet_id)
         if place is None:
-            raise errors.Final(f'Subnet {subnet.neutron_subnet_id} is not among the networks any more.')
+            raise errors.Final(f'Subnet {subnet.neutron_subnet_id} is no longer in the file of networks.')
         addresses = [Address(text) for text in itertools.islice(place.free_addresses(frozenset(taken)), count)]
         if len(addresses) < count:
             raise errors.Final(f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has {len(addresses)} addresses left, '

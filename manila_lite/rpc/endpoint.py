@@ -53,5 +53,5 @@ class Operations:
     def _overlook(self, names: set[str]) -> None:
         if names:
             self._overlooked |= names
-            LOG.warning('Wake-ups of a newer process say more than version %s: %s is overlooked. Its option '
-                        '[upgrade_levels] operations can pin it', VERSION, ', '.join(sorted(names)))
+            LOG.warning('Wake-ups of a newer process have more fields than version %s: %s is ignored. Pin that process with '
+                        'its option [upgrade_levels] operations', VERSION, ', '.join(sorted(names)))

@@ -128,7 +128,7 @@ class Notifier:
                 made.retry = None           # both mean "forever", but kombu takes -1 for "not even once" when it connects
             return made
         except Exception:
-            LOG.exception('[%s] cannot be worked with: no notifications are sent', _GROUP)
+            LOG.exception('[%s] cannot be used: no notifications are sent', _GROUP)
             return None
 
 

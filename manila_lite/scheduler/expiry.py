@@ -38,7 +38,7 @@ def end_transfers(services: context.Services) -> None:
             share_transfers.delete(_owner(services, row), row.id)
         except errors.NotFound:
             continue        # another scheduler was faster
-        LOG.info('transfer %s was accepted by nobody in time, and is gone', row.id)
+        LOG.info('transfer %s was not accepted in time, and is deleted', row.id)
 
 
 def _owner(services: context.Services, row: Any) -> context.RequestContext:

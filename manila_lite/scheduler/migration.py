@@ -56,7 +56,7 @@ def _candidates(conn: Connection, work: Work) -> list[tuple[PoolState, Request]]
         these = {pool.host: (pool, request) for pool in result.candidates}
         left = these if left is None else {host: these[host] for host in left if host in these}
     if not left:
-        raise errors.NoValidHost('No single pool there will do for the shares of every share type.', detail='NO_VALID_HOST')
+        raise errors.NoValidHost('No single pool there fits the shares of all share types.', detail='NO_VALID_HOST')
     return list(left.values())
 
 

@@ -146,7 +146,7 @@ def _hosts_of(conn: Connection, hints: dict[str, Any], hint: str) -> frozenset[s
     # Operations begun by an earlier release name hosts instead of shares.
     hosts = frozenset(host for host, _ in named if host) | frozenset(hints.get(f'{hint}s', ()))
     if hints.get(hint) and not hosts and hint == 'same_host':
-        raise errors.NoValidHost('The shares that the hint same_host names are at no backend.', detail='FILTER_AFFINITY')
+        raise errors.NoValidHost('The shares that the hint same_host names are on no backend.', detail='FILTER_AFFINITY')
     return hosts
 
 

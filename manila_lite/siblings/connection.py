@@ -112,7 +112,7 @@ def _session(conf: Any, group: str) -> Any:
     except keystone_exceptions.AuthPluginException as bad:
         raise errors.BadConfig(f'[{group}] auth_type = {conf[group].auth_type}: {" ".join(str(bad).split())}') from None
     if auth is None:
-        raise errors.BadConfig(f'[{group}] auth_type: missing; how the service is reached, for instance "password", or '
+        raise errors.BadConfig(f'[{group}] auth_type: missing; it says how to log in, for instance "password", or '
                                '"admin_token" where there is no Keystone')
     return loading.load_session_from_conf_options(conf, group, auth=auth)
 
@@ -148,7 +148,7 @@ def _away(bad: Exception, service: Service) -> errors.Unavailable:
     if names & {'EndpointNotFound', 'ServiceDisabledException', 'EmptyCatalog'}:
         return errors.Unavailable(f'The catalog has no endpoint of a {service.name} (type {service.sdk.replace("_", "-")}).',
                                   code=service.missing)
-    return errors.Unavailable(f'The {service.name} cannot be asked. The log says why, for the operator.', code=service.away)
+    return errors.Unavailable(f'The {service.name} cannot be reached. The log of the service has the cause.', code=service.away)
 
 
 def _refused(answer: Any, service: Service, *, ours: bool) -> errors.ManilaLiteError:
@@ -158,7 +158,7 @@ def _refused(answer: Any, service: Service, *, ours: bool) -> errors.ManilaLiteE
     if kind is None or not fault or (ours and kind in _OURS):
         LOG.warning('The %s: %s to %s %s: %s', service.name, answer.status_code, answer.request.method, answer.request.url,
                     message or answer.text[:200])
-        return errors.Unavailable(f'The {service.name} does not answer as it should. The log says how, for the operator.',
+        return errors.Unavailable(f'The {service.name} gave an unexpected answer. The log of the service has it.',
                                   code=service.away)
     return kind(message, code=fault.get('reason') or (service.not_found if kind is errors.NotFound else kind.code))
 

@@ -73,7 +73,7 @@ def claim(conn: Connection, grants: sa.Table, target: Target, **values: Any) -> 
     _insert(conn, grants, target, releasing=False, **values)
     row = conn.execute(sa.select(grants).where(*_for(grants, target)).with_for_update()).first()
     if row is None or row.releasing:
-        raise errors.Again(_SOON, f'Access of {target.to} to share {target.share_id} is just being taken away.')
+        raise errors.Again(_SOON, f'Access of {target.to} to share {target.share_id} is being removed.')
     level = stronger(row.level, target.level)
     if level != row.level:
         conn.execute(grants.update().where(grants.c.id == row.id).values(level=level, updated_at=timeutils.utcnow()))

@@ -70,7 +70,7 @@ class Grants:
         with self._db.reader() as conn:
             grant = rows.get(conn, self._table, grant_id)
         if grant is None or grant.releasing:
-            raise errors.Final('The grant is gone, since nobody used it.')
+            raise errors.Final('The grant was deleted, because it was unused.')
         try:
             rule = self._make(grant)
             self._must_be_active(rule)
@@ -91,7 +91,7 @@ class Grants:
             rule = self._find(grant) or self._shares.allow(grant.share_id, grant.access_type, grant.access_to, grant.level,
                                                            grant.reason)
         if rule.state in _BEING_DENIED:
-            raise errors.Again(_SOON, f'Access rule {rule.id} is just being taken away.')
+            raise errors.Again(_SOON, f'Access rule {rule.id} is being removed.')
         if rule.id != grant.access_id:
             grant = self._adopt(grant, rule)
         return rule if STRENGTH[rule.level] >= STRENGTH[grant.level] else self._upgrade(grant, rule)
@@ -102,8 +102,8 @@ class Grants:
             if rule.id == grant.access_id or (rule.kind == grant.access_type and rule.to == grant.access_to):
                 return rule
         if any(rule.to is None for rule in rules):
-            raise errors.Final(f'Share {grant.share_id} has access rules whose targets the share service hides from this '
-                               'service, which needs the role "service" there.')
+            raise errors.Final(f'Share {grant.share_id} has access rules with clients that are hidden from this service; '
+                               'give it the role "service" in the share service.')
         return None
 
     def _adopt(self, grant: Any, rule: Rule) -> Any:
@@ -123,7 +123,7 @@ class Grants:
 
     @staticmethod
     def _too_weak(grant: Any, rule: Rule) -> errors.Final:
-        return errors.Final(f'There is an access rule for {rule.to} that somebody else made, with the level {rule.level}; '
+        return errors.Final(f'There is an access rule for {rule.to} of another user with the level {rule.level}; '
                             f'{grant.level} is needed. Deny it, or give it that level.')
 
     def _is_ours(self, lock: Lock) -> bool:
@@ -145,7 +145,7 @@ class Grants:
 
     def _must_be_active(self, rule: Rule) -> None:
         if rule.state == 'error':
-            raise errors.Final(f'The share service could not put access rule {rule.id} in force.')
+            raise errors.Final(f'The share service could not apply access rule {rule.id}.')
         if rule.state != 'active':
             raise errors.Again(_SOON, f'Access rule {rule.id} is {rule.state}.')
 
@@ -190,7 +190,7 @@ class Grants:
             return next((rule for rule in rules if rule.id == grant.access_id), None)
         rule = next((rule for rule in rules if rule.kind == grant.access_type and rule.to == grant.access_to), None)
         if rule is not None and not self._note(grant, access_id=rule.id):
-            raise errors.Again(_SOON, 'Somebody else released the grant.')
+            raise errors.Again(_SOON, 'Another process released the grant.')
         return rule
 
     def _deny(self, grant: Any, rule: Rule, locks: Sequence[Lock]) -> None:
@@ -244,7 +244,8 @@ class Grants:
             grant_id = rows.insert_released(conn, self._table, target, access_id=rule.id, service=self._service,
                                             host=host or reason.rpartition(' on ')[2], reason=reason)
         if grant_id:
-            LOG.warning('Access rule %s of share %s is ours, and nobody uses it: it is taken away', rule.id, rule.share_id)
+            LOG.warning('Access rule %s of share %s is unused, and this service created it: it is deleted', rule.id,
+                        rule.share_id)
             yield grant_id
 
 
@@ -260,7 +261,7 @@ def _refusals() -> Iterator[None]:
     except errors.NotFound as gone:
         raise errors.Final(str(gone) or 'The share is gone.') from None
     except errors.Forbidden as refused:
-        raise errors.Final(f'The share service does not let this service give access: {refused}') from None
+        raise errors.Final(f'The share service refuses to give access to this service: {refused}') from None
     except (errors.Invalid, errors.Conflict) as refused:
         if refused.code == errors.Invalid.code:     # a value that it never accepts
             raise errors.Final(str(refused)) from None

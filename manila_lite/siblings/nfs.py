@@ -116,7 +116,7 @@ def split(export: str) -> tuple[str, str]:
     """
     match = re.fullmatch(r'(?:\[([0-9A-Fa-f:.%]+)\]|([^:\[\]/\s]+)):(/\S*|/)', export)
     if match is None:
-        raise errors.Invalid(f'"{export}" is no NFS export location.')
+        raise errors.Invalid(f'"{export}" is not an NFS export location.')
     return match[1] or match[2], match[3]
 
 

@@ -192,8 +192,8 @@ def check_may_give_access(shares: Shares, ctx: Any, who: Mapping[str, str], shar
     :raises errors.Forbidden: the user could not give access.
     """
     if share.project_id != ctx.project_id and not (ctx.is_admin and shares.shows_rules(who, share.id)):
-        raise errors.Forbidden(f'Share {share.id} is of another project, which lets others see it. Only that project can '
-                               'use it here.', code='share_of_another_project')
+        raise errors.Forbidden(f'Share {share.id} belongs to another project. Only that project can use it here.',
+                               code='share_of_another_project')
 
 
 def _rule(row: Mapping[str, Any], share_id: str) -> Rule:

@@ -15,7 +15,7 @@ def load_tests(loader, tests, pattern):
 
 def _take_notes():
     """Note refusals if the environment asks for it; see ``refusals``."""
-    if os.environ.get('MANILA_LITE_TEST_REFUSALS'):
+    if os.environ.get('MANILA_LITE_TEST_REFUSALS') or os.environ.get('MANILA_LITE_TEST_SENTENCES'):
         from manila_lite.tests import refusals
         refusals.listen()
 

@@ -108,7 +108,7 @@ class Migrations(abc.ABC):
             self._report_failure(conn, work, Phase.COPY, error)
         elif work.data.get('left'):
             self._report_failure(conn, work, Phase.CANCEL, errors.Final(
-                f'What was copied could not be removed from the backend; delete the {self.leftover}.'))
+                f'The copied data could not be deleted at the backend; delete the {self.leftover}.'))
         else:
             self.announce_end(work, Phase.CANCEL)
 
@@ -147,7 +147,7 @@ class Migrations(abc.ABC):
         if 'phase_one_began' in data:
             payload['seconds'] = round(time.time() - data['phase_one_began'], 3)
         if error is not None:
-            payload['error'] = errors.user_text(error) or 'Something went wrong; the log says what.'
+            payload['error'] = errors.user_text(error) or 'An unexpected error happened; the log of the share manager has it.'
         notices.emit(ctx, f'{self.resource_type}.{phase}.{event}', payload, host)
 
 

@@ -79,7 +79,8 @@ def begin_release(conn: Connection, ctx: context.RequestContext, row: Any, left:
     """
     verb = states.SHARE['delete']
     if row.status not in verb.allowed:
-        raise errors.WrongState(f'Share instance {row.instance_id} is {row.status}; it goes with the migration of its share.')
+        raise errors.WrongState(f'Share instance {row.instance_id} is {row.status}; it is deleted with the migration of its '
+                                'share.')
     transitions.begin(conn, states.SHARE, verb.name, row.instance_id)
     return begin(conn, ctx, share_migration.RELEASE, 'share', row.id, topic='share', host=row.host,
                  serial=row.instance_id, open_key=f'release:{row.instance_id}', data=left or _noted(conn, row))

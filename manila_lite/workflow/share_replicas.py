@@ -135,7 +135,7 @@ def take_snapshots(conn: Connection, work: Work, share_id: str, held: Mapping[st
             if row.id not in held and row.status == 'available'}
     if transitions.settle(conn, states.SNAPSHOT, lost, 'available', 'error'):
         messages.create_many(conn, work.ctx, 'SHARE_SNAPSHOT', lost, Action.PROMOTE, Detail.UNKNOWN_ERROR,
-                             'The replica that was promoted does not hold the snapshot.')
+                             'The promoted replica does not have the snapshot.')
     for snapshot_id in lost:
         snapshot_access.set_export_locations(conn, snapshot_id, ())
     snapshot_access_workflow.begin_all(conn, work.ctx, (share_id,), work.op.host, moved=True)

@@ -20,7 +20,7 @@ def remove_server(conn: Connection, ctx: context.RequestContext, server: Any) ->
     # After this lock no share is placed on this server any more.
     share_networks.lock(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
     if server_migration.is_half_moved(conn, server.id):
-        raise errors.Conflict(f'Share server {server.id} is the target of a migration that is not at its end.',
+        raise errors.Conflict(f'Share server {server.id} is the target of a migration that has not ended.',
                               code='share_server_in_use')
     if share_server_queries.is_used(conn, server.id):
         raise errors.Conflict(f'Share server {server.id} has shares.', code='share_server_in_use')

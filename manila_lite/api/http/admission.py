@@ -85,8 +85,8 @@ class Admission:
     def _shrink(self, error: OSError) -> bool:
         """Close connections after a lack of descriptors, and lower the limit. Return whether any could be closed."""
         self._most = max(_LEAST, min(self._most, len(self._table) - _SPARE))
-        LOG.warning('No connection can be taken in (%s): the oldest idle ones are given up, and there are %s at most until '
-                    'half of them have gone. See max_connections, and LimitNOFILE of the unit.', os.strerror(error.errno or 0),
+        LOG.warning('No connection can be accepted (%s): the oldest idle ones are closed, and %s is the maximum until half '
+                    'of them are closed. See max_connections, and LimitNOFILE of the unit.', os.strerror(error.errno or 0),
                     self._most)
         made = False
         while len(self._table) > self._most and self._lose(self._table.expendable(), 'descriptors'):

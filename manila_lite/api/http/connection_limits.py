@@ -33,7 +33,7 @@ class Limits:
         most = self.connections if soft == resource.RLIM_INFINITY else int(soft * _SHARE)
         if most >= self.connections:
             return self
-        LOG.warning('Only %s of %s connections can be had, for there are %s descriptors: see LimitNOFILE of the unit, or '
+        LOG.warning('Only %s of %s connections are possible, with %s file descriptors: see LimitNOFILE of the unit, or '
                     'ulimit -n.', most, self.connections, soft)
         return dataclasses.replace(self, connections=most)
 

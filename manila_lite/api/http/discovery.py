@@ -41,7 +41,7 @@ def answer(raw: webob.Request, conf: Any) -> webob.Response | None:
 
 
 def _method(raw: webob.Request) -> webob.Response:
-    return faults.reply(405, f'{raw.method} is not served here; GET is.', 'wrong_method')
+    return faults.reply(405, f'{raw.method} is not allowed here; allowed: GET.', 'wrong_method')
 
 
 def _versions(raw: webob.Request, conf: Any, status: int) -> webob.Response:

@@ -45,6 +45,7 @@ class Root:
         """Answer the request; every outcome is a response in the API's shape."""
         raw = webob.Request(pecan.request.environ)
         version: int | None = None
+        administrator = False
         try:
             _must_be_short(raw, self.services.conf.limits.query_length)
             answer = self.api.answer(raw, self.services.conf)
@@ -52,9 +53,11 @@ class Root:
                 raw.environ[request_log.ROUTE] = 'discovery'
                 return answer
             version = self.api.version(raw)
-            response = self._dispatch(self._request(raw, version))
+            req = self._request(raw, version)
+            administrator = req.ctx.is_admin
+            response = self._dispatch(req)
         except Exception as error:
-            response = self.api.fault(error, getattr(error, 'op_states', ()))
+            response = self.api.fault(error, getattr(error, 'op_states', ()), administrator=administrator)
         return self.api.stamp(response, version, raw)
 
     def _request(self, raw: webob.Request, version: int) -> Request:
@@ -101,20 +104,22 @@ class Root:
         parts = path.strip('/').split('/')
         if parts[0] not in self.api.prefixes:
             below = ' or '.join(f'/{prefix}/' for prefix in self.api.prefixes)
-            raise errors.NotFound(f'{path} is not a path of this API; it is served below {below}.', code='no_such_path')
+            raise errors.NotFound(f'{path} is not a path of this API; its paths begin with {below}.', code='no_such_path')
         return parts
 
     def _choose(self, match: Match, req: Request, document: Any) -> Call:
         """Return the call of the path for the request's method and, for actions, the body's key."""
         ops = [op for op in match.ops if op.method == req.raw.method]
         if not ops:
-            raise _WrongMethod(f'{req.raw.method} is not served here; {", ".join(sorted({op.method for op in match.ops}))} is.')
+            raise _WrongMethod(f'{req.raw.method} is not allowed here; allowed: '
+                               f'{", ".join(sorted({op.method for op in match.ops}))}.')
         experimental = req.raw.headers.get(versions.EXPERIMENTAL_HEADER, '').lower() == 'true'
         ops = [op for op in ops if experimental or not op.experimental_until
                or req.version > versions.minor(op.experimental_until)]
         if not ops:
-            raise errors.NotFound(f'{req.raw.path_info}: is an experiment at {self.api.show(req.version)}; the header '
-                                  f'{versions.EXPERIMENTAL_HEADER}: true is missing.', code='no_such_path')
+            raise errors.NotFound(f'{req.raw.path_info} is experimental at {self.api.show(req.version)}; send the header '
+                                  f'{versions.EXPERIMENTAL_HEADER}: true.',
+                                  code='no_such_path')
         if ops[0].action is None:
             return ops[0]
         keys = list(document) if isinstance(document, dict) else []
@@ -136,7 +141,7 @@ class Root:
         if given is None or given == req.ctx.project_id:
             return
         if self.services.conf.auth_strategy != 'noauth':
-            raise errors.Invalid(f'project_id: the URL names project {given}, and the caller is of another.')
+            raise errors.Invalid(f'project_id: project {given} of the URL is not the project of the caller.')
         req.ctx.project_id = given
 
     def _show(self, op: Call, req: Request, answer: Any) -> webob.Response:
@@ -186,7 +191,7 @@ faults.STATUS[_WrongMethod] = 405
 
 def _must_be_short(raw: webob.Request, most: int) -> None:
     if len(raw.environ.get('QUERY_STRING', '')) > most:
-        raise errors.Invalid(f'query: is longer than {most} characters ([limits] query_length). Ask for less at once.',
+        raise errors.Invalid(f'query: is longer than {most} characters ([limits] query_length). Send a shorter query.',
                              code='query_too_long')
 
 
@@ -204,8 +209,9 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
             _check_names(known, sent)
         for name, text in sent:
             if len(name) + len(text) > most:
-                raise errors.Invalid(f'{name[:_SHOWN]}: is longer than {most} characters ([limits] filter_length). Filter by '
-                                     'less.', code='filter_too_long')
+                raise errors.Invalid(f'{name[:_SHOWN]}: is longer than {most} characters ([limits] filter_length). Use a '
+                                     'shorter filter.',
+                                     code='filter_too_long')
             if '\x00' in text:
                 raise errors.Invalid(f'{name}: holds a NUL character.')
             if name in known:
@@ -227,7 +233,7 @@ def _may_sort(op: Call, req: Request) -> None:
     key = req.query.get('sort_key')
     rule = op.view.rule_of(key) if key and isinstance(op.view, fields.Many) else None
     if rule and not req.may(rule):
-        raise errors.Forbidden(f'sort_key: only administrators sort by {key}.')
+        raise errors.Forbidden(f'sort_key: only administrators may sort by {key}.')
 
 
 def _check_names(known: Any, sent: Any) -> None:

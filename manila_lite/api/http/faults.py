@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The mapping of exception classes to HTTP statuses, along the ancestry. All errors become replies here."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -57,12 +58,12 @@ def status_of(error: BaseException, special: tuple[tuple[type, int], ...] = ()) 
 
 
 def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
-             shaped: Callable[..., webob.Response] | None = None) -> webob.Response:
+             shaped: Callable[..., webob.Response] | None = None, *, administrator: bool = False) -> webob.Response:
     """Return the reply for an exception. ``shaped`` makes it for an API with a shape of its own; see ``reply``.
 
     An exception that is not in the table is a bug: it is logged, and its details are hidden.
     """
-    refusal = shaped or reply
+    refusal = functools.partial(shaped or reply, administrator=administrator)
     status = status_of(error, special)
     if status == 500:
         LOG.exception('Unexpected error', exc_info=error)
@@ -76,18 +77,16 @@ def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
                        errors.Unavailable.code, {'Retry-After': '1'})
     if isinstance(error, db_exception.DBReferenceError):
         LOG.info('Deleted while it was being used: %s', error)
-        return refusal(status, 'Something that the request names was deleted, or came into use, meanwhile. Nothing was '
-                       'changed.', 'changed_meanwhile')
+        return refusal(status, 'A resource of the request was deleted or came into use in the meantime. Nothing was changed.',
+                       'changed_meanwhile')
     return refusal(status, "Policy doesn't allow this to be performed.", 'forbidden')
 
 
-def reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:
-    """Return an error in the API's shape; ``reason`` is its stable code.
-
-    ``next`` is the next step, for programs; the message has it, too.
-    """
-    fault: dict[str, Any] = {'code': status, 'message': hints.sentence(message, status, reason), 'reason': reason,
-                             'next': hints.next_step(status, reason)}
+def reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None, *,
+          administrator: bool = False) -> webob.Response:
+    """Return an error in the API's shape; ``reason`` is its stable code, ``next`` the next step for this caller."""
+    fault: dict[str, Any] = {'code': status, 'message': message, 'reason': reason,
+                             'next': hints.next_step(status, reason, administrator=administrator)}
     extra = dict(headers or {})
     if status == 413:
         extra['Retry-After'] = '0'

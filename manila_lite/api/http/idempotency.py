@@ -100,7 +100,7 @@ class _Once:
         if kept is not None and kept.request != self._request_hash:
             raise errors.KeyReused(f'{HEADER}: was sent with another request before; take a new key for each request.')
         if kept is None or kept.code is None:
-            raise errors.InFlight('The same request is being answered just now; send it again in a moment.')
+            raise errors.InFlight('The same request is being answered; send it again in a moment.')
         return _replayed(kept)
 
     def _release(self) -> None:

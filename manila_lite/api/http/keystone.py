@@ -22,9 +22,9 @@ LOG = log.getLogger(__name__)
 
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
-_NO_USER = 'The token in X-Auth-Token is not valid, or there is none.'
-_NO_SERVICE = 'The token in X-Service-Token is not valid, or is not that of a service.'
-_NO_KEYSTONE = 'Keystone cannot be asked whether the token is valid. The log says why, for the operator.'
+_NO_USER = 'The token in X-Auth-Token is missing or not valid.'
+_NO_SERVICE = 'The token in X-Service-Token is not valid, or does not belong to a service.'
+_NO_KEYSTONE = 'Keystone cannot be reached to check the token. The log of the service has the cause.'
 
 
 #: Seconds until a silent Keystone counts as away, if the operator sets no timeout; keystonemiddleware would wait for ever.
@@ -54,7 +54,7 @@ class _Tokens(auth_token.AuthProtocol):
         except webob.exc.HTTPServiceUnavailable:
             pass    # logged
         except exceptions.ClientException as bad:
-            LOG.error('Keystone cannot be asked whether a token is valid: %s', bad)
+            LOG.error('Keystone cannot be reached to check a token: %s', bad)
         return self._api.reply(503, _NO_KEYSTONE, 'identity_unavailable')
 
 

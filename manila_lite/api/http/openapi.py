@@ -22,12 +22,12 @@ _ALWAYS = (400, 401, 403, 404, 406, 429, 503)
 _OF_CHANGES = (409, 413)
 _SECURITY = {
     'token': {'type': 'apiKey', 'in': 'header', 'name': 'X-Auth-Token',
-              'description': 'A token of Keystone; without Keystone, "user:project:role,role" says who calls.'},
+              'description': 'A token of Keystone; without Keystone, "user:project:role,role" names the caller.'},
     'password': {'type': 'http', 'scheme': 'basic'},
 }
 
 _ONCE = {'name': idempotency.HEADER, 'in': 'header', 'schema': {'type': 'string', 'pattern': idempotency.PATTERN},
-         'description': 'Sent again with the same key, the request is answered as it was before, and makes nothing new.'}
+         'description': 'A request with the same key gets the same answer again, and creates nothing new.'}
 
 
 @functools.lru_cache(maxsize=len(versions.HISTORY))

@@ -78,7 +78,7 @@ class Limits:
         if not wait:
             return None
         seconds = math.ceil(wait)
-        return self._api.reply(429, f'Too many requests of {kind} {name}: {rate.a_second:g} a second are taken, and up to '
+        return self._api.reply(429, f'Too many requests of {kind} {name}: {rate.a_second:g} a second are allowed, and up to '
                                f'{rate.burst} at once. Send it again in {seconds} s.', 'rate_limited',
                                {'Retry-After': str(seconds)})
 

@@ -97,7 +97,8 @@ class _Server:
             raise errors.BadConfig('[rate_limits] memcached_servers: pymemcache is not installed; pip install '
                                    '"manila-lite[memcached]"') from None
         except ValueError as bad:
-            raise errors.BadConfig(f'[rate_limits] memcached_servers: {address!r} is no host:port ({bad})') from None
+            raise errors.BadConfig(f'[rate_limits] memcached_servers: {address!r} is not of the form host:port '
+                                   f'({bad})') from None
         self._address = address
         self._lock = threading.Lock()
         self._away = False

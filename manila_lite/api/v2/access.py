@@ -64,7 +64,7 @@ def index(req: Request) -> list[Any]:
     filters = dict(req.query)
     share_id = filters.pop('share_id', None)
     if not share_id:
-        raise errors.Invalid('share_id: missing; access rules are listed share by share.')
+        raise errors.Invalid('share_id: missing; access rules can only be listed for one share.')
     if filters.get('access_type') == 'ip' and filters.get('access_to'):
         access_targets.parse_network(filters['access_to'])
     return _list(req, share_id, filters)

@@ -10,7 +10,7 @@ from manila_lite.db.queries.messages import Detail
 _AGAIN = 'Try again, or ask the operator with the request id of this message.'
 _SMALLER = 'Ask for less, or ask the operator for more space.'
 _TYPE = 'Choose another share type, or ask the operator which one fits.'
-_NETWORK = 'Try again; if it stays so, ask the operator with the request id of this message.'
+_NETWORK = 'Try again; if it fails again, ask the operator with the request id of this message.'
 
 #: Next steps for users after a failure, by its reason; empty where the cause says them already.
 NEXT_STEPS = {
@@ -24,24 +24,24 @@ NEXT_STEPS = {
     Detail.FILTER_DRIVER: _TYPE,
     Detail.FILTER_RETRY: _AGAIN,
     Detail.FILTER_REPLICATION: _TYPE,
-    Detail.DRIVER_FAILED_EXTEND: 'Ask the operator to look, who sets the share to available.',
-    Detail.FILTER_CREATE_FROM_SNAPSHOT: 'Choose the share type and the zone of the share that the snapshot is of.',
+    Detail.DRIVER_FAILED_EXTEND: 'Ask the operator to check the share, and to reset it to available.',
+    Detail.FILTER_CREATE_FROM_SNAPSHOT: 'Choose the share type and the zone of the share of the snapshot.',
     Detail.DRIVER_FAILED_CREATING_FROM_SNAP: 'Delete the share, and try again.',
     Detail.DRIVER_REFUSED_SHRINK: 'Delete data from it, or ask for a larger size.',
-    Detail.DRIVER_FAILED_SHRINK: 'Ask the operator to look, who sets the share to available.',
-    Detail.FORBIDDEN_CLIENT_ACCESS: 'Delete the rule, and let in another client.',
+    Detail.DRIVER_FAILED_SHRINK: 'Ask the operator to check the share, and to reset it to available.',
+    Detail.FORBIDDEN_CLIENT_ACCESS: 'Delete the rule, and create one for another client.',
     Detail.UNSUPPORTED_CLIENT_ACCESS: '',
     Detail.SECURITY_SERVICE_DENIED: 'Choose another security service, or another share network.',
     Detail.SUBNET_DENIED: 'Choose another subnet, or another share network.',
     Detail.SUBNET_NOT_ADDED: 'Delete the subnet and add it again, or ask the operator.',
     Detail.SECURITY_SERVICE_NOT_UPDATED: _AGAIN,
-    Detail.SERVER_NOT_MANAGED: 'Put right what is named, and manage it again.',
-    Detail.SERVER_NOT_UNMANAGED: 'Put right what is named, and unmanage it again.',
+    Detail.SERVER_NOT_MANAGED: 'Correct the cause, and manage it again.',
+    Detail.SERVER_NOT_UNMANAGED: 'Correct the cause, and unmanage it again.',
     Detail.NOT_MANAGED: '',
     Detail.NOT_UNMANAGED: '',
     Detail.SHARE_BROKEN: 'Ask the operator, with the request id of this message; openstack share service ensure shares repairs '
                          'what can be repaired.',
-    Detail.NOT_ENSURED: 'Nothing is to be done: it is checked again.',
+    Detail.NOT_ENSURED: 'Do nothing: the share is checked again automatically.',
     Detail.NO_BACKEND_READY: '',
     Detail.METADATA_NOT_PUSHED: 'Set the metadata again, or ask the operator.',
     Detail.SUBNET_FULL: '',

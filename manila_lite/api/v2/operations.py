@@ -12,9 +12,9 @@ from manila_lite.policies import operations as rules
 
 #: Fields of the progress that are shown, for kinds of operations that have them.
 PROGRESS = ('percent', 'bytes_done', 'bytes_total', 'done', 'total', 'seconds_left')
-_UNSAID = {rows.OPEN: 'It did not work so far and is tried again.',
-           rows.PARKED: 'It was set aside for an administrator to look at.'}
-_FAILED = 'It failed; an administrator can see why.'
+_UNSAID = {rows.OPEN: 'It has failed so far and is tried again.',
+           rows.PARKED: 'It was stopped for an administrator to examine.'}
+_FAILED = 'It failed; an administrator can see the cause.'
 
 
 def phase(row: Any, req: Request) -> str:
@@ -65,7 +65,7 @@ def index(req: Request) -> list[Any]:
     filters = dict(req.query)
     project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'operations')
     if filters.get('host') is not None and not req.may(rules.SEE_INSIDE):
-        raise errors.Forbidden('host: only administrators list operations by host.')
+        raise errors.Forbidden('host: only administrators may list operations by host.')
     with req.ctx.db.reader() as conn:
         return operation_views.list_operations(conn, req.ctx, filters, req.page, project_id=project_id)
 

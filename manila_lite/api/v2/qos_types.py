@@ -59,7 +59,7 @@ def _read_specs(req: Request) -> dict[str, str]:
 
 
 SPECS = SpecCalls('qos_types', 'QoS type', 'spec', 'qos_type_id', read=_read_specs, change=actions.set_specs,
-                  item_name='qos spec')
+                  item_name='QoS spec')
 
 
 def delete_spec(req: Request) -> None:

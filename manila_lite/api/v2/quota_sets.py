@@ -18,7 +18,7 @@ def _project(req: Request, rule: str = rules.GET) -> str:
     """
     project = req.params['quota_project_id']
     if not req.may(rule, {'project_id': project, 'user_id': req.ctx.user_id}):
-        raise errors.Forbidden(f'The quotas of project {project} are for its own people and for administrators.')
+        raise errors.Forbidden(f'Only administrators and users of project {project} may see its quotas.')
     return project
 
 

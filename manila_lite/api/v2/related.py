@@ -50,7 +50,7 @@ def choose_project(req: Request, filters: dict[str, Any], rule: str, resources: 
     """
     everybody, wanted = filters.pop('all_tenants', False), filters.pop('project_id', None)
     if everybody and not req.may(rule):
-        raise errors.Forbidden(f'all_tenants: only administrators list the {resources} of all projects.')
+        raise errors.Forbidden(f'all_tenants: only administrators may list the {resources} of all projects.')
     return wanted if everybody else req.ctx.project_id or ''
 
 

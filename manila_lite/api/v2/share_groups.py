@@ -37,7 +37,7 @@ def detail(req: Request) -> list[Any]:
 def _list(req: Request, load: related.Load | None = None) -> list[Any]:
     for key in ('host', 'share_server_id'):
         if req.query.get(key) is not None and not req.may(rules.LIST_BY_HOST):
-            raise errors.Forbidden(f'{key}: only administrators filter by it.')
+            raise errors.Forbidden(f'{key}: only administrators may filter by it.')
     return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS, 'share groups',
                                    rows=share_groups.list_groups, load=load)
 

@@ -68,7 +68,7 @@ def _list(req: Request, *, detail: bool) -> list[Any]:
 def _guard(req: Request, filters: dict[str, Any]) -> None:
     for key, rule in (('host', rules.LIST_BY_HOST), ('share_server_id', rules.LIST_BY_SERVER)):
         if filters.get(key) is not None and not req.may(rule):
-            raise errors.Forbidden(f'{key}: only administrators filter by it.')
+            raise errors.Forbidden(f'{key}: only administrators may filter by it.')
 
 
 # One share --------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def extend(req: Request) -> None:
     """Extend a share."""
     force = bool(req.body.get('force'))
     if force and not req.may(rules.FORCE_EXTEND):
-        raise errors.Forbidden("force: only administrators extend past the pool's capacity.")
+        raise errors.Forbidden("force: only administrators may extend past the pool's capacity.")
     actions.extend(req.ctx, req.params['share_id'], req.body['new_size'], force=force)
 
 

@@ -75,9 +75,9 @@ def _refuse(call: Call, source: Connection, target: Database) -> None:
     running = [] if call.args.force else copy_database.alive(source, call.conf.service_down_time)
     if running:
         longest = max(call.conf.service_down_time, call.conf.operations.lease)
-        raise errors.Conflict(f'{"; ".join(running)}. Stop every manila-api, manila-scheduler and manila-share first; of those '
-                              f'that were killed it shows for {longest:g} s. Add --force to do it all the same: what they '
-                              f'write from now on is lost.')
+        raise errors.Conflict(f'{"; ".join(running)}. Stop every manila-api, manila-scheduler and manila-share first. A '
+                              f'process that was killed counts as running for {longest:g} s. Add --force to copy anyway: '
+                              'later changes in the old database are lost.')
 
 
 def _progress(step: copy_database.Step) -> Progress:

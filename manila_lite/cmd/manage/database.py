@@ -41,7 +41,7 @@ def stamp(call: Call) -> int:
     """Record a revision for the schema, without a change of the schema."""
     _known(call, call.args.revision)
     schema_migrations.stamp(call.db, call.args.revision)
-    print(f'The schema counts as being at {call.args.revision}.')
+    print(f'The recorded revision of the schema is {call.args.revision} now.')
     return GOOD
 
 
@@ -50,7 +50,7 @@ def downgrade(call: Call) -> int:
 
     Nothing is changed, and the exit status is 1.
     """
-    raise errors.Conflict('revisions of the schema are not undone, and nothing was changed.\n'
+    raise errors.Conflict('the schema cannot be downgraded, and nothing was changed.\n'
                           'To go back, restore the backup that was made before the upgrade, and install the old release: '
                           'doc/source/admin/backup.rst')
 

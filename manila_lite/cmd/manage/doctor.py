@@ -60,8 +60,8 @@ def _mend(services: context.Services, finding: doctor.Finding) -> bool | None:
     try:
         said, done = doctor.mend(services, finding), True
     except Exception as bad:
-        LOG.exception('%s: could not be mended', finding.id)
-        said, done = f'could not be mended: {bad.__class__.__name__}: {bad}', None
+        LOG.exception('%s: could not be repaired', finding.id)
+        said, done = f'could not be repaired: {bad.__class__.__name__}: {bad}', None
     if said is None:
         return False
     # Not on standard output, which may hold JSON for programs.

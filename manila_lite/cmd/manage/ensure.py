@@ -22,14 +22,14 @@ def follow(call: Call) -> int:
         service = services.get(conn, host, 'manila-share')
         runs = rows.list_of_resource(conn, str(service.id), ensure.KIND)
     if not runs:
-        raise errors.NotFound(f'The shares on host {host} were not ensured lately.')
+        raise errors.NotFound(f'There is no recent check of the shares on host {host}.')
     operation_id = runs[-1].id
 
     def look() -> Progress:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
         if op is None:
-            raise errors.NotFound('That ended so long ago that it is forgotten.')
+            raise errors.NotFound('The record of that check was deleted, because it ended long ago.')
         return progress(op)
 
     return watch(look, call.args.every)

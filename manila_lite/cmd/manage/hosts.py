@@ -42,7 +42,7 @@ def service_cleanup(call: Call) -> int:
             gone = hosts.delete_silent_service(conn, row.id, before)
             shown.append({'binary': row.binary, 'host': row.host, 'heartbeat': row.heartbeat_at,
                           'result': 'removed' if gone else 'kept: shares or operations need it' if row.used
-                          else 'kept: it came back'})
+                          else 'kept: it is up again'})
     call.show(('binary', 'host', 'heartbeat', 'result'), shown)
     return WRONG if any(one['result'].startswith('kept: shares') for one in shown) else GOOD
 

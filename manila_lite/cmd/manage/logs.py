@@ -22,7 +22,7 @@ _LONGEST = 1 << 20
 _SYSLOGS = (Path('/var/log/syslog'), Path('/var/log/messages'))
 _JOURNAL = "journalctl --unit 'manila-*'"
 #: Options that send the log elsewhere, and the hint on where to look then.
-_ELSEWHERE = {'log_config_append': 'log_config_append says where the log goes: look there',
+_ELSEWHERE = {'log_config_append': 'The file of log_config_append has the destination of the log',
               'use_journal': f'The log goes to the journal: {_JOURNAL} --priority err',
               'use_syslog': 'The log goes to syslog: "manila-manage logs syslog" shows its newest lines'}
 _STDERR = ('The log goes to standard error, which systemd and containers keep: '
@@ -62,7 +62,7 @@ def _files(conf: cfg.ConfigOpts) -> list[Path]:
     folder = Path(conf.log_dir or '')
     files = {*([folder / conf.log_file] if conf.log_file else []), *(folder.glob('*.log') if conf.log_dir else [])}
     if not files:
-        raise errors.NotFound(f'log_dir: there is no *.log that can be seen in {folder}')
+        raise errors.NotFound(f'log_dir: there is no readable *.log in {folder}')
     return sorted(files, key=_written)
 
 
@@ -102,7 +102,7 @@ def log_syslog(call: Call) -> int:
     """
     path = call.args.file or next((path for path in _SYSLOGS if path.exists()), None)
     if path is None:
-        raise errors.NotFound(f'there is neither {_SYSLOGS[0]} nor {_SYSLOGS[1]}. Name the file with --file, or ask the '
+        raise errors.NotFound(f'there is neither {_SYSLOGS[0]} nor {_SYSLOGS[1]}. Name the file with --file, or read the '
                               f'journal: {_JOURNAL} --lines {call.args.lines}')
     programs = metadata.distribution('manila-lite').entry_points.select(group='console_scripts').names
     ours = re.compile(rf'(?<![\w-])(?:manila_lite|{"|".join(map(re.escape, sorted(programs)))})(?![\w-])'.encode())

@@ -35,7 +35,7 @@ def follow(call: Call) -> int:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
         if op is None:
-            raise errors.NotFound(f'The migration of {call.args.id} ended so long ago that it is forgotten.')
+            raise errors.NotFound(f'The migration of {call.args.id} ended so long ago that its record was deleted.')
         return progress(op)
 
     return watch(look, call.args.every)
@@ -86,8 +86,8 @@ def _ended(op: Any) -> Progress:
         return Progress('failed', hint=f'{op.error} Everything is kept. To try once more: {_COMMANDS[op.kind]} complete '
                                        f'{op.resource_id}', ended=False)
     if op.error_code == Cancelled.code:
-        return Progress('called off', hint='All is as it was before.', ended=False)
-    return Progress('failed', hint=f'{op.error} All is as it was before.', ended=False)
+        return Progress('called off', hint='Everything is as before the migration.', ended=False)
+    return Progress('failed', hint=f'{op.error} Everything is as before the migration.', ended=False)
 
 
 COMMANDS: Sequence[Command] = (

@@ -33,8 +33,8 @@ def reencrypt(call: Call) -> int:
     """
     _need_schema(call)
     if call.conf.upgrade_levels.operations != 'auto':
-        raise errors.Conflict('[upgrade_levels] operations is pinned, so processes of an older release run, which cannot read '
-                              'what is encrypted: set it to auto when they are gone')
+        raise errors.Conflict('[upgrade_levels] operations is pinned for processes of an older release, which cannot read '
+                              'encrypted secrets: set it to auto when they are stopped')
     total = sum(sum(counted.values()) for counted in renewal.count_secrets(call.conf, call.db).values())
     done: Counter[str] = Counter()
     lost: list[str] = []
@@ -50,12 +50,13 @@ def reencrypt(call: Call) -> int:
     except KeyboardInterrupt:
         print('manila-manage: stopped; run it again for the rest', file=sys.stderr)
         return STOPPED
-    print(f'{done[renewal.PLAIN] + done[renewal.ANOTHER]} secrets were encrypted anew, {done[renewal.FIRST]} were already.')
+    print(f'{done[renewal.PLAIN] + done[renewal.ANOTHER]} secrets were encrypted again, {done[renewal.FIRST]} had the first '
+          'key already.')
     for one in lost[:_NAMED]:
         print(f'manila-manage: no key decrypts one of the {one}', file=sys.stderr)
     if lost:
-        print(f'manila-manage: {len(lost)} secrets are of none of the keys here: find that key and put it into the file, or '
-              'have them set anew', file=sys.stderr)
+        print(f'manila-manage: {len(lost)} secrets cannot be decrypted with the keys of this host: add their key to the '
+              'file, or have them set again', file=sys.stderr)
     return WRONG if lost else GOOD
 
 

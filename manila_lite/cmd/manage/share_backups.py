@@ -13,7 +13,7 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.rpc import transport
 from manila_lite.workflow import share_backups as backup_workflow
 
-_FORCE = ' Add --force to do it all the same.'
+_FORCE = ' Add --force to do it anyway.'
 #: Statuses of backups that are of no use to their owners.
 _UNWANTED = ('error', 'error_deleting', 'deleting')
 
@@ -31,7 +31,7 @@ def update_host(call: Call) -> int:
         if not call.args.force:
             _check(call, conn, old, new)
         backups, deletions = share_backups.move_deletions(conn, old, new)
-    print(f'From {old} to {new}: {backups} backups, {deletions} deletions that waited.')
+    print(f'From {old} to {new}: {backups} backups, {deletions} waiting deletions.')
     return GOOD
 
 
@@ -48,7 +48,7 @@ def _check(call: Call, conn: Connection, old: str, new: str) -> None:
     if up.get(old):
         raise errors.Conflict(f'{old} is up: it can delete its backups itself.{_FORCE}')
     if busy := hosts.count_claimed_operations(conn, old):
-        raise errors.Conflict(f'{busy} operations of {old} are being worked on: wait until their leases are over.{_FORCE}')
+        raise errors.Conflict(f'{busy} operations of {old} are in progress: wait until their leases end.{_FORCE}')
 
 
 def delete(call: Call) -> int:
@@ -75,7 +75,7 @@ def _forget(conn: Connection, ctx: context.RequestContext, backup: Any) -> None:
     backup_workflow.withdraw(conn, ctx, backup)
     rows.supersede(conn, backup.id, share_backups.KINDS)
     if not transitions.remove(conn, states.SHARE_BACKUP, (backup.id,), backup.status):
-        raise errors.WrongState(f'backup {backup.id} is no longer {backup.status}: look again.')
+        raise errors.WrongState(f'backup {backup.id} is no longer {backup.status}: check it again.')
 
 
 def _refuse(conn: Connection, backup: Any) -> None:
@@ -83,7 +83,7 @@ def _refuse(conn: Connection, backup: Any) -> None:
         raise errors.WrongState(f'backup {backup.id} is {backup.status}: delete it with "openstack share backup delete".'
                                 f'{_FORCE}')
     if share_backups.is_claimed(conn, backup.id):
-        raise errors.WrongState(f'backup {backup.id} is being worked on: wait until that has ended.{_FORCE}')
+        raise errors.WrongState(f'backup {backup.id} has an operation in progress: wait until that has ended.{_FORCE}')
 
 
 COMMANDS: Sequence[Command] = (

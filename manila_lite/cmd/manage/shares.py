@@ -19,7 +19,7 @@ from manila_lite.db.queries import (
     snapshots,
 )
 
-_FORCE = ' Add --force to do it all the same.'
+_FORCE = ' Add --force to do it anyway.'
 #: Statuses of shares that are of no use to their owners.
 _BROKEN = ('error', 'error_deleting', 'inactive')
 
@@ -63,7 +63,7 @@ def _check(call: Call, conn: Connection, old: str, new: str) -> None:
     if up:
         raise errors.Conflict(f'{", ".join(up)} is up: stop it first.{_FORCE}')
     if busy := hosts.count_claimed_operations(conn, old):
-        raise errors.Conflict(f'{busy} operations of {backend} are being worked on: wait until their leases are over.{_FORCE}')
+        raise errors.Conflict(f'{busy} operations of {backend} are in progress: wait until their leases end.{_FORCE}')
 
 
 def delete(call: Call) -> int:
@@ -91,7 +91,7 @@ def _refuse(conn: Connection, share: Any, work: list[Any]) -> None:
     if share.status not in _BROKEN and not share.status.endswith('_error'):
         raise errors.WrongState(f'share {share.id} is {share.status}: delete it with "openstack share delete".{_FORCE}')
     if any(row.held for row in work):
-        raise errors.WrongState(f'share {share.id} is being worked on: wait until that has ended.{_FORCE}')
+        raise errors.WrongState(f'share {share.id} has an operation in progress: wait until that has ended.{_FORCE}')
     if count := snapshots.count_of(conn, share.id):
         raise errors.Conflict(f'share {share.id} has {count} snapshots: delete them first.{_FORCE}')
     if count := share_group_snapshots.count_members(conn, share.id):

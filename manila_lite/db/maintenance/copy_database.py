@@ -64,7 +64,7 @@ def _url(db: Database) -> sa.URL:
         raise errors.BadConfig(f'the Python package {missing.name} is missing here: postgresql+psycopg2://... and '
                                'mysql+pymysql://... need the extras "postgresql" and "mysql" of manila-lite') from None
     except _REFUSALS:
-        raise errors.BadConfig('what to copy to is not the URL of a database: postgresql+psycopg2://USER:PASSWORD@HOST/NAME or '
+        raise errors.BadConfig('the target is not the URL of a database: postgresql+psycopg2://USER:PASSWORD@HOST/NAME or '
                                'mysql+pymysql://USER:PASSWORD@HOST/NAME?charset=utf8mb4') from None
 
 
@@ -121,7 +121,7 @@ def prepare(target: Database) -> None:
             wrong = _not_empty(conn, revision, schema_migrations.head(target))
     if wrong:
         raise errors.Conflict(f'{place(target)} {wrong}. Nothing was changed. Make an empty database and name that.')
-    with _as_ours('the schema cannot be made there; make that database anew'):
+    with _as_ours('the schema cannot be created there; create that database again'):
         schema_migrations.upgrade(target)
 
 
@@ -218,7 +218,7 @@ def _committed(target: Database) -> Iterator[Connection]:
         with target.writer() as conn:
             with _as_ours(what):
                 yield conn
-            what = 'the last step failed, so it is not known whether all was copied; look into that database'
+            what = 'the last step failed, so the copy may be incomplete; check that database'
     except _REFUSALS:
         with _as_ours(what):
             raise
@@ -268,4 +268,4 @@ def _pass_sequence(conn: Connection, table: _Table) -> None:
 def _compare(counts: Mapping[str, int], copied: Mapping[str, int]) -> None:
     wrong = [f'{name} has {copied[name]} of {count}' for name, count in counts.items() if copied[name] != count]
     if wrong:
-        raise errors.Conflict(f'nothing was copied: somebody else wrote there, too: {_some(wrong)}')
+        raise errors.Conflict(f'nothing was copied: another process wrote to the target, too: {_some(wrong)}')

@@ -29,12 +29,12 @@ def get(conn: Connection, qos_type_id: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    return get_row(conn, sa.select(_types).where(_types.c.id == qos_type_id), 'qos type', qos_type_id)
+    return get_row(conn, sa.select(_types).where(_types.c.id == qos_type_id), 'QoS type', qos_type_id)
 
 
 def get_and_lock(conn: Connection, qos_type_id: str) -> Row:
     """Return a QoS type and lock it: it cannot be changed, deleted or referred to (``find``) until the transaction ends."""
-    return get_row(conn, sa.select(_types).where(_types.c.id == qos_type_id).with_for_update(), 'qos type', qos_type_id)
+    return get_row(conn, sa.select(_types).where(_types.c.id == qos_type_id).with_for_update(), 'QoS type', qos_type_id)
 
 
 def find(conn: Connection, wanted: str) -> Row | None:

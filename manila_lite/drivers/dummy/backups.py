@@ -60,7 +60,7 @@ class DummyBackups(DummyBase, interface.BacksUp):
     def _record(home: Store, backup: values.Backup) -> BackupRecord:
         record = home.backups.get(backup.id)
         if record is None:
-            raise errors.Final(f'Backup {backup.id} is not where it was made.')
+            raise errors.Final(f'Backup {backup.id} is not on the backend that created it.')
         return record
 
     @knobbed

@@ -73,14 +73,14 @@ class DummyBase(interface.ShareDriver):
         """Return the reason why a rule cannot be in force, or None."""
         if rule.type not in self.conf.dummy_access_types:
             known = ', '.join(self.conf.dummy_access_types) or 'none'
-            return f'This backend knows rules of these types only, not {rule.type}: {known}.'
+            return f'This backend does not support access rules of type {rule.type}; it supports: {known}.'
         if rule.level not in _LEVELS:
             return f'There is no access level {rule.level}.'
         if rule.type == 'ip':
             try:
                 ipaddress.ip_network(rule.to, strict=False)
             except ValueError:
-                return f'{rule.to} is no address.'
+                return f'{rule.to} is not an address.'
         return None
 
     def _locations(self, share: values.Share, record: ShareRecord) -> list[values.ExportLocation]:

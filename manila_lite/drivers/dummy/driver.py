@@ -46,7 +46,7 @@ class DummyDriver(server_migration.DummyMigration, share_migration.DummyShareMig
                 problems.append(values.Problem('dummy_knobs', str(wrong)))
         there = next(path for path in (backend.state_dir, *backend.state_dir.absolute().parents) if path.exists())
         if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
-            problems.append(values.Problem(f'{there} is no directory that can be written',
+            problems.append(values.Problem(f'{there} is not a directory that can be written',
                                           'give it to the user that runs the service'))
         return problems
 

@@ -30,9 +30,9 @@ class DummyReplication(DummyBase, interface.Replicates):
 
     def _must_be_possible(self, replica: values.Replica) -> None:
         if replica.type not in self.REPLICATION_TYPES:
-            raise errors.Final(f'This backend does not replicate in the way {replica.type}.')
+            raise errors.Final(f'This backend does not support replication type {replica.type}.')
         if replica.active_host == self.backend.host:
-            raise errors.Final('A replica has to be at another backend than the active one.')
+            raise errors.Final('A replica must be on another backend than the active one.')
 
     @knobbed
     def update_replica(self, replica: values.Replica) -> values.ReplicaResult:

@@ -31,7 +31,7 @@ class DummyMigration(DummyServers, interface.MigratesServers):
 
     def _why_not(self, migration: values.ServerMigration) -> str:
         if not self._source(migration).servers.folder.is_dir():
-            return f'{migration.source_host} keeps nothing where this backend could find it.'
+            return f'This backend cannot read the data of {migration.source_host}.'
         if migration.source_host == self.backend.host:
             return 'The share server is on this backend already.'
         return ''

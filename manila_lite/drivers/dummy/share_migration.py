@@ -29,7 +29,7 @@ class DummyShareMigration(DummyBase, interface.MigratesShares):
 
     def _objection_to(self, migration: values.ShareMigration) -> str:
         if not self._home_of(migration).shares.folder.is_dir():
-            return f'{migration.source_host} keeps nothing where this backend could find it.'
+            return f'This backend cannot read the data of {migration.source_host}.'
         if migration.target.pool not in self.conf.dummy_pools:
             return f'This backend has no pool {migration.target.pool}.'
         if migration.target.proto.upper() not in self.PROTOCOLS:

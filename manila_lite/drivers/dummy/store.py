@@ -172,7 +172,7 @@ class Records(Generic[Record]):
         :raises errors.Final: the id is not safe as a file name.
         """
         if not _SAFE.fullmatch(record_id):
-            raise errors.Final(f'{record_id!r} is no id of a share, snapshot or share server')
+            raise errors.Final(f'{record_id!r} is not an id of a share, snapshot or share server')
         return self.folder / record_id
 
 

@@ -14,4 +14,4 @@ def vet_id(resource_id: str) -> None:
     :raises errors.Final: it is not.
     """
     if not SAFE_ID.fullmatch(resource_id):
-        raise errors.Final(f'{resource_id!r} is no id of a share or snapshot.')
+        raise errors.Final(f'{resource_id!r} is not an id of a share or snapshot.')

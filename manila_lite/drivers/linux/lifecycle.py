@@ -61,7 +61,7 @@ class Lifecycle:
             try:
                 protocol_servers.restart_if_dead()
             except (CommandFailed, OSError) as bad:
-                LOG.error('A share server is not served, and the others are: %s', bad)
+                LOG.error('One share server is not served: %s', bad)
 
     def tear_down(self, *, remove_data: bool = False) -> None:
         """Stop and unmount everything of this backend; with ``remove_data``, delete its data too."""

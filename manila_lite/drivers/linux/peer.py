@@ -132,7 +132,7 @@ _VERBS = ('look', 'take', 'freeze', 'drop', 'clear', 'halt', 'resume')
 
 def _vetted(resource_id: str) -> str:
     if not isinstance(resource_id, str) or not SAFE_ID.fullmatch(resource_id):
-        raise errors.Final(f'{resource_id!r} is no id.')
+        raise errors.Final(f'{resource_id!r} is not an id.')
     return resource_id
 
 
@@ -145,14 +145,14 @@ def serve(peer: Peer, requests: Iterable[str], answer: Callable[[dict[str, Any]]
             if verb == 'send':
                 return _send(peer, about)
             if verb not in _VERBS:
-                raise errors.Final(f'{verb!r} is no request.')
+                raise errors.Final(f'{verb!r} is not a request.')
             answer(getattr(peer, verb)(**about))
         except errors.Final as bad:
             answer({'refused': str(bad)})
         except (CommandFailed, OSError) as bad:
             answer({'failed': str(bad)})
         except (ValueError, TypeError, KeyError, AttributeError) as bad:
-            answer({'refused': f'That is no request: {bad}'})
+            answer({'refused': f'That is not a request: {bad}'})
     return 0
 
 
@@ -181,12 +181,12 @@ def make(arguments: argparse.Namespace) -> Peer:
          default_config_dirs=arguments.config_dir)
     backend_conf.register_opts(conf)
     if name not in conf.enabled_share_backends:
-        raise errors.BadConfig(f'{name} is none of enabled_share_backends')
+        raise errors.BadConfig(f'{name} is not in enabled_share_backends')
     backend_conf.register_backend(conf, name)
     conf.register_opts(OPTIONS, group=name)
     section = conf[name]
     if section.driver != 'linux':
-        raise errors.BadConfig(f'{name} is no backend of the linux driver')
+        raise errors.BadConfig(f'{name} is not a backend of the linux driver')
     services = Services(Backend(name, f'{conf.host}@{name}', section, Path(conf.state_path) / name))
     return Peer(services.pool, services.share_servers)
 

@@ -80,7 +80,7 @@ def must_cover_all(wanted: Iterable[Any], results: Container[str]) -> None:
     """
     missing = [rule.id for rule in wanted if rule.id not in results]
     if missing:
-        raise errors.ManilaLiteError(f'The backend did not say what became of {len(missing)} access rules.')
+        raise errors.ManilaLiteError(f'The backend did not report a result for {len(missing)} access rules.')
 
 
 def _update_access(work: Work, share: Any, wanted: list[Any]) -> Any:
@@ -95,8 +95,9 @@ def _update_access(work: Work, share: Any, wanted: list[Any]) -> Any:
             hidden = resource_locks.locks_of_rules(conn, work.resource_id, resource_locks.SHOW)
         if not hidden:
             raise
-        LOG.warning('%s: the backend cannot take its access rules: %s', work.resource_id, error)
-        raise errors.Final('The backend cannot take the access rules of the share. An administrator can see why in the log.',
+        LOG.warning('%s: the backend cannot apply its access rules: %s', work.resource_id, error)
+        raise errors.Final('The backend cannot apply the access rules of the share. The log of the share manager has the '
+                           'cause.',
                            detail=error.detail) from None
 
 
@@ -107,7 +108,8 @@ def synced(conn: Connection, work: Work) -> None:
     refused = {rule_id: reason for rule_id, (reason, _) in results.items() if reason}
     rules = [rule for rule in access.of_share(conn, work.resource_id) if rule.id in seen or rule.id in results]
     for backup_id in refused.keys() - {rule.id for rule in rules}:
-        LOG.warning('%s: who is to copy it for backup %s is not let in: %s', work.resource_id, backup_id, refused[backup_id])
+        LOG.warning('%s: the client that copies it for backup %s is refused: %s', work.resource_id, backup_id,
+                    refused[backup_id])
     if work.data.get('shut_out'):
         share_backups.clear_copiers(conn, work.data['shut_out'])
     hidden = resource_locks.locks_of_rules(conn, work.resource_id, resource_locks.SHOW) if refused else {}
@@ -118,7 +120,7 @@ def synced(conn: Connection, work: Work) -> None:
         if rule.id in refused:
             LOG.warning('%s: access rule %s is refused: %s', work.resource_id, rule.id, refused[rule.id])
             notify(conn, work, 'SHARE', Action.UPDATE_ACCESS_RULES, Detail.UNSUPPORTED_CLIENT_ACCESS,
-                 errors.Final(f'Rule {rule.id}; who made it can see to whom it is given.' if rule.id in hidden else
+                 errors.Final(f'Rule {rule.id}; the user that created it can see its client.' if rule.id in hidden else
                               f'Rule {rule.access_type} {rule.access_to}: {refused[rule.id]}'))
     _settle(conn, rules, refused)
     if refused:

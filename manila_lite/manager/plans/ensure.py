@@ -109,7 +109,7 @@ def fingerprint(manager: Any) -> str | None:
     try:
         return ensure_results.digest(manager.driver.fingerprint())
     except Exception:
-        LOG.exception('[%s] the backend does not say what its shares depend on', manager.name)
+        LOG.exception('[%s] the backend does not report the dependencies of its shares', manager.name)
         return None
 
 
@@ -154,7 +154,7 @@ def _next(conn: Connection, work: Work) -> Sequence[Any]:
 def _ask(manager: Any, batch: Batch, down: set[str]) -> tuple[Mapping[str, values.EnsureResult], str]:
     """Return the backend's results for the batch, by instance id, and the reason why some have none."""
     ready = [target for target in batch.targets if not (target.share.server and target.share.server.id in down)]
-    why = 'Its share server does not run.' if len(ready) < len(batch.targets) else 'The backend said nothing of it.'
+    why = 'Its share server does not run.' if len(ready) < len(batch.targets) else 'The backend did not report on it.'
     if not ready:
         return {}, why
     try:

@@ -33,7 +33,7 @@ def keep(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
         stored = not new or allocations.store(conn, new)
     if not stored:
         plugin.disown(adopted)
-        raise errors.Final(f'Of the addresses {", ".join(texts)} one is in use by another share server.')
+        raise errors.Final(f'One of the addresses {", ".join(texts)} is in use by another share server.')
 
 
 def _inside(subnet: Any, addresses: Iterable[str]) -> list[str]:

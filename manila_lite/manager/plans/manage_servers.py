@@ -29,7 +29,7 @@ def _driver(work: Work) -> Any:
     """
     driver = work.service.driver
     if values.Ability.MANAGE_SERVERS not in abilities_of(driver):
-        raise errors.Final(f'Backend {work.service.host} can neither take over share servers nor let go of them.')
+        raise errors.Final(f'Backend {work.service.host} can neither manage nor unmanage share servers.')
     return driver
 
 
@@ -90,7 +90,7 @@ def release(work: Work) -> None:
     except Exception as bad:
         if not work.data['force']:
             raise
-        LOG.warning('%s: by force, and the backend did not let go of it: %s', work.resource_id, bad)
+        LOG.warning('%s: unmanaged by force, though the backend failed: %s', work.resource_id, bad)
 
 
 def unmanaged(conn: Connection, work: Work) -> None:

@@ -28,14 +28,14 @@ def _driver(work: Work, ability: values.Ability, what: str) -> Any:
     """
     driver = work.service.driver
     if ability not in abilities_of(driver):
-        raise errors.Final(f'Backend {work.service.host} can neither take over {what} nor let go of them.')
+        raise errors.Final(f'Backend {work.service.host} can neither manage nor unmanage {what}.')
     return driver
 
 
 def _size(resource: Any) -> int:
     size = resource.size
     if not isinstance(size, int) or size < 1:
-        raise errors.ManilaLiteError(f'The backend says that the size is {size!r}.')
+        raise errors.ManilaLiteError(f'The backend reports an invalid size: {size!r}.')
     return size
 
 
@@ -73,7 +73,7 @@ def _mind_quota(conn: Connection, work: Work, row: Any, share_type_id: str | Non
     try:
         quotas.check(conn, work.ctx.conf, row.project_id, row.user_id, share_type_id, resources, one_share)
     except errors.OverQuota as over:
-        LOG.warning('%s: it was taken over, and with it more is used than the quota allows: %s', work.resource_id, over)
+        LOG.warning('%s: it is managed now, and the quota is exceeded: %s', work.resource_id, over)
 
 
 def not_managed(conn: Connection, work: Work, instance_id: str) -> None:
@@ -106,7 +106,7 @@ def _emit(work: Work, event: str) -> None:
     payload = {'share_id': work.resource_id, 'host': work.op.host, 'export_path': work.data.get('export_path'),
                'size': work.data.get('size')}
     if work.error is not None:
-        payload['error'] = errors.user_text(work.error) or 'Something went wrong; the log says what.'
+        payload['error'] = errors.user_text(work.error) or 'An unexpected error happened; the log of the share manager has it.'
     notices.emit(work.ctx, f'share.{event}', payload, work.op.host)
 
 

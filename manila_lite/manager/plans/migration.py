@@ -176,7 +176,7 @@ class Steps(abc.ABC):
         with self.lock(work):
             finished = calls.carry_on(migration)
             if not isinstance(finished, bool):
-                raise errors.ManilaLiteError(f'The backend was asked whether the copy is near, and said {finished!r}.')
+                raise errors.ManilaLiteError(f'The backend reported an invalid progress of the copy: {finished!r}.')
             progress = calls.progress(migration)
         work.data['progress'] = dataclasses.asdict(progress)
         if not finished:

@@ -38,7 +38,7 @@ def _update(work: Work) -> None:
 
 PLANS = [
     share_server_updates.question('security_service.check', values.Ability.SECURITY_SERVICES,
-                            'tell its share servers of another security service', _ask,
+                            'update its share servers with another security service', _ask,
                             Action.ADD_UPDATE_SECURITY_SERVICE, Detail.SECURITY_SERVICE_DENIED),
     share_server_updates.change('share_server.update_security_service', (Step(share_server_updates.alone(_update)),),
                           Action.ADD_UPDATE_SECURITY_SERVICE, Detail.SECURITY_SERVICE_NOT_UPDATED),

@@ -47,7 +47,7 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
             stored = allocations.store(conn, [row_of(server_id, subnet, address) for address in addresses])
         if not stored:
             plugin.free(addresses)
-    raise errors.Again(1, f'Subnet {plugin_subnet.neutron_subnet_id}: others were quicker {_TRIES} times.')
+    raise errors.Again(1, f'Subnet {plugin_subnet.neutron_subnet_id}: other requests took the free addresses {_TRIES} times.')
 
 
 def _owner(services: context.Services, server_id: str, subnet: Any) -> str | None:
@@ -100,5 +100,5 @@ def free_leftovers(services: context.Services, plugin: NetworkPlugin) -> None:
     with services.db.reader() as conn:
         gone = share_server_queries.filter_deleted(conn, owners)
     for owner in gone:
-        LOG.warning('Share server %s is gone, and the network plugin still kept something for it', owner)
+        LOG.warning('Share server %s is deleted, but the network plugin still had something for it', owner)
         plugin.forget(owner)

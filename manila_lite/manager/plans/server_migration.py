@@ -31,7 +31,7 @@ class ServerSteps(Steps):
 
     migrations = SERVERS
     ability = values.Ability.MIGRATE_SERVER
-    refusal = 'The driver of the backend does not take share servers in.'
+    refusal = 'The driver of the backend does not support the migration of share servers to it.'
     interval_option = 'server_migration_driver_continue_update_interval'
 
     def calls(self, driver: Any) -> DriverCalls:
@@ -111,7 +111,7 @@ class ServerSteps(Steps):
         """Return where the shares and their snapshots are now."""
         missing = [share.id for share in migration.shares if share.id not in moved.export_locations]
         if missing:
-            raise errors.ManilaLiteError(f'The backend did not say where {len(missing)} shares are now.')
+            raise errors.ManilaLiteError(f'The backend did not report where {len(missing)} shares are now.')
         return {'details': dict(moved.details), 'provider_locations': dict(moved.provider_locations),
                 'exports': {instance_id: [plain(location) for location in locations]
                             for instance_id, locations in moved.export_locations.items()}}

@@ -50,7 +50,7 @@ def _row(conn: Connection, work: Work, verb: str) -> Any:
 def _type(work: Work, name: str) -> values.BackupType:
     """Return the backup type as it is configured here."""
     if name not in work.ctx.conf.enabled_backup_types:
-        raise errors.Final(f'There is no type of backup {name} here any more.')
+        raise errors.Final(f'The type of backup {name} is no longer configured on this host.')
     section = _section(work, name)
     return values.BackupType(name, section.backup_mount_export, section.backup_mount_proto, section.backup_mount_options,
                             section.backup_apparent_ratio)
@@ -127,7 +127,7 @@ def clean(service: Any) -> None:
 
 
 def _clear_away(backup_id: str, clear: Callable[[str], None]) -> None:
-    LOG.warning('Backup %s: what was left of a copy that was given up goes', backup_id)
+    LOG.warning('Backup %s: the rest of an abandoned copy is deleted', backup_id)
     try:
         clear(backup_id)
     except Exception:
@@ -146,7 +146,7 @@ def _shut_out(service: Any, ctx: context.RequestContext) -> None:
         if now < due:
             continue
         tries[share_id] = now + pause, min(pause * 2, _SHUT_OUT_AT_LEAST)
-        LOG.warning('Backup %s: share %s still lets in who copied it', backup_id, share_id)
+        LOG.warning('Backup %s: share %s still admits the client that copied it', backup_id, share_id)
         with ctx.db.writer() as conn:
             backup_workflow.shut_out(conn, ctx, share_id, service.host)
 
@@ -168,7 +168,7 @@ def _look(work: Work, verb: str, column: str, look: Callable[[values.Share, valu
 
 def _percent(answer: object) -> int:
     if not isinstance(answer, values.BackupProgress):
-        raise errors.ManilaLiteError(f'The backend was asked how far the copy is, and said {answer!r}.')
+        raise errors.ManilaLiteError(f'The backend reported an invalid progress of the copy: {answer!r}.')
     return max(0, min(answer.percent, _ALL))
 
 

@@ -33,7 +33,7 @@ class ShareSteps(Steps):
 
     migrations = SHARES
     ability = values.Ability.MIGRATE_SHARE
-    refusal = 'The driver of the backend does not take single shares in.'
+    refusal = 'The driver of the backend does not support the migration of single shares to it.'
     interval_option = 'migration_driver_continue_update_interval'
 
     def calls(self, driver: Any) -> DriverCalls:
@@ -83,7 +83,7 @@ class ShareSteps(Steps):
     def result(self, migration: values.ShareMigration, moved: values.MigratedShare) -> dict[str, Any]:
         """Return where the share and its snapshots are now."""
         if not moved or not moved.export_locations:
-            raise errors.ManilaLiteError('The backend did not say where the share is now.')
+            raise errors.ManilaLiteError('The backend did not report where the share is now.')
         return {'provider_locations': dict(moved.provider_locations),
                 'exports': [plain(location) for location in moved.export_locations]}
 

@@ -35,7 +35,7 @@ def _update(work: Work) -> None:
 
 
 PLANS = [
-    share_server_updates.question('subnet.check', values.Ability.ADD_SUBNET, 'give its share servers another subnet', _ask,
+    share_server_updates.question('subnet.check', values.Ability.ADD_SUBNET, 'add another subnet to its share servers', _ask,
                             Action.ADD_SUBNET, Detail.SUBNET_DENIED),
     share_server_updates.change('share_server.add_subnet',
                           (Step(share_servers.allocate, give_back), Step(share_server_updates.alone(_update), name='add')),

@@ -73,7 +73,7 @@ def _load(work: Work) -> values.Replica:
 def _driver(work: Work) -> Any:
     driver = work.service.driver
     if values.Ability.REPLICATE not in abilities_of(driver):
-        raise errors.Final('The driver of the backend does not replicate.')
+        raise errors.Final('The driver of the backend does not support replication.')
     return driver
 
 
@@ -235,7 +235,7 @@ def promote(work: Work) -> None:
     finally:
         _put_back_if_stopped(work)
     if not result.export_locations:
-        raise errors.ManilaLiteError('The backend did not say where the share is now.')
+        raise errors.ManilaLiteError('The backend did not report where the share is now.')
     _keep(work, result)
 
 
@@ -324,7 +324,7 @@ def deleted(conn: Connection, work: Work) -> None:
 def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
     """Set the replica to error, so that it can be deleted again. With force, delete its row all the same."""
     if work.data.get('force'):
-        LOG.warning('%s: its backend could not delete it; it was to go by force', work.resource_id)
+        LOG.warning('%s: its backend could not delete it; it is deleted by force', work.resource_id)
         deleted(conn, work)
     else:
         replica_workflow.not_deleted(conn, work, error)

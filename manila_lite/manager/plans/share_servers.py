@@ -77,7 +77,7 @@ def serve(work: Work, read: Callable[[Connection, Work], Any] = share_row,
     if server is None or server.status in states.SHARE_SERVER.transient:
         raise errors.Again(_SOON)
     if server.status != 'active':
-        raise errors.Final('The share server of the share could not be made.', detail='NO_SHARE_SERVER')
+        raise errors.Final('The share server of the share could not be created.', detail='NO_SHARE_SERVER')
     return ready[server_id]
 
 
@@ -271,7 +271,7 @@ def _restore_one(manager: Any, server_id: str, mended: dict[str, tuple[str, ...]
         try:
             result = manager.driver.ensure_servers([server])[server_id]
         except Exception:
-            LOG.exception('Share server %s could not be brought back', server_id)
+            LOG.exception('Share server %s could not be restored', server_id)
             return False
         if result.error:
             LOG.error('Share server %s does not run: %s', server_id, result.error)

@@ -23,7 +23,8 @@ _VERBS = {'queued_to_apply': 'apply', 'queued_to_deny': 'deny'}
 _GOING = frozenset(states.SNAPSHOT[verb].during for verb in ('delete', 'unmanage', 'defer'))
 _NOT_YET = frozenset(states.SNAPSHOT[verb].during for verb in ('create', 'manage'))
 
-_NOT_HERE = 'Snapshots of this share are not exported: its type does not say mount_snapshot_support, or the backend cannot.'
+_NOT_HERE = ('Snapshots of this share are not exported: its type has no mount_snapshot_support, or the backend does not '
+             'support it.')
 
 
 def is_served(snapshot: values.Snapshot, share: Any, driver: Any) -> bool:

@@ -94,7 +94,7 @@ class BackendLease:
         try:
             kept, other = self._renew_or_take()
         except Exception:
-            LOG.exception('%s: who works there could not be found out', self._key[0])
+            LOG.exception('%s: the process that works there could not be read', self._key[0])
             return
         if kept:
             self._until = asked + self._lease * _COUNT_ON
@@ -129,7 +129,7 @@ class BackendLease:
         self._changed.notify_all()
 
     def _lose(self, end: threading.Event, other: str | None) -> None:
-        LOG.warning('%s: %s took over from this process, which stands back', self._key[0], other)
+        LOG.warning('%s: %s took over from this process, which stops its work there', self._key[0], other)
         self._until = 0.0
         self._waits_for = other or 'nobody'
         end.set()

@@ -43,7 +43,7 @@ def ask(manager: Any, why: str = ensure.START, only: list[str] | None = None) ->
         with ctx.db.writer() as conn:
             wake = ensure_workflow.ask_once(conn, ctx, manager.host, why, only)
     except Exception:
-        LOG.exception('[%s] that shares be ensured could not be asked for', manager.name)
+        LOG.exception('[%s] a check of its shares could not be requested', manager.name)
         return None
     wake.send(ctx)
     return wake.operation_id
@@ -66,7 +66,7 @@ def _until_well(manager: Any, stopping: threading.Event, why: str, operation_id:
         try:
             rest = _wait(manager, stopping, operation_id, rest) if operation_id else rest
         except Exception:
-            LOG.exception('[%s] what became of its shares cannot be read', manager.name)
+            LOG.exception('[%s] the results of the check of its shares cannot be read', manager.name)
         operation_id = None
         if rest.complete or stopping.is_set():
             return
@@ -100,7 +100,7 @@ def _next_reason(manager: Any, stopping: threading.Event) -> str | None:
         if now not in (None, seen):
             seen = _ensured_as(manager)         # a run begun meanwhile may have covered it
         if now not in (None, seen):
-            LOG.info('[%s] what its shares depend on changed', manager.name)
+            LOG.info('[%s] the dependencies of its shares changed', manager.name)
             return ensure.CHANGED
     return None
 
@@ -110,5 +110,5 @@ def _ensured_as(manager: Any) -> str | None:
         with manager.services.db.reader() as conn:
             return services.get(conn, manager.host, 'manila-share').ensured_as
     except Exception:
-        LOG.exception('[%s] it cannot be read how its shares were last ensured', manager.name)
+        LOG.exception('[%s] the dependencies of the last check of its shares cannot be read', manager.name)
         return None

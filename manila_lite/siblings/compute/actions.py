@@ -38,10 +38,10 @@ def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
     nets = networks.wanted(body.get('networks'), networks.load(ctx.conf.compute.networks_file)) if 'networks' in body else []
     with ctx.db.writer() as conn:
         if store.count_servers(conn, ctx.project_id) >= ctx.conf.compute.max_servers:
-            raise errors.OverQuota(f'The project has {ctx.conf.compute.max_servers} servers, and may have no more.')
+            raise errors.OverQuota(f'The project has {ctx.conf.compute.max_servers} servers, which is the maximum.')
         host = store.best_host(conn, ctx.conf.service_down_time, {network.id for network, _ in nets})
         if host is None:
-            raise errors.Conflict('No host is there to build the server on.', code='no_valid_host')
+            raise errors.Conflict('No host is available for the server.', code='no_valid_host')
         server_id = uuidutils.generate_uuid()
         transitions.create(conn, SERVER, {'id': server_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
                                           'name': body['name'], 'host': host, 'spec': spec})
@@ -72,7 +72,7 @@ def _spec(ctx: RequestContext, body: Mapping[str, Any]) -> dict[str, Any]:
     if not spec['image'] and not spec['kernel']:
         raise errors.Invalid('server: needs an imageRef or a kernel to boot from.')
     if spec['initrd'] and not spec['kernel']:
-        raise errors.Invalid('server.initrd: goes with a kernel only.')
+        raise errors.Invalid('server.initrd: needs a kernel.')
     _fits(ctx, spec)
     return spec
 
@@ -117,7 +117,7 @@ def _check_shares(verb: str, attached: list[Any]) -> None:
 
 
 def _has_shares() -> errors.Conflict:
-    return errors.Conflict('Shares are attached to the server, and with them it cannot do that.', code='server_has_shares')
+    return errors.Conflict('Shares are attached to the server; detach them before this action.', code='server_has_shares')
 
 
 def must_have_no_shares(ctx: RequestContext, row: Any) -> None:
@@ -196,7 +196,7 @@ def console(ctx: RequestContext, row: Any, length: int | None) -> str:
     with ctx.waiting('hosts'):
         operation = _read_console(ctx, row, length)
     if operation is None or operation.state != work.DONE:
-        raise errors.Unavailable(f'Host {row.host} did not say what the server wrote.')
+        raise errors.Unavailable(f'Host {row.host} did not return the console output of the server.')
     return str(operation.data.get('output', ''))
 
 

@@ -8,7 +8,7 @@ import orjson
 import webob
 
 from manila_lite import errors
-from manila_lite.api.http import faults
+from manila_lite.api.http import faults, hints
 from manila_lite.api.http.definition import Definition
 from manila_lite.siblings.compute.contract import OPS
 from manila_lite.siblings.process import base
@@ -20,6 +20,9 @@ _PREFIXES = ('v2.1', 'v2')
 _SERVICE = 'compute'
 _FORM = re.compile(r'(\d{1,9})\.(\d{1,9})', re.ASCII)
 _base = base('compute')
+#: The next step after refusals of calls that are not served: this API has no /openapi.json.
+_NEXT = dict.fromkeys(('no_such_path', 'no_such_action', 'wrong_method'),
+                      'Check the call in the reference of the Compute API; this service has a part of it.')
 
 
 def show(version: int) -> str:
@@ -45,7 +48,8 @@ def asked(raw: webob.Request) -> int:
     if not match:
         raise errors.Invalid(f'{HEADER}: {text!r} is not of the form 2.N.')
     if int(match[1]) != 2 or not MIN <= int(match[2]) <= MAX:
-        raise errors.NotAcceptable(f'{HEADER}: version {text.strip()} is not served; from {show(MIN)} to {show(MAX)} is.')
+        raise errors.NotAcceptable(f'{HEADER}: version {text.strip()} is not supported; supported are {show(MIN)} to '
+                                   f'{show(MAX)}.')
     return int(match[2])
 
 
@@ -57,9 +61,11 @@ def _stamp(answer: webob.Response, version: int | None, raw: webob.Request) -> w
     return answer
 
 
-def _reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:
-    """Return a refusal as in the share API, with Nova's fields and our stable code."""
-    fault = {'code': status, 'message': message, 'reason': reason}
+def _reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None, *,
+           administrator: bool = False) -> webob.Response:
+    """Return a refusal as in the share API: Nova's fields, our stable code and the next step."""
+    fault = {'code': status, 'message': message, 'reason': reason,
+             'next': _NEXT.get(reason) or hints.next_step(status, reason, administrator=administrator)}
     return webob.Response(orjson.dumps({faults.NAMES.get(status, 'computeFault'): fault}), status=status,
                           headerlist=[('Content-Type', 'application/json; charset=UTF-8'), *(headers or {}).items()])
 
@@ -72,7 +78,7 @@ def _answer(raw: webob.Request, conf: Any) -> webob.Response | None:
     if path not in ('', *_PREFIXES):
         return None
     if raw.method not in ('GET', 'HEAD'):
-        return _reply(405, f'{raw.method} is not served here; GET is.', 'wrong_method')
+        return _reply(405, f'{raw.method} is not allowed here; allowed: GET.', 'wrong_method')
     entry = _entry(raw, conf, path or _PREFIXES[0])
     return webob.Response(orjson.dumps({'version': entry} if path else {'versions': [entry]}),
                           content_type='application/json', charset='UTF-8')

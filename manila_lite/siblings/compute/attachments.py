@@ -39,7 +39,7 @@ def attach(ctx: RequestContext, who: Mapping[str, str], row: Any, share_id: str,
             _check_status(store.server(conn, row.id), _ATTACH)
         most = ctx.conf.compute.max_attachments
         if len(store.attachments(conn, (row.id,))) >= most:
-            raise errors.Conflict(f'The server has {most} shares, and may have no more.', code='too_many_attachments')
+            raise errors.Conflict(f'The server has {most} shares, which is the maximum.', code='too_many_attachments')
         made = store.attach(conn, server_id=row.id, host=row.host, share_id=share_id, tag=tag, export_location=path,
                             share_proto=share.protocol.upper())
         attachment = store.attachment(conn, row.id, share_id)
@@ -81,8 +81,8 @@ def _check_host(host: Any, row: Any) -> None:
     if host is None or not host.virtiofs:
         raise errors.Conflict(f'Host {row.host} has no virtiofs.', code='no_virtiofs')
     if not (host.shared_memory and row.spec.get('shared_memory')):
-        raise errors.Conflict('The memory of the server is not shared with other processes, which virtiofs needs; create it '
-                              'with shared_memory.', code='no_shared_memory')
+        raise errors.Conflict('The server has no shared memory, which virtiofs needs; create a server with shared_memory.',
+                              code='no_shared_memory')
 
 
 def _share_and_path(ctx: RequestContext, who: Mapping[str, str], share_id: str) -> tuple[Any, str]:

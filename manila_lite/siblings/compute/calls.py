@@ -45,7 +45,7 @@ def index(req: Request) -> list[Any]:
     query = req.query
     everybody = bool(query.get('all_tenants')) and req.may(policies.ALL_TENANTS)
     if query.get('all_tenants') and not everybody:
-        raise errors.Forbidden('all_tenants: only administrators see the servers of all projects.')
+        raise errors.Forbidden('all_tenants: only administrators may see the servers of all projects.')
     statuses = None
     if 'status' in query:
         statuses = [status for status, shown in SHOWN.items() if shown.status == query['status'].upper()]
@@ -124,7 +124,7 @@ def refuse(req: Request) -> None:
     :raises errors.Conflict: the server has shares. :raises NotOffered: it has none.
     """
     actions.must_have_no_shares(req.ctx, _row(req))
-    raise NotOffered('This compute service keeps servers where they are.')
+    raise NotOffered('This compute service does not support this action.')
 
 
 def events(req: Request) -> list[Any]:

@@ -59,7 +59,7 @@ def reserve(conn: Connection, ctx: RequestContext, row: Any, name: str) -> str:
     image_id = store.reserve_image(conn, row, name)
     most = ctx.conf.compute.max_images
     if len(store.images(conn, row.project_id)) > most:
-        raise errors.OverQuota(f'The project has {most} images, and may have no more.')
+        raise errors.OverQuota(f'The project has {most} images, which is the maximum.')
     return image_id
 
 
@@ -71,12 +71,13 @@ def delete(ctx: RequestContext, name: str) -> None:
     """
     image = get(ctx, name)
     if image.public:
-        raise errors.Forbidden(f'Image {name} is the operator\'s, who lets all projects boot from it.', code='image_is_public')
+        raise errors.Forbidden(f'Image {name} belongs to the operator and is available to all projects.',
+                               code='image_is_public')
     with ctx.db.writer() as conn:
         row = next((row for row in store.images(conn, ctx.project_id or '') if row.name == name), None)
         if row is None:
             raise errors.NotFound.of('image', name)
         if not row.ready and store.with_open_operation(conn, (row.server_id,)):
-            raise errors.Conflict(f'Image {name} is being made.', code='wrong_state')
+            raise errors.Conflict(f'Image {name} is being created.', code='wrong_state')
         wake = engine.begin_once(conn, ctx, KIND, 'image', row.id, topic=TOPIC, host=row.host, open_key=f'image:{row.id}')
     wake.send(ctx)

@@ -67,7 +67,7 @@ class Network:
         """
         address = _address(wanted)
         if address is None or address not in self.cidr or not self._usable(address):
-            raise errors.Invalid(f'networks: {wanted} is no address for a server on {self.id} ({self.cidr}).')
+            raise errors.Invalid(f'networks: {wanted} is not an address for a server on {self.id} ({self.cidr}).')
         return str(address)
 
     def nic(self, address: str, mac: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def load(path: str | None) -> dict[str, Network]:
             return read(yaml.safe_load(file))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, errors.Invalid) as bad:
         LOG.error('[compute] networks_file = %s: %s', path, ' '.join(str(bad).split()))
-        raise errors.Unavailable('The file of networks cannot be used. The log says why, for the operator.') from bad
+        raise errors.Unavailable('The file of networks cannot be used. The log of the service has the cause.') from bad
 
 
 def read(document: Any) -> dict[str, Network]:
@@ -119,7 +119,7 @@ def read(document: Any) -> dict[str, Network]:
     for entry in document['networks']:
         network = _network(entry)
         if network.id in networks or network.name in {one.name for one in networks.values()}:
-            raise errors.Invalid(f'{network.id}: its id or its name stands there twice.')
+            raise errors.Invalid(f'{network.id}: its id or its name is given twice.')
         networks[network.id] = network
     return networks
 
@@ -136,14 +136,14 @@ def _network(entry: Mapping[str, Any]) -> Network:
     ranges = tuple((_within(first, cidr, f'{where}: ranges'), _within(last, cidr, f'{where}: ranges'))
                    for first, last in entry.get('ranges') or [(str(cidr[0]), str(cidr[-1]))])
     if any(int(first) > int(last) for first, last in ranges):
-        raise errors.Invalid(f'{where}: ranges: the first address of one is behind its last.')
+        raise errors.Invalid(f'{where}: ranges: the first address of a range is after its last.')
     return Network(where, entry.get('name', where), cidr, gateway, entry.get('mtu', 1500), ranges)
 
 
 def _within(text: str, cidr: Any, where: str) -> Address:
     address = _address(text)
     if address is None or address not in cidr:
-        raise errors.Invalid(f'{where}: {text} is no address of {cidr}.')
+        raise errors.Invalid(f'{where}: {text} is not an address of {cidr}.')
     return address
 
 
@@ -162,7 +162,7 @@ def wanted(asked: Any, known: Mapping[str, Network]) -> Wanted:
         return []
     if asked == AUTO:
         if len(known) > 1:
-            raise errors.Conflict('networks: there are several, so name one.', code='network_ambiguous')
+            raise errors.Conflict('networks: there are several networks; name one.', code='network_ambiguous')
         return [(network, None) for network in known.values()]
     return [_one(entry, known) for entry in asked]
 

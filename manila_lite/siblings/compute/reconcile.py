@@ -22,7 +22,7 @@ from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
 
 LOG = log.getLogger(__name__)
 
-_BROKEN = 'The device of the share broke; a hard reboot of the server brings it back.'
+_BROKEN = 'The device of the share failed; a hard reboot of the server restores it.'
 
 
 class Reconciler:
@@ -45,7 +45,7 @@ class Reconciler:
         try:
             what(*args)
         except Exception:
-            LOG.exception('Host %s could not be compared with the database; it is looked at again', self._host.name)
+            LOG.exception('Host %s could not be compared with the database; trying again', self._host.name)
 
     # Servers ----------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ class Reconciler:
             elif row.status == 'stopped':
                 seen = self._host.driver.inspect(server_of(row), ())
                 if seen.power is Power.RUNNING:
-                    LOG.warning('%s: runs, and is stopped: it is switched off', server_id)
+                    LOG.warning('%s: runs, but its record says stopped: it is switched off', server_id)
                     self._host.driver.power_off(server_of(row), hard=True)
 
     def _guest_ended(self, row: Any, first: bool) -> None:
@@ -98,7 +98,7 @@ class Reconciler:
         with self._services.db.reader() as conn:
             known = {row.id for row in store.servers_of_host(conn, self._host.name)}
         for server_id in running - known:
-            LOG.warning('%s: runs, and nobody knows it: it is thrown away', server_id)
+            LOG.warning('%s: runs without a record: it is deleted', server_id)
             self._try(self._host.driver.discard, server_id)
 
     # Mounts -----------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class Reconciler:
         for key in self._host.driver.list_mounted() - self._host.needed():
             with self._host.locked(key):
                 if key not in self._host.needed():
-                    LOG.warning('Mount %s is needed by no server: it is taken away', key)
+                    LOG.warning('Mount %s is needed by no server: it is removed', key)
                     self._try(self._host.driver.umount_key, key)
 
     # Work -------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class Reconciler:
                 wake = self._begin(conn, 'server.delete', 'server', row.id, row.id)
             else:
                 transitions.settle(conn, SERVER, (row.id,), row.status, 'error',
-                                   fault='The work was set aside; its operator knows more.')
+                                   fault='The operation was stopped for an administrator to examine.')
                 return
         wake.send(self._ctx)
 

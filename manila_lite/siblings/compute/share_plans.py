@@ -83,7 +83,7 @@ def _not_attached(conn: Connection, work: Work, error: Exception) -> None:
 
 def message_for_owner(error: Exception) -> str:
     """Return the part of an error that the owner may read."""
-    return errors.user_text(error) or 'The host could not do it; its log says why.'
+    return errors.user_text(error) or 'The action failed on the host; its log has the cause.'
 
 
 # Detaching ------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def _retried_forever(step: Callable[[Work], None]) -> Callable[[Work], None]:
             raise
         except Exception as bad:
             if not isinstance(bad, (errors.Again, errors.Unavailable)):
-                LOG.exception('%s: cannot be taken back yet', work.resource_id)
+                LOG.exception('%s: cannot be undone yet', work.resource_id)
             with work.ctx.db.writer() as conn:
                 work.hold(conn)
                 note_fault(conn, work, f'Tried again until it works: {bad}' if isinstance(bad, errors.ManilaLiteError)

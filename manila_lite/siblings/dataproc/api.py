@@ -30,7 +30,9 @@ def _stamp(answer: webob.Response, version: int | None, raw: webob.Request) -> w
     return answer
 
 
-def _reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None) -> webob.Response:
+def _reply(status: int, message: str, reason: str, headers: dict[str, str] | None = None, *,
+           administrator: bool = False) -> webob.Response:
+    """Return a refusal as Sahara has it: this form has no place for the next step."""
     name = reason if reason.isupper() else _NAMES.get(status, 'ERROR')
     body = {'error_code': status, 'error_name': name, 'error_message': message}
     answer = webob.Response(orjson.dumps(body), status=status, content_type='application/json', charset='UTF-8')
@@ -47,7 +49,7 @@ def _answer(raw: webob.Request, conf: Any) -> webob.Response | None:
     if path not in ('', *_MINOR):
         return None
     if raw.method not in ('GET', 'HEAD'):
-        return _reply(405, f'{raw.method} is not served here; GET is.', 'wrong_method')
+        return _reply(405, f'{raw.method} is not allowed here; allowed: GET.', 'wrong_method')
     versions = [{'id': prefix, 'status': 'CURRENT' if prefix == 'v2' else 'SUPPORTED',
                  'links': [{'rel': 'self', 'href': f'{_base(raw, conf)}/{prefix}'}]} for prefix in _MINOR]
     shown = {'versions': versions} if not path else {'versions': [one for one in versions if one['id'] == path]}

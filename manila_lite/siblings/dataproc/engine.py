@@ -78,7 +78,7 @@ class Engine:
         try:
             self.tools.infra.sweep(self._taken)
         except errors.ManilaLiteError as bad:
-            LOG.warning('What the infrastructure made could not be compared with the database; it is looked at again: %s', bad)
+            LOG.warning('The nodes of the infrastructure could not be compared with the database; trying again: %s', bad)
 
     def _taken(self) -> frozenset[str]:
         with self.services.db.reader() as conn:

@@ -31,10 +31,10 @@ RULES = [
     *_rules(NODE_GROUP_TEMPLATE, '/node-group-templates'),
     *_rules(CLUSTER_TEMPLATE, '/cluster-templates'),
     *_rules(CLUSTER, '/clusters'),
-    rule(SCALE, MEMBER, 'Change how many nodes a cluster has.', 'PUT /clusters/{id}'),
-    rule(PLUGINS, READER, 'See what clusters can run.', 'GET /plugins', 'GET /plugins/{name}'),
-    rule(IMAGES, READER, 'See what nodes can be made of.', 'GET /images', 'GET /images/{id}'),
-    rule(OTHERS, READER, 'Be told that there are no jobs, data sources and binaries.', 'GET /jobs'),
+    rule(SCALE, MEMBER, 'Change the number of nodes of a cluster.', 'PUT /clusters/{id}'),
+    rule(PLUGINS, READER, 'List the plugins and their versions.', 'GET /plugins', 'GET /plugins/{name}'),
+    rule(IMAGES, READER, 'List the images for nodes.', 'GET /images', 'GET /images/{id}'),
+    rule(OTHERS, READER, 'Get the answer that jobs, data sources and binaries are not supported.', 'GET /jobs'),
 ]
 
 

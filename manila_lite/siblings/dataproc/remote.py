@@ -79,7 +79,7 @@ def _end(channel: paramiko.Channel, end: float) -> Result:
         while part := _next(channel, receive, end):
             kept += part
             if len(kept) > _MOST:
-                raise OSError('it says too much')
+                raise OSError('its output is too long')
         said.append(bytes(kept))
     if not channel.status_event.wait(max(end - time.monotonic(), 0)):
         raise TimeoutError('no exit status')
@@ -123,7 +123,7 @@ def connect(node: Node, conf: Any) -> Iterator[Remote]:
         except paramiko.AuthenticationException as bad:
             if _AWAY.search(str(bad)):
                 raise NodeAway(f'{node.name} does not answer: {bad}') from bad
-            raise errors.Final(f'{node.name} does not let {node.user} in with our key: {bad}') from bad
+            raise errors.Final(f'{node.name} refuses the login of {node.user}: {bad}') from bad
         except (paramiko.SSHException, EOFError, OSError) as bad:
             raise NodeAway(f'{node.name} does not answer: {bad or type(bad).__name__}') from bad
         transport = client.get_transport()

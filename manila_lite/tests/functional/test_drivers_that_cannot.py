@@ -40,7 +40,7 @@ class Shares(Cannot, base.ServiceTest):
     """The driver of ``beta`` has no further abilities; that of ``alpha`` has all."""
 
     BACKENDS = {name: _REPLICATES.format(name) for name in ('alpha', 'beta')}
-    NEITHER = 'Backend test@beta can neither take over {} nor let go of them.'
+    NEITHER = 'Backend test@beta can neither manage nor unmanage {}.'
 
     @classmethod
     def setUpClass(cls):
@@ -51,7 +51,8 @@ class Shares(Cannot, base.ServiceTest):
     def test_it_takes_no_share_in(self):
         share = self.admin.share(availability_zone='alpha')['id']
         self.can_only('beta')
-        self.refused('The driver of the backend does not take single shares in.', f'/shares/{share}/action', {
+        self.refused('The driver of the backend does not support the migration of single shares to it.',
+                     f'/shares/{share}/action', {
             'migration_start': {**_MOVE, 'preserve_metadata': True, 'host': 'test@beta'}})
 
     def test_it_makes_no_replica(self):
@@ -60,7 +61,7 @@ class Shares(Cannot, base.ServiceTest):
         replica = self.admin.ok('POST', '/share-replicas', {'share_replica': {
             'share_id': share, 'availability_zone': 'beta'}})['share_replica']['id']
         self.admin.wait(f'/share-replicas/{replica}', 'share_replica', 'error')
-        self.assertIn('The driver of the backend does not replicate.', str(self.told(replica)))
+        self.assertIn('The driver of the backend does not support replication.', str(self.told(replica)))
 
     def test_it_takes_over_no_share_and_lets_go_of_none(self):
         self.can_only('beta')
@@ -104,7 +105,8 @@ class Servers(Cannot, served.ServedTest):
 
     def test_it_takes_no_server_in(self):
         self.can_only('beta', interface.MakesServers)
-        self.refused('The driver of the backend does not take share servers in.', f'/share-servers/{self.server}/action', {
+        self.refused('The driver of the backend does not support the migration of share servers to it.',
+                     f'/share-servers/{self.server}/action', {
             'migration_start': {**_MOVE, 'host': 'test@beta'}})
 
     def test_it_gives_no_server_another_subnet(self):
@@ -112,19 +114,19 @@ class Servers(Cannot, served.ServedTest):
         self.refused('cannot be given the subnet', f'/share-networks/{self.net}/subnets', {'share-network-subnet': {
             'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})
         [told] = self.told(self.net)
-        self.assertIn('Backend test@alpha cannot give its share servers another subnet.', told)
+        self.assertIn('Backend test@alpha cannot add another subnet to its share servers.', told)
 
     def test_it_tells_no_server_of_a_security_service(self):
         self.can_only('alpha', interface.MakesServers)
         service = self.admin.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']['id']
-        self.refused('cannot be told of the security service', f'/share-networks/{self.net}/action', {
+        self.refused('cannot be updated with the security service', f'/share-networks/{self.net}/action', {
             'add_security_service': {'security_service_id': service}})
         [told] = self.told(self.net)
-        self.assertIn('Backend test@alpha cannot tell its share servers of another security service.', told)
+        self.assertIn('Backend test@alpha cannot update its share servers with another security service.', told)
 
     def test_no_server_acts_by_metadata_of_its_subnet(self):
         self.can_only('alpha', interface.MakesServers)
         [subnet] = self.shown(self.net)['share_network_subnets']
         self.admin.ok('POST', f'/share-networks/{self.net}/subnets/{subnet["id"]}/metadata', {'metadata': {'quality': 'good'}})
         base.eventually(lambda: self.told(subnet['id']), 'nobody is told')
-        self.assertIn('Backend test@alpha does not act by the metadata of subnets.', self.told(subnet['id'])[0])
+        self.assertIn('Backend test@alpha does not use the metadata of subnets.', self.told(subnet['id'])[0])

@@ -223,7 +223,7 @@ class Run(EnsureTest):
         self.assertEqual(['available'] * 4, self.statuses(idents))
         told = [self.told(ident) for ident in idents]
         self.assertEqual(2, sum(bool(one) for one in told))
-        self.assertIn('said nothing', str(told))
+        self.assertIn('did not report', str(told))
 
     def test_one_that_is_broken(self):
         heard = self.heard()
@@ -248,7 +248,7 @@ class Run(EnsureTest):
             ident: result for ident, result in ask(targets).items() if ident != self.instance(silent)})
         self.ensure()
         self.assertIn(f'{lost}: is broken: ', log.output)
-        self.assertIn(f'{silent}: was not ensured: The backend said nothing of it.', log.output)
+        self.assertIn(f'{silent}: was not ensured: The backend did not report on it.', log.output)
 
     def test_notifications_name_the_repairs_of_a_limited_number_of_shares(self):
         heard = self.heard()

@@ -272,7 +272,7 @@ class DoctorTest(manage.ManageTest):
         expected = {
             'is being worked on by elsewhere': (False, {'host': 'busy@x', 'serial': 's', **held}),
             'waits for its turn behind': (False, {'host': 'busy@x', 'serial': 's', 'next_run_at': before}),
-            'waits for a free hand': (False, {'host': 'busy@x', 'next_run_at': before}),
+            'waits for a free worker': (False, {'host': 'busy@x', 'next_run_at': before}),
             'looks again in': (False, {'host': 'up@x', 'next_run_at': now + 1800 * second}),
             'does not claim it': (True, {'host': 'up@x', 'next_run_at': before}),
             'on down@x, which is down': (True, {'host': 'down@x'}),

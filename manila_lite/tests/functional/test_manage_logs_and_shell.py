@@ -92,7 +92,7 @@ class Logs(Alone):
 
     def test_who_only_reads_makes_no_file(self):
         self.configure(f'log_dir = {self.folder}')
-        self.assertIn('there is no *.log', self.refusal('logs', 'errors'))
+        self.assertIn('there is no readable *.log', self.refusal('logs', 'errors'))
         self.refusal('logs', 'syslog', '--file', self.folder / 'none')
         self.manage('config', 'list')
         self.manage('version', 'list')
@@ -140,7 +140,7 @@ class Logs(Alone):
         other = self.write('logging.ini', '[loggers]\nkeys=root\n[handlers]\nkeys=\n[formatters]\nkeys=\n'
                                           '[logger_root]\nhandlers=\n')
         for extra, said in (('', "journalctl --unit 'manila-*' --grep"), ('use_syslog = true', 'manila-manage logs syslog'),
-                            (f'log_config_append = {other}\nlog_dir = {self.folder}', 'log_config_append says where')):
+                            (f'log_config_append = {other}\nlog_dir = {self.folder}', 'The file of log_config_append')):
             self.configure(extra)
             self.assertIn(said, self.refusal('logs', 'errors'))
 

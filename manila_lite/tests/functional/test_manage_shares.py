@@ -217,7 +217,7 @@ class ManagedShares(Managing, base.ServiceTest):
         self.admin.ok('PUT', f'/quota-sets/{self.admin.token.split(":")[1]}', {'quota_set': {'gigabytes': 1}})
         share = self.managed()
         self.assertEqual(3, share['size'])
-        self.assertIn('more is used than the quota allows', log.output)
+        self.assertIn('the quota is exceeded', log.output)
 
     def test_at_the_brink_of_the_quota_nothing_is_logged(self):
         self.there()

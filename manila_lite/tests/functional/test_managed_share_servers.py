@@ -162,7 +162,7 @@ class ManagedServers(served.ServedTest):
         self.fault('unmanage_server:fail_final')
         self.unmanage(server['id'])
         self.ends(server['id'], 'unmanage_error')
-        self.assertIn('could not let go', self.told(server['id']))
+        self.assertIn('could not be unmanaged', self.told(server['id']))
         self.assertEqual(['10.10.0.77'], self.addresses(server['id']))
         self.unmanage(server['id'], force='true')
         self.ends(server['id'], 'gone')
@@ -170,7 +170,7 @@ class ManagedServers(served.ServedTest):
 
     def test_a_driver_that_cannot(self):
         server = self.managed('manage_error', host='test@beta')
-        self.assertIn('can neither take over', self.told(server['id']))
+        self.assertIn('can neither manage', self.told(server['id']))
         self.unmanage(server['id'])
         self.ends(server['id'], 'unmanage_error')
         self.unmanage(server['id'], force=True)

@@ -27,7 +27,7 @@ class Seen(base.ServiceTest):
         self.user.wait(f'/shares/{share["id"]}', 'share', 'extending_error')
         [mine, _], [all_of_it, _] = self.seen(self.user, share['id']), self.seen(self.admin, share['id'])
         self.assertIn('lost touch', all_of_it['error'])
-        self.assertEqual('It failed; an administrator can see why.', mine['error'])
+        self.assertEqual('It failed; an administrator can see the cause.', mine['error'])
         self.assertNotIn('host', mine)
 
     def test_what_is_said_on_purpose_is_for_all(self):
@@ -44,7 +44,7 @@ class Seen(base.ServiceTest):
         share = self.user.share(wait=None)
         base.eventually(lambda: self.seen(self.user, share['id'])[0]['error'], 'no error is shown')
         [mine] = self.seen(self.user, share['id'])
-        self.assertEqual(('open', 'It did not work so far and is tried again.'), (mine['state'], mine['error']))
+        self.assertEqual(('open', 'It has failed so far and is tried again.'), (mine['state'], mine['error']))
         self.assertGreater(mine['next_run_at'], mine['created_at'])
 
     def add(self, **values):
@@ -67,7 +67,7 @@ class Seen(base.ServiceTest):
         ident = self.add(state='parked', error='a path of the backend')
         with self.service.services.db.engine.begin() as conn:
             conn.exec_driver_sql(f"UPDATE operations SET data = 'no JSON' WHERE id = '{ident}'")
-        self.assertEqual('It was set aside for an administrator to look at.', self.seen(self.user, ident)[0]['error'])
+        self.assertEqual('It was stopped for an administrator to examine.', self.seen(self.user, ident)[0]['error'])
 
     def test_what_is_not_the_projects_own(self):
         for kind in ('share_server', 'service'):

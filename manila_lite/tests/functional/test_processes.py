@@ -122,7 +122,7 @@ class Processes(testtools.TestCase):
         old = self.child('share')
         self.parts.edit('driver = dummy', 'driver = nonsense')
         self.started['share'].send_signal(signal.SIGHUP)
-        self.parts.until(lambda: 'Cannot start, and tries again' in self.parts.log.read_text(), 'the mistake is said')
+        self.parts.until(lambda: 'Cannot start yet, trying again' in self.parts.log.read_text(), 'the mistake is said')
         self.parts.edit('driver = nonsense', 'driver = dummy')
         self.started['share'].send_signal(signal.SIGHUP)
         self.parts.until(lambda: self.is_up('manila-share'), 'the backend is back')

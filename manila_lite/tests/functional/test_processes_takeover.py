@@ -8,7 +8,7 @@ import testtools
 
 from manila_lite.tests import process
 
-_STANDS_BY, _TAKES_OVER, _STANDS_BACK = 'works there; waiting', 'this process takes over', 'stands back'
+_STANDS_BY, _TAKES_OVER, _STANDS_BACK = 'works there; waiting', 'this process takes over', 'stops its work there'
 
 
 class Takeover(testtools.TestCase):

@@ -130,7 +130,7 @@ class RealStorage(WithRoot):
     def _ensure(self):
         said = self.run_tool('--ensure')
         for part in ('cannot read hello.txt', 'share service ensure shares', '1 of 1 shares, 1 repaired',
-                     'The NFS server did not run; it was started anew.', 'The share was not mounted; it is again.',
+                     'The NFS server did not run; it was restarted.', 'The share was not mounted; it is again.',
                      'was 5 GiB; it is 1 GiB', "reads hello.txt again: 'hello from manila_lite'",
                      "a client that stayed mounted reads 'after'", 'It works.'):
             self.assertIn(part, said)

@@ -53,7 +53,7 @@ class Rules(refused.Refusing):
         self.type('twofold', replication_type='dr')
         share = self.share(share_type='twofold')
         rule, replica = self.rule(share), self.aside(share, status='error', replica_state='error')
-        words, user = f'Replica {replica} of share {share} is in error; from microversion 2.74 on', self.caller('p',
+        words, user = f'Replica {replica} of share {share} is in error; a change of access', self.caller('p',
                                                                                                                 version='2.73')
         self.no(400, 'replica_in_error', words, f'/shares/{share}/action', self.allow(), user)
         self.no(400, 'replica_in_error', words, f'/shares/{share}/action', {'deny_access': {'access_id': rule}}, user)
@@ -61,7 +61,7 @@ class Rules(refused.Refusing):
     def test_a_share_without_a_backend_has_nobody_to_tell(self):
         rule = self.rule(self.ident)
         self.share_is(self.ident, host=None)
-        self.no(400, 'wrong_state', f'Share {self.ident} is on no backend that could be told of its access rules.', self.path,
+        self.no(400, 'wrong_state', f'Share {self.ident} is on no backend, so its access rules cannot be applied.', self.path,
                 {'deny_access': {'access_id': rule}})
         self.no(400, 'share_not_available', f'Share {self.ident} is available; its access rules can be changed when', self.path,
                 self.allow())
@@ -110,7 +110,7 @@ class Locks(refused.Refusing):
     def test_a_rule_that_an_administrator_locked_is_neither_denied_nor_changed(self):
         rule = self.rule(self.ident)
         lock = self.lock(rule, 'access_rule', self.admin)
-        words = f'its lock {lock} (by admin) is not yours to lift.'
+        words = f'it has the lock {lock} (by admin).'
         self.no(403, 'access_rule_locked', f'Access rule {rule} cannot be denied: {words}', self.path,
                 {'deny_access': {'access_id': rule, 'unrestrict': True}})
         self.no(403, 'access_rule_locked', f'Access rule {rule} cannot be changed: {words}', f'/share-access-rules/{rule}',
@@ -118,7 +118,7 @@ class Locks(refused.Refusing):
 
     def test_a_lock_of_another_is_not_touched(self):
         lock = self.lock(self.ident, caller=self.admin)
-        words = f'Resource lock {lock} was placed by admin u, and is not yours to touch.'
+        words = f'Resource lock {lock} was placed by admin u. Ask the owner of the lock'
         self.no(403, 'lock_of_another', words, f'/resource-locks/{lock}')
         self.no(403, 'lock_of_another', words, f'/resource-locks/{lock}', {'resource_lock': {'lock_reason': 'x'}}, method='PUT')
 

@@ -54,20 +54,20 @@ class Groups(Grouping):
         self.option('default_share_group_type', 'nonesuch')
         self.group_no("share_group_type_id: the default share group type 'nonesuch' does not exist.")
         self.option('default_share_group_type', '')
-        self.group_no('share_group_type_id: none was given, and no default share group type is configured.')
+        self.group_no('share_group_type_id: missing, and no default share group type is configured.')
 
     def test_its_share_types_are_those_of_its_type_and_alike(self):
         self.group_no(f'share_types: there is no share type {refused.NOWHERE}.', share_types=[refused.NOWHERE])
         self.group_no(f'share_types: share group type plain has no share type {self.kinds["served"]}.',
                       share_types=[self.kinds['served']])
-        self.group_no('share_types: all or none of them must make use of share networks',
+        self.group_no('share_types: all or none of them must use share networks',
                       share_group_type_id=self.group_types['mixed'], share_types=[self.kinds['default'], self.kinds['served']])
         self.option('default_share_type', '')
-        self.group_no('share_types: none was given, and no default share type is configured.')
+        self.group_no('share_types: missing, and no default share type is configured.')
 
     def test_a_share_network_is_for_types_with_servers_and_active(self):
         network = self.network()
-        self.group_no('share_network_id: the share types make no use of share networks.', share_network_id=network)
+        self.group_no('share_network_id: the share types do not use share networks.', share_network_id=network)
         served = {'share_group_type_id': self.group_types['served'], 'share_types': [self.kinds['served']]}
         self.group_no('share_network_id: missing; the share types need a share network.', **served)
         self.put(models.share_networks, network, status='error')
@@ -85,19 +85,20 @@ class Groups(Grouping):
     def test_one_of_a_group_snapshot_is_like_its_group(self):
         group = self.group()
         source = {'source_share_group_snapshot_id': self.taken(group)}
-        self.group_no('share_types: those of the group snapshot are taken; give one of the two.',
+        self.group_no('share_types: not allowed together with source_share_group_snapshot_id.',
                       share_types=[self.kinds['default']], **source)
-        self.group_no('availability_zone: the group snapshot is in None.', availability_zone='here', **source)
-        self.group_no(f'share_group_type_id: that of the group snapshot is {self.group_types["plain"]}.',
+        self.group_no('availability_zone: must be None, the zone of the group snapshot.', availability_zone='here', **source)
+        self.group_no(f'share_group_type_id: must be {self.group_types["plain"]}, the type of the group snapshot.',
                       share_group_type_id=self.group_types['served'], **source)
-        self.group_no('share_network_id: that of the group snapshot is None.', share_network_id=self.network(), **source)
+        self.group_no('share_network_id: must be None, the share network of the group snapshot.',
+                      share_network_id=self.network(), **source)
 
     def test_one_of_a_group_snapshot_needs_shares_that_are_made_from_snapshots(self):
         group = self.group()
         share = self.share(share_group_id=group)
         snapshot = self.taken(group)
         self.put(models.shares, share, create_share_from_snapshot_support=False)
-        self.group_no(f'the share type of share {share} makes no shares from snapshots.',
+        self.group_no(f'the share type of share {share} does not support shares from snapshots.',
                       source_share_group_snapshot_id=snapshot)
 
 
@@ -117,27 +118,28 @@ class Members(Grouping):
     def test_a_group_that_has_no_place(self):
         group = self.group()
         self.put(models.share_groups, group, host=None)
-        self.share_no(group, f'share_group_id: share group {group} has no place: it was never made.')
-        self.no(409, 'wrong_state', f'share_group_id: share group {group} has no place: it was never made.',
+        self.share_no(group, f'share_group_id: share group {group} has no host: it was never created.')
+        self.no(409, 'wrong_state', f'share_group_id: share group {group} has no host: it was never created.',
                 '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group}})
 
     def test_a_share_that_does_not_fit(self):
         group = self.group()
         mixed = self.group('mixed', share_types=[self.kinds['replicated'], self.kinds['encrypted']])
-        self.share_no(group, f'share_type: share group {group} takes no shares of type served.', share_type='served')
+        self.share_no(group, f'share_type: share group {group} does not accept shares of type served.', share_type='served')
         self.share_no(mixed, 'share_type: shares of type replicated have replicas, and cannot be in a group.',
                       share_type='replicated')
-        self.share_no(group, f'availability_zone: that of share group {group} is None', availability_zone='elsewhere')
-        self.share_no(group, f'share_network_id: that of share group {group} is None', share_network_id=self.network())
-        self.share_no(group, 'scheduler_hints.only_host: shares of a group go where the group is.', caller=self.admin,
+        self.share_no(group, 'availability_zone: must be None, as for all shares', availability_zone='elsewhere')
+        self.share_no(group, 'share_network_id: must be None, as for all shares', share_network_id=self.network())
+        self.share_no(group, 'scheduler_hints.only_host: not supported for shares of a group, which are on the host of the '
+                             'group.', caller=self.admin,
                       scheduler_hints={'only_host': refused.HOST})
-        self.share_no(mixed, 'encryption_key_ref: shares of a group are not encrypted with keys of their own.', 400,
+        self.share_no(mixed, 'encryption_key_ref: not supported for shares of a group.', 400,
                       'encryption_not_supported', share_type='encrypted', encryption_key_ref=refused.NOWHERE)
 
     def test_a_share_that_does_no_snapshots(self):
         group = self.group('mixed', share_types=[self.kinds['bare']])
         share = self.share(share_group_id=group, share_type='bare')
-        self.no(409, 'snapshots_not_supported', f'share_group_id: the share type of share {share} does not do snapshots.',
+        self.no(409, 'snapshots_not_supported', f'share_group_id: the share type of share {share} does not support snapshots.',
                 '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group}})
 
     def test_a_member_gets_no_replicas(self):
@@ -151,7 +153,7 @@ class Members(Grouping):
         group = self.group()
         share = self.share(share_group_id=group)
         self.insert_service()
-        self.no(409, 'conflict', f'Share {share} is in share group {group}, which would be torn apart.',
+        self.no(409, 'conflict', f'Share {share} is in share group {group}; the migration would split the group.',
                 f'/shares/{share}/action', {
             'migration_start': {'host': 'test@beta', 'writable': False, 'nondisruptive': False, 'preserve_snapshots': True,
                                 'preserve_metadata': True}}, self.admin)
@@ -197,7 +199,8 @@ class Going(Grouping):
         other = self.group(source_share_group_snapshot_id=snapshot)
         [growing] = [row['id'] for row in self.user.ok('GET', f'/shares/detail?share_group_id={other}')['shares']]
         self.assertNotEqual(share, growing)
-        self.no(409, 'wrong_state', f'Share {growing} is being made from share group snapshot {snapshot}; wait for it.',
+        self.no(409, 'wrong_state', f'Share {growing} is being created from share group snapshot {snapshot}; wait until it '
+                                    'is available.',
                 f'/share-group-snapshots/{snapshot}')
 
     def test_a_share_network_with_a_group(self):

@@ -31,24 +31,24 @@ class Managing(refused.WithBackends):
         self.manage_no(400, 'invalid_input', 'service_host: test@alpha names no pool; give host@backend#pool.',
                        service_host='test@alpha')
         self.manage_no(400, 'backend_down', 'service_host: test@gone is down.', service_host='test@gone#pool1')
-        self.manage_no(400, 'pool_not_found', 'service_host: test@alpha reports no such pool as test@alpha#pool9.',
+        self.manage_no(400, 'pool_not_found', 'service_host: test@alpha reports no pool test@alpha#pool9.',
                        service_host='test@alpha#pool9')
 
     def test_a_type_that_the_pool_can_have(self):
-        self.manage_no(400, 'invalid_input', 'protocol: GLUSTERFS is not enabled; NFS, CIFS is.', protocol='GLUSTERFS')
+        self.manage_no(400, 'invalid_input', 'protocol: GLUSTERFS is not enabled; enabled: NFS, CIFS.', protocol='GLUSTERFS')
         self.type('fast', flash='<is> True')
         self.manage_no(400, 'share_type_unfit', f'share_type: fast does not fit pool {refused.HOST}: ', share_type='fast')
         self.type('far', availability_zones='there')
         self.manage_no(400, 'share_type_unfit', 'share_type: far is not offered in here, where test@alpha is.',
                        share_type='far')
         self.option('default_share_type', '')
-        self.manage_no(400, 'invalid_input', 'share_type: none was given, and no default share type is configured.')
+        self.manage_no(400, 'invalid_input', 'share_type: missing, and no default share type is configured.')
 
     def test_a_share_server_that_can_export_it(self):
         with self.service.services.db.writer() as conn:
             [(*_, server)] = networks.make(conn, 1)
         self.type('served', driver_handles_share_servers='True')
-        self.manage_no(400, 'invalid_input', 'share_server_id: share type default makes no use of share servers.',
+        self.manage_no(400, 'invalid_input', 'share_server_id: share type default does not use share servers.',
                        share_server_id=server)
         self.manage_no(400, 'invalid_input', 'share_server_id: missing; share type served needs a share server.',
                        share_type='served')
@@ -60,22 +60,22 @@ class Managing(refused.WithBackends):
         self.put(models.share_servers, server, status='active', host='test@gone')
         self.manage_no(409, 'bad_share_server', f'share server {server} is active on test@gone; it must be active', **wants)
         self.put(models.share_servers, server, host='test@alpha', encryption_key_ref=refused.NOWHERE)
-        self.manage_no(409, 'bad_share_server', f'share server {server} is encrypted, and shares of type served are', **wants)
+        self.manage_no(409, 'bad_share_server', f'share server {server} is encrypted, but share type served does', **wants)
 
     def test_what_is_known_already(self):
         self.admin.ok('POST', '/shares/manage', {'share': {**_WANTED, 'export_path': '10.0.0.1:/known'}})
-        self.manage_no(409, 'share_already_managed', 'export_path: 10.0.0.1:/known on test@alpha is share',
+        self.manage_no(409, 'share_already_managed', 'export_path: 10.0.0.1:/known on test@alpha is managed already',
                        export_path='10.0.0.1:/known')
         share = self.share()
         snapshot = self.snapshot(share)
         self.put(models.snapshots, snapshot, provider_location='there')
-        self.no(409, 'snapshot_already_managed', f'provider_location: there is snapshot {snapshot}.', '/snapshots/manage',
-                {'snapshot': {'share_id': share, 'provider_location': 'there'}}, self.admin)
+        self.no(409, 'snapshot_already_managed', f'provider_location: there is managed already, as snapshot {snapshot}.',
+                '/snapshots/manage', {'snapshot': {'share_id': share, 'provider_location': 'there'}}, self.admin)
 
     def test_a_snapshot_of_a_type_that_does_none(self):
         self.type('without', snapshot_support='False')
         share = self.share(share_type='without')
-        words = f'share_id: the share type of share {share} does not do snapshots.'
+        words = f'share_id: the share type of share {share} does not support snapshots.'
         self.no(400, 'snapshots_not_supported', words, '/snapshots/manage', {'snapshot': {
             'share_id': share, 'provider_location': 'x'}}, self.admin)
         self.no(400, 'snapshots_not_supported', words, '/snapshots', {'snapshot': {'share_id': share}})
@@ -93,7 +93,7 @@ class Managing(refused.WithBackends):
     def test_what_a_share_server_exports_was_left_alone_until_2_49(self):
         share, snapshot = self.served()
         old = self.caller(roles='admin,member,reader', version='2.48')
-        words = f'Share {share} is on a share server; from microversion 2.49 on that may be asked for.'
+        words = f'Share {share} is on a share server; this request then needs microversion 2.49.'
         for path, body in ((f'/shares/{share}/action', {'unmanage': None}),
                            (f'/snapshots/{snapshot}/action', {'unmanage': None}),
                            ('/snapshots/manage', {'snapshot': {'share_id': share, 'provider_location': 'x'}})):
@@ -114,7 +114,7 @@ class Managing(refused.WithBackends):
 
     def test_only_administrators_make_public_shares(self):
         self.members_may(manage=True, create_public_share=False)
-        self.manage_no(403, 'forbidden', 'is_public: only administrators make public shares.', self.user, is_public=True)
+        self.manage_no(403, 'forbidden', 'is_public: only administrators may create public shares.', self.user, is_public=True)
         for number, private in enumerate(({}, {'is_public': False})):
             path = f'10.0.0.1:/private{number}'
             share = self.user.ok('POST', '/shares/manage', {'share': {**_WANTED, 'export_path': path, **private}})['share']

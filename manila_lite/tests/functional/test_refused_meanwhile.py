@@ -96,7 +96,7 @@ class Shares(refused.Refusing):
         snapshot = self.snapshot(self.share(share_group_id=group))
         with self.meanwhile(r'^UPDATE share_groups', models.share_group_snapshots.insert().values(
                 id=refused.NOWHERE, share_group_id=group, project_id='p', status='creating')):
-            self.no(403, 'wrong_state', f'Share group snapshot {refused.NOWHERE}, of the group that share',
+            self.no(403, 'wrong_state', f'Share group snapshot {refused.NOWHERE} of the group of share',
                     f'/snapshots/{snapshot}')
         self.assertEqual('available', self.user.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
 
@@ -214,7 +214,7 @@ class Moves(refused_moves.Moving):
                 (r'^UPDATE share_servers SET .*source_share_server_id', self.row(models.share_servers, idle, status='error'),
                  'The share server is error; to take in it, it must be active.'),
                 (r'^UPDATE share_networks', self.row(models.share_servers, idle, is_auto_deletable=False),
-                 f'Share server {idle}, which was to take the shares in, is not idle any more; try again.')):
+                 f'The destination share server {idle} is no longer idle; try again.')):
             self.moved_not(f'/share-servers/{server}/action', {**refused_moves.WANTED, 'host': 'test@beta'}, when, change,
                            words, 409, answer)
 
@@ -230,5 +230,5 @@ class Moves(refused_moves.Moving):
         for path, status, what in ((f'/share-servers/{server}', 409, f'share server {server}'),
                                    (f'/shares/{alone}', 400, f'share {alone}')):
             with self.meanwhile(r'^UPDATE operations', models.operations.update().values(state='open')):
-                self.no(status, 'wrong_state', f'The migration of {what} is going on already.', f'{path}/action',
+                self.no(status, 'wrong_state', f'The migration of {what} is already in progress.', f'{path}/action',
                         {'migration_complete': None}, self.admin)

@@ -49,7 +49,7 @@ class Networks(refused.Refusing):
 
     def test_a_network_that_changes_just_now_keeps_what_it_has(self):
         self.is_not(models.share_networks, self.network, status='network_change')
-        words = f'Share network {self.network} is changing; wait for it.'
+        words = f'Share network {self.network} is being changed; wait until that has ended.'
         self.no(409, 'wrong_state', words, self.path)
         self.no(409, 'wrong_state', words, f'{self.path}/subnets/{self.subnet}')
         self.act(self.network, 409, 'wrong_state', words, remove_security_service={'security_service_id': self.service_id})
@@ -82,7 +82,8 @@ class Networks(refused.Refusing):
             conn.execute(mapped.delete().where(mapped.c.share_network_subnet_id == other))
             conn.execute(subnets.delete().where(subnets.c.id == other))
         self.is_not(models.share_servers, self.server, is_auto_deletable=False)
-        self.no(409, 'share_network_in_use', f'has share server {self.server}, which is active and does not go by itself.',
+        self.no(409, 'share_network_in_use', f'has share server {self.server}, which is active and is not deleted '
+                                             'automatically.',
                 self.path)
 
     def test_a_network_with_shares(self):
@@ -96,7 +97,7 @@ class Networks(refused.Refusing):
 
     def test_a_subnet_more(self):
         more = f'/share-networks/{self.empty}/subnets'
-        self.no(409, 'zone_has_subnet', f'share network {self.empty} has a subnet there already', more,
+        self.no(409, 'zone_has_subnet', f'share network {self.empty} already has subnet', more,
                 {'share-network-subnet': {}}, self.caller(self.project, version='2.69'))
         self.option('metadata_items', 1, 'limits')
         self.no(413, 'over_limit_metadata_items', 'Limit metadata_items exceeded: the subnet may have 1 metadata keys', more,
@@ -129,7 +130,7 @@ class Networks(refused.Refusing):
         self.act(self.empty, 400, 'security_service_not_attached', f'does not use security service {one}.',
                  remove_security_service={'security_service_id': one})
         self.user.call('POST', f'/share-networks/{self.empty}/action', {'add_security_service': {'security_service_id': one}})
-        self.act(self.empty, 409, 'security_service_type_taken', f'uses security service {one} already, which is ldap, too.',
+        self.act(self.empty, 409, 'security_service_type_taken', f'already uses security service {one} of type ldap.',
                  add_security_service={'security_service_id': other})
         self.act(self.empty, 409, 'security_service_not_attached', f'does not use security service {kerberos}.',
                  update_security_service={'current_service_id': kerberos, 'new_service_id': other})
@@ -138,7 +139,7 @@ class Networks(refused.Refusing):
                  update_security_service={'current_service_id': one, 'new_service_id': kerberos})
         self.no(403, 'security_service_in_use', f'Security service {one} is used by share networks {self.empty}.',
                 f'/security-services/{one}')
-        self.no(403, 'security_service_in_use', 'which have one of each type; its type cannot be changed.',
+        self.no(403, 'security_service_in_use', 'is used by share networks, so its type cannot be changed.',
                 f'/security-services/{one}', {'security_service': {'type': 'kerberos'}}, method='PUT')
 
     def test_a_security_service_of_another_project(self):
@@ -161,7 +162,7 @@ class Networks(refused.Refusing):
         left = self.security()
         self.insert(models.operations, kind='share_server.update_security_service', resource_type='share_server',
                     resource_id=self.server, topic='share', lane='work', state='open', data={}, next_run_at=timeutils.utcnow())
-        words = 'Share servers of the project are just given another security service; wait for them.'
+        words = 'Share servers of the project are being updated with another security service; wait until they are active.'
         self.no(403, 'security_service_in_use', words, f'/security-services/{left}')
         self.no(403, 'security_service_in_use', words, f'/security-services/{left}',
                 {'security_service': {'dns_ip': '10.0.0.1'}}, method='PUT')
@@ -191,7 +192,7 @@ class Networks(refused.Refusing):
 
     def test_a_server_that_is_encrypted_with_a_key_of_ours_is_not_unmanaged(self):
         self.is_not(models.share_servers, self.server, encryption_key_ref=refused.NOWHERE)
-        self.no(400, 'share_server_encrypted', f'Share server {self.server} is encrypted with a key of ours.',
+        self.no(400, 'share_server_encrypted', f'Share server {self.server} is encrypted with a key of this service.',
                 f'/share-servers/{self.server}/action', {'unmanage': {'force': True}}, self.admin)
 
     def test_a_server_with_shares(self):
@@ -211,7 +212,7 @@ class Networks(refused.Refusing):
 
     def server_is_in_use(self):
         """Check that the server is neither unmanaged nor deleted."""
-        self.no(400, 'share_server_in_use', f'Share server {self.server} has shares, or is being given some.',
+        self.no(400, 'share_server_in_use', f'Share server {self.server} has shares, or shares are being created on it.',
                 f'/share-servers/{self.server}/action', {'unmanage': {'force': True}}, self.admin)
         self.no(409, 'share_server_in_use', f'Share server {self.server} has shares.', f'/share-servers/{self.server}',
                 caller=self.admin)
@@ -221,7 +222,7 @@ class Networks(refused.Refusing):
             self.no(status, code, words, '/share-servers/manage', {'share_server': {
                 'host': 'test@alpha', 'share_network_id': self.empty, 'identifier': 'x', **wanted}}, self.admin)
         manage_no(400, 'invalid_input', 'host: test@alpha#pool1 names a pool; share servers are of', host='test@alpha#pool1')
-        manage_no(400, 'identifier_in_use', f'identifier: {self.server} is share server {self.server} on test@alpha.',
+        manage_no(400, 'identifier_in_use', f'identifier: {self.server} is managed already, as share server {self.server}',
                   identifier=self.server)
         manage_no(400, 'subnet_not_there', f'share network {self.empty} has no subnet {self.subnet} for servers',
                   share_network_subnet_id=self.subnet)

@@ -27,7 +27,7 @@ class Replicas(refused.Refusing):
 
     def test_a_type_that_does_not_replicate(self):
         share = self.share()
-        self.replica_no(f'share_id: the share type of share {share} does not replicate.', 400,
+        self.replica_no(f'share_id: the share type of share {share} does not support replication.', 400,
                         'replication_not_supported', share)
 
     def test_a_share_that_was_never_made(self):
@@ -41,7 +41,7 @@ class Replicas(refused.Refusing):
         self.replica_no('availability_zone: Availability zone nowhere could not be found.', availability_zone='nowhere')
 
     def test_a_host_is_chosen_by_administrators(self):
-        self.replica_no('scheduler_hints.only_host: only administrators choose a host.', 403, 'forbidden',
+        self.replica_no('scheduler_hints.only_host: only administrators may choose a host.', 403, 'forbidden',
                         scheduler_hints={'only_host': refused.HOST})
 
     def test_quota_counts_it(self):
@@ -50,7 +50,7 @@ class Replicas(refused.Refusing):
         self.replica_no('Quota exceeded for share_replicas: asked for 1', 413, 'over_quota_share_replicas')
 
     def test_a_share_network_is_for_types_with_servers(self):
-        self.replica_no('share_network_id: the share type makes no use of share networks.', share_network_id=refused.NOWHERE)
+        self.replica_no('share_network_id: the share type does not use share networks.', share_network_id=refused.NOWHERE)
 
     def test_a_share_network_is_there_and_active_and_reaches_the_zone(self):
         name = self.getUniqueString()
@@ -68,15 +68,15 @@ class Replicas(refused.Refusing):
     def test_one_that_has_no_place_is_neither_promoted_nor_brought_up_to_date(self):
         replica = self.aside(self.ident, host=None, replica_state='in_sync')
         for action in ('promote', 'resync'):
-            self.act(replica, 400, 'invalid_input', f'Replica {replica} has no host: it was never made at a backend.', action,
-                     self.admin)
+            words = f'Replica {replica} has no host: it was never created at a backend.'
+            self.act(replica, 400, 'invalid_input', words, action, self.admin)
 
     def test_one_that_is_behind_is_promoted_by_administrators(self):
         replica = self.aside(self.ident, replica_state='out_of_sync')
         for state in ('out_of_sync', 'error'):
             self.put(models.share_instances, replica, replica_state=state)
             self.act(replica, 403, 'replica_not_in_sync',
-                     f'Replica {replica} is {state}: only administrators promote it', 'promote')
+                     f'Replica {replica} is {state}: only administrators may promote it', 'promote')
 
     def test_the_active_one_goes_with_the_share(self):
         [active] = [row['id'] for row in self.user.ok('GET', f'/share-replicas?share_id={self.ident}')['share_replicas']]

@@ -25,7 +25,7 @@ class Servers(refused_moves.Moving):
     def test_one_that_is_encrypted_stays(self):
         _, _, server = self.served()
         self.put(models.share_servers, server, encryption_key_ref=refused.NOWHERE)
-        self.start_no(server, 400, 'share_server_encrypted', f'Share server {server} is encrypted, and stays where it is.')
+        self.start_no(server, 400, 'share_server_encrypted', f'Share server {server} is encrypted and cannot be migrated.')
 
     def test_one_with_replicas(self):
         share, _, server = self.served(replica_state='active')
@@ -49,16 +49,17 @@ class Servers(refused_moves.Moving):
     def test_a_group_that_lives_there_is_not_torn_apart(self):
         share, network, server = self.served()
         group = self.group(share_network_id=network, share_server_id=server)
-        self.start_no(server, 409, 'conflict', f'Share group {group} is on share server {server}, and would be torn apart.')
+        self.start_no(server, 409, 'conflict', f'Share group {group} is on share server {server}; the migration would split '
+                                               'the group.')
         self.put(models.share_groups, group, share_server_id=None)
         self.put(models.shares, share, share_group_id=group)
-        self.start_no(server, 409, 'conflict', f'Share {share} is in share group {group}, which would be torn apart.')
+        self.start_no(server, 409, 'conflict', f'Share {share} is in share group {group}; the migration would split the group.')
 
     def test_a_share_that_comes_there_just_now(self):
         _, _, server = self.served()
         coming = self.share()
         self.aside(coming, share_server_id=server, status='migrating_to')
-        self.start_no(server, 409, 'conflict', f'Share {coming} is being moved to share server {server}, or was and left')
+        self.start_no(server, 409, 'conflict', f'Share {coming} is being migrated to share server {server}, or a migration')
 
     def test_every_share_is_well_and_every_snapshot_available(self):
         share, _, server = self.served(status='error')
@@ -78,7 +79,7 @@ class Servers(refused_moves.Moving):
         share, _, server = self.served()
         for state in _GONE_BY:
             self.put(models.shares, share, task_state=state)
-            self.no(409, 'backend_silent', 'The backend test@beta did not say in time whether it can',
+            self.no(409, 'backend_silent', 'The backend test@beta did not answer in time whether it can',
                     f'/share-servers/{server}/action', {'migration_check': {**WANTED, 'host': 'test@beta'}}, self.admin)
 
     def test_a_network_that_reaches_there(self):
@@ -90,7 +91,7 @@ class Servers(refused_moves.Moving):
         share, _, server = self.served()
         for task in ('migration_success', 'migration_error', 'migration_cancelled'):
             self.put(models.shares, share, task_state=task)
-            self.start_no(server, 409, 'backend_silent', 'The backend test@beta did not say in time whether it can')
+            self.start_no(server, 409, 'backend_silent', 'The backend test@beta did not answer in time whether it can')
 
     def test_into_another_network_clients_notice(self):
         _, _, server = self.served()

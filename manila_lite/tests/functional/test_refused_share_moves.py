@@ -16,7 +16,7 @@ class Shares(refused_moves.Moving):
 
     def test_there_is_no_such_backend_or_it_does_not_work(self):
         share = self.share()
-        self.start_no(share, 400, 'invalid_input', "host: 'beta' is no backend; write host@backend", host='beta')
+        self.start_no(share, 400, 'invalid_input', "host: 'beta' is not a backend; give host@backend", host='beta')
         self.start_no(share, 400, 'backend_not_found', 'host: there is no backend test@gamma.', host='test@gamma')
         self.backend_is(disabled=True)
         self.start_no(share, 400, 'backend_down', f'host: the backend {TO} is disabled.')
@@ -24,7 +24,7 @@ class Shares(refused_moves.Moving):
         self.start_no(share, 400, 'backend_down', f'host: the backend {TO} is down.')
 
     def test_a_backend_that_does_not_say_whether_it_can(self):
-        self.start_no(self.share(), 409, 'backend_silent', 'The backend test@beta did not say in time whether it can')
+        self.start_no(self.share(), 409, 'backend_silent', 'The backend test@beta did not answer in time whether it can')
 
     def test_what_is_in_no_state_for_it(self):
         share = self.share(status='error')
@@ -39,13 +39,13 @@ class Shares(refused_moves.Moving):
     def test_what_belongs_together_is_not_torn_apart(self):
         self.type('mirrored', replication_type='dr')
         share = self.share(share_type='mirrored')
-        self.start_no(share, 409, 'conflict', f'Share {share} is of a share type with replicas (dr).')
+        self.start_no(share, 409, 'conflict', f'Share {share} has a share type with replicas (dr) and cannot be')
 
     def test_what_left_something_behind_does_not_move_again(self):
         share = self.share()
         left = self.aside(share, host='test@gamma#pool1')
         self.start_no(share, 409, 'share_has_second_instance',
-                      f'left something on test@gamma#pool1 when it was moved; delete share instance {left} first.')
+                      f'left share instance {left} on test@gamma#pool1; delete that instance first.')
 
     def test_it_is_there_already(self):
         share = self.share()
@@ -61,14 +61,14 @@ class Shares(refused_moves.Moving):
         bare = self.type('bare', snapshot_support='False')
         self.start_no(share, 409, 'conflict', 'share type bare has no snapshot_support.', new_share_type_id=bare)
         growing = self.share(snapshot_id=snapshot, status='creating_from_snapshot')
-        self.start_no(share, 400, 'wrong_state', f'Share {growing} is just being made from a snapshot of share {share}.')
+        self.start_no(share, 400, 'wrong_state', f'Share {growing} is being created from a snapshot of share {share}.')
 
     def test_another_type_is_there_and_takes_it(self):
         share = self.share()
         small = self.type('small', **{'provisioning:min_share_size': '2'})
         self.start_no(share, 400, 'invalid_input', f'there is no share type {refused.NOWHERE}.',
                       new_share_type_id=refused.NOWHERE)
-        self.start_no(share, 400, 'invalid_input', 'size: 1 GiB is less than the 2 GiB that share type small starts at.',
+        self.start_no(share, 400, 'invalid_input', 'size: 1 GiB is less than 2 GiB, the minimum of share type small.',
                       new_share_type_id=small)
         self.start_no(share, 409, 'conflict', 'Share type far is for zones there; test@beta is in here.',
                       new_share_type_id=self.type('far', availability_zones='there'))
@@ -76,7 +76,7 @@ class Shares(refused_moves.Moving):
     def test_a_share_network_is_for_types_with_servers_and_the_projects_own(self):
         share = self.share()
         network, _ = self.network()
-        self.start_no(share, 400, 'invalid_input', 'share type default makes no use of share networks.',
+        self.start_no(share, 400, 'invalid_input', 'share type default does not use share networks.',
                       new_share_network_id=network)
         served = self.type('with servers', driver_handles_share_servers='True')
         wants = {'new_share_type_id': served}
@@ -95,7 +95,7 @@ class Shares(refused_moves.Moving):
                       **wants, new_share_network_id=network)
 
     def test_none_copies_it_but_a_backend(self):
-        self.start_no(self.share(), 400, 'no_host_assisted_migration', 'there is no host-assisted copy here',
+        self.start_no(self.share(), 400, 'no_host_assisted_migration', 'force_host_assisted_migration: not supported',
                       force_host_assisted_migration=True)
 
     def test_there_is_nothing_to_go_on_with(self):

@@ -23,27 +23,27 @@ class Making(refused.Refusing):
         return self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
 
     def test_members_make_no_public_shares(self):
-        self.share_no('is_public: only administrators make public shares.', 403, 'forbidden', is_public=True)
+        self.share_no('is_public: only administrators may create public shares.', 403, 'forbidden', is_public=True)
         share = self.share()
-        self.no(403, 'forbidden', 'is_public: only administrators make shares public.', f'/shares/{share}',
+        self.no(403, 'forbidden', 'is_public: only administrators may make shares public.', f'/shares/{share}',
                 {'share': {'is_public': True}}, method='PUT')
 
     def test_without_a_type_there_must_be_a_default_that_exists(self):
         self.option('default_share_type', 'nonesuch')
         self.share_no("share_type: the default share type 'nonesuch' does not exist.")
         self.option('default_share_type', '')
-        self.share_no('share_type: none was given, and no default share type is configured.')
+        self.share_no('share_type: missing, and no default share type is configured.')
 
     def test_a_type_says_how_small_and_large_its_shares_are(self):
         sizes = {'provisioning:min_share_size': '2', 'provisioning:max_share_size': '3',
                  'provisioning:max_share_extend_size': '4'}
         self.type('sized', **sizes)
-        self.share_no('size: 1 GiB is less than the 2 GiB that share type sized starts at.', share_type='sized', size=1)
-        self.share_no('size: 4 GiB is more than the 3 GiB that share type sized allows.', share_type='sized', size=4)
+        self.share_no('size: 1 GiB is less than 2 GiB, the minimum of share type sized.', share_type='sized', size=1)
+        self.share_no('size: 4 GiB is more than 3 GiB, the maximum of share type sized.', share_type='sized', size=4)
         share = self.share(share_type='sized', size=3)
-        self.no(400, 'invalid_input', 'size: 5 GiB is more than the 4 GiB that share type sized allows.',
+        self.no(400, 'invalid_input', 'size: 5 GiB is more than 4 GiB, the maximum of share type sized.',
                 f'/shares/{share}/action', {'extend': {'new_size': 5}})
-        self.no(400, 'invalid_input', 'size: 1 GiB is less than the 2 GiB that share type sized starts at.',
+        self.no(400, 'invalid_input', 'size: 1 GiB is less than 2 GiB, the minimum of share type sized.',
                 f'/shares/{share}/action', {'shrink': {'new_size': 1}})
 
     def test_a_type_is_offered_in_some_zones_only(self):
@@ -66,7 +66,7 @@ class Making(refused.Refusing):
                       metadata={'a': 'x', 'b': 'x'})
 
     def test_a_share_network_is_for_types_with_servers(self):
-        self.share_no('share_network_id: the share type makes no use of share networks', share_network_id=refused.NOWHERE)
+        self.share_no('share_network_id: the share type does not use share networks', share_network_id=refused.NOWHERE)
 
     def test_a_type_with_servers_needs_a_share_network_that_can_have_them(self):
         self.zone('far')
@@ -85,19 +85,20 @@ class Making(refused.Refusing):
         share = self.share(size=3)
         snapshot = self.snapshot(share)
         self.share_no('size: 2 GiB is less than the 3 GiB of the snapshot.', snapshot_id=snapshot)
-        self.share_no('share_proto: the snapshot is of a NFS share.', snapshot_id=snapshot, share_proto='CIFS', size=3)
+        self.share_no('share_proto: must be NFS, the protocol of the snapshot.', snapshot_id=snapshot,
+                      share_proto='CIFS', size=3)
         self.put(models.shares, share, create_share_from_snapshot_support=False)
-        self.share_no(f'snapshot_id: the share type of share {share} does not make shares from snapshots.',
+        self.share_no(f'snapshot_id: the share type of share {share} does not support shares from snapshots.',
                       snapshot_id=snapshot)
 
     def test_what_is_made_of_a_snapshot_is_in_its_share_network(self):
         self.type('beside', driver_handles_share_servers='True', create_share_from_snapshot_support='True')
         share = self.share(share_type='beside', share_network_id=self.network())
-        self.share_no('share_network_id: the share of the snapshot is in share network', snapshot_id=self.snapshot(share),
+        self.share_no('the share network of the share of the snapshot', snapshot_id=self.snapshot(share),
                       share_type='beside', share_network_id=self.network())
 
     def test_hints_name_some_shares_and_only_administrators_choose_a_host(self):
-        self.share_no('scheduler_hints.only_host: only administrators choose a host.', 403, 'forbidden',
+        self.share_no('scheduler_hints.only_host: only administrators may choose a host.', 403, 'forbidden',
                       scheduler_hints={'only_host': refused.HOST})
         many = ','.join(f'{number:08d}-0000-4000-8000-000000000000' for number in range(40))
         self.share_no('scheduler_hints.same_host: names too many shares.', scheduler_hints={'same_host': many})
@@ -106,17 +107,18 @@ class Making(refused.Refusing):
         self.type('safe', encryption_support='share', create_share_from_snapshot_support='True')
         self.type('safer', encryption_support='share_server')
         key, words = {'encryption_key_ref': refused.NOWHERE}, 'encryption_key_ref: share type '
-        self.share_no(f'{words}default does not encrypt (encryption_support).', 400, 'encryption_not_supported', **key)
-        self.share_no(f'{words}safer encrypts share servers, and makes none.', 400, 'encryption_not_supported',
+        self.share_no(f'{words}default does not support encryption (encryption_support).', 400,
+                      'encryption_not_supported', **key)
+        self.share_no(f'{words}safer encrypts share servers, but does not use them.', 400, 'encryption_not_supported',
                       share_type='safer',
                       **key)
         snapshot = self.snapshot(self.share(share_type='safe'))
-        self.share_no('encryption_key_ref: the share of the snapshot is encrypted with another key, or with none', 400,
+        self.share_no('encryption_key_ref: must be the key of the share of the snapshot', 400,
                       'encryption_key_differs', share_type='safe', snapshot_id=snapshot, **key)
 
     def test_a_mount_point_is_for_types_that_say_so_and_not_too_long_and_nobody_elses(self):
         self.type('at a place', mount_point_name_support='True')
-        self.share_no('mount_point_name: shares of type default cannot be given one', 400, 'mount_point_name_not_supported',
+        self.share_no('mount_point_name: share type default does not allow it', 400, 'mount_point_name_not_supported',
                       mount_point_name='here')
         self.share_no('has more than 255 characters.', share_type='at a place', mount_point_name='x' * 255)
         self.share(share_type='at a place', mount_point_name='here')
@@ -126,7 +128,7 @@ class Making(refused.Refusing):
 
     def test_a_size_is_given(self):
         self.no(400, 'invalid_input', 'size: missing; give the size in GiB.', '/shares', {'share': {'share_proto': 'NFS'}})
-        self.share_no('share_proto: GLUSTERFS is not enabled; NFS, CIFS is.', share_proto='GLUSTERFS')
+        self.share_no('share_proto: GLUSTERFS is not enabled; enabled: NFS, CIFS.', share_proto='GLUSTERFS')
 
 
 class Resizing(refused.Refusing):
@@ -156,7 +158,7 @@ class Resizing(refused.Refusing):
         share = self.share(size=2)
         snapshot = self.snapshot(share)
         self.share_is(share, host=None)
-        words = f'Share {share} has no host: it was never made at a backend.'
+        words = f'Share {share} has no host: it was never created at a backend.'
         self.act(share, 400, 'wrong_state', words, extend={'new_size': 3})
         self.act(share, 400, 'wrong_state', words, shrink={'new_size': 1})
         self.revert_no(share, snapshot, 409, 'wrong_state', words)
@@ -175,7 +177,7 @@ class Resizing(refused.Refusing):
         self.revert_no(share, first, 400, 'invalid_input', f'only the latest snapshot of share {share} can be reverted to.')
         self.put(models.shares, share, revert_to_snapshot_support=False)
         self.revert_no(share, latest, 400, 'invalid_input',
-                       f'Share {share} cannot be reverted: its share type does not say so.')
+                       f'Share {share} cannot be reverted: its share type has no revert_to_snapshot_support.')
 
     def test_a_share_that_somebody_relies_on_is_not_overwritten(self):
         share = self.share()

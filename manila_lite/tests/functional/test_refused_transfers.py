@@ -42,7 +42,7 @@ class Offered(refused.Refusing):
 
     def test_another_key_will_not_do(self):
         offer = self.offer(self.share())
-        self.taken_not(offer, 400, 'wrong_auth_key', f'auth_key: is not that of transfer {offer["id"]}.', 'x' * 16)
+        self.taken_not(offer, 400, 'wrong_auth_key', f'auth_key: is not the key of transfer {offer["id"]}.', 'x' * 16)
 
     def test_the_project_may_not_use_the_type(self):
         share = self.share()
@@ -58,7 +58,7 @@ class Offered(refused.Refusing):
         offer = self.offer(share)
         lock = self.admin.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': share, 'resource_type': 'share'}})
         self.taken_not(offer, 403, 'share_locked',
-                       f'Share {share} was locked after it had been offered: {lock["resource_lock"]["id"]} (by admin).')
+                       f'Share {share} was locked after the transfer was created: {lock["resource_lock"]["id"]} (by admin).')
 
     def test_all_that_comes_with_it_counts_for_who_takes_it(self):
         self.admin.ok('POST', '/types', {'share_type': {'name': 'twice', 'extra_specs': {

@@ -54,7 +54,7 @@ class Types(refused.Refusing):
                 self.admin, 'PUT')
 
     def test_a_qos_type_that_is_not_there_has_no_specs_to_delete(self):
-        self.no(404, 'qos_type_not_found', f'Qos type {refused.NOWHERE} could not be found.',
+        self.no(404, 'qos_type_not_found', f'QoS type {refused.NOWHERE} could not be found.',
                 f'/qos-types/{refused.NOWHERE}/specs/fixed', caller=self.admin)
 
     def test_a_type_is_changed_to_something(self):
@@ -72,6 +72,12 @@ class Types(refused.Refusing):
         for action in ('addProjectAccess', 'removeProjectAccess'):
             self.no(409, 'share_type_is_public', f'Share type {kind} is public: every project has access to it.',
                     f'/types/{kind}/action', {action: {'project': 'p'}}, self.admin)
+
+    def test_a_public_group_type_has_no_list_of_projects(self):
+        kind = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
+            'name': 'for all', 'share_types': [self.type('of groups')]}})['share_group_type']['id']
+        self.no(409, 'share_group_type_is_public', f'Share group type {kind} is public: every project has access to it.',
+                f'/share-group-types/{kind}/action', {'addProjectAccess': {'project': 'p'}}, self.admin)
 
     def test_pools_are_found_by_patterns_and_types_that_there_are(self):
         for query, code, words in (('host=(', 'invalid_input', "host: '(' is not a regular expression"),

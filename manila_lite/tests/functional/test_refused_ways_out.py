@@ -47,7 +47,7 @@ class Going(refused.Refusing):
 
     def test_a_share_with_replicas(self):
         share = self.replicated()
-        words = f'Share {share} has 1 replicas beside the active one; delete them first.'
+        words = f'Share {share} has 1 replicas in addition to the active one; delete them first.'
         self.goes_not(share, 409, 'share_has_replicas', words)
         self.no(409, 'share_has_replicas', words, f'/shares/{share}')
         self.given_not(share, 409, 'share_has_replicas', words)
@@ -115,7 +115,7 @@ class Going(refused.Refusing):
         self.no(403, 'share_locked', f'Share {share} cannot be deleted while its access rule {rule} is locked by {lock}',
                 f'/shares/{share}')
         self.given_not(share, 403, 'share_locked',
-                       f'Share {share} cannot be transferred: it, or an access rule of it, is locked')
+                       f'Share {share} cannot be transferred: it or one of its access rules is locked')
 
     def lock(self, caller, ident, kind='share'):
         """Make a resource lock of the caller; return its id."""
@@ -126,7 +126,7 @@ class Going(refused.Refusing):
         share = self.share()
         snapshot = self.snapshot(share)
         growing = self.share(snapshot_id=snapshot, status='creating_from_snapshot')
-        words = f'Share {growing} is being made from snapshot {snapshot}; wait for it.'
+        words = f'Share {growing} is being created from snapshot {snapshot}; wait until it is available.'
         self.no(403, 'wrong_state', words, f'/snapshots/{snapshot}')
         self.no(403, 'wrong_state', words, f'/snapshots/{snapshot}/action', {'unmanage': None}, self.admin)
 

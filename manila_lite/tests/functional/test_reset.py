@@ -23,7 +23,7 @@ class Hostless(base.ServiceTest):
         self.assertEqual(400, status, document)
         fault = document['badRequest']
         self.assertEqual('wrong_state', fault['reason'])
-        self.assertIn('has no host: it was never made at a backend', fault['message'])
+        self.assertIn('has no host: it was never created at a backend', fault['message'])
         share = self.admin.ok('GET', f'/shares/{self.ident}')['share']
         self.assertEqual(('available', 101, None), (share['status'], share['size'], share['host']))
 

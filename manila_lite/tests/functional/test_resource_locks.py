@@ -123,7 +123,7 @@ class Locks(LockTest):
             for path in ('/messages', '/operations'):
                 told = self.user.ok('GET', f'{path}?resource_id={self.share}&limit=1')
                 self.assertEqual(not more, 'update_access cannot be done' in json.dumps(told), told)
-                self.assertEqual(bool(more), 'An administrator can see why' in json.dumps(told), told)
+                self.assertEqual(bool(more), 'The log of the share manager has the cause' in json.dumps(told), told)
 
     def test_a_lock_that_cannot_be_placed_leaves_no_rule(self):
         enforcer = self.service.services.enforcer

@@ -97,7 +97,7 @@ class TwoBackends(base.ServiceTest):
         caller = self.caller('far')
         first = caller.share()
         for hints, said in (({'same_host': first['id'], 'different_host': first['id']}, 'different_host'),
-                            ({'same_host': caller.share(wait='error', size=900)['id']}, 'at no backend')):
+                            ({'same_host': caller.share(wait='error', size=900)['id']}, 'on no backend')):
             share = caller.share(wait='error', scheduler_hints=hints)
             message, = self.messages_of(share['id'], caller)
             self.assertIn(said, message['user_message'])

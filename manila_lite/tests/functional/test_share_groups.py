@@ -146,10 +146,10 @@ class Groups(GroupTest):
         network = self.network()['id']
         with self.service.services.db.writer() as conn:
             services.zone_id(conn, 'elsewhere', create=True)
-        own = f'that of share group {group["id"]} is'
-        for body, says in (({'share_type': 'served'}, 'takes no shares of type served'),
-                           ({'availability_zone': 'elsewhere'}, f'availability_zone: {own} nova'),
-                           ({'share_network_id': network}, f'share_network_id: {own} None')):
+        own = f'as for all shares of share group {group["id"]}'
+        for body, says in (({'share_type': 'served'}, 'does not accept shares of type served'),
+                           ({'availability_zone': 'elsewhere'}, f'availability_zone: must be nova, {own}'),
+                           ({'share_network_id': network}, f'share_network_id: must be None, {own}')):
             self.refused(400, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id'],
                                                             **body}}, says=says)
         self.refused(404, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id']}},
@@ -391,7 +391,7 @@ class Snapshots(GroupTest):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         other = self.group(wait='error', source_share_group_snapshot_id=snapshot['id'])
         failed = heard.wait('share_group.create.error', share_group_id=other['id'])
-        self.assertIn('could not be made', failed['payload']['error'])
+        self.assertIn('could not be created', failed['payload']['error'])
         (share,) = self.user.ok('GET', f'/shares/detail?share_group_id={other["id"]}')['shares']
         self.assertEqual('error', share['status'])
         told = self.user.ok('GET', f'/messages?resource_id={other["id"]}')['messages']

@@ -198,7 +198,7 @@ class Migration(MigrationTest):
     def test_as_it_was_asked_for_before_2_22(self):
         share = self.make()
         status, document = self.act(share, 'os-migrate_share', {'host': 'test@gamma', 'force_host_copy': True}, version='2.6')
-        self.assertEqual((400, True), (status, 'no host-assisted copy' in str(document)))
+        self.assertEqual((400, True), (status, 'force_host_assisted_migration: not supported' in str(document)))
         self.assertEqual((202, None), self.act(share, 'migrate_share', {'host': 'test@beta'}, version='2.14'))
         self.task_is(share, 'migration_success')
         self.assertEqual('test@beta#pool1', self.shown(share)['host'])
@@ -214,7 +214,7 @@ class Migration(MigrationTest):
         self.start(share, 'test@firm')
         self.task_is(share, 'migration_driver_phase1_done')
         status, document = self.act(share, 'migration_cancel')
-        self.assertEqual((400, True), (status, 'test@firm cannot call off' in str(document)))
+        self.assertEqual((400, True), (status, 'test@firm cannot cancel' in str(document)))
         self.assertEqual((202, None), self.act(share, 'migration_complete'))
         self.task_is(share, 'migration_success')
 

@@ -72,7 +72,7 @@ class Heard(test_share_migration.MigrationTest):
         self.service.knob('beta', 'share_migration_cancel:fail_final')
         self.act(share, 'migration_cancel')
         self.assertEqual(('migration_cancel.error', 'share.test@beta', 1), self.told(share, 'migration_cancel.error')[-1])
-        self.said_why(share, 'migration_cancel.error', 'What was copied could not be removed from the backend')
+        self.said_why(share, 'migration_cancel.error', 'The copied data could not be deleted at the backend')
         self.at_rest()
 
     def test_one_that_is_not_copied(self):

@@ -30,7 +30,7 @@ class Refused(refused.Refusing):
             for path, plain in self.paths():
                 hidden = sort_keys.FOR_ADMINISTRATORS.get(plain, '').split()
                 for key in hidden:
-                    self.no(403, 'forbidden', f'sort_key: only administrators sort by {key}.', f'{path}?sort_key={key}',
+                    self.no(403, 'forbidden', f'sort_key: only administrators may sort by {key}.', f'{path}?sort_key={key}',
                             caller=caller, method='GET')
                 for key in set(sort_keys.KEYS[plain].split()) - set(hidden):
                     status, said, _ = caller.call('GET', f'{path}?sort_key={key}')

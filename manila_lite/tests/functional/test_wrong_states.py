@@ -67,7 +67,7 @@ class Shares(refused.Refusing):
         ids = {'share': self.share()}
         ids['rule'] = self.rule(ids['share'])
         calls = {'deny': (ACTION, {'deny_access': {'access_id': '{rule}'}}, '', 400, 'wrong_state',
-                          'Share {share} is {status}, and its access rules go with it.')}
+                          'Share {share} is {status}; its access rules are deleted with it.')}
         self.assertEqual([], self.wrong(self.admin, calls, ids, {'deleting', 'unmanage_starting'},
                                         lambda now: self.share_is(ids['share'], status=now)))
 
@@ -130,7 +130,7 @@ class Snapshots(refused.Refusing):
             'access_type': 'ip', 'access_to': '10.0.0.1'}})['snapshot_access']
         ids = {**self.ids, 'rule': rule['id']}
         calls = {'deny': (_OF_SNAPSHOT, {'deny_access': {'access_id': '{rule}'}}, '', 400, 'wrong_state',
-                          'Snapshot {snapshot} is {status}, and its access rules go with it.')}
+                          'Snapshot {snapshot} is {status}; its access rules are deleted with it.')}
         self.assertEqual([], self.wrong(self.admin, calls, ids, {'deleting', 'unmanage_starting'}, self.be))
 
 

@@ -26,7 +26,7 @@ _MEMBERS = {
     'group snapshot': ('/share-group-snapshots', {'share_group_snapshot': {'share_group_id': '{group}'}}, 'available', 409,
                        'wrong_state', 'share {share} of the group is {status}, not available'),
 }
-_UNDER_WAY = 'Share group snapshot {snapshot}, of the group that share {share} is in, is being taken or'
+_UNDER_WAY = 'Share group snapshot {snapshot} of the group of share {share} is being created or'
 _STILL = {name: (*row[:2], '', 400, 'wrong_state', _UNDER_WAY) for name, row in SHARES.items()
           if name in ('extend', 'shrink', 'snapshot')} | {
     'revert': (*SHARES['revert'][:2], '', 409, 'wrong_state', _UNDER_WAY),

@@ -14,7 +14,7 @@ _REPLICAS = {
     'promote': (_OF_REPLICA, {'promote': None}, 'available', 400, 'wrong_state',
                 f'{_REPLICA_IS}promoted it must be available'),
     'resync': (_OF_REPLICA, {'resync': None}, 'available error', 400, 'wrong_state',
-               f'{_REPLICA_IS}brought up to date it must be'),
+               f'{_REPLICA_IS}resynchronized, it must be'),
 }
 _OVER = {'promote': (_OF_REPLICA, {'promote': None}, f'available {BROKEN}', 400, 'wrong_state',
                      'The share is {status}; to fail over it, it must be')}

@@ -103,7 +103,7 @@ class Backups(base.LinuxTest):
         with (place / 'sparse').open('wb') as file:
             file.truncate(8 << 40)
         backup, free = self.backup(ratio=0.25), os.statvfs(self.state).f_bavail
-        self.assertIn('more than 0.25 times what the share can', self.ends('create', self.mine, backup))
+        self.assertIn('more than 0.25 times the share', self.ends('create', self.mine, backup))
         self.assertGreater(os.statvfs(self.state).f_bavail * 4096, free * 4096 - _GIB)
         self.copies.delete_backup(backup)
         self.assertEqual([], os.listdir(self.export))

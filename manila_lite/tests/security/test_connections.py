@@ -82,4 +82,4 @@ class Descriptors(Besieged):
     def test_descriptors_run_out_long_before_the_cap(self):
         self.limit(200)
         self.withstands('idle', 400)
-        self.assertIn('No connection can be taken in', self.lite.log.read_text())
+        self.assertIn('No connection can be accepted', self.lite.log.read_text())

@@ -241,12 +241,12 @@ class Unguarded(base.LinuxTest):
         library.unlink()
         library.symlink_to(handle_guard.plugin())
         refused = self.assertRaises(CommandFailed, server.start, lambda: None)
-        self.assertIn('does not go by its guard', str(refused))
+        self.assertIn('does not use its guard', str(refused))
         self.assertFalse(server.running)
         server.exports.hold(share.id)
         server.start(lambda: None)
         refused = self.assertRaises(CommandFailed, self.grant, share, (self.fabric.v4('one'), 'rw'))
-        self.assertIn('does not go by its guard', str(refused))
+        self.assertIn('does not use its guard', str(refused))
         self.refused('NOENT', 'one', share, 'list')
 
     def test_a_directory_is_not_served_whoever_exports_it(self):

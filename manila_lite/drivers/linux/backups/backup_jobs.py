@@ -34,8 +34,8 @@ _LOCKS = 64
 _WHY = (
     (rsync.CannotKeepAll, 'Files have ACLs or extended attributes that {keeper} cannot keep.'),
     (rsync.TooDeep, 'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.'),
-    (rsync.TooMuch, 'Files say that they hold more than {ratio:g} times what the share can (backup_apparent_ratio).'),
-    (rsync.NoRoom, 'There is no room for all files where they go: {keeper} is full.'))
+    (rsync.TooMuch, 'The apparent size of the files is more than {ratio:g} times the share (backup_apparent_ratio).'),
+    (rsync.NoRoom, 'There is not enough space for all files: {keeper} is full.'))
 
 
 class BackupJobs(abc.ABC):
@@ -247,7 +247,7 @@ class BackupJobs(abc.ABC):
         if make:
             place.mkdir(exist_ok=True)
         elif not place.is_dir():
-            raise errors.Final(f'Backup {backup.id} is not where backups of type {backup.type.name} are.')
+            raise errors.Final(f'Backup {backup.id} is missing from the export of backups of type {backup.type.name}.')
         return place
 
 

@@ -123,9 +123,9 @@ class Copy(threading.Thread):
                 said = (said + piece)[-_SAID:]
                 self._progress(said)
             if time.monotonic() > self.polled_at + _FORGOTTEN:
-                raise CommandFailed(f'rsync: nobody looked at the copy for {_FORGOTTEN:.0f} s')
+                raise CommandFailed(f'rsync: the copy was not checked for {_FORGOTTEN:.0f} s')
             if pulse.is_still():
-                raise CommandFailed(f'rsync: nothing moved for {_STILL:.0f} s')
+                raise CommandFailed(f'rsync: no progress for {_STILL:.0f} s')
 
     def _progress(self, said: bytes) -> None:
         done, self.percent = _progress(said, self.percent)

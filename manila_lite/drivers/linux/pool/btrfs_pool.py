@@ -53,7 +53,7 @@ class BtrfsPool(base.Pool):
                 raise CommandFailed(f'{self._source} is not there')
             repair = 'The pool was not mounted; it is again.'
         elif not btrfs.has_quota(self.root):
-            repair = 'The pool did not count what shares hold; it does again.'
+            repair = 'The pool did not measure the space of shares; it does again.'
         else:
             return ()
         self.open()

@@ -100,7 +100,7 @@ def _convert(arguments: argparse.Namespace) -> str | None:
     """Convert the pool. Returns an error message, or None."""
     directory, image = arguments.directory.resolve(), arguments.image.resolve()
     if not (directory / 'shares').is_dir():
-        return f'{directory} is no pool: it has no folder "shares"'
+        return f'{directory} is not a pool: it has no directory "shares"'
     if image.exists():
         return f'{image} is there already'
     if image.is_relative_to(directory / 'shares'):

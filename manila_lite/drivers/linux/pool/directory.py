@@ -29,7 +29,7 @@ class Directory(base.Pool):
         :raises CommandFailed: it is missing.
         """
         if not (self.root / 'shares').is_dir():
-            raise CommandFailed(f'{self.root} is not the directory that it was; is something to be mounted there?')
+            raise CommandFailed(f'{self.root} is not the directory of the pool; is a mount missing there?')
         return ()
 
     def close(self, *, remove_data: bool = False) -> None:

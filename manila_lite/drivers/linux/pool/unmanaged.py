@@ -64,7 +64,7 @@ def parts_of(path: str, root: Path, addresses: Iterable[str]) -> tuple[str, ...]
     address, colon, way = path.rpartition(':/')
     if colon:
         if address.strip('[]') not in set(addresses):
-            raise errors.Final(f'{path}: {address} is no address that this backend exports shares from.')
+            raise errors.Final(f'{path}: {address} is not an address that this backend exports shares from.')
         parts = PurePosixPath(way).parts
     else:
         try:
@@ -72,7 +72,7 @@ def parts_of(path: str, root: Path, addresses: Iterable[str]) -> tuple[str, ...]
         except ValueError:
             raise errors.Final(f'{path} is not in the pool, which is {root}.') from None
     if not parts or any(part.startswith('.') or '/' in part or '\0' in part for part in parts):
-        raise errors.Final(f'{path} names nothing that can be taken over.')
+        raise errors.Final(f'{path} names nothing that can be managed.')
     return parts
 
 
@@ -90,7 +90,7 @@ def walk(root: Path, parts: tuple[str, ...]) -> Path:
         except (FileNotFoundError, NotADirectoryError):
             raise errors.Final(f'There is no {place}.') from None
         if not stat.S_ISDIR(status.st_mode):
-            raise errors.Final(f'{place} is no directory.')
+            raise errors.Final(f'{place} is not a directory.')
         if number < len(parts) and status.st_dev != home:
-            raise errors.Final(f'{place} is a share or another file system; what is in it cannot be taken over by itself.')
+            raise errors.Final(f'{place} is a share or another file system; a directory inside it cannot be managed.')
     return place

@@ -50,7 +50,7 @@ def problems(backend: Backend, *, needs_btrfs: bool) -> Iterator[values.Problem]
         yield values.Problem(f'linux_pool_path: {source} is a plain directory, which is served over CIFS only, and {lacks}',
                             'name a file or a block device for btrfs; manila-linux-convert copies what a directory holds')
     elif source.exists() and not source.is_dir():
-        yield values.Problem(f'linux_pool_path: {source} is no directory', 'use linux_pool_type = btrfs or auto')
+        yield values.Problem(f'linux_pool_path: {source} is not a directory', 'use linux_pool_type = btrfs or auto')
     if not with_servers:
         yield from _address(backend)
 

@@ -167,7 +167,7 @@ class FileServer(abc.ABC):
             self._find()
             self.exports.load()
             if self.running and not self.fits:
-                LOG.warning('The options of the %s were changed; it is started anew', self.NAME)
+                LOG.warning('The options of the %s were changed; it is restarted', self.NAME)
                 self._stop()
             if self.running:
                 self._wait_or_replace()
@@ -184,7 +184,7 @@ class FileServer(abc.ABC):
             process = self.process
             if process is not None and time.time() - process.create_time() < _LONGEST_START:
                 raise
-            LOG.warning('%s; it is started anew', bad)
+            LOG.warning('%s; it is restarted', bad)
             self._begin()
 
     def _begin(self) -> None:
@@ -210,7 +210,7 @@ class FileServer(abc.ABC):
             if not self.missed:
                 return False
             if any(daemon.record.exists() for daemon in self.daemons.values()):
-                LOG.error('The %s died; it is started anew. See %s/%s', self.NAME, self._state, self.LOGS[-1])
+                LOG.error('The %s died; it is restarted. See %s/%s', self.NAME, self._state, self.LOGS[-1])
             self._begin()
             return True
 

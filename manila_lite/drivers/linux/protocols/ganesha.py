@@ -34,7 +34,7 @@ _BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuratio
 <policy user="root"><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/></policy></busconfig>
 """
 
-_UNGUARDED = ('NFS-Ganesha does not go by its guard of file handles (handle_guard.c), so nothing is exported. '
+_UNGUARDED = ('NFS-Ganesha does not use its guard of file handles (handle_guard.c), so nothing is exported. '
               'Is its version another than that of Debian 12?')
 #: Longest path of the Unix socket.
 _SOCKET_LENGTH = 100
@@ -126,7 +126,7 @@ class Ganesha(FileServer):
 
     @property
     def _trouble(self) -> str:
-        return f'NFS-Ganesha does not come up (is port {self._port} in use?)'
+        return f'NFS-Ganesha does not start (is port {self._port} in use?)'
 
     def _answers(self) -> bool:
         try:

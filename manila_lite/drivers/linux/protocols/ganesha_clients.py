@@ -67,17 +67,17 @@ def _network(rule: values.AccessRule) -> Network:
     :raises ValueError: the rule cannot be expressed; the message is for its owner.
     """
     if rule.type != 'ip':
-        raise ValueError(f'this backend knows rules of type ip only, not {rule.type}: name the address of the client')
+        raise ValueError(f'this backend supports access rules of type ip only, not {rule.type}: give the address of the client')
     if rule.level not in _LEVELS:
-        raise ValueError(f'this backend knows the levels rw and ro only, not {rule.level}')
+        raise ValueError(f'this backend supports the levels rw and ro only, not {rule.level}')
     if '%' in rule.to:
         # Any text may follow the "%", which is one more reason to refuse it.
-        raise ValueError('a client is to be named without the interface that it is reached through')
+        raise ValueError('give the address of a client without a network interface')
     network = ipaddress.ip_network(rule.to, strict=False)
     if isinstance(network, ipaddress.IPv4Network):
         return network
     if network.network_address.ipv4_mapped:
-        raise ValueError('an IPv4 client is to be named by its IPv4 address')
+        raise ValueError('give the IPv4 address of an IPv4 client')
     if _LONGEST_V6 < network.prefixlen < network.max_prefixlen and network.num_addresses > _MOST_SPELT_OUT:
         raise ValueError('IPv6 prefixes from /100 to /119 cannot be expressed by the NFS server')
     return network

@@ -52,9 +52,9 @@ def differences(seen: Seen, path: Path, clients: Sequence[tuple[str, str]], text
     elif list(seen.clients) != list(clients):
         repairs.append('Other access rules were in force than there should be; those that should be are.')
     if seen.text is None:
-        repairs.append(f'The file with the export for {server} that starts was missing; it is written anew.')
+        repairs.append(f'The file with the export for {server} that starts was missing; it is written again.')
     elif seen.text != text:
-        repairs.append(f'The file with the export for {server} that starts was another; it is written anew.')
+        repairs.append(f'The file with the export for {server} that starts was another; it is written again.')
     return repairs
 
 

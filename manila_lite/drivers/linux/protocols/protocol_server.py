@@ -44,7 +44,7 @@ class ProtocolServer:
     def defects(self) -> tuple[str, ...]:
         """Return in words that the server does not run as configured, or nothing."""
         well = self.server.fits and not self.server.missed
-        return () if well else (f'The {self.server.NAME} did not run; it was started anew.',)
+        return () if well else (f'The {self.server.NAME} did not run; it was restarted.',)
 
     def ensure(self) -> tuple[str, ...]:
         """Make the server run with the present options in the present namespace. Returns the repairs in words.
@@ -52,9 +52,9 @@ class ProtocolServer:
         :raises CommandFailed: it does not come up, or was stopped on purpose.
         """
         if self.server.fits:
-            return (f'The {self.server.NAME} did not run; it was started anew.',) if self.server.restart_if_dead() else ()
+            return (f'The {self.server.NAME} did not run; it was restarted.',) if self.server.restart_if_dead() else ()
         self.server.start(self._remount, even_if_stopped=False)
-        return (f'The {self.server.NAME} did not run where and as it should; it was started anew.',)
+        return (f'The {self.server.NAME} did not run where and as it should; it was restarted.',)
 
     def _remount(self) -> None:
         """Mount all shares that were exported before. One that cannot be mounted is not exported: it would be an empty

@@ -23,7 +23,7 @@ from manila_lite.host.commands import ENV
 
 #: Seconds that servers may stand still. A client's lease is longer (``Lease_Lifetime``).
 _SECONDS = 15.0
-_LATE = (f'The shares could not all be looked at within {_SECONDS:g} s, for which clients can wait. Try again when there is '
+_LATE = (f'Not all shares could be checked within {_SECONDS:g} s, the time that clients wait. Try again when there is '
          'less to do, or use a group without consistent snapshots.')
 
 
@@ -70,7 +70,7 @@ def still(servers: Sequence[psutil.Process], turn_of: int | None = None) -> Iter
     if ended == quiesce_guard.LATE:
         raise errors.Final(_LATE)
     if ended != quiesce_guard.KEPT:
-        raise errors.Unavailable('A file server went on, or ended, before all shares had been looked at.')
+        raise errors.Unavailable('A file server resumed or ended before all shares were checked.')
 
 
 def _said(guard: subprocess.Popen[str]) -> str:

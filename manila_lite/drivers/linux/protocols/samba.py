@@ -127,7 +127,7 @@ class Samba(FileServer):
 
     @property
     def _trouble(self) -> str:
-        return f'Samba does not come up (is port {self._port} in use?)'
+        return f'Samba does not start (is port {self._port} in use?)'
 
     def _answers(self) -> bool:
         process = self._server.process()

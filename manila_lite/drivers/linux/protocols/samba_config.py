@@ -79,8 +79,8 @@ def section(resource_id: str, name: str, path: Path, clients: Sequence[str]) -> 
 def objection(name: str) -> str:
     """Return the reason why no share can have the name, or ''."""
     if name.casefold() in _RESERVED or not _NAME.fullmatch(name):
-        return 'the CIFS server would take it for something else'
-    return f'clients know no share whose name has more than {_LONGEST} characters' if len(name) > _LONGEST else ''
+        return 'the name has a special meaning for the CIFS server'
+    return f'clients support names of shares with at most {_LONGEST} characters' if len(name) > _LONGEST else ''
 
 
 def sections(text: str) -> dict[str, str]:

@@ -120,7 +120,7 @@ class SmbShares:
         why = samba_config.objection(called)
         for other in self.served():
             if other != name and samba_config.name_of(self._known(other)).casefold() == called.casefold():
-                why = 'another share is called so, and to clients of CIFS upper and lower case are the same'
+                why = 'another share has this name, and clients of CIFS ignore upper and lower case'
         if why:
             raise errors.Final(f'The share cannot be called {called}: {why}.')
 

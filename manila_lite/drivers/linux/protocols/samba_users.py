@@ -116,7 +116,7 @@ class Users:
         try:
             return list(read(self._source.read_text(errors='replace')))
         except OSError as bad:
-            LOG.warning('linux_cifs_users: %s; who was known before still is, and nobody else', bad)
+            LOG.warning('linux_cifs_users: %s; the users stay as they were before', bad)
         with contextlib.suppress(OSError):
             return list(read((self._folder / 'smbpasswd').read_text(errors='replace')))
         return []
@@ -171,7 +171,7 @@ def blocks(rules: Iterable[values.AccessRule], known: Mapping[str, str]
 
 def _objection(rule: values.AccessRule, known: Mapping[str, str]) -> str:
     if rule.type != 'user':
-        return f'CIFS shares of this backend know rules of type user only, not {rule.type}: name the user'
+        return f'CIFS shares of this backend support access rules of type user only, not {rule.type}: give the user name'
     if rule.level not in _LEVELS:
-        return f'this backend knows the levels rw and ro only, not {rule.level}'
+        return f'this backend supports the levels rw and ro only, not {rule.level}'
     return '' if rule.to.casefold() in known else f'this backend has no user {rule.to}; ask its operator for one'

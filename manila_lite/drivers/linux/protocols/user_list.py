@@ -92,7 +92,7 @@ def main() -> None:
 def _change(arguments: argparse.Namespace) -> str | None:
     """Change one user. Returns an error message, or None."""
     if not samba_users.NAME.fullmatch(arguments.name) or len(arguments.name) < 4:
-        return f'{arguments.name!r} is no name of a user'
+        return f'{arguments.name!r} is not a valid user name'
     try:
         if arguments.delete:
             return None if put(arguments.file, arguments.name, '') else f'{arguments.name} is not in {arguments.file}'

@@ -35,5 +35,5 @@ def tidy(copy: Copy) -> None:
         with copy.session() as session:
             copy.clear(session)
     except (errors.Final, CommandFailed, OSError) as bad:
-        LOG.warning('What was copied stays at the source until the share server there is torn down: %s', bad)
+        LOG.warning('The copied data stay at the source until the share server there is deleted: %s', bad)
     copy.clear_here()

@@ -39,7 +39,7 @@ def command(host: str, conf: LinuxOptions) -> list[str]:
     place = conf.linux_peers.get(host)
     backend = host.partition('@')[2]
     if place is None:
-        raise Unknown(f'linux_peers does not say how to reach {host}.')
+        raise Unknown(f'linux_peers has no entry for {host}.')
     if place.startswith('/'):
         kind = '--config-dir' if Path(place).is_dir() else '--config-file'
         return [sys.executable, '-m', _PROGRAM, kind, place, backend]

@@ -142,7 +142,7 @@ class Copy:
             try:
                 return self._round(session, lock)
             except TooMuch as much:
-                LOG.warning('Migration %s: %s Files come whole instead of what is new in them.', self._migration, much)
+                LOG.warning('Migration %s: %s Whole files are copied instead of their changes.', self._migration, much)
                 session.close()
             with self.session() as again:
                 return self._round(again, lock, whole=True)

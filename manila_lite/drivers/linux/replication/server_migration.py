@@ -67,7 +67,7 @@ class ServerMigrations:
         for resource_id in (migration.id, migration.source.id, *(share.id for share in migration.shares),
                             *(snapshot.id for snapshot in migration.snapshots)):
             if not SAFE_ID.fullmatch(resource_id):
-                raise errors.Final(f'{resource_id!r} is no id.')
+                raise errors.Final(f'{resource_id!r} is not an id.')
         return pool
 
     def _copy(self, migration: values.ServerMigration) -> Copy:
@@ -92,7 +92,7 @@ class ServerMigrations:
         existing = [share.id for share in migration.shares if pool.share(share.id).exists()]
         existing += [snapshot.id for snapshot in migration.snapshots if pool.snapshot(snapshot.id).exists()]
         if existing:
-            raise errors.Final(f'This backend has data of {", ".join(existing)} from before.')
+            raise errors.Final(f'This backend has old data of {", ".join(existing)}.')
 
     def proceed(self, migration: values.ServerMigration) -> bool:
         """Continue the copy. When it is close to the source, start the target's file servers, still unreachable for
@@ -115,7 +115,7 @@ class ServerMigrations:
         self._copies.end(migration.id)
         copy = self._copy(migration)
         if any(copy.landed(share.id) for share in migration.shares):
-            raise errors.Final(f'Migration {migration.id} is past the point where it can be called off.')
+            raise errors.Final(f'Migration {migration.id} can no longer be cancelled.')
         self._servers.drop(migration.target.id)
         copy.clear_here()
         with copy.session() as session:
@@ -136,7 +136,7 @@ class ServerMigrations:
             here = dataclasses.replace(share, pool=migration.pool, server=migration.target)
             self._access.update(here, migration.rules.get(share.id, ()))
         details = self._setup.set_up(migration.target)
-        LOG.info('Migration %s: nobody served for %.2f s', migration.id, time.monotonic() - began)
+        LOG.info('Migration %s: the shares were not served for %.2f s', migration.id, time.monotonic() - began)
         btrfs.sync(self._pool_for(migration).root)
         migration_source.tidy(copy)
         return values.MigratedServer(

@@ -70,7 +70,7 @@ class ShareMigrations:
         snapshot_ids = [snapshot.id for snapshot in migration.snapshots]
         for resource_id in (migration.id, migration.source.id, *snapshot_ids):
             if not SAFE_ID.fullmatch(resource_id):
-                raise errors.Final(f'{resource_id!r} is no id.')
+                raise errors.Final(f'{resource_id!r} is not an id.')
         return Copy(_Renamed(pool, migration.source.id, migration.id),
                     peer_session.command(migration.source_host, self._conf), migration.id, {migration.source.id: snapshot_ids})
 
@@ -82,7 +82,7 @@ class ShareMigrations:
         if not copy.begun:
             existing = [snapshot.id for snapshot in migration.snapshots if self._storage.btrfs.snapshot(snapshot.id).exists()]
             if existing:
-                raise errors.Final(f'This backend has data of {", ".join(existing)} from before.')
+                raise errors.Final(f'This backend has old data of {", ".join(existing)}.')
             copy.begin()
         self._copies.poll(migration.id, lambda: copy)
 
@@ -102,7 +102,7 @@ class ShareMigrations:
         self._copies.end(migration.id)
         copy = self._copy(migration)
         if copy.landed(migration.source.id):
-            raise errors.Final(f'Migration {migration.id} is past the point where it can be called off.')
+            raise errors.Final(f'Migration {migration.id} can no longer be cancelled.')
         copy.clear_here()
         with copy.session() as session:
             copy.clear(session)

@@ -53,7 +53,7 @@ class ShareReplicas:
     def create(self, replica: values.Replica) -> values.ReplicaResult:
         """Create an empty share, which the first update fills."""
         if replica.type not in TYPES or replica.active_host == self._host:
-            raise errors.Final('A replica has to be readable or dr, and at another backend than the active one.')
+            raise errors.Final('A replica must be readable or dr, and on another backend than the active one.')
         self._exports.vet(replica.share)
         copy = self._copy(replica)
         with self._storage.exclusive(replica.id):
@@ -100,7 +100,7 @@ class ShareReplicas:
         snapshot_ids = [snapshot.id for snapshot in replica.snapshots]
         for resource_id in (replica.id, replica.active.id, *snapshot_ids):
             if not SAFE_ID.fullmatch(resource_id):
-                raise errors.Final(f'{resource_id!r} is no id.')
+                raise errors.Final(f'{resource_id!r} is not an id.')
         try:
             command: Sequence[str] = peer_session.command(replica.active_host, self._conf)
         except peer_session.Unknown as unknown:
@@ -123,7 +123,7 @@ class ShareReplicas:
                 copy.round(session)
         except _AWAY as bad:
             if frozen:
-                raise CommandFailed(f'the last of {replica.active.id} did not come: {bad}') from bad
+                raise CommandFailed(f'the last changes of {replica.active.id} did not arrive: {bad}') from bad
             LOG.warning('%s: its active replica at %s cannot be reached: %s', replica.id, replica.active_host, bad)
             return False
         # Only now: they would be the only snapshots left if the active replica had not come back.

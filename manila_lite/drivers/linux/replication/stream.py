@@ -54,7 +54,7 @@ def _pump(source: int, sink: int, count: Callable[[int], None]) -> None:
             fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, _PIECE)
     while True:
         if not select.select([source], [], [], _SILENCE)[0]:
-            raise CommandFailed(f'nothing came for {_SILENCE:.0f} s')
+            raise CommandFailed(f'no data arrived for {_SILENCE:.0f} s')
         moved = os.splice(source, sink, _PIECE)
         if not moved:
             return

@@ -115,6 +115,6 @@ class Received(Folder):
                     break
                 except BlockingIOError:
                     if time.monotonic() > end:
-                        raise CommandFailed(f'{self.path}: somebody else receives') from None
+                        raise CommandFailed(f'{self.path}: another process receives into it') from None
                     time.sleep(_PAUSE)
             yield lock.fileno()

@@ -56,4 +56,4 @@ class ManagedServers:
                 return home
             if not note and identifier in (home.name, notes.name(home)):
                 raise errors.Final(f'Share server {identifier} of this backend is managed already.')
-        raise errors.Final(f'This backend has no share server {identifier}: it takes over only those that were unmanaged.')
+        raise errors.Final(f'This backend has no share server {identifier} that was unmanaged.')

@@ -46,7 +46,7 @@ class Namespace:
 
     def ensure(self, allocations: Iterable[values.Allocation]) -> list[str]:
         """Create the namespace with exactly these addresses, or repair it. Returns the repairs in words."""
-        repairs = [] if self.is_there else ['The network namespace of the share server was gone; it was made anew.']
+        repairs = [] if self.is_there else ['The network namespace of the share server was gone; it was created again.']
         add(self.name)
         there = {link['ifname']: link for link in addresses(self.name)}
         if there['lo'].get('ifalias') != _COMPLETE or 'UP' not in there['lo']['flags']:
@@ -55,7 +55,7 @@ class Namespace:
         wanted = {_interface(allocation): allocation for allocation in allocations}
         for name in [name for name, link in there.items() if kind(link) == 'veth' and name not in wanted]:
             self._drop(name)
-            repairs.append('An interface that the share server shall not have was removed.')
+            repairs.append('An unexpected interface of the share server was removed.')
         plugged = self._fabric.ports_of(self.owner)
         routed = self._routed(allocation for allocation in wanted.values() if allocation.gateway)
         for name, allocation in wanted.items():

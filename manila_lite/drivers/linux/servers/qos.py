@@ -25,7 +25,7 @@ class ShareQos:
         :raises errors.Final: this backend cannot keep the promise.
         """
         if share.qos and not self.is_supported:
-            raise errors.Final('This backend keeps promises of quality only where each share has a share server of its own.')
+            raise errors.Final('This backend supports QoS only if each share has a share server of its own.')
         wanted = traffic_shaping.limit(share)
         if not self.is_supported or share.server is None or (wanted is None and self._is_accompanied(share)):
             return False        # a limit that exists belongs to the other share
@@ -38,7 +38,7 @@ class ShareQos:
             ones.
         """
         if share.qos and share.server is not None and self._is_accompanied(share):
-            raise errors.Final('This backend keeps promises of quality only of a share that is alone on its share server.')
+            raise errors.Final('This backend supports QoS only for a share that is alone on its share server.')
         self.limit(share)
 
     def limit_again(self, share: values.Share) -> tuple[str, ...]:

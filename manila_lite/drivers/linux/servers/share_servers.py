@@ -67,7 +67,7 @@ class ShareServers:
         :raises errors.Final: the id is not valid.
         """
         if not SAFE_ID.fullmatch(server_id):
-            raise errors.Final(f'{server_id!r} is no id of a share server.')
+            raise errors.Final(f'{server_id!r} is not an id of a share server.')
         return self._state / server_id
 
     def _lock(self, server_id: str) -> threading.Lock:
@@ -129,7 +129,7 @@ class ShareServers:
 
     def _must_be_here(self, server_id: str) -> None:
         if migration := fencing.by(self.folder(server_id)):
-            raise errors.Final(f'Share server {server_id} went away with migration {migration}.')
+            raise errors.Final(f'Share server {server_id} was moved to another backend by migration {migration}.')
 
     # Moves ------------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class ShareServers:
             with fencing.exclusive(home):
                 before = fencing.by(home)
                 if before not in ('', migration):
-                    raise errors.Final(f'Share server {server_id} went away with migration {before}.')
+                    raise errors.Final(f'Share server {server_id} was moved to another backend by migration {before}.')
                 fencing.note(home, migration)
             self._halt(server_id)
         return bool(before)

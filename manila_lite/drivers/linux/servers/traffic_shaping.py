@@ -24,13 +24,13 @@ def limit(share: values.Share) -> int | None:
     :raises errors.Final: the share has a QoS spec that this backend does not keep.
     """
     if unknown := sorted(set(share.qos) - {LIMIT, PER_GIB}):
-        raise errors.Final(f'This backend keeps no QoS spec {unknown[0]}, but {LIMIT} and {PER_GIB}.')
+        raise errors.Final(f'This backend does not support QoS spec {unknown[0]}, but {LIMIT} and {PER_GIB}.')
     limits = []
     for name, times in ((LIMIT, 1), (PER_GIB, share.size)):
         if name in share.qos:
             text = share.qos[name]
             if not (text.isascii() and text.isdigit() and int(text) * times >= _LEAST):
-                raise errors.Final(f'The QoS spec {name}={text} is to be a number of bytes per second, at least {_LEAST}.')
+                raise errors.Final(f'The QoS spec {name}={text} must be a number of bytes per second, at least {_LEAST}.')
             limits.append(int(text) * times)
     return min(limits, default=None)
 

@@ -70,17 +70,17 @@ class ManagedShares:
         folder, name = parts[0], parts[-1]
         if folder == unmanaged.SHARES and len(parts) > _IN_SHARES:
             # On the way to it, clients could replace a directory by a link.
-            raise errors.Final(f'{"/".join(parts)} is in a share; it cannot be taken over by itself.')
+            raise errors.Final(f'{"/".join(parts)} is inside a share; only the whole share can be managed.')
         path = unmanaged.walk(self._pool.root, parts)
         if folder in _CLOSED or parts == (unmanaged.SHARES,):
-            raise errors.Final(f'{path} is none that could be a share.')
+            raise errors.Final(f'{path} cannot be a share.')
         if folder == unmanaged.SHARES and name not in self._pool.unmanaged_shares and self._is_exported(name):
             raise errors.Final(f'{path} is a share that is managed already.')
         if isinstance(self._pool, BtrfsPool):
             if not btrfs.is_subvolume(path) or mounts.is_mounted(path):
-                raise errors.Final(f'{path} is no subvolume.')
+                raise errors.Final(f'{path} is not a subvolume.')
             if btrfs.is_read_only(path):
-                raise errors.Final(f'{path} is a read-only subvolume; make a writable snapshot of it and take over that.')
+                raise errors.Final(f'{path} is a read-only subvolume; make a writable snapshot of it and manage that.')
         return path
 
     def _size(self, path: Path, options: Mapping[str, str]) -> int:
@@ -92,10 +92,10 @@ class ManagedShares:
             raise errors.Final(f'There is no driver option {unknown[0]} here, only {_SIZE}, in GiB.')
         wanted = options.get(_SIZE)
         if wanted is not None and not (wanted.isascii() and wanted.isdigit() and 0 < int(wanted) < 2**31):
-            raise errors.Final(f'{wanted!r} is no size in GiB.')
+            raise errors.Final(f'{wanted!r} is not a size in GiB.')
         limit, used = self._pool.measure(path)
         if limit is None and wanted is None and used is None:
-            raise errors.Final(f'Nothing says how large {path} is; give the driver option {_SIZE}, in GiB.')
+            raise errors.Final(f'The size of {path} is not known; give the driver option {_SIZE}, in GiB.')
         if limit is None and wanted is not None:
             return int(wanted)
         return max(1, math.ceil((limit or used or 0) / GIB))

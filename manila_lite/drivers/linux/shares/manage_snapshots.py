@@ -44,10 +44,10 @@ class ManagedSnapshots:
             raise errors.Final(f'{snapshot.provider_location}: a snapshot is named /{unmanaged.SNAPSHOTS}/NAME here.')
         path, share = unmanaged.walk(pool.root, parts), pool.share(snapshot.share.id)
         if not btrfs.is_subvolume(path) or not btrfs.is_read_only(path):
-            raise errors.Final(f'{path} is no read-only subvolume.')
+            raise errors.Final(f'{path} is not a read-only subvolume.')
         share_uuid = btrfs.uuids(share)[0]
         if share_uuid not in (btrfs.uuids(path)[1], pool.unmanaged_snapshots.note(path.name)):
-            raise errors.Final(f'{path} is no snapshot of share {snapshot.share.id} as it is now.')
+            raise errors.Final(f'{path} is not a snapshot of share {snapshot.share.id} in its present state.')
         return path
 
     def _parts(self, snapshot: values.Snapshot) -> tuple[str, ...] | None:

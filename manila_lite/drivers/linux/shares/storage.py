@@ -28,7 +28,7 @@ class Storage:
         :raises errors.Final: the pool is a plain directory.
         """
         if not isinstance(self.pool, BtrfsPool):
-            raise errors.Final('A plain directory can be neither limited nor snapshotted.')
+            raise errors.Final('A plain directory supports neither size limits nor snapshots.')
         return self.pool
 
     @contextlib.contextmanager

@@ -26,7 +26,7 @@ def make(image: Path, disk: Path, gib: int) -> None:
     if image.suffix == _QCOW2:
         info = json.loads(run('qemu-img', 'info', '--output=json', '-f', 'qcow2', str(image)))
         if 'backing-filename' in info or info.get('format-specific', {}).get('data', {}).get('data-file'):
-            raise errors.Final(f'The image {image.name} is not whole in itself.')
+            raise errors.Final(f'The image {image.name} depends on another file.')
         run('qemu-img', 'convert', '-f', 'qcow2', '-O', 'raw', str(image), str(draft), seconds=_COPY_SECONDS)
     else:
         _copy(image, draft)

@@ -43,8 +43,8 @@ def _family(remote: Remote) -> str:
     families = names(remote.run(['cat', '/etc/os-release']).out.decode(errors='replace'))
     family = next((name for name in families if name in INSTALL), None)
     if family is None:
-        raise errors.Final(f'There is no NFS client, and we do not know how one is installed on '
-                           f'{families[0] if families else "this system"}: its image needs one.')
+        raise errors.Final('There is no NFS client, and no known way to install one on '
+                           f'{families[0] if families else "this system"}: use an image with an NFS client.')
     return family
 
 

@@ -47,10 +47,10 @@ class ComputeInfra(SshInfra):
         server = self._one(ref)
         if server is None:
             self._ask('POST', '/servers', json={'server': self._body(ref, wanted)})
-            raise errors.Again(self._pause, 'Its server is being made.')
+            raise errors.Again(self._pause, 'Its server is being created.')
         if server['status'] == 'ERROR':
             self._delete(server)
-            why = (server.get('fault') or {}).get('message', 'the compute service does not say why')
+            why = (server.get('fault') or {}).get('message', 'the compute service gives no reason')
             raise errors.Final(f'Its server could not be built: {why}')
         if server['status'] == 'SHUTOFF' and not server['OS-EXT-STS:task_state']:
             self._ask('POST', f'/servers/{server["id"]}/action', json={'os-start': None})
@@ -124,7 +124,7 @@ class ComputeInfra(SshInfra):
         boots = {'imageRef': image, 'kernel': options.compute_kernel, 'initrd': options.compute_initrd,
                  'cmdline': options.compute_cmdline}
         if not image and not options.compute_kernel:
-            raise errors.Final('It has nothing to boot from: the node group names no image, nor does [dataproc_nodes].')
+            raise errors.Final('It has no image to boot from: neither the node group nor [dataproc_nodes] names one.')
         return {'name': ref, **self._sizes(wanted.flavor_id), **{key: value for key, value in boots.items() if value},
                 'networks': [{'uuid': options.compute_network}] if options.compute_network else 'auto',
                 'metadata': {_OWNER: options.compute_owner, _HOST_KEY: public, 'mlite_cluster': wanted.cluster_id},

@@ -59,7 +59,7 @@ def read(document: Any, user: str) -> dict[str, Node]:
     for number, entry in enumerate(entries, 1):
         node = _node(entry, user, f'node {number}')
         if node.name in nodes or (node.address, node.port) in addresses:
-            raise errors.Invalid(f'node {number}: {node.name} or its address stands there twice.')
+            raise errors.Invalid(f'node {number}: {node.name} or its address is given twice.')
         nodes[node.name] = node
         addresses.add((node.address, node.port))
     return nodes
@@ -74,9 +74,9 @@ def _node(entry: Any, user: str, where: str) -> Node:
     try:
         address = str(ipaddress.ip_address(values['address']))
     except ValueError:
-        raise errors.Invalid(f'{where}: {values["address"]} is no address: access rules need one.') from None
+        raise errors.Invalid(f'{where}: {values["address"]} is not an address: access rules need one.') from None
     if type(values['port']) is not int or not 0 < values['port'] < 65536:
-        raise errors.Invalid(f'{where}: {values["port"]} is no port.')
+        raise errors.Invalid(f'{where}: {values["port"]} is not a port.')
     if not all(isinstance(values[key], str) for key in ('user', 'key_file')):
         raise errors.Invalid(f'{where}: user and key_file are text.')
     return Node(ref=values['name'], name=values['name'], address=address, port=values['port'], user=values['user'],

@@ -25,6 +25,6 @@ class SshInfra(Infra):
         except NodeAway as bad:
             raise errors.Again(_PAUSE, str(bad)) from bad
         if done.status:
-            raise errors.Final(f'{node.name}: {node.user} may run nothing as root: '
+            raise errors.Final(f'{node.name}: {node.user} cannot run commands as root: '
                                f'{done.err.decode(errors="replace").strip()}')
         return node

@@ -109,7 +109,7 @@ class Plain(cifs_base.Plain):
         before = {one.pid for one in processes(self.state)}
         base.kill(self.samba._server)
         nfs = self.driver.services.protocol_servers.of('NFS').server.process
-        self.assertEqual(('The CIFS server did not run; it was started anew.',), self.ensured(share, rule).repaired)
+        self.assertEqual(('The CIFS server did not run; it was restarted.',), self.ensured(share, rule).repaired)
         self.assertEqual(set(), before & {one.pid for one in processes(self.state)})
         self.assertEqual(nfs, self.driver.services.protocol_servers.of('NFS').server.process)
         self.writes(share, 'alice')
@@ -258,7 +258,7 @@ class Served(Cifs, server_base.ServerTest):
         self.denied(mine, 'alice', why='NT_STATUS_BAD_NETWORK_NAME')     # the same address, in another network
         self.assertRaises(errors.Final, self.driver.teardown_server, server)
         base.kill(self.driver.services.share_servers.protocol_server(server.id, 'CIFS').server._server)
-        self.assertEqual(('The CIFS server did not run; it was started anew.',),
+        self.assertEqual(('The CIFS server did not run; it was restarted.',),
                          self.driver.ensure_servers([server])[server.id].repaired)
         self.writes(theirs, 'alice', 'g')
         self.assertTrue(processes(server.id))

@@ -226,8 +226,8 @@ class SpaceNodes(base.LinuxTest):
         key.write_text(nodes.key_pair()[0])
         for changed, why in (
                 ({'host_key': other.host_key}, 'another host key'), ({'host_key': ''}, 'no host key'),
-                ({'host_key': 'ssh-ed25519 nonsense'}, 'no host key'), ({'key_file': str(key)}, 'does not let root in'),
-                ({'key_file': f'{key}.none'}, 'cannot be used'), ({'user': 'nobody'}, 'may run nothing as root')):
+                ({'host_key': 'ssh-ed25519 nonsense'}, 'no host key'), ({'key_file': str(key)}, 'refuses the login of root'),
+                ({'key_file': f'{key}.none'}, 'cannot be used'), ({'user': 'nobody'}, 'cannot run commands as root')):
             self.refused(self.infra.answering, dataclasses.replace(node, **changed), says=why)
         self.enter(node)
 
@@ -250,7 +250,7 @@ class SpaceNodes(base.LinuxTest):
         self.assertEqual(Result(0, data, b''), remote.run(['cat'], data))
         both = ['sh', '-c', 'head -c 65536 >&2; cat >/dev/null; exit 3']
         self.assertEqual(Result(3, b'', data[:65536]), remote.run(both, data))
-        self.refused(remote.run, ['head', '-c', '9000000', '/dev/zero'], error=NodeAway, says='too much')
+        self.refused(remote.run, ['head', '-c', '9000000', '/dev/zero'], error=NodeAway, says='too long')
         self.assertEqual(0, remote.run(['true']).status)
 
     def test_a_node_that_dies_meanwhile(self):

@@ -80,7 +80,7 @@ class Converted(base.LinuxTest):
 
     def test_what_is_refused(self):
         made = self.state / self.POOL
-        for words, why in (((self.state, self.state / 'x'), 'no folder "shares"'), ((self.old, made), 'is there'),
+        for words, why in (((self.state, self.state / 'x'), 'no directory "shares"'), ((self.old, made), 'is there'),
                            ((self.old, self.old / 'shares' / 'x.img'), 'in a share')):
             with contextlib.redirect_stdout(io.StringIO()):
                 arguments = type('Given', (), {'directory': words[0], 'image': words[1], 'size_gb': 1})

@@ -127,7 +127,7 @@ class Plain(Ensure, base.ShareTest):
                 (lambda: breaker.limit(5 * GIB), ['was 5 GiB; it is 1 GiB']),
                 (lambda: breaker.limit(4096), ['it is 1 GiB']),
                 (breaker.no_limit, ['was no limit']),
-                (breaker.no_quota, ['did not count', 'was no limit'])):
+                (breaker.no_quota, ['did not measure', 'was no limit'])):
             broken()
             self.ensure(*words)
             self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))

@@ -79,9 +79,9 @@ class ManagedSubvolumes(_Managed):
         link = self.pool.root / 'link'
         link.symlink_to(self.pool.root / 'good')
         self.addCleanup(link.unlink)
-        for path, why in (('plain', 'no subvolume'), ('shares', 'none that could'), ('snapshots', 'none that could'),
-                          ('link', 'no directory'), (f'shares/{share.id}', 'managed already'),
-                          (f'shares/{share.id}/inner', 'by itself'), ('none', 'There is no')):
+        for path, why in (('plain', 'not a subvolume'), ('shares', 'cannot be'), ('snapshots', 'cannot be'),
+                          ('link', 'not a directory'), (f'shares/{share.id}', 'managed already'),
+                          (f'shares/{share.id}/inner', 'only the whole share'), ('none', 'There is no')):
             self.says(why, self.path(path))
         self.says('no address', self.path('good', address='192.0.2.1'))
         self.says('not in the pool', '/etc')

@@ -138,7 +138,7 @@ class MigrationTest(api_base.ApiTest):
             self.assertIn(address, {told for told, _ in ear.heard()})
             ear.close()
         writer.end()
-        away, = re.findall(r'nobody served for ([\d.]+) s', self.lite.log.read_text())
+        away, = re.findall(r'the shares were not served for ([\d.]+) s', self.lite.log.read_text())
         print(f'{len(writer.acknowledged)} files acknowledged; the cut-over took {away} s, the client had to wait '
               f'{writer.gap:.2f} s, and was told {writer.refusals}')
         for name in writer.acknowledged:

@@ -37,7 +37,7 @@ class JudgeTest(testscenarios.WithScenarios, testtools.TestCase):
         ('due', {'next_run_at': _at(-9)}, 'is due', False, False),
         ('overdue', {'next_run_at': _at(-10)}, 'does not claim it', True, True),
         ('behind another', {'next_run_at': _at(-99), 'serial': 's'}, 'behind operation other', False, False),
-        ('queue', {'next_run_at': _at(-99), 'lane': 'fast'}, 'free hand', False, False),
+        ('queue', {'next_run_at': _at(-99), 'lane': 'fast'}, 'free worker', False, False),
         ('down', {'host': 'h@down'}, 'which is down', True, False),
         ('unknown', {'host': 'h@new'}, 'manila-manage share update_host', True, False),
         ('unknown, of a backup', {'host': 'h@new', 'resource_type': 'share_backup'}, 'manila-manage share_backup update_host',

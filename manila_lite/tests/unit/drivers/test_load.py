@@ -108,4 +108,4 @@ class LoadTest(testtools.TestCase):
     def test_state_directory_that_cannot_be_made(self):
         (self.root / 'state').write_text('in the way')
         line, = self._refused('')
-        self.assertIn(f'{self.root / "state"} is no directory that can be written', line)
+        self.assertIn(f'{self.root / "state"} is not a directory that can be written', line)

@@ -37,7 +37,7 @@ class KeyFile(testtools.TestCase):
         self.path.touch(mode=0o600)
         self.path.write_text(f'# what it is\n\n{keys[0]}\n  {keys[1]}  \n')
         self.assertEqual([key.encode() for key in keys], key_file.read(self.path))
-        for text, why in (('', 'has no key'), ('# nothing\n', 'has no key'), (f'{keys[0]}\nshort', 'line 2 of .* is no key'),
+        for text, why in (('', 'has no key'), ('# nothing\n', 'has no key'), (f'{keys[0]}\nshort', 'line 2 of .* is not a key'),
                           ('\N{SNOWMAN}', 'cannot be read')):
             self.path.write_text(text)
             said = self.assertRaises(errors.BadConfig, key_file.read, self.path)

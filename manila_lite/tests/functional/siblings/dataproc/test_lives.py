@@ -266,7 +266,7 @@ class FaultsTest(DataprocTest):
         self.service.knob('alpha', 'update_access:fail_final')
         self.addCleanup(self.service.knob, 'alpha', '')
         made = self.make(group(count=1), shares=[{'id': share}], wait=('Error',))
-        self.assertIn('could not put access rule', made['status_description'])
+        self.assertIn('could not apply access rule', made['status_description'])
         self.assertEqual({'fake-1': {}}, self.dataproc.mounted())
         self.service.knob('alpha', '')
         self.me.ok('DELETE', f'/clusters/{made["id"]}')

@@ -109,7 +109,7 @@ class Servers(DataprocTest):
     def test_impossible_nodes_are_reported(self):
         for number, (more, options, why) in enumerate((
                 ({'flavor_id': 'm1.small'}, {}, 'VCPUSxMEMORY'), ({'flavor_id': '99x64'}, {}, '99 is more than'),
-                ({}, {'compute_kernel': None}, 'nothing to boot from'), ({}, {'compute_network': 'other'}, 'no network other'),
+                ({}, {'compute_kernel': None}, 'no image to boot from'), ({}, {'compute_network': 'other'}, 'no network other'),
                 ({}, {'ssh_key_file': ''}, 'no key'))):
             self.override(**options)
             made = self.make(group(count=1, **more), wait=('Error',), name=f'c{number}')

@@ -28,7 +28,7 @@ class Faults(testtools.TestCase):
                 (errors.Unavailable('x'), 503, 'serviceUnavailable')):
             found_status, found_name, fault = self.reply(error)
             self.assertEqual((status, name, error.code), (found_status, found_name, fault['reason']))
-            self.assertIn(fault['message'], ('x', f'x {fault["next"]}'))
+            self.assertEqual('x', fault['message'])
 
     def test_ancestors_count(self):
         self.assertEqual(409, faults.status_of(errors.WrongState('x')))
@@ -49,6 +49,12 @@ class Faults(testtools.TestCase):
         status, name, fault = self.reply(exception.DBReferenceError('table', 'constraint', 'secret', 'key_table'))
         self.assertEqual((409, 'conflictingRequest', 'changed_meanwhile'), (status, name, fault['reason']))
         self.assertNotIn('secret', fault['message'])
+
+    def test_the_next_step_depends_on_the_caller(self):
+        steps = [json.loads(faults.response(errors.OverQuota('x', code='over_quota_shares'), administrator=rights).body)
+                 ['overLimit']['next'] for rights in (False, True)]
+        self.assertIn('ask the operator', steps[0])
+        self.assertIn('raise the quota', steps[1])
 
     def test_a_bug_keeps_its_details(self):
         status, name, fault = self.reply(RuntimeError('password is hunter2'))

@@ -37,7 +37,7 @@ class File(testtools.TestCase):
     def test_wrong_files_are_refused_with_the_place(self):
         for entry, why in (({'id': 'a'}, 'cidr'), ({'id': 'a', 'cidr': '192.0.2.1/29'}, 'host bits'), (FOUR, 'twice'),
                            ({**SIX, 'name': 'data'}, 'twice'), ({**SIX, 'gateway': '192.0.2.1'}, 'gateway'),
-                           ({**SIX, 'ranges': [['fd66::6', 'fd66::5']]}, 'behind'),
+                           ({**SIX, 'ranges': [['fd66::6', 'fd66::5']]}, 'after its last'),
                            ({**SIX, 'ranges': [['fd66::6', 'fd67::5']]}, 'fd67::5'), ({**SIX, 'more': 1}, 'networks')):
             self.assertIn(why, str(self.assertRaises(errors.Invalid, known, FOUR, entry)))
         for document in (None, [], {'networks': {}}):

@@ -29,8 +29,9 @@ class Read(testtools.TestCase):
                 (None, 'a list "nodes"'), ({}, 'a list "nodes"'), (['one'], 'node 1'),
                 ([{**ONE, 'pasword': 'x'}], 'nothing else'), ([{**ONE, 'host_key': ''}], 'needs host_key'),
                 ([{'name': 'one', 'address': '10.0.0.1'}], 'needs host_key'),
-                ([{**ONE, 'address': 'one.example.org'}], 'no address'), ([{**ONE, 'port': '22'}], 'no port'),
-                ([{**ONE, 'port': True}], 'no port'), ([{**ONE, 'port': 0}], 'no port'), ([{**ONE, 'user': 5}], 'are text'),
+                ([{**ONE, 'address': 'one.example.org'}], 'not an address'), ([{**ONE, 'port': '22'}], 'not a port'),
+                ([{**ONE, 'port': True}], 'not a port'), ([{**ONE, 'port': 0}], 'not a port'),
+                ([{**ONE, 'user': 5}], 'are text'),
                 ([ONE, ONE], 'node 2.*twice'), ([ONE, {**TWO, 'address': '10.0.0.1', 'port': 22}], 'node 2.*twice')):
             bad = self.assertRaises(errors.Invalid, inventory.read, {'nodes': entries}, 'root')
             self.assertRegex(str(bad), why)

@@ -57,7 +57,7 @@ class ReceivedTest(testtools.TestCase):
 
     def test_only_one_receives_at_a_time(self):
         self.patch(transfer_folder, '_PATIENCE', 0.1)
-        with self.received.exclusive(), testtools.ExpectedException(CommandFailed, '.*somebody else.*'):
+        with self.received.exclusive(), testtools.ExpectedException(CommandFailed, '.*another process.*'):
             self.received.exclusive().__enter__()
         with self.received.exclusive() as lock:
             self.assertGreater(lock, 2)

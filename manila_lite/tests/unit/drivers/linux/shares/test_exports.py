@@ -27,7 +27,7 @@ class WithoutShareServersTest(base.ServiceTest):
         self.exports.vet(base.share())
         self.assertRaisesRegex(errors.Final, 'no pool', self.exports.vet, base.share(pool='other'))
         self.assertRaisesRegex(errors.Final, 'does not serve NFS', self.exports.vet, base.share(proto='NFS'))
-        self.assertRaisesRegex(errors.Final, 'no id', self.exports.vet, base.share('a/b'))
+        self.assertRaisesRegex(errors.Final, 'not an id', self.exports.vet, base.share('a/b'))
 
     def test_all_shares_are_on_the_servers_of_the_backend(self):
         self.assertIs(self.server, self.exports.protocol_server_of(base.share()))

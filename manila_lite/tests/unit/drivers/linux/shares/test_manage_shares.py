@@ -26,10 +26,10 @@ class ManagedSharesTest(base.ServiceTest):
         (self.pool.share('theirs')).mkdir()
         self.exported.add('theirs')
         for path, options, why in (
-                ('old', {}, 'Nothing says how large'), ('old', {'size': '0'}, 'no size'),
+                ('old', {}, 'is not known; give the driver option'), ('old', {'size': '0'}, 'not a size'),
                 ('old', {'other': '1'}, 'no driver option'),
-                ('shares', {'size': '1'}, 'none that could be'), ('shares/theirs', {'size': '1'}, 'managed already'),
-                ('shares/theirs/in', {'size': '1'}, 'is in a share'), ('nowhere', {'size': '1'}, 'There is no')):
+                ('shares', {'size': '1'}, 'cannot be a share'), ('shares/theirs', {'size': '1'}, 'managed already'),
+                ('shares/theirs/in', {'size': '1'}, 'is inside a share'), ('nowhere', {'size': '1'}, 'There is no')):
             self.assertIn(why, str(self.assertRaises(errors.Final, self.manage, path, **options)))
         self.assertEqual([], self.server.calls)
 

@@ -26,4 +26,4 @@ class OnDirectoryTest(base.ServiceTest):
         managed = ManagedSnapshots(self.storage, self.exports)
         self.assertRaisesRegex(errors.Final, 'plain directory', managed.manage, self.snapshot, {})
         self.assertRaisesRegex(errors.Final, 'no driver option size', managed.manage, self.snapshot, {'size': '1'})
-        self.assertRaisesRegex(errors.Final, 'no id', managed.manage, values.Snapshot('../s', base.share(), 1), {})
+        self.assertRaisesRegex(errors.Final, 'not an id', managed.manage, values.Snapshot('../s', base.share(), 1), {})

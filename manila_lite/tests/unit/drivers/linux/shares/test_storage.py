@@ -21,7 +21,7 @@ class StorageTest(base.ServiceTest):
         self.assertRaisesRegex(errors.Final, 'plain directory', lambda: self.storage.btrfs)
 
     def test_ids_that_are_no_file_names(self):
-        self.assertRaisesRegex(errors.Final, 'no id', self.storage.require, base.share('../a'))
+        self.assertRaisesRegex(errors.Final, 'not an id', self.storage.require, base.share('../a'))
 
     def test_one_thread_at_a_time_has_a_share(self):
         order = []
