@@ -128,6 +128,7 @@ class Migrations(abc.ABC):
         messages.create(conn, work.ctx, self.resource_type.upper(), work.resource_id, action, detail, reason)
         parts = {'SHARE': self.shares(conn, work.resource_id), 'SHARE_SNAPSHOT': self.snapshots(conn, work.resource_id)}
         for part, rows in parts.items():
+            # A share that moves by itself has its message already.
             owners = {row.id: row.project_id for row in rows if row.status == 'error' and row.id != work.resource_id}
             messages.create_many(conn, work.ctx, part, owners, action, detail, reason)
 
