@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+from manila_lite import errors, values
+from manila_lite.drivers.linux.pool.directory import Directory
+from manila_lite.tests.unit.drivers.linux.replication import base
+
+
+class ServerMigrationsTest(base.ReplicationTest):
+    def test_migrations_that_are_not_possible(self):
+        source, target = values.ShareServer('old'), values.ShareServer('new')
+        for host, shares, why in ((base.HOST, (), 'on this backend already'),
+                                  ('there@linux', (base.share(proto='CIFS'),), 'serve CIFS'),
+                                  ('there@linux', (base.share('../a'),), 'no id'),
+                                  ('there@linux', (base.share(),), 'how to reach')):
+            migration = values.ServerMigration(source, host, target, 'pool', shares)
+            self.assertIn(why, self.objection(self.server_migrations, migration))
+        self.assertRaises(errors.Final, self.server_migrations.start, migration)
+        self.use(Directory(self.root))
+        self.assertIn('plain directory', self.objection(self.server_migrations, migration))

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+from manila_lite import values
+from manila_lite.drivers.linux.pool.directory import Directory
+from manila_lite.tests.unit.drivers.linux.replication import base
+
+
+class ShareMigrationsTest(base.ReplicationTest):
+    def test_migrations_that_are_not_possible(self):
+        for migration, why in (
+                (values.ShareMigration(base.share('old'), base.HOST, base.share('new')), 'on this backend already'),
+                (values.ShareMigration(base.share('old'), 'there@linux', base.share('new', 'CIFS')), 'no pool pool for CIFS'),
+                (values.ShareMigration(base.share('../old'), 'there@linux', base.share('new')), 'no id'),
+                (values.ShareMigration(base.share('old'), 'there@linux', base.share('new')), 'how to reach there@linux')):
+            self.assertIn(why, self.objection(self.share_migrations, migration))
+        self.use(Directory(self.root))
+        self.assertIn('plain directory', self.objection(self.share_migrations, migration))
