@@ -10,7 +10,7 @@ from manila_lite.actions import access_targets, resource_locks, share_bin
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, limits, transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import access_rule_metadata
 from manila_lite.db.queries import access, share_replicas, shares
 from manila_lite.workflow.access import apply_rules
@@ -56,7 +56,7 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
     return row, metadata
 
 
-def _must_have_no_broken_replica(conn: Connection, share: Any, despite_replicas: bool) -> None:
+def _must_have_no_broken_replica(conn: Connection, share: Row[Any], despite_replicas: bool) -> None:
     if despite_replicas or not share.replication_type:
         return
     for row in share_replicas.list_non_active(conn, share.id):
@@ -66,7 +66,7 @@ def _must_have_no_broken_replica(conn: Connection, share: Any, despite_replicas:
                                  code='replica_in_error')
 
 
-def _get_changeable_share(conn: Connection, ctx: RequestContext, share_id: str) -> Any:
+def _get_changeable_share(conn: Connection, ctx: RequestContext, share_id: str) -> Row[Any]:
     """Return a share that rules may be added to. Its rules are locked until the transaction ends."""
     access.lock(conn, share_id)
     share = shares.get(conn, resource_locks.lookup_context(ctx), share_id, own=True)
@@ -77,7 +77,7 @@ def _get_changeable_share(conn: Connection, ctx: RequestContext, share_id: str) 
     return share
 
 
-def _begin_sync(conn: Connection, ctx: RequestContext, share: Any) -> engine.Wake:
+def _begin_sync(conn: Connection, ctx: RequestContext, share: Row[Any]) -> engine.Wake:
     """Begin the operation that sends all queued rules of the share to its backend.
 
     Return the wake-up to send after the commit.
@@ -121,7 +121,7 @@ def deny(ctx: RequestContext, share_id: str, access_id: str, *, unrestrict: bool
     wake.send(ctx)
 
 
-def deny_all(conn: Connection, ctx: RequestContext, share: Any) -> list[engine.Wake]:
+def deny_all(conn: Connection, ctx: RequestContext, share: Row[Any]) -> list[engine.Wake]:
     """Queue all rules of the share for removal. Return the wake-up, if there are rules.
 
     The caller has locked the share (``access.lock``).
@@ -133,7 +133,7 @@ def deny_all(conn: Connection, ctx: RequestContext, share: Any) -> list[engine.W
     return [_begin_sync(conn, ctx, share)] if going else []
 
 
-def change_level(ctx: RequestContext, access_id: str, level: str) -> Any:
+def change_level(ctx: RequestContext, access_id: str, level: str) -> Row[Any]:
     """Queue a change of a rule's access level in ``queued_to_update``. Return its row.
 
     A rule that has the level already is left alone.

@@ -7,6 +7,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.actions import share_requests
+from manila_lite.db.core.engine import Row
 from manila_lite.db.queries.share_types import ShareType
 
 #: The extra spec of a share type that asks for encryption with a key of the owner, and its value for share servers.
@@ -26,7 +27,8 @@ def encrypts_servers(share_type: ShareType) -> bool:
     return share_type.extra_specs.get(_SUPPORT) == _OF_SERVERS
 
 
-def choose_key(wanted: Mapping[str, Any], share_type: ShareType, source: Any = None, group: Any = None) -> str | None:
+def choose_key(wanted: Mapping[str, Any], share_type: ShareType, source: tuple[Row[Any], Row[Any]] | None = None,
+               group: Row[Any] | None = None) -> str | None:
     """Return the id of the key that a new share of the type is encrypted with, or None.
 
     A share made from a snapshot (``source``: snapshot, share) has the key of the snapshot's share.

@@ -6,7 +6,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import export_locations, shares
 from manila_lite.policies import export_locations as policies
 
@@ -44,7 +44,7 @@ def delete_metadata(ctx: RequestContext, share_id: str, location_id: str, key: s
         export_locations.delete_metadata(conn, _get_own(conn, ctx, share_id, location_id).id, key)
 
 
-def _get_own(conn: Connection, ctx: RequestContext, share_id: str, location_id: str) -> Any:
+def _get_own(conn: Connection, ctx: RequestContext, share_id: str, location_id: str) -> Row[Any]:
     share = shares.get(conn, ctx, share_id, own=True)
     return export_locations.get(conn, (share.instance_id,), location_id, hidden=bool(ctx.is_admin))
 

@@ -20,7 +20,7 @@ from manila_lite.actions import shares as share_actions
 from manila_lite.actions import snapshots as snapshot_actions
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import (
     manage_shares,
     services,
@@ -40,7 +40,7 @@ _SERVERS = 'driver_handles_share_servers'
 
 # Shares -------------------------------------------------------------------------------------------
 
-def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     """Begin to manage an existing share of a backend; its size is not known yet. Return its row.
 
     If two requests for one share arrive at once, the backend grants one, and the other ends in ``manage_error``. Quota
@@ -124,7 +124,7 @@ def _type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) -> s
     return share_types.find(conn, ctx, name)
 
 
-def _must_fit(share_type: share_types.ShareType, service: Any, pool: Any) -> None:
+def _must_fit(share_type: share_types.ShareType, service: Row[Any], pool: Row[Any]) -> None:
     reported = {'thin_provisioning': pool.thin_provisioning, **pool.capabilities}
     asked = extra_specs.capability_specs(share_type.extra_specs)
     for key in sorted(asked.keys() - _NO_CAPABILITIES):
@@ -136,8 +136,8 @@ def _must_fit(share_type: share_types.ShareType, service: Any, pool: Any) -> Non
                              code='share_type_unfit')
 
 
-def _server(conn: Connection, ctx: RequestContext, share_type: share_types.ShareType, service: Any,
-            server_id: str | None) -> Any:
+def _server(conn: Connection, ctx: RequestContext, share_type: share_types.ShareType, service: Row[Any],
+            server_id: str | None) -> Row[Any] | None:
     """Return the share server that will export the share. Its share network is held until the transaction ends."""
     if not share_requests.is_spec_true(share_type, _SERVERS):
         if server_id:
@@ -157,9 +157,11 @@ def _server(conn: Connection, ctx: RequestContext, share_type: share_types.Share
     return server
 
 
-def _key(share_type: share_types.ShareType, server: Any) -> str | None:
+def _key(share_type: share_types.ShareType, server: Row[Any] | None) -> str | None:
     """Return the id of the key that all shares on the server are encrypted with, or None."""
-    key: str | None = server.encryption_key_ref if server else None
+    if server is None:
+        return None
+    key: str | None = server.encryption_key_ref
     if key and not encryption.encrypts_servers(share_type):
         raise errors.Conflict(f'share_server_id: share server {server.id} is encrypted, but share type '
                               f'{share_type.name} does not use encrypted share servers.', code='bad_share_server')
@@ -209,7 +211,7 @@ def unmanage_share(ctx: RequestContext, share_id: str, *, on_servers: bool = Tru
     wake.send(ctx)
 
 
-def _must_be_manageable(share: Any, on_servers: bool) -> None:
+def _must_be_manageable(share: Row[Any], on_servers: bool) -> None:
     share_guards.must_be_placed(share)
     if share.share_server_id and not on_servers:
         raise errors.Forbidden(f'Share {share.id} is on a share server; this request then needs microversion 2.49.',
@@ -218,7 +220,7 @@ def _must_be_manageable(share: Any, on_servers: bool) -> None:
 
 # Snapshots ----------------------------------------------------------------------------------------
 
-def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_servers: bool = True) -> Any:
+def manage_snapshot(ctx: RequestContext, wanted: Mapping[str, Any], *, on_servers: bool = True) -> Row[Any]:
     """Begin to manage an existing snapshot of a share. Return its row.
 
     ``wanted``: share_id, provider_location, and any of driver_options, name, description.

@@ -13,7 +13,7 @@ from manila_lite import engine, errors, states
 from manila_lite.actions import migration_check
 from manila_lite.actions.migration_targets import Move
 from manila_lite.context import RequestContext
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations as rows
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Migrations, Phase, figures
@@ -35,14 +35,14 @@ class Requests(abc.ABC, Generic[M]):
     # What differs ---------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Any:
+    def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Row[Any]:
         """Return the row of the resource.
 
         :raises errors.NotFound: the caller has none with this id.
         """
 
     @abc.abstractmethod
-    def last(self, conn: Connection, resource_id: str) -> Any:
+    def last(self, conn: Connection, resource_id: str) -> Row[Any] | None:
         """Return the last migration's operation, or None."""
 
     @abc.abstractmethod
@@ -74,7 +74,7 @@ class Requests(abc.ABC, Generic[M]):
         """
 
     @abc.abstractmethod
-    def begin_cut_over(self, conn: Connection, row: Any, op: Any) -> None:
+    def begin_cut_over(self, conn: Connection, row: Row[Any], op: Any) -> None:
         """Set the resource, a row, its target and its parts from error to migrating.
 
         :raises errors.WrongState: one of these is not in error any more.
@@ -151,7 +151,7 @@ class Requests(abc.ABC, Generic[M]):
         _wake(ctx, op)
         return str(op.data['target'])
 
-    def _reopen(self, conn: Connection, row: Any, op: Any) -> None:
+    def _reopen(self, conn: Connection, row: Row[Any], op: Any) -> None:
         self.begin_cut_over(conn, row, op)
         if not rows.reopen(conn, op, 'cut_over', f'{self.open_key}:{row.id}'):
             raise errors.WrongState(f'The migration of {self.migrations.name} {row.id} is already in progress.')

@@ -7,7 +7,7 @@ from typing import Any
 
 from manila_lite import engine, errors, extra_specs
 from manila_lite.context import RequestContext
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import services, share_networks
 
 _HOST = re.compile(r'[^@#\s]+@[^@#\s]+(#[^#\s]+)?')
@@ -27,7 +27,7 @@ class Move:
         return engine.backend_of(self.to)
 
 
-def backend(conn: Connection, ctx: RequestContext, to: str) -> Any:
+def backend(conn: Connection, ctx: RequestContext, to: str) -> Row[Any]:
     """Return the service of the backend that ``to`` names, or whose pool it names.
 
     :raises errors.Invalid: no such backend is up and enabled.
@@ -59,7 +59,7 @@ def check_network(conn: Connection, ctx: RequestContext, project_id: str, networ
         raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
 
 
-def must_be_offered(type_name: str, specs: Mapping[str, str], service: Any) -> None:
+def must_be_offered(type_name: str, specs: Mapping[str, str], service: Row[Any]) -> None:
     """Refuse a share type that is not offered in the zone of the service. ``specs``: its extra specs.
 
     :raises errors.Conflict: the type is not offered there.

@@ -7,7 +7,7 @@ from typing import Any
 
 from manila_lite import errors, extra_specs
 from manila_lite.context import RequestContext
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import services, share_types
 
 
@@ -52,6 +52,6 @@ def _asked_by_type(conn: Connection, ctx: RequestContext, name_or_id: str) -> Ma
         raise errors.Invalid(f'share_type: {gone}', code=gone.code) from None
 
 
-def _reports(row: Any, key: str, text: str) -> bool:
+def _reports(row: Row[Any], key: str, text: str) -> bool:
     reported = {'thin_provisioning': row.thin_provisioning, **row.capabilities}
     return key in reported and extra_specs.matches(reported[key], text)

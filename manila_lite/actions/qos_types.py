@@ -12,6 +12,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values
+from manila_lite.db.core.engine import Row
 from manila_lite.db.models import qos_type_specs
 from manila_lite.db.queries import qos_types
 
@@ -37,7 +38,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
         return qos_types.get(conn, qos_type_id), specs
 
 
-def update(ctx: RequestContext, qos_type_id: str, values: Mapping[str, Any]) -> Any:
+def update(ctx: RequestContext, qos_type_id: str, values: Mapping[str, Any]) -> Row[Any]:
     """Change a QoS type's description. Return its row.
 
     :raises errors.Invalid: no description is given.

@@ -7,7 +7,7 @@ from typing import Any
 from manila_lite import errors, states
 from manila_lite.context import RequestContext
 from manila_lite.db.core import limits
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import access, resource_locks, shares
 from manila_lite.policies import resource_locks as policies
 
@@ -105,7 +105,7 @@ def _named(locks: Iterable[Any]) -> str:
     return ', '.join(f'{row.id} (by {row.lock_context})' for row in locks)
 
 
-def check_deny(conn: Connection, ctx: RequestContext, rule: Any, *, unrestrict: bool) -> None:
+def check_deny(conn: Connection, ctx: RequestContext, rule: Row[Any], *, unrestrict: bool) -> None:
     """Refuse to deny an access rule that is locked against deletion. ``unrestrict``: lift the locks if the caller may.
 
     The locks are deleted with the rule.
@@ -119,7 +119,7 @@ def check_deny(conn: Connection, ctx: RequestContext, rule: Any, *, unrestrict: 
     _must_lift(ctx, rule.id, locks, 'be denied')
 
 
-def check_change(conn: Connection, ctx: RequestContext, rule: Any) -> None:
+def check_change(conn: Connection, ctx: RequestContext, rule: Row[Any]) -> None:
     """Refuse to change the level of a rule that is locked against deletion, unless the caller may lift all such locks.
 
     A change of level can amount to a deletion. The locks stay.
@@ -150,7 +150,7 @@ def _not_liftable(ctx: RequestContext, locks: list[Any]) -> list[Any]:
     return [lock for lock in locks if not _may_change(ctx, lock, policies.DELETE)]
 
 
-def _may_change(ctx: RequestContext, lock: Any, policy: str) -> bool:
+def _may_change(ctx: RequestContext, lock: Row[Any], policy: str) -> bool:
     target = {'project_id': lock.project_id, 'user_id': lock.user_id}
     return lock.lock_context in _CHANGEABLE_CONTEXTS[context_of(ctx)] and ctx.can(policy, target)
 
@@ -159,7 +159,7 @@ def hidden_rules(conn: Connection, ctx: RequestContext, share_id: str) -> set[st
     """Return the ids of the share's access rules whose ``access_to`` the caller may not see."""
     asked: dict[tuple[str | None, str], bool] = {}
 
-    def sees(row: Any) -> bool:
+    def sees(row: Row[Any]) -> bool:
         key = row.user_id, row.project_id
         if key not in asked:
             asked[key] = ctx.can(policies.BYPASS_LOCKED_SHOW, {'user_id': row.user_id, 'project_id': row.project_id})
@@ -171,7 +171,7 @@ def hidden_rules(conn: Connection, ctx: RequestContext, share_id: str) -> set[st
 
 # Making and changing locks ----------------------------------------------------------------------
 
-def create(ctx: RequestContext, wanted: dict[str, Any]) -> Any:
+def create(ctx: RequestContext, wanted: dict[str, Any]) -> Row[Any]:
     """Lock a share or an access rule. Return the lock's row.
 
     ``wanted``: resource_id, resource_type, and any of resource_action (default delete), lock_reason.
@@ -231,7 +231,7 @@ def _check(conn: Connection, ctx: RequestContext, share_id: str, access_id: str 
         raise errors.Conflict(f'Access rule {access_id} is {state}: it is too late to lock it.', code='too_late_to_lock')
 
 
-def lock_rule(conn: Connection, ctx: RequestContext, rule: Any, wanted: dict[str, Any]) -> None:
+def lock_rule(conn: Connection, ctx: RequestContext, rule: Row[Any], wanted: dict[str, Any]) -> None:
     """Lock a new access rule as its creator asked: ``lock_deletion``, ``lock_visibility``, ``lock_reason``.
 
     A rule locked against deletion locks its share against deletion, too.
@@ -253,7 +253,7 @@ def lock_rule(conn: Connection, ctx: RequestContext, rule: Any, wanted: dict[str
         place(conn, ctx, rule.share_id, rule.id, resource_locks.SHOW, reason)
 
 
-def update(ctx: RequestContext, lock_id: str, values: dict[str, Any]) -> Any:
+def update(ctx: RequestContext, lock_id: str, values: dict[str, Any]) -> Row[Any]:
     """Change a lock's action or reason (resource_action, lock_reason). Return its row.
 
     :raises errors.NotFound: the caller sees no such lock.
@@ -282,7 +282,7 @@ def delete(ctx: RequestContext, lock_id: str) -> None:
         resource_locks.delete(conn, [lock_id])
 
 
-def _get_changeable(conn: Connection, ctx: RequestContext, lock_id: str, policy: str) -> Any:
+def _get_changeable(conn: Connection, ctx: RequestContext, lock_id: str, policy: str) -> Row[Any]:
     lock = resource_locks.get(conn, lock_id, project_id=visible_project(ctx))
     if not _may_change(ctx, lock, policy):
         raise errors.Forbidden(f'Resource lock {lock_id} was placed by {lock.lock_context} {lock.user_id}. Ask the owner of '

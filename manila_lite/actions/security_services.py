@@ -10,14 +10,14 @@ from manila_lite import encryption, errors
 from manila_lite.actions import share_server_updates
 from manila_lite.context import RequestContext
 from manila_lite.db.core import limits
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import quotas, security_services, share_server_queries
 
 #: Fields that may change while share servers use the service: the servers were not told of these.
 _HARMLESS = {'name', 'description'}
 
 
-def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     """Create a security service. Return its row.
 
     :raises errors.Invalid: both a server and a default site are given.
@@ -44,7 +44,7 @@ def _must_not_have_server_and_site(server: str | None, site: str | None) -> None
         raise errors.Invalid('default_ad_site: cannot be given together with server.')
 
 
-def update(ctx: RequestContext, service_id: str, values: Mapping[str, Any]) -> Any:
+def update(ctx: RequestContext, service_id: str, values: Mapping[str, Any]) -> Row[Any]:
     """Change values of a security service. Return its row.
 
     :raises errors.Forbidden: share servers use the service and more than name and description would change, or share
@@ -74,7 +74,7 @@ def _hold(conn: Connection, ctx: RequestContext, service_id: str) -> None:
         raise errors.NotFound.of('security service', service_id)
 
 
-def _must_not_be_in_replacement(conn: Connection, row: Any) -> None:
+def _must_not_be_in_replacement(conn: Connection, row: Row[Any]) -> None:
     """Refuse a service while share servers are changing to another one: their backend may still need it."""
     if share_server_queries.has_open_operation(conn, row.project_id, share_server_updates.SECURITY_SERVICE.do):
         raise errors.Forbidden('Share servers of the project are being updated with another security service; wait until '

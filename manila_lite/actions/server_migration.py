@@ -17,7 +17,7 @@ from manila_lite.actions.migration import IDLE, Requests, task_state
 from manila_lite.actions.migration_targets import OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import (
     server_migration,
@@ -42,7 +42,7 @@ class ServerMove(Move):
     ``to`` may name a pool, ``host`` is its backend.
     """
 
-    server: Any
+    server: Row[Any]
     to: str
     network_id: str
     zone_id: str | None
@@ -62,11 +62,11 @@ class ServerRequests(Requests[ServerMove]):
 
     migrations, open_key = SERVERS, 'server'
 
-    def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Any:
+    def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Row[Any]:
         """Return the server's row."""
         return share_servers.get_visible(conn, ctx, resource_id)
 
-    def last(self, conn: Connection, resource_id: str) -> Any:
+    def last(self, conn: Connection, resource_id: str) -> Row[Any] | None:
         """Return the last migration of the server, as source or as target, or None."""
         return server_migration.last(conn, resource_id)
 
@@ -131,7 +131,7 @@ class ServerRequests(Requests[ServerMove]):
         return self.begin_operation(conn, ctx, source.id, f'server:{source.id}', {
             **self.data(move), **migration_check.agreed(support), 'target': target, 'was_idle': bool(chosen)})
 
-    def begin_cut_over(self, conn: Connection, row: Any, op: Any) -> None:
+    def begin_cut_over(self, conn: Connection, row: Row[Any], op: Any) -> None:
         """Set both servers, the shares and the snapshots to migrating again."""
         transitions.begin(conn, states.SHARE_SERVER, 'cut_over', row.id, task_state=Migration.COMPLETING)
         transitions.begin(conn, states.SHARE_SERVER, 'cut_over_to', op.data['target'], task_state=None)
@@ -191,7 +191,7 @@ def _shares_must_be_movable(move: ServerMove) -> None:
             raise errors.WrongState(f'Snapshot {snapshot.id} is {snapshot.status}, not available.')
 
 
-def _must_fit(conn: Connection, move: ServerMove, service: Any) -> None:
+def _must_fit(conn: Connection, move: ServerMove, service: Row[Any]) -> None:
     if not move.subnets:
         raise errors.Conflict(f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.')
     specs_of_types = key_values.of_many(conn, share_type_extra_specs, server_migration.types_of(move.shares))

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Actions on services."""
 
+
 from typing import Any
 
 from manila_lite import errors
 from manila_lite.context import RequestContext
+from manila_lite.db.core.engine import Row
 from manila_lite.db.queries import ensure, operations, services
 from manila_lite.engine import backend_of
 from manila_lite.workflow import ensure as runs
 
 
-def set_disabled(ctx: RequestContext, host: str, binary: str, *, disabled: bool, reason: str | None = None) -> Any:
+def set_disabled(ctx: RequestContext, host: str, binary: str, *, disabled: bool, reason: str | None = None) -> Row[Any]:
     """Disable a service, so that it gets no new shares, or enable it. Existing shares stay served. Return its row.
 
     :raises errors.NotFound: there is no service of that host and binary.

@@ -10,7 +10,7 @@ from manila_lite import engine, errors, states
 from manila_lite.actions import resource_locks, share_bin, share_group_membership, share_guards
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import quotas, share_backups, shares
 from manila_lite.workflow import share_backups as backup_workflow
@@ -20,7 +20,7 @@ _SHARE, _BACKUP = states.SHARE, states.SHARE_BACKUP
 _TYPE = 'backup_type'
 
 
-def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     """Begin a backup in ``creating``; its share is in ``backup_creating`` until it is done. Return the backup's row.
 
     ``wanted``: share_id, and any of name, description, backup_options (backup_type).
@@ -59,7 +59,7 @@ def _type(ctx: RequestContext, options: Mapping[str, Any]) -> str:
     return str(wanted)
 
 
-def _share(conn: Connection, ctx: RequestContext, field: str, share_id: str) -> Any:
+def _share(conn: Connection, ctx: RequestContext, field: str, share_id: str) -> Row[Any]:
     try:
         share = shares.get(conn, ctx, share_id, own=True)
     except errors.NotFound as none:
@@ -68,7 +68,7 @@ def _share(conn: Connection, ctx: RequestContext, field: str, share_id: str) -> 
     return share
 
 
-def _hold(conn: Connection, share: Any, verb: str) -> None:
+def _hold(conn: Connection, share: Row[Any], verb: str) -> None:
     """Begin the verb on the share, and refuse a share that cannot be backed up or restored."""
     transitions.begin(conn, _SHARE, verb, share.instance_id)
     share_bin.must_still_be_out(conn, share.id)
@@ -77,12 +77,12 @@ def _hold(conn: Connection, share: Any, verb: str) -> None:
     share_guards.must_be_placed(share)
 
 
-def _begin(conn: Connection, ctx: RequestContext, kind: str, backup_id: str, share: Any) -> engine.Wake:
+def _begin(conn: Connection, ctx: RequestContext, kind: str, backup_id: str, share: Row[Any]) -> engine.Wake:
     return engine.begin(conn, ctx, kind, 'share_backup', backup_id, topic='share', host=share.host,
                         serial=share.instance_id, open_key=f'backup:{backup_id}', data={'share_id': share.id})
 
 
-def restore(ctx: RequestContext, backup_id: str, target_id: str | None = None) -> Any:
+def restore(ctx: RequestContext, backup_id: str, target_id: str | None = None) -> Row[Any]:
     """Begin to restore a backup, in ``restoring``. Return its row.
 
     The target is the backup's own share, or ``target_id``. It is in ``backup_restoring`` until it holds the backup's
@@ -111,7 +111,7 @@ def restore(ctx: RequestContext, backup_id: str, target_id: str | None = None) -
     return row
 
 
-def update(ctx: RequestContext, backup_id: str, values: Mapping[str, Any]) -> Any:
+def update(ctx: RequestContext, backup_id: str, values: Mapping[str, Any]) -> Row[Any]:
     """Change a backup's name or description. Return its row."""
     with ctx.db.writer() as conn:
         share_backups.get(conn, ctx, backup_id)

@@ -9,7 +9,7 @@ from oslo_utils import timeutils
 from manila_lite import errors, states
 from manila_lite.actions import resource_locks, share_guards
 from manila_lite.context import RequestContext
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import shares, snapshots
 from manila_lite.rpc import notices
 
@@ -18,7 +18,7 @@ _RESTING = ('available', 'error', 'inactive')
 _TOO_LATE = frozenset({states.SHARE['delete'].during, states.SHARE['delete'].fail})
 
 
-def must_be_out(share: Any) -> None:
+def must_be_out(share: Row[Any]) -> None:
     """Refuse a share in the recycle bin: it can only be shown, restored and deleted.
 
     :raises errors.Forbidden: the share is in the bin.
@@ -73,7 +73,7 @@ def soft_delete(ctx: RequestContext, share_id: str) -> None:
     _notify(ctx, 'share.soft_delete', share)
 
 
-def _must_be_free(conn: Connection, ctx: RequestContext, share: Any) -> None:
+def _must_be_free(conn: Connection, ctx: RequestContext, share: Row[Any]) -> None:
     must_be_out(share)
     share_guards.must_have_no_replicas(conn, share)
     if share.share_group_id:
@@ -100,5 +100,5 @@ def restore(ctx: RequestContext, share_id: str) -> bool:
     return True
 
 
-def _notify(ctx: RequestContext, event: str, share: Any) -> None:
+def _notify(ctx: RequestContext, event: str, share: Row[Any]) -> None:
     notices.emit(ctx, event, {'share_id': share.id, 'size': share.size, 'owner': share.project_id})

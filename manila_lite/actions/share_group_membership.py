@@ -6,7 +6,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.actions import share_requests
 from manila_lite.context import RequestContext
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import share_group_snapshots, share_groups, share_types
 
 #: Values that a new share takes from its group. A request may only repeat them.
@@ -41,7 +41,7 @@ def join(conn: Connection, ctx: RequestContext, wanted: dict[str, Any],
     return group, {**wanted, **{key: getattr(group, key) for key in _FROM_GROUP}}
 
 
-def _must_fit(conn: Connection, group: Any, wanted: dict[str, Any], share_type: share_types.ShareType) -> None:
+def _must_fit(conn: Connection, group: Row[Any], wanted: dict[str, Any], share_type: share_types.ShareType) -> None:
     if share_type.id not in share_groups.share_types_of(conn, (group.id,)).get(group.id, ()):
         raise errors.Invalid(f'share_type: share group {group.id} does not accept shares of type {share_type.name}.')
     if share_requests.abilities(share_type)['replication_type']:
@@ -51,7 +51,7 @@ def _must_fit(conn: Connection, group: Any, wanted: dict[str, Any], share_type: 
                              'group.')
 
 
-def is_placed(group: Any) -> bool:
+def is_placed(group: Row[Any]) -> bool:
     """Say whether the group has a place at a backend.
 
     It has none if an administrator's reset made it available before it was created.
@@ -59,7 +59,7 @@ def is_placed(group: Any) -> bool:
     return bool(group.host and (group.share_server_id or not group.share_network_id))
 
 
-def must_have_settled_group(conn: Connection, share: Any) -> None:
+def must_have_settled_group(conn: Connection, share: Row[Any]) -> None:
     """Refuse a share whose group has a snapshot in creation or deletion.
 
     To be called after the share's row was changed or held: then no new group snapshot can begin.
@@ -71,7 +71,7 @@ def must_have_settled_group(conn: Connection, share: Any) -> None:
                                 'deleted; wait until that has ended.')
 
 
-def must_be_in_no_group_snapshot(conn: Connection, share: Any) -> None:
+def must_be_in_no_group_snapshot(conn: Connection, share: Row[Any]) -> None:
     """Refuse a share that is in a group snapshot.
 
     :raises errors.Forbidden: a group snapshot has a member of the share.
@@ -81,7 +81,7 @@ def must_be_in_no_group_snapshot(conn: Connection, share: Any) -> None:
                                code='share_in_group_snapshot')
 
 
-def must_name_group(share: Any, group_id: str | None) -> None:
+def must_name_group(share: Row[Any], group_id: str | None) -> None:
     """Refuse the deletion of a share in a group unless the request names that group.
 
     :raises errors.Invalid: the group is not named, or another group is.

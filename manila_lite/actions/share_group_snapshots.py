@@ -10,14 +10,14 @@ from manila_lite import engine, errors, states
 from manila_lite.actions import share_group_membership, superseding
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import quotas, share_group_snapshots, share_groups, snapshots
 from manila_lite.rpc import notices
 
 _LIFE = ('share_group_snapshot.create', 'share_group_snapshot.delete')
 
 
-def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     """Begin a group snapshot, in ``creating``, of every share that is in the group now. Return its row.
 
     ``wanted``: share_group_id, and any of name and description.
@@ -53,7 +53,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     return row
 
 
-def _must_be_snapshottable(conn: Connection, share: Any) -> None:
+def _must_be_snapshottable(conn: Connection, share: Row[Any]) -> None:
     """Refuse a share that cannot be snapshotted. It is held until the transaction ends."""
     if not share.snapshot_support:
         raise errors.Conflict(f'share_group_id: the share type of share {share.id} does not support snapshots.',
@@ -62,12 +62,12 @@ def _must_be_snapshottable(conn: Connection, share: Any) -> None:
         raise errors.WrongState(f'share_group_id: share {share.id} of the group is {share.status}, not available.')
 
 
-def _begin(conn: Connection, ctx: RequestContext, verb: str, group_snapshot_id: str, group: Any) -> engine.Wake:
+def _begin(conn: Connection, ctx: RequestContext, verb: str, group_snapshot_id: str, group: Row[Any]) -> engine.Wake:
     return engine.begin(conn, ctx, f'share_group_snapshot.{verb}', 'share_group_snapshot', group_snapshot_id,
                         topic='share', host=group.host, serial=group.id, open_key=f'share_group_snapshot:{group_snapshot_id}')
 
 
-def update(ctx: RequestContext, group_snapshot_id: str, values: Mapping[str, Any]) -> Any:
+def update(ctx: RequestContext, group_snapshot_id: str, values: Mapping[str, Any]) -> Row[Any]:
     """Change a group snapshot's name or description. Return its row."""
     with ctx.db.writer() as conn:
         share_group_snapshots.get(conn, ctx, group_snapshot_id)

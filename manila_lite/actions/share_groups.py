@@ -11,7 +11,7 @@ from manila_lite.actions import share_group_membership, share_requests, supersed
 from manila_lite.actions import shares as share_actions
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import (
     quotas,
     services,
@@ -26,7 +26,7 @@ from manila_lite.rpc import notices
 _LIFE = ('share_group.create', 'share_group.delete')
 
 
-def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     """Begin a share group, in ``creating``. Return its row.
 
     From a group snapshot, one share is created for each of its members. ``wanted``: any of name, description,
@@ -68,7 +68,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
     return row
 
 
-def _source(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+def _source(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any] | None:
     """Return the group of the group snapshot, whose properties the new group takes over, or None."""
     group_snapshot_id = wanted.get('source_share_group_snapshot_id')
     if not group_snapshot_id:
@@ -86,7 +86,7 @@ def _source(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) ->
 
 
 def _group_type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
-                source: Any) -> share_group_types.ShareGroupType:
+                source: Row[Any] | None) -> share_group_types.ShareGroupType:
     group_type_id = wanted.get('share_group_type_id')
     if source:
         if group_type_id not in (None, source.share_group_type_id):
@@ -104,7 +104,7 @@ def _group_type(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]
 
 
 def _share_types(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
-                 group_type: share_group_types.ShareGroupType, source: Any) -> list[share_types.ShareType]:
+                 group_type: share_group_types.ShareGroupType, source: Row[Any] | None) -> list[share_types.ShareType]:
     if source:
         names = share_groups.share_types_of(conn, (source.id,)).get(source.id, [])
         return [share_types.get(conn, ctx.elevated(), name) for name in names]
@@ -125,7 +125,7 @@ def _share_type(conn: Connection, ctx: RequestContext, name: str) -> share_types
 
 
 def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
-             chosen_types: Sequence[share_types.ShareType], source: Any) -> str | None:
+             chosen_types: Sequence[share_types.ShareType], source: Row[Any] | None) -> str | None:
     """Return the share network of the group, held until the transaction ends."""
     served = {share_requests.is_spec_true(share_type, 'driver_handles_share_servers') for share_type in chosen_types}
     if len(served) > 1:
@@ -158,7 +158,7 @@ def _must_be_offered(conn: Connection, chosen_types: Sequence[share_types.ShareT
         share_requests.must_have_subnet(conn, network_id, zone, zone_id)
 
 
-def _shares_of(conn: Connection, ctx: RequestContext, snapshot_id: str, group: Any) -> list[engine.Wake]:
+def _shares_of(conn: Connection, ctx: RequestContext, snapshot_id: str, group: Row[Any]) -> list[engine.Wake]:
     """Begin a share of the new group for every member of the group snapshot."""
     wakes = []
     for member, share in share_group_snapshots.with_shares(conn, snapshot_id):
@@ -175,7 +175,7 @@ def _shares_of(conn: Connection, ctx: RequestContext, snapshot_id: str, group: A
     return wakes
 
 
-def update(ctx: RequestContext, group_id: str, values: Mapping[str, Any]) -> Any:
+def update(ctx: RequestContext, group_id: str, values: Mapping[str, Any]) -> Row[Any]:
     """Change a group's name or description. Return its row."""
     with ctx.db.writer() as conn:
         share_groups.get(conn, ctx, group_id)

@@ -5,14 +5,15 @@ Those that take a connection are called after the share's status was changed, or
 stays true until the transaction ends.
 """
 
+
 from typing import Any
 
 from manila_lite import errors
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import share_backups, share_migration, share_replicas, snapshots
 
 
-def must_be_placed(share: Any) -> None:
+def must_be_placed(share: Row[Any]) -> None:
     """Refuse a share that is on no backend.
 
     :raises errors.WrongState: the share has no host.
@@ -21,7 +22,7 @@ def must_be_placed(share: Any) -> None:
         raise errors.WrongState(f'Share {share.id} has no host: it was never created at a backend.')
 
 
-def must_support_snapshots(share: Any) -> None:
+def must_support_snapshots(share: Row[Any]) -> None:
     """Refuse a snapshot of a share whose type has none.
 
     :raises errors.Invalid: the type does not support snapshots.
@@ -40,7 +41,7 @@ def must_not_be_migrating(conn: Connection, share_id: str) -> None:
         raise errors.WrongState(f'Share {share_id} is being moved to another backend; cancel that first.')
 
 
-def must_have_no_replicas(conn: Connection, share: Any) -> None:
+def must_have_no_replicas(conn: Connection, share: Row[Any]) -> None:
     """Refuse a share that has replicas beside the active one.
 
     :raises errors.Conflict: the share has such replicas.

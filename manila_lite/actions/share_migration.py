@@ -18,7 +18,7 @@ from manila_lite.actions.migration_check import agreed
 from manila_lite.actions.migration_targets import OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import quotas, share_migration, share_server_queries, share_types, shares
 from manila_lite.states import Migration
@@ -33,7 +33,7 @@ class ShareMove(Move):
     second instance.
     """
 
-    share: Any
+    share: Row[Any]
     to: str
     share_type: share_types.ShareType
     network_id: str | None
@@ -54,11 +54,11 @@ class ShareRequests(Requests[ShareMove]):
 
     migrations, open_key = SHARES, 'share'
 
-    def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Any:
+    def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Row[Any]:
         """Return the share's row."""
         return shares.get(conn, ctx, resource_id, own=True)
 
-    def last(self, conn: Connection, resource_id: str) -> Any:
+    def last(self, conn: Connection, resource_id: str) -> Row[Any] | None:
         """Return the last migration of the share, or None."""
         operations = rows.list_of_resource(conn, resource_id, share_migration.KIND)
         return operations[-1] if operations else None
@@ -120,7 +120,7 @@ class ShareRequests(Requests[ShareMove]):
             'access_rules_status': states.Rules.ACTIVE.value}, 'receive')
         return self.begin_operation(conn, ctx, share.id, share.instance_id, self.data(asked) | agreed(support))
 
-    def begin_cut_over(self, conn: Connection, row: Any, op: Any) -> None:
+    def begin_cut_over(self, conn: Connection, row: Row[Any], op: Any) -> None:
         """Set both instances and the snapshots to migrating again."""
         transitions.begin(conn, states.SHARE, 'cut_over', row.instance_id)
         transitions.begin(conn, states.SHARE, 'cut_over_to', op.data['target'])
@@ -131,14 +131,14 @@ class ShareRequests(Requests[ShareMove]):
 
 # Checks ---------------------------------------------------------------------------------------------
 
-def _type(conn: Connection, ctx: RequestContext, share: Any, wanted: str | None) -> share_types.ShareType:
+def _type(conn: Connection, ctx: RequestContext, share: Row[Any], wanted: str | None) -> share_types.ShareType:
     try:
         return share_types.get(conn, ctx, wanted or share.share_type_id)
     except errors.NotFound:
         raise errors.Invalid(f'new_share_type_id: there is no share type {wanted}.') from None
 
 
-def _network(conn: Connection, ctx: RequestContext, share: Any, share_type: share_types.ShareType,
+def _network(conn: Connection, ctx: RequestContext, share: Row[Any], share_type: share_types.ShareType,
              wanted: str | None) -> str | None:
     if not share_requests.is_spec_true(share_type, 'driver_handles_share_servers'):
         if wanted:
@@ -186,7 +186,7 @@ def _snapshots_must_be_movable(conn: Connection, move: ShareMove) -> None:
         raise errors.WrongState(f'Share {copy} is being created from a snapshot of share {move.share.id}.')
 
 
-def _must_fit(conn: Connection, ctx: RequestContext, move: ShareMove, service: Any) -> None:
+def _must_fit(conn: Connection, ctx: RequestContext, move: ShareMove, service: Row[Any]) -> None:
     share_requests.check_size(ctx, move.share_type, move.share.size)
     migration_targets.must_be_offered(move.share_type.name, move.share_type.extra_specs, service)
     if move.network_id and not share_server_queries.subnets_for(conn, move.network_id, service.availability_zone_id):

@@ -8,11 +8,11 @@ from manila_lite.actions import share_network_subnets as subnet_actions
 from manila_lite.actions import share_server_updates
 from manila_lite.context import RequestContext
 from manila_lite.db.core import limits
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import security_services, share_networks, share_servers
 
 
-def add(ctx: RequestContext, network_id: str, service_id: str, *, in_use: bool) -> Any:
+def add(ctx: RequestContext, network_id: str, service_id: str, *, in_use: bool) -> Row[Any]:
     """Add a security service to a share network, and begin to update its share servers. Return the network's row.
 
     ``in_use``: allow this for a network with share servers.
@@ -28,7 +28,7 @@ def add(ctx: RequestContext, network_id: str, service_id: str, *, in_use: bool) 
     return _change(ctx, network_id, service_id, None)
 
 
-def update(ctx: RequestContext, network_id: str, current_id: str, service_id: str) -> Any:
+def update(ctx: RequestContext, network_id: str, current_id: str, service_id: str) -> Row[Any]:
     """Replace a share network's current security service by another. Return the network's row.
 
     :raises errors.Conflict: as ``add``, and if the network does not use the current service, or its type differs.
@@ -49,7 +49,7 @@ def check(ctx: RequestContext, network_id: str, service_id: str, current_id: str
     return share_server_updates.ask_backends(ctx, question, reset=reset)
 
 
-def _change(ctx: RequestContext, network_id: str, service_id: str, current_id: str | None) -> Any:
+def _change(ctx: RequestContext, network_id: str, service_id: str, current_id: str | None) -> Row[Any]:
     with ctx.db.reader() as conn:
         question = _examined(conn, ctx, network_id, service_id, current_id)
     share_server_updates.must_be_possible(ctx, question)
@@ -90,7 +90,7 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, service_id
     return question
 
 
-def _must_fit(network_id: str, service: Any, current: Any, used: dict[str, str]) -> None:
+def _must_fit(network_id: str, service: Row[Any], current: Any, used: dict[str, str]) -> None:
     """Refuse a second service of one type, and a replacement by another type."""
     if current is not None and current.id not in used:
         raise errors.Conflict(f'current_service_id: share network {network_id} does not use security service {current.id}.',
@@ -105,7 +105,7 @@ def _must_fit(network_id: str, service: Any, current: Any, used: dict[str, str])
                                   code='security_service_type_taken')
 
 
-def remove(ctx: RequestContext, network_id: str, service_id: str) -> Any:
+def remove(ctx: RequestContext, network_id: str, service_id: str) -> Row[Any]:
     """Remove a security service from a share network. Return the network's row.
 
     :raises errors.Forbidden: the network has share servers.

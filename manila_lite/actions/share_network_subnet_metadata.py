@@ -7,7 +7,7 @@ from typing import Any
 from manila_lite import engine
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_network_subnet_metadata
 from manila_lite.db.queries import share_network_subnets, share_networks, share_server_queries
 
@@ -53,7 +53,7 @@ def delete_metadata(ctx: RequestContext, network_id: str, subnet_id: str, key: s
         wake.send(ctx)
 
 
-def _get_own(conn: Connection, ctx: RequestContext, network_id: str, subnet_id: str) -> Any:
+def _get_own(conn: Connection, ctx: RequestContext, network_id: str, subnet_id: str) -> Row[Any]:
     share_networks.get(conn, ctx, network_id)
     return share_network_subnets.get(conn, network_id, subnet_id)
 

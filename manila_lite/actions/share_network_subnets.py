@@ -12,7 +12,7 @@ from manila_lite import errors, states
 from manila_lite.actions import share_server_updates
 from manila_lite.context import RequestContext
 from manila_lite.db.core import limits
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import services, share_network_subnets, share_networks, share_server_queries, share_servers
 from manila_lite.network import load
 from manila_lite.network.interface import overlap
@@ -136,7 +136,7 @@ def describe(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | N
     return {name: getattr(network, name) for name in _DESCRIBED}
 
 
-def must_look_active(network: Any) -> None:
+def must_look_active(network: Row[Any]) -> None:
     """Refuse a network whose row is not active. Nothing is held: the check is for an early answer.
 
     :raises errors.WrongState: the network is not active.

@@ -10,14 +10,14 @@ from manila_lite import errors, states
 from manila_lite.actions import share_network_subnets as subnet_actions
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import quotas, share_groups, share_network_subnets, share_networks, share_servers
 from manila_lite.workflow.share_servers import remove_server
 
 _NEUTRON = ('neutron_net_id', 'neutron_subnet_id')
 
 
-def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
+def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     """Create a share network with one subnet. Return its row.
 
     ``wanted``: any of name, description, neutron_net_id, neutron_subnet_id, availability_zone.
@@ -37,7 +37,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Any:
         return share_networks.get(conn, ctx, network_id)
 
 
-def update(ctx: RequestContext, network_id: str, values: Mapping[str, Any]) -> Any:
+def update(ctx: RequestContext, network_id: str, values: Mapping[str, Any]) -> Row[Any]:
     """Change a share network's name or description, or the Neutron ids of its default subnet. Return its row.
 
     :raises errors.Forbidden: there are share servers, and more than name and description would change.
@@ -58,7 +58,7 @@ def update(ctx: RequestContext, network_id: str, values: Mapping[str, Any]) -> A
         return share_networks.get(conn, ctx, network_id)
 
 
-def _default_subnet(conn: Connection, network_id: str) -> Any:
+def _default_subnet(conn: Connection, network_id: str) -> Row[Any]:
     subnets = [subnet for subnet in share_network_subnets.of_network(conn, network_id)
                if subnet.availability_zone_id is None]
     if len(subnets) != 1:
@@ -97,7 +97,7 @@ def delete(ctx: RequestContext, network_id: str) -> None:
         wake.send(ctx)
 
 
-def _must_be_removable(server: Any) -> Any:
+def _must_be_removable(server: Row[Any]) -> Row[Any]:
     if not server.is_auto_deletable or server.status not in states.SHARE_SERVER['delete'].allowed:
         raise errors.Conflict(f'Share network {server.share_network_id} has share server {server.id}, which is {server.status} '
                               'and is not deleted automatically.', code='share_network_in_use')

@@ -11,7 +11,7 @@ from manila_lite.actions import share_bin, share_requests
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_instance_metadata
 from manila_lite.db.queries import (
     access,
@@ -69,7 +69,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> tuple[Any, dict[st
     return row, metadata
 
 
-def _must_be_replicable(conn: Connection, share: Any) -> None:
+def _must_be_replicable(conn: Connection, share: Row[Any]) -> None:
     share_bin.must_be_out(share)
     if not share.replication_type:
         raise errors.Invalid(f'share_id: the share type of share {share.id} does not support replication.',
@@ -93,7 +93,8 @@ def _zone(conn: Connection, share_type: share_types.ShareType, name: str | None)
         raise errors.Invalid(f'availability_zone: {none}') from None
 
 
-def _network(conn: Connection, ctx: RequestContext, share: Any, wanted: str | None, zone_id: str | None) -> str | None:
+def _network(conn: Connection, ctx: RequestContext, share: Row[Any], wanted: str | None,
+             zone_id: str | None) -> str | None:
     """Return the share network of the replica, held until the transaction ends."""
     if not share.share_network_id:
         if wanted:
@@ -150,12 +151,12 @@ def promote(ctx: RequestContext, replica_id: str, wait: int = 0) -> tuple[Any, b
     return row, True
 
 
-def _must_be_placed(row: Any) -> None:
+def _must_be_placed(row: Row[Any]) -> None:
     if not row.host:
         raise errors.Invalid(f'Replica {row.id} has no host: it was never created at a backend.')
 
 
-def _must_have_settled_snapshots(conn: Connection, share: Any) -> None:
+def _must_have_settled_snapshots(conn: Connection, share: Row[Any]) -> None:
     for snapshot in snapshots.list_unavailable(conn, share.id):
         if snapshot.status in states.SNAPSHOT.transient:
             raise errors.WrongState(f'Snapshot {snapshot.id} of share {share.id} is {snapshot.status}; wait for it, or reset '
@@ -221,7 +222,7 @@ def delete(ctx: RequestContext, replica_id: str, *, force: bool = False) -> None
         wake.send(ctx)
 
 
-def _stop_promotion(conn: Connection, ctx: RequestContext, row: Any) -> bool:
+def _stop_promotion(conn: Connection, ctx: RequestContext, row: Row[Any]) -> bool:
     """Fail an open promotion of the replica and put the share's status back. Return whether there was a promotion."""
     if row.status != _SHARE['promote'].during or not row.is_aside:
         return False

@@ -10,7 +10,7 @@ from manila_lite import engine, errors, states
 from manila_lite.actions import share_network_subnets, share_server_updates, superseding
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import server_migration, services, share_networks, share_server_queries, share_servers
 from manila_lite.workflow.share_servers import remove_server
 
@@ -69,7 +69,7 @@ def manage(ctx: RequestContext, wanted: Mapping[str, Any]) -> str:
     return server_id
 
 
-def _get_service(conn: Connection, ctx: RequestContext, host: str) -> Any:
+def _get_service(conn: Connection, ctx: RequestContext, host: str) -> Row[Any]:
     if '#' in host:
         raise errors.Invalid(f'host: {host} names a pool; share servers are of host@backend.')
     service = services.get(conn, host, 'manila-share')
@@ -78,7 +78,7 @@ def _get_service(conn: Connection, ctx: RequestContext, host: str) -> Any:
     return service
 
 
-def _get_subnet(conn: Connection, network_id: str, subnet_id: str | None, service: Any) -> Any:
+def _get_subnet(conn: Connection, network_id: str, subnet_id: str | None, service: Row[Any]) -> Row[Any]:
     """Return the network's one subnet for servers in the service's zone, and check that it is ``subnet_id``, if given."""
     subnets = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
     if subnet_id is not None and subnet_id not in {subnet.id for subnet in subnets}:

@@ -18,7 +18,7 @@ from manila_lite.actions import resource_locks, share_bin, share_guards, share_r
 from manila_lite.actions import snapshot_access as snapshot_rules
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import access, quotas, share_transfers, share_types, shares, snapshots
 from manila_lite.rpc import notices
 
@@ -62,7 +62,7 @@ def _hash(salt: str, key: str) -> str:
     return hmac.new(salt.encode(), key.encode(), 'sha256').hexdigest()
 
 
-def _must_be_free(conn: Connection, share: Any) -> None:
+def _must_be_free(conn: Connection, share: Row[Any]) -> None:
     """Refuse a share that is tied to its project.
 
     :raises errors.Invalid: the share is tied; the message names the reason.
@@ -91,7 +91,7 @@ def delete(ctx: RequestContext, transfer_id: str) -> None:
     _notify(ctx, 'delete', transfer)
 
 
-def _end(conn: Connection, ctx: RequestContext, transfer: Any) -> Any:
+def _end(conn: Connection, ctx: RequestContext, transfer: Row[Any]) -> Row[Any]:
     """Delete the transfer and make the share available again. Return the share's row."""
     if not share_transfers.delete(conn, transfer.id):
         raise errors.NotFound.of('transfer', transfer.id)
@@ -128,7 +128,7 @@ def accept(ctx: RequestContext, transfer_id: str, key: str, *, clear_rules: bool
     _notify(ctx, 'accept', transfer)
 
 
-def _must_fit(conn: Connection, ctx: RequestContext, share: Any) -> None:
+def _must_fit(conn: Connection, ctx: RequestContext, share: Row[Any]) -> None:
     """Refuse a share whose type the project may not use, or whose size or snapshots exceed its quota."""
     try:
         share_types.get(conn, ctx, share.share_type_id)
@@ -144,6 +144,6 @@ def _must_fit(conn: Connection, ctx: RequestContext, share: Any) -> None:
         **quotas.count_new_keys(conn, ctx.project_id, share.encryption_key_ref)}, one_share=share.size)
 
 
-def _notify(ctx: RequestContext, event: str, transfer: Any) -> None:
+def _notify(ctx: RequestContext, event: str, transfer: Row[Any]) -> None:
     notices.emit(ctx, f'share.transfer.{event}', {
         'transfer_id': transfer.id, 'share_id': transfer.share_id, 'source_project_id': transfer.project_id})

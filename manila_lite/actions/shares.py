@@ -17,7 +17,7 @@ from manila_lite.actions import (
 )
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_metadata
 from manila_lite.db.queries import affinity, quotas, share_replicas, share_transfers, share_types, shares, snapshots
 from manila_lite.db.queries import operations as rows
@@ -50,7 +50,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
 
 def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], share_type: share_types.ShareType,
                  spec: share_requests.ShareRequest,
-                 group: Any = None, member: str | None = None) -> tuple[Any, engine.Wake]:
+                 group: Row[Any] | None = None, member: str | None = None) -> tuple[Any, engine.Wake]:
     """Begin a share, in ``creating``. Return its row, and the wake-up to send after the commit.
 
     ``group``: the group that it joins. ``member``: the member of a group snapshot that it is created from.
@@ -81,7 +81,8 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
     return shares.get(conn, ctx, share_id), wake
 
 
-def _source(conn: Connection, ctx: RequestContext, wanted: dict[str, Any]) -> Any:
+def _source(conn: Connection, ctx: RequestContext,
+            wanted: dict[str, Any]) -> tuple[Row[Any], Row[Any]] | None:
     if not wanted.get('snapshot_id'):
         return None
     snapshot = snapshots.get(conn, ctx, wanted['snapshot_id'])
@@ -109,7 +110,7 @@ def _type(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], source:
         raise
 
 
-def update(ctx: RequestContext, share_id: str, values: dict[str, Any]) -> Any:
+def update(ctx: RequestContext, share_id: str, values: dict[str, Any]) -> Row[Any]:
     """Change a share's name, description or is_public. Return its row."""
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, share_id, own=True)
@@ -189,7 +190,7 @@ _LIFE = ('share.create', 'share.extend', 'share.shrink', 'share.revert', 'share.
          'share.manage', 'share.unmanage')
 
 
-def _end_open_operations(conn: Connection, ctx: RequestContext, share: Any) -> None:
+def _end_open_operations(conn: Connection, ctx: RequestContext, share: Row[Any]) -> None:
     """End open operations on the share, with its target size, transfers, backups and restored snapshots."""
     rows.supersede(conn, share.id, _LIFE)
     shares.update(conn, share.id, target_size=None)
@@ -199,7 +200,7 @@ def _end_open_operations(conn: Connection, ctx: RequestContext, share: Any) -> N
     transitions.settle(conn, states.SNAPSHOT, snapshots.ids_of(conn, share.id), restoring.during, restoring.fail)
 
 
-def begin_at_backend(conn: Connection, ctx: RequestContext, kind: str, share: Any,
+def begin_at_backend(conn: Connection, ctx: RequestContext, kind: str, share: Row[Any],
                      data: dict[str, Any] | None = None) -> engine.Wake:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
     return engine.begin(conn, ctx, kind, 'share', share.id, topic='share' if share.host else 'scheduler',
@@ -233,7 +234,7 @@ def extend(ctx: RequestContext, share_id: str, new_size: int, *, force: bool = F
     wake.send(ctx)
 
 
-def _check_growth(conn: Connection, ctx: RequestContext, share: Any, new_size: int) -> None:
+def _check_growth(conn: Connection, ctx: RequestContext, share: Row[Any], new_size: int) -> None:
     more = {'gigabytes': new_size - share.size}
     if share.replication_type:
         more['replica_gigabytes'] = more['gigabytes'] * (1 + share_replicas.count_of(conn, share.id))

@@ -9,7 +9,7 @@ from manila_lite import engine, errors, states
 from manila_lite.actions import access_targets
 from manila_lite.context import RequestContext
 from manila_lite.db.core import limits, transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import access, shares, snapshot_access, snapshots
 from manila_lite.workflow import snapshot_access as snapshot_access_workflow
 
@@ -19,7 +19,7 @@ _GOING = frozenset({states.SNAPSHOT_ACCESS['revoke'].during, states.SNAPSHOT_ACC
 _ENDING = frozenset({states.SNAPSHOT['delete'].during, states.SNAPSHOT['unmanage'].during})
 
 
-def allow(ctx: RequestContext, snapshot_id: str, wanted: dict[str, Any], *, ipv6: bool = True) -> Any:
+def allow(ctx: RequestContext, snapshot_id: str, wanted: dict[str, Any], *, ipv6: bool = True) -> Row[Any]:
     """Queue a new read-only access rule of a snapshot in ``queued_to_apply``. Return its row.
 
     ``wanted``: access_type, access_to.
@@ -54,7 +54,7 @@ def _locked(conn: Connection, ctx: RequestContext, snapshot_id: str) -> tuple[An
     return snapshot, shares.get(conn, ctx.elevated(), snapshot.share_id)
 
 
-def _must_mount(snapshot: Any, share: Any) -> None:
+def _must_mount(snapshot: Row[Any], share: Row[Any]) -> None:
     if not share.mount_snapshot_support:
         raise errors.Invalid(f'Snapshot {snapshot.id} cannot be mounted: the share type of its share has no '
                              'mount_snapshot_support.',
@@ -84,7 +84,7 @@ def deny(ctx: RequestContext, snapshot_id: str, access_id: str) -> None:
     wake.send(ctx)
 
 
-def deny_all(conn: Connection, ctx: RequestContext, share: Any) -> list[engine.Wake]:
+def deny_all(conn: Connection, ctx: RequestContext, share: Row[Any]) -> list[engine.Wake]:
     """Queue all rules of the share's snapshots for removal. Return the wake-ups.
 
     The caller has locked the share (``access.lock``).

@@ -10,7 +10,7 @@ from manila_lite.actions import share_bin, share_group_membership, share_guards,
 from manila_lite.actions.metadata import Metadata
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import snapshot_metadata
 from manila_lite.db.queries import quotas, share_groups, shares, snapshots
 
@@ -55,7 +55,7 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
     return row, metadata
 
 
-def _check_share(conn: Connection, share: Any, allowed: tuple[str, ...]) -> None:
+def _check_share(conn: Connection, share: Row[Any], allowed: tuple[str, ...]) -> None:
     if not share.host:
         raise errors.WrongState(f'share_id: share {share.id} has no host: it was never created at a backend.')
     if not snapshots.lock_share(conn, share.instance_id, allowed):
@@ -63,14 +63,14 @@ def _check_share(conn: Connection, share: Any, allowed: tuple[str, ...]) -> None
                                 f'{" or ".join(allowed)}.')
 
 
-def begin_at_backend(conn: Connection, ctx: RequestContext, kind: str, snapshot_id: str, share: Any,
+def begin_at_backend(conn: Connection, ctx: RequestContext, kind: str, snapshot_id: str, share: Row[Any],
                      data: dict[str, Any] | None = None) -> engine.Wake:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
     return engine.begin(conn, ctx, kind, 'snapshot', snapshot_id, topic='share' if share.host else 'scheduler',
                         host=share.host or '', serial=share.instance_id, open_key=f'snapshot:{snapshot_id}', data=data)
 
 
-def update(ctx: RequestContext, snapshot_id: str, values: dict[str, Any]) -> Any:
+def update(ctx: RequestContext, snapshot_id: str, values: dict[str, Any]) -> Row[Any]:
     """Change a snapshot's name or description. Return its row."""
     with ctx.db.writer() as conn:
         snapshots.get(conn, ctx, snapshot_id)
@@ -109,7 +109,7 @@ def must_not_be_in_use(conn: Connection, snapshot_id: str) -> None:
                                 'available.')
 
 
-def hold_share_in_place(conn: Connection, share: Any) -> None:
+def hold_share_in_place(conn: Connection, share: Row[Any]) -> None:
     """Hold the share so that its snapshots stay where they are.
 
     No replica of the share may be promoted, and no snapshot of its group may be under way.
