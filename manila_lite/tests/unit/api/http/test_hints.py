@@ -89,7 +89,8 @@ class NextSteps(testtools.TestCase):
         for reason in ('service', 'availability_zone', 'share_type', 'pool', 'share_group_type'):
             for administrator in (False, True):
                 self.assertNotIn('project;', hints.next_step(404, f'{reason}_not_found', administrator=administrator))
-        self.assertNotEqual(hints.next_step(404, 'share_not_found'), hints.next_step(404, 'share_not_found', administrator=True))
+        self.assertNotEqual(hints.next_step(404, 'share_not_found'),
+                            hints.next_step(404, 'share_not_found', administrator=True))
 
     def test_of_each_status(self):
         for status in {*faults.STATUS.values(), *faults.NAMES} - {429, 501}:
