@@ -193,5 +193,5 @@ def _end_in(seconds):
 
 def _other_stacks():
     names = {thread.ident: thread.name for thread in threading.enumerate()}
-    return ''.join(f'Thread {names.get(ident, "unknown")}:\n{"".join(traceback.format_stack(frame))}'
-                   for ident, frame in sys._current_frames().items() if ident != threading.get_ident()) or 'none\n'
+    return ''.join(f'Thread {names.get(thread_id, "unknown")}:\n{"".join(traceback.format_stack(frame))}'
+                   for thread_id, frame in sys._current_frames().items() if thread_id != threading.get_ident()) or 'none\n'

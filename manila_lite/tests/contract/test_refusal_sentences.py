@@ -92,9 +92,9 @@ class Notes(testtools.TestCase):
     """Answers of the API in a test leave notes."""
 
     def test_ids_and_numbers_are_general_and_versions_and_addresses_are_not(self):
-        ident = '7f1c2e4a-2f0e-4a63-9b6b-0d6f2d1f5c11'
+        resource_id = '7f1c2e4a-2f0e-4a63-9b6b-0d6f2d1f5c11'
         self.assertEqual('Share ID has N snapshots, from 2.49 on, for 10.0.0.0/24; N.',
-                         refusals.general(f'Share {ident} has 12 snapshots, from 2.49 on, for 10.0.0.0/24; 3.'))
+                         refusals.general(f'Share {resource_id} has 12 snapshots, from 2.49 on, for 10.0.0.0/24; 3.'))
 
     def test_a_note_has_the_caller_and_the_next_step(self):
         folder = self.useFixture(fixtures.TempDir()).path

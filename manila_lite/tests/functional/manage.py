@@ -51,10 +51,10 @@ class ManageTest(base.ServiceTest):
         """Run a command with ``--format json``; return the rows."""
         return json.loads(self.manage(*words, '--format', 'json', status=status)[0])
 
-    def write(self, table, ident, **values):
+    def write(self, table, resource_id, **values):
         """Change a row to values that the product itself would not write."""
         with dirty.unguarded(self.service.services.db.engine) as conn:
-            conn.execute(table.update().where(table.c.id == ident).values(**values))
+            conn.execute(table.update().where(table.c.id == resource_id).values(**values))
 
     def add(self, table, **values):
         """Insert a row that the product itself would not create."""

@@ -88,14 +88,14 @@ class NeutronTest(base.ServiceTest):
         """Return the id of a share network with these subnets."""
         status, document = self.share_network(net, subnets[0])
         self.assertEqual(200, status, document)
-        ident = document['share_network']['id']
+        resource_id = document['share_network']['id']
         for subnet in subnets[1:]:
-            self.add(ident, net, subnet)
-        return ident
+            self.add(resource_id, net, subnet)
+        return resource_id
 
-    def add(self, ident, net, subnet):
+    def add(self, network_id, net, subnet):
         """Add a subnet to the share network."""
-        self.user.ok('POST', f'/share-networks/{ident}/subnets', {'share-network-subnet': {
+        self.user.ok('POST', f'/share-networks/{network_id}/subnets', {'share-network-subnet': {
             'neutron_net_id': net.id, 'neutron_subnet_id': subnet.id}})
 
     # Ports
@@ -116,4 +116,4 @@ class NeutronTest(base.ServiceTest):
         here = {(row.port_id, row.share_server_id, row.ip_address) for row in self.rows(models.network_allocations)}
         there = {(port.id, port.device_id, fixed['ip_address']) for port in self.ports() for fixed in port.fixed_ips}
         # A port may have more addresses than its allocation.
-        return ({ident for ident, _, _ in there} - {ident for ident, _, _ in here}) | (here - there)
+        return ({resource_id for resource_id, _, _ in there} - {resource_id for resource_id, _, _ in here}) | (here - there)

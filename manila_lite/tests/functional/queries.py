@@ -31,9 +31,9 @@ def of(op, values, rows):
 def _wanted(name, values):
     """Return the values to try for a filter."""
     plain = name.rstrip('~')
-    ident = walking.known(values, plain)
-    if ident or plain in ('id', 'marker') or plain.endswith('_id'):
-        return [ident] if ident else [values['share_id'], values['message_id']]
+    resource_id = walking.known(values, plain)
+    if resource_id or plain in ('id', 'marker') or plain.endswith('_id'):
+        return [resource_id] if resource_id else [values['share_id'], values['message_id']]
     if plain in ('metadata', 'extra_specs'):
         return [json.dumps({'key': walking.MARK})]
     return [] if plain in _NOT_IDS else [walking.MARK, '%25']

@@ -47,16 +47,16 @@ class Refusing(base.ServiceTest):
         super().setUp()
         self.user = self.caller('p')
 
-    def put(self, table, ident, **values):
+    def put(self, table, resource_id, **values):
         """Set columns of a row."""
         with self.service.services.db.writer() as conn:
-            self.assertEqual(1, conn.execute(table.update().where(table.c.id == ident).values(**values)).rowcount)
+            self.assertEqual(1, conn.execute(table.update().where(table.c.id == resource_id).values(**values)).rowcount)
 
-    def share_is(self, ident, **values):
+    def share_is(self, share_id, **values):
         """Set columns of the share's instances."""
         table = models.share_instances
         with self.service.services.db.writer() as conn:
-            conn.execute(table.update().where(table.c.share_id == ident).values(**values))
+            conn.execute(table.update().where(table.c.share_id == share_id).values(**values))
 
     def share(self, owner=None, status='available', host=HOST, **wanted):
         """Return the id of a share on a backend."""

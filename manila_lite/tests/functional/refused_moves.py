@@ -49,7 +49,7 @@ class Moving(refused.Refusing):
         self.share_is(share, share_server_id=server, **values)
         return share, network, server
 
-    def broken_off(self, ident, kind, target, state='failed', *, cut=True):
+    def broken_off(self, resource_id, kind, target, state='failed', *, cut=True):
         """Insert a migration whose cut-over failed, or that ended in another way."""
-        self.insert(models.operations, kind=kind, resource_type='x', resource_id=ident, topic='scheduler', lane='work',
+        self.insert(models.operations, kind=kind, resource_type='x', resource_id=resource_id, topic='scheduler', lane='work',
                     state=state, data={'cut': cut, 'target': target}, next_run_at=timeutils.utcnow())

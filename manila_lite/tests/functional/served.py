@@ -59,7 +59,7 @@ class ServedTest(base.ServiceTest):
 
     def calls(self, method, backend='alpha'):
         """Return the ids that the driver's method was called with, oldest first."""
-        return [ident for _, ident in self.service.managers[backend].driver.store.calls(method)]
+        return [resource_id for _, resource_id in self.service.managers[backend].driver.store.calls(method)]
 
     def record(self, server_id, backend='alpha'):
         """Return the backend's record of a share server."""

@@ -54,11 +54,11 @@ class Access(base.ServiceTest):
         self.assertEqual(200, status, document)
         return document['access']
 
-    def deny(self, ident, status=202):
-        self.assertEqual(status, self.user.action(self.share, 'deny_access', {'access_id': ident})[0])
+    def deny(self, resource_id, status=202):
+        self.assertEqual(status, self.user.action(self.share, 'deny_access', {'access_id': resource_id})[0])
 
-    def wait(self, ident, state):
-        return self.user.wait(f'/share-access-rules/{ident}', 'access', state, field='state')
+    def wait(self, rule_id, state):
+        return self.user.wait(f'/share-access-rules/{rule_id}', 'access', state, field='state')
 
     def settled(self, status='active'):
         self.user.wait(f'/shares/{self.share}', 'share', status, field='access_rules_status')
@@ -89,8 +89,8 @@ class Access(base.ServiceTest):
         others = [self.allow(f'10.0.1.{number}')['id'] for number in range(20)]
         self.assertEqual('syncing', self.user.ok('GET', f'/shares/{self.share}')['share']['access_rules_status'])
         self.knobs()
-        for ident in (first['id'], *others):
-            self.wait(ident, 'active')
+        for resource_id in (first['id'], *others):
+            self.wait(resource_id, 'active')
         self.settled()
         self.assertEqual(21, len(self.in_force()))
         self.assertEqual(2, self.calls())
@@ -103,8 +103,8 @@ class Access(base.ServiceTest):
         rules = [self.allow(f'10.0.1.{number}')['id'] for number in range(25)]
         self.deny(old)
         self.service.start()
-        for ident in rules:
-            self.wait(ident, 'active')
+        for rule_id in rules:
+            self.wait(rule_id, 'active')
         self.settled()
         self.assertEqual((25, calls + 1), (len(self.in_force()), self.calls()))
 
@@ -112,8 +112,8 @@ class Access(base.ServiceTest):
         self.knobs('update_access:delay=0.2')
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             rules = list(pool.map(lambda number: self.allow(f'10.2.0.{number}')['id'], range(16)))
-        for ident in rules:
-            self.wait(ident, 'active')
+        for rule_id in rules:
+            self.wait(rule_id, 'active')
         self.settled()
         self.assertEqual(16, len(self.in_force()))
         self.assertLess(self.calls(), 10)
@@ -134,7 +134,7 @@ class Access(base.ServiceTest):
     def test_each_type_comes_into_force_and_ceph_clients_get_keys(self):
         wanted = {'ip': 'fd00::/64', 'user': 'anna', 'cert': 'client.example.org', 'cephx': 'alice'}
         idents = {kind: self.allow(to, kind=kind)['id'] for kind, to in wanted.items()}
-        rules = {kind: self.wait(ident, 'active') for kind, ident in idents.items()}
+        rules = {kind: self.wait(resource_id, 'active') for kind, resource_id in idents.items()}
         self.assertEqual(wanted, {kind: rule['access_to'] for kind, rule in rules.items()})
         self.assertEqual([(to, 'rw') for to in sorted(wanted.values())], self.in_force())
         key = rules['cephx']['access_key']
@@ -209,8 +209,8 @@ class Access(base.ServiceTest):
         queued = self.allow('10.0.0.3')['id']
         self.deny(old)
         self.knobs()
-        for ident in (told, queued, old):
-            self.wait(ident, 'error')
+        for resource_id in (told, queued, old):
+            self.wait(resource_id, 'error')
         self.settled('error')
         self.assertEqual(calls + 1, self.calls())
 

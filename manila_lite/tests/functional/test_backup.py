@@ -28,16 +28,16 @@ class Backup(testtools.TestCase):
     def share(self):
         return self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
 
-    def available(self, ident):
-        self.lite.wait(f'/shares/{ident}', 'share', 'available')
-        return ident
+    def available(self, share_id):
+        self.lite.wait(f'/shares/{share_id}', 'share', 'available')
+        return share_id
 
-    def allow(self, ident, address):
+    def allow(self, share_id, address):
         body = {'allow_access': {'access_type': 'ip', 'access_to': address}}
-        self.lite.ok('POST', f'/shares/{ident}/action', body)
+        self.lite.ok('POST', f'/shares/{share_id}/action', body)
 
-    def rules(self, ident):
-        found = self.lite.ok('GET', f'/share-access-rules?share_id={ident}')['access_list']
+    def rules(self, share_id):
+        found = self.lite.ok('GET', f'/share-access-rules?share_id={share_id}')['access_list']
         return {rule['access_to']: rule['state'] for rule in found}
 
     def back_up(self):

@@ -34,17 +34,17 @@ class ChangedPlans(base.ServiceTest):
     def row(self, **values):
         """Run an operation whose row has these values until it ends. Return its row then."""
         with self.db.writer() as conn:
-            ident = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share',
+            operation_id = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share',
                                  host=self.queue).operation_id
-            conn.execute(models.operations.update().where(models.operations.c.id == ident).values(**values))
+            conn.execute(models.operations.update().where(models.operations.c.id == operation_id).values(**values))
         self.runner.start()
         self.addCleanup(self.runner.stop)
-        base.eventually(lambda: self.read(ident).state != rows.OPEN, 'it has not ended', 60)
-        return self.read(ident)
+        base.eventually(lambda: self.read(operation_id).state != rows.OPEN, 'it has not ended', 60)
+        return self.read(operation_id)
 
-    def read(self, ident):
+    def read(self, resource_id):
         with self.db.reader() as conn:
-            return rows.get(conn, ident)
+            return rows.get(conn, resource_id)
 
     def test_it_goes_on_at_the_step_of_its_name(self):
         row = self.row(step=1, steps='start copy end')

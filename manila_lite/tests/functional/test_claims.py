@@ -37,16 +37,16 @@ class Claims(base.ServiceTest):
         db = self.service.services.db
         for hurry in (False, True):
             with db.writer() as conn:
-                ident = rows.insert(conn, kind='test.sleeper', resource_type='none', resource_id='none', topic='nobody',
+                operation_id = rows.insert(conn, kind='test.sleeper', resource_type='none', resource_id='none', topic='nobody',
                                     host='', data={}, lane='work')
-                op = rows.claim(conn, rows.get(conn, ident), 'me', 30)
+                op = rows.claim(conn, rows.get(conn, operation_id), 'me', 30)
             if hurry:
                 with db.writer() as conn:
-                    rows.make_due(conn, ident)
+                    rows.make_due(conn, operation_id)
             with db.writer() as conn:
-                rows.postpone(conn, ident, 'me', 3600, op.next_run_at)
+                rows.postpone(conn, operation_id, 'me', 3600, op.next_run_at)
                 claimable = project_turns.list_claimable(conn, 'nobody', '', 10, ['work'])
-                self.assertEqual(hurry, ident in [row.id for row in claimable])
+                self.assertEqual(hurry, operation_id in [row.id for row in claimable])
 
     def test_growth_does_not_stand_in_its_own_way(self):
         admin = self.caller(roles='admin,member,reader')

@@ -20,12 +20,12 @@ class Moves(commandline.OverHttp, served.ServedTest):
         super().setUp()
         self.user = self.caller(uuidutils.generate_uuid(), roles='admin,member,reader')     # may choose a host
 
-    def watch(self, ident):
+    def watch(self, resource_id):
         """Start watching. Return the process."""
         config = self.service.state / 'manila_lite.conf'
         watcher = subprocess.Popen(
             [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={config}',
-             'migration', 'watch', ident, '--every=0.1'],
+             'migration', 'watch', resource_id, '--every=0.1'],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(watcher.communicate)
         self.addCleanup(watcher.kill)

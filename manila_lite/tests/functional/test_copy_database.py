@@ -111,8 +111,8 @@ class Copied(CopyTest):
         base.eventually(lambda: lite.ok('GET', '/scheduler-stats/pools')['pools'], 'no pool')
         made = [lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': name, 'metadata': {'k': name}}})
                 ['share']['id'] for name in ('r\u00f6w', 'b')]
-        for ident in made:
-            lite.wait(f'/shares/{ident}', 'share', 'available')
+        for share_id in made:
+            lite.wait(f'/shares/{share_id}', 'share', 'available')
         snapshot = lite.ok('POST', '/snapshots', {'snapshot': {'share_id': made[0]}})['snapshot']['id']
         lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         rule = lite.ok('POST', f'/shares/{made[0]}/action', {'allow_access': {

@@ -50,8 +50,8 @@ class Looks(ServiceTest):
     def test_what_cannot_go_stands_in_nobodys_way(self):
         caller = self.caller('bin')
         stuck, free = (caller.share()['id'] for _ in range(2))
-        for ident in (stuck, free):
-            self.assertEqual(202, caller.action(ident, 'soft_delete')[0])
+        for resource_id in (stuck, free):
+            self.assertEqual(202, caller.action(resource_id, 'soft_delete')[0])
         with self.service.services.db.writer() as conn:     # a snapshot that came in at the same moment
             conn.execute(models.snapshots.insert().values(id=stuck, share_id=stuck, project_id='bin', status='available',
                                                           size=1, share_size=1, share_proto='NFS'))
@@ -73,22 +73,22 @@ class Retention(refused.Refusing):
     EXTRA = 'soft_deleted_share_retention_time = 86400\n'
 
     def test_a_share_stays_for_the_configured_time_and_goes_when_it_is_over(self):
-        ident, day = self.share(), datetime.timedelta(days=1)
+        share_id, day = self.share(), datetime.timedelta(days=1)
         self.all_done()
         before = self.now()
-        self.assertEqual(202, self.user.action(ident, 'soft_delete')[0])
-        until = self.shown(ident)['scheduled_to_be_deleted_at']
+        self.assertEqual(202, self.user.action(share_id, 'soft_delete')[0])
+        until = self.shown(share_id)['scheduled_to_be_deleted_at']
         self.assertTrue(before + day <= datetime.datetime.fromisoformat(until) <= self.now() + day, until)
         expiry.empty_bin(self.service.services)
-        self.assertEqual(('available', True, until), tuple(self.shown(ident)[key] for key in (
+        self.assertEqual(('available', True, until), tuple(self.shown(share_id)[key] for key in (
             'status', 'is_soft_deleted', 'scheduled_to_be_deleted_at')))
-        self.put(models.shares, ident, scheduled_to_be_deleted_at=self.now())
+        self.put(models.shares, share_id, scheduled_to_be_deleted_at=self.now())
         expiry.empty_bin(self.service.services)
-        self.assertEqual('deleting', self.shown(ident)['status'])
+        self.assertEqual('deleting', self.shown(share_id)['status'])
 
-    def shown(self, ident):
+    def shown(self, share_id):
         """Return the share as its owner sees it."""
-        return self.user.ok('GET', f'/shares/{ident}')['share']
+        return self.user.ok('GET', f'/shares/{share_id}')['share']
 
 
 class Deferred(ServiceTest):

@@ -13,17 +13,17 @@ _SUPERSEDED = ('failed', 'superseded', None)
 class Going(test_refused_groups.Grouping):
     """Base class with resources that have open operations."""
 
-    def work(self, ident, **values):
+    def work(self, resource_id, **values):
         """Return the operations on the resource with these values, oldest first."""
         table = models.operations
         with self.service.services.db.reader() as conn:
             return list(conn.execute(table.select().where(
-                table.c.resource_id == ident, *(table.c[name] == value for name, value in values.items())
+                table.c.resource_id == resource_id, *(table.c[name] == value for name, value in values.items())
             ).order_by(table.c.created_at)))
 
-    def rests(self, ident):
+    def rests(self, resource_id):
         """End the only open operation on the resource; return it."""
-        [row] = self.work(ident, state='open')
+        [row] = self.work(resource_id, state='open')
         self.put(models.operations, row.id, state='done', open_key=None)
         return row
 
@@ -37,9 +37,9 @@ class Going(test_refused_groups.Grouping):
         [row] = self.work(old.resource_id, id=old.id)
         self.assertEqual(_SUPERSEDED, (row.state, row.error, row.open_key))
 
-    def is_going(self, ident, kind, key, serial):
+    def is_going(self, resource_id, kind, key, serial):
         """Check that the deletion is the only open operation on the resource, with this key and this serial."""
-        [row] = self.work(ident, state='open')
+        [row] = self.work(resource_id, state='open')
         self.assertEqual((kind, key, serial), (row.kind, row.open_key, row.serial))
 
     def opened_again(self, old):
@@ -47,13 +47,13 @@ class Going(test_refused_groups.Grouping):
         table = models.operations
         return table.update().where(table.c.id == old.id).values(state='open', open_key=old.open_key)
 
-    def forced(self, path, ident, table, kind):
+    def forced(self, path, resource_id, table, kind):
         """Check that a forced deletion ends an operation that was opened again just before the status changed."""
-        old = self.rests(ident)
+        old = self.rests(resource_id)
         with self.meanwhile(fr'^UPDATE {table} SET .*status=', self.opened_again(old)):
-            self.goes(f'{path}/{ident}/action', _FORCED)
+            self.goes(f'{path}/{resource_id}/action', _FORCED)
         self.ended(old)
-        self.is_going(ident, kind, old.open_key, old.serial)
+        self.is_going(resource_id, kind, old.open_key, old.serial)
 
     def instance(self, share, **values):
         """Return the instance of the share with these values."""
@@ -188,53 +188,53 @@ class Resized(Going):
         super().setUp()
         name = self.getUniqueString()
         self.type(name, revert_to_snapshot_support='True')
-        self.ident = self.share(share_type=name, size=3)
-        self.rests(self.ident)
+        self.share_id = self.share(share_type=name, size=3)
+        self.rests(self.share_id)
 
     def act(self, **action):
-        status, said, _ = self.user.call('POST', f'/shares/{self.ident}/action', action)
+        status, said, _ = self.user.call('POST', f'/shares/{self.share_id}/action', action)
         self.assertEqual(202, status, said)
 
     def test_one_that_shrinks(self):
         self.act(shrink={'new_size': 1})
-        self.assertEqual((3, 1), self.sizes(self.ident))
+        self.assertEqual((3, 1), self.sizes(self.share_id))
 
     def test_one_that_is_reverted_to_a_smaller_snapshot(self):
-        snapshot = self.snapshot(self.ident)
+        snapshot = self.snapshot(self.share_id)
         self.put(models.snapshots, snapshot, size=2)
         self.act(revert={'snapshot_id': snapshot})
-        self.assertEqual((3, 2), self.sizes(self.ident))
+        self.assertEqual((3, 2), self.sizes(self.share_id))
 
     def test_one_that_keeps_its_size_is_reverted_though_it_would_be_too_large_today(self):
-        snapshot = self.snapshot(self.ident)
+        snapshot = self.snapshot(self.share_id)
         self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'per_share_gigabytes': 2, 'force': True}})
         self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/p')
         self.act(revert={'snapshot_id': snapshot})
-        self.assertEqual((3, 3), self.sizes(self.ident))
+        self.assertEqual((3, 3), self.sizes(self.share_id))
 
     def test_what_changes_it_runs_in_turn_with_its_other_work(self):
-        snapshot, instance = self.snapshot(self.ident), self.instance(self.ident).id
+        snapshot, instance = self.snapshot(self.share_id), self.instance(self.share_id).id
         self.put(models.snapshots, snapshot, size=2)
         for kind, caller, action in (('share.extend', self.user, {'extend': {'new_size': 5}}),
                                      ('share.extend', self.admin, {'extend': {'new_size': 5, 'force': True}}),
                                      ('share.shrink', self.user, {'shrink': {'new_size': 1}}),
                                      ('share.revert', self.user, {'revert': {'snapshot_id': snapshot}})):
-            self.goes(f'/shares/{self.ident}/action', action, caller)
-            self.is_going(self.ident, kind, f'share:{self.ident}', instance)
-            self.rests(self.ident)
-            self.share_is(self.ident, status='available')
+            self.goes(f'/shares/{self.share_id}/action', action, caller)
+            self.is_going(self.share_id, kind, f'share:{self.share_id}', instance)
+            self.rests(self.share_id)
+            self.share_is(self.share_id, status='available')
 
     def test_one_in_the_bin_is_refused_for_that_before_all_else(self):
         other = self.snapshot(self.share())
-        self.put(models.shares, self.ident, is_soft_deleted=True)
-        words = f'Share {self.ident} is in the recycle bin (soft deleted); restore it first.'
+        self.put(models.shares, self.share_id, is_soft_deleted=True)
+        words = f'Share {self.share_id} is in the recycle bin (soft deleted); restore it first.'
         for action in ({'shrink': {'new_size': 3}}, {'revert': {'snapshot_id': other}}):
-            self.no(403, 'share_soft_deleted', words, f'/shares/{self.ident}/action', action)
-        self.share_is(self.ident, status='error')
+            self.no(403, 'share_soft_deleted', words, f'/shares/{self.share_id}/action', action)
+        self.share_is(self.share_id, status='error')
         for action in ({'shrink': {'new_size': 1}}, {'revert': {'snapshot_id': self.snapshot_of_it()}}):
-            self.no(403, 'share_soft_deleted', words, f'/shares/{self.ident}/action', action)
+            self.no(403, 'share_soft_deleted', words, f'/shares/{self.share_id}/action', action)
 
     def snapshot_of_it(self):
         """Return the id of a new snapshot of the share, also if the share is in the recycle bin."""
-        return self.insert(models.snapshots, share_id=self.ident, project_id='p', user_id='u', size=3, share_size=3,
+        return self.insert(models.snapshots, share_id=self.share_id, project_id='p', user_id='u', size=3, share_size=3,
                            share_proto='NFS', status='available')

@@ -27,8 +27,8 @@ class Cannot:
         manager = self.service.managers[backend]
         self.patch(manager, 'driver', able(manager.driver, *abilities))
 
-    def told(self, ident):
-        return [row['user_message'] for row in self.admin.ok('GET', f'/messages?resource_id={ident}')['messages']]
+    def told(self, resource_id):
+        return [row['user_message'] for row in self.admin.ok('GET', f'/messages?resource_id={resource_id}')['messages']]
 
     def refused(self, words, path, body):
         status, document, _ = self.admin.call('POST', path, body)
@@ -82,9 +82,9 @@ class Shares(Cannot, base.ServiceTest):
         found = self.admin.ok('POST', '/snapshots/manage', {'snapshot': {
             'share_id': share, 'provider_location': '/theirs'}})['snapshot']['id']
         self.admin.ok('POST', f'/snapshots/{made}/action', {'unmanage': None})
-        for ident, status in ((found, 'manage_error'), (made, 'unmanage_error')):
-            self.admin.wait(f'/snapshots/{ident}', 'snapshot', status)
-            [told] = self.told(ident)
+        for snapshot_id, status in ((found, 'manage_error'), (made, 'unmanage_error')):
+            self.admin.wait(f'/snapshots/{snapshot_id}', 'snapshot', status)
+            [told] = self.told(snapshot_id)
             self.assertIn(self.NEITHER.format('snapshots'), told)
 
 

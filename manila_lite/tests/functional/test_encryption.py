@@ -118,8 +118,8 @@ class Servers(served.ServedTest):
                   for key in wanted]
         on = [self.admin.ok('GET', f'/shares/{share["id"]}')['share']['share_server_id'] for share in shares]
         self.assertEqual((on[3], on[4], 3), (on[0], on[2], len(set(on))))
-        for key, ident in zip(wanted, on, strict=True):
-            self.assertEqual(key, self.admin.ok('GET', f'/share-servers/{ident}')['share_server']['encryption_key_ref'])
+        for key, server_id in zip(wanted, on, strict=True):
+            self.assertEqual(key, self.admin.ok('GET', f'/share-servers/{server_id}')['share_server']['encryption_key_ref'])
         for way in (keys[1], keys[1].upper()):
             found = self.admin.ok('GET', f'/share-servers?encryption_key_ref={way}')['share_servers']
             self.assertEqual([on[1]], [server['id'] for server in found])

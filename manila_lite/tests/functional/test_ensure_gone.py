@@ -24,33 +24,34 @@ class Gone(GoneTest):
         self.addCleanup(setattr, self.driver, 'ensure_shares', plain)
         self.driver.ensure_shares = lambda targets: change(plain(targets))
 
-    def force_delete(self, ident):
-        self.assertEqual(202, self.admin.action(ident, 'force_delete')[0])
-        self.admin.wait(f'/shares/{ident}', 'share', 'gone', patience=60)
+    def force_delete(self, share_id):
+        self.assertEqual(202, self.admin.action(share_id, 'force_delete')[0])
+        self.admin.wait(f'/shares/{share_id}', 'share', 'gone', patience=60)
 
     def rows_of(self, share, instance):
         """Return the number of rows of metadata and export locations that the database has for the share."""
         with self.service.services.db.reader() as conn:
-            return [len(conn.execute(table.select().where(column == ident)).all()) for table, column, ident in (
+            return [len(conn.execute(table.select().where(column == resource_id)).all()) for table, column, resource_id in (
                 (models.share_metadata, models.share_metadata.c.owner_id, share),
                 (models.export_locations, models.export_locations.c.share_instance_id, instance))]
 
     def test_what_is_said_of_a_share_that_is_gone_is_not_stored(self):
         gone, stays = self.shares(2)
-        instances = [self.instance(ident) for ident in (gone, stays)]
+        instances = [self.instance(instance_id) for instance_id in (gone, stays)]
         left = [gone]
 
         def change(results):
             while left:
                 self.force_delete(left.pop())
-            return {ident: dataclasses.replace(result, metadata={'place': 'here'}, export_locations=[
+            return {instance_id: dataclasses.replace(result, metadata={'place': 'here'}, export_locations=[
                 dataclasses.replace(location, path=f'{location.path}/moved') for location in result.export_locations])
-                for ident, result in results.items()}
+                for instance_id, result in results.items()}
         self.answer(change)
         self.assertEqual('done', self.ensure()['state'])
         self.assertEqual([0, 0], self.rows_of(gone, instances[0]))
         self.assertEqual({'place': 'here'}, self.admin.ok('GET', f'/shares/{stays}/metadata')['metadata'])
-        self.assertEqual([1, 1], [self.asked(ident) for ident in instances], 'the answer was stored at the first try')
+        self.assertEqual([1, 1], [self.asked(instance_id) for instance_id in instances],
+                         'the answer was stored at the first try')
 
     def test_nobody_is_told_that_a_share_was_broken_that_is_gone(self):
         gone, stays = self.shares(2)
@@ -70,7 +71,7 @@ class Gone(GoneTest):
     def test_what_stood_aside_meanwhile_is_looked_at_once_more(self):
         """Check that an instance that was aside, as in a migration, is ensured again: its first result was not stored."""
         self.small_batches()
-        first, second = sorted(self.instance(ident) for ident in self.shares(2))
+        first, second = sorted(self.instance(instance_id) for instance_id in self.shares(2))
         aside = [True, False]       # during the call about itself, and during the call about the other
 
         def change(results):
@@ -87,29 +88,29 @@ class Told(GoneTest):
 
     def lost(self):
         """Create a share that its backend reports as broken each time; return its id."""
-        [ident] = self.shares(1)
+        [instance_id] = self.shares(1)
         with self.driver.store.locked():
-            self.driver.store.shares.drop(self.instance(ident))
-        return ident
+            self.driver.store.shares.drop(self.instance(instance_id))
+        return instance_id
 
-    def by_itself(self, ident):
+    def by_itself(self, instance_id):
         """Wait for a run that no user asked for."""
-        before = self.asked(self.instance(ident))
+        before = self.asked(self.instance(instance_id))
         run = startup.ask(self.service.managers['alpha'])
         base.eventually(lambda: self.admin.ok('GET', f'/operations/{run}')['operation']['state'] == 'done', 'is at it for ever',
                         patience=60)
-        self.assertGreater(self.asked(self.instance(ident)), before)
+        self.assertGreater(self.asked(self.instance(instance_id)), before)
 
     def test_what_is_found_again_and_again_is_told_once(self):
-        ident = self.lost()
+        resource_id = self.lost()
         for _ in range(3):
-            self.by_itself(ident)
-        self.assertEqual(1, len(self.told(ident)))
+            self.by_itself(resource_id)
+        self.assertEqual(1, len(self.told(resource_id)))
 
     def test_who_asks_is_told_each_time(self):
-        ident = self.lost()
-        self.by_itself(ident)
+        resource_id = self.lost()
+        self.by_itself(resource_id)
         for times in (2, 3):
-            self.admin.action(ident, 'reset_status', {'status': 'available'})
+            self.admin.action(resource_id, 'reset_status', {'status': 'available'})
             self.ensure()
-            self.assertEqual(times, len(self.told(ident)))
+            self.assertEqual(times, len(self.told(resource_id)))

@@ -69,15 +69,15 @@ class EnsureTest(base.ServiceTest):
         return self.admin.ok('GET', f'/shares/{share_id}/instances')['share_instances'][0]['id']
 
     def statuses(self, idents):
-        return [self.admin.ok('GET', f'/shares/{ident}')['share']['status'] for ident in idents]
+        return [self.admin.ok('GET', f'/shares/{share_id}')['share']['status'] for share_id in idents]
 
     def told(self, share_id):
         found = self.admin.ok('GET', f'/messages?resource_id={share_id}')['messages']
         return [(one['detail_id'], one['user_message']) for one in found]
 
-    def reached(self, ident):
+    def reached(self, resource_id):
         """Wait until the backend is ensuring the share."""
-        base.eventually(lambda: self.statuses([ident]) == ['ensuring'], 'is not being ensured')
+        base.eventually(lambda: self.statuses([resource_id]) == ['ensuring'], 'is not being ensured')
 
     def small_batches(self, size=1):
         self.addCleanup(setattr, ensure, 'BATCH', ensure.BATCH)
@@ -113,10 +113,10 @@ class Asked(EnsureTest):
         self.assertEqual((409, 'service_disabled'), (status, document['conflictingRequest']['reason']))
 
     def test_one_that_is_at_it(self):
-        [ident] = self.shares(1)
+        [resource_id] = self.shares(1)
         self.service.knob('alpha', 'ensure_shares:hang')
         self.assertEqual(202, self.ask()[0])
-        self.reached(ident)
+        self.reached(resource_id)
         self.assertTrue(self.ensuring())
         self.assertEqual([HOST], [row['host'] for row in self.admin.ok('GET', '/services?ensuring=true')['services']])
         self.assertEqual(0, len(self.admin.ok('GET', f'/services?ensuring=false&host={HOST}')['services']))
@@ -126,13 +126,13 @@ class Asked(EnsureTest):
         self.assertFalse(scheduler['ensuring'])
         self.service.knob('alpha', '')
         self.idle()
-        self.assertEqual(['available'], self.statuses([ident]))
+        self.assertEqual(['available'], self.statuses([resource_id]))
 
     def test_strictly_one_share_that_is_not_available_refuses_all(self):
-        [ident, _] = self.shares(2)
+        [resource_id, _] = self.shares(2)
         self.override('ensure_shares_strict', True)
         self.assertEqual('done', self.ensure()['state'])
-        self.admin.action(ident, 'reset_status', {'status': 'error'})
+        self.admin.action(resource_id, 'reset_status', {'status': 'error'})
         status, document = self.ask()
         self.assertEqual((409, 'shares_not_available'), (status, document['conflictingRequest']['reason']))
         self.assertFalse(self.ensuring())
@@ -149,11 +149,11 @@ class Run(EnsureTest):
         self.driver.lose_exports()
         found = self.ensure()
         self.assertEqual(('done', 2, 2), (found['state'], found['progress']['done'], found['progress']['total']))
-        records = [self.driver.store.share(self.instance(ident)) for ident in idents]
+        records = [self.driver.store.share(self.instance(instance_id)) for instance_id in idents]
         self.assertEqual([True, True], [record.exported for record in records])
         self.assertEqual(['10.0.0.1'], [rule[1] for rule in records[0].rules.values()])
         self.assertEqual(['available'] * 2, self.statuses(idents))
-        self.assertEqual([[], []], [self.told(ident) for ident in idents])
+        self.assertEqual([[], []], [self.told(instance_id) for instance_id in idents])
         began = heard.wait('share.ensure.start', request_id=found['request_id'])
         ended = heard.wait('share.ensure.end', request_id=found['request_id'])
         self.assertEqual((HOST, 2), (began['payload']['host'], began['payload']['total']))
@@ -168,10 +168,10 @@ class Run(EnsureTest):
         self.assertEqual((1, 0), (told['done'], told['updated']))
 
     def test_addresses_of_another_configuration(self):
-        [ident] = self.shares(1)
+        [share_id] = self.shares(1)
         self.override('dummy_export_ips', ['10.9.9.9'], 'alpha')
         self.ensure()
-        locations = self.admin.ok('GET', f'/shares/{ident}/export_locations')['export_locations']
+        locations = self.admin.ok('GET', f'/shares/{share_id}/export_locations')['export_locations']
         self.assertEqual(['10.9.9.9'], [one['path'].partition(':')[0] for one in locations if not one['is_admin_only']])
 
     def test_a_backend_that_fails(self):
@@ -181,8 +181,8 @@ class Run(EnsureTest):
         found = self.ensure()
         self.assertEqual('failed', found['state'])
         self.assertEqual(['available'] * 3, self.statuses(idents))
-        for ident in idents:
-            [(detail, text)] = self.told(ident)
+        for resource_id in idents:
+            [(detail, text)] = self.told(resource_id)
             self.assertEqual(messages.Detail.NOT_ENSURED.value[0], detail)
             self.assertIn('ensure_shares cannot be done', text)
         ended = heard.wait('share.ensure.error', request_id=found['request_id'])
@@ -190,10 +190,10 @@ class Run(EnsureTest):
         self.assertIn('3 shares could not be ensured', ended['payload']['error'])
 
     def test_what_a_machine_said_is_told_to_nobody(self):
-        [ident] = self.shares(1)
+        [resource_id] = self.shares(1)
         self.service.knob('alpha', 'ensure_shares:fail')
         self.assertEqual('failed', self.ensure()['state'])
-        self.assertNotIn('lost touch', self.told(ident)[0][1])
+        self.assertNotIn('lost touch', self.told(resource_id)[0][1])
 
     def test_a_backend_that_fails_once(self):
         idents = self.shares(3)
@@ -203,11 +203,12 @@ class Run(EnsureTest):
 
     def test_a_backend_that_fails_is_asked_as_often_as_configured(self):
         self.override('max_attempts', 2, 'operations')
-        [ident] = self.shares(1)
+        [instance_id] = self.shares(1)
         before = len(self.driver.store.calls('ensure_shares'))
         self.service.knob('alpha', 'ensure_shares:fail')
         self.assertEqual('failed', self.ensure()['state'])
-        self.assertEqual([self.instance(ident)] * 2, [ids for _, ids in self.driver.store.calls('ensure_shares')[before:]])
+        self.assertEqual([self.instance(instance_id)] * 2,
+                         [ids for _, ids in self.driver.store.calls('ensure_shares')[before:]])
 
     def test_half_an_answer_at_first(self):
         idents = self.shares(4)
@@ -221,7 +222,7 @@ class Run(EnsureTest):
         self.service.knob('alpha', 'ensure_shares:partial')
         self.assertEqual('failed', self.ensure()['state'])
         self.assertEqual(['available'] * 4, self.statuses(idents))
-        told = [self.told(ident) for ident in idents]
+        told = [self.told(resource_id) for resource_id in idents]
         self.assertEqual(2, sum(bool(one) for one in told))
         self.assertIn('did not report', str(told))
 
@@ -245,7 +246,7 @@ class Run(EnsureTest):
             self.driver.store.shares.drop(self.instance(lost))
         ask = self.driver.ensure_shares
         self.patch(self.driver, 'ensure_shares', lambda targets: {
-            ident: result for ident, result in ask(targets).items() if ident != self.instance(silent)})
+            resource_id: result for resource_id, result in ask(targets).items() if resource_id != self.instance(silent)})
         self.ensure()
         self.assertIn(f'{lost}: is broken: ', log.output)
         self.assertIn(f'{silent}: was not ensured: The backend did not report on it.', log.output)
@@ -354,35 +355,35 @@ class Run(EnsureTest):
     def test_what_else_a_backend_says(self):
         """Check that metadata are added to those of the user, and that access rules are applied again on request."""
         first, second = idents = self.shares(2)
-        for ident in idents:
-            self.admin.action(ident, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})
-            self.admin.wait(f'/shares/{ident}', 'share', 'active', field='access_rules_status')
+        for share_id in idents:
+            self.admin.action(share_id, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})
+            self.admin.wait(f'/shares/{share_id}', 'share', 'active', field='access_rules_status')
         self.admin.ok('POST', f'/shares/{first}/metadata', {'metadata': {'mine': 'kept', 'place': 'there'}})
         told = len(self.driver.store.calls('update_access'))
         plain = self.driver.ensure_shares
         self.addCleanup(setattr, self.driver, 'ensure_shares', plain)
         wanted = self.instance(second)
         self.driver.ensure_shares = lambda targets: {
-            ident: dataclasses.replace(result, metadata={'place': 'here'}, reapply_access_rules=ident == wanted)
-            for ident, result in plain(targets).items()}
+            share_id: dataclasses.replace(result, metadata={'place': 'here'}, reapply_access_rules=share_id == wanted)
+            for share_id, result in plain(targets).items()}
         self.ensure()
         self.assertEqual([{'mine': 'kept', 'place': 'here'}, {'place': 'here'}], [
-            self.admin.ok('GET', f'/shares/{ident}/metadata')['metadata'] for ident in idents])
+            self.admin.ok('GET', f'/shares/{share_id}/metadata')['metadata'] for share_id in idents])
         base.eventually(lambda: [ids for _, ids in self.driver.store.calls('update_access')[told:]] == [wanted], 'is not told')
 
     def test_rules_that_changed_meanwhile(self):
         """Check that rules can change during a run that does not change statuses."""
         self.override('update_shares_status_on_ensure', False, 'alpha')
-        [ident] = self.shares(1)
+        [share_id] = self.shares(1)
         self.service.knob('alpha', 'ensure_shares:hang')
         self.ask()
-        base.eventually(lambda: self.instance(ident) in [ids for _, ids in self.driver.store.calls('ensure_shares')],
+        base.eventually(lambda: self.instance(share_id) in [ids for _, ids in self.driver.store.calls('ensure_shares')],
                         'is not asked')
-        self.admin.action(ident, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.7'})
-        self.admin.wait(f'/shares/{ident}', 'share', 'active', field='access_rules_status')
+        self.admin.action(share_id, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.7'})
+        self.admin.wait(f'/shares/{share_id}', 'share', 'active', field='access_rules_status')
         self.service.knob('alpha', '')
         self.idle()
-        base.eventually(lambda: [rule[1] for rule in self.driver.store.share(self.instance(ident)).rules.values()]
+        base.eventually(lambda: [rule[1] for rule in self.driver.store.share(self.instance(share_id)).rules.values()]
                         == ['10.0.0.7'], 'the rule is lost')
 
 
@@ -410,21 +411,21 @@ class Interrupted(EnsureTest):
         self.service.start()
         self.idle()
         asked = [ids for _, ids in self.driver.store.calls('ensure_shares')][-4:]
-        self.assertEqual([self.instance(ident) for ident in (*idents[1:], idents[0])], asked)
+        self.assertEqual([self.instance(instance_id) for instance_id in (*idents[1:], idents[0])], asked)
         self.assertEqual(('done', ['available'] * 4), (self.last()['state'], self.statuses(idents)))
 
     def test_what_a_killed_process_left(self):
         """Check that a start ensures shares after a kill, even with an unchanged fingerprint."""
-        ident, other = self.shares(2)
+        share_id, other = self.shares(2)
         self.ensure()
         self.service.stop()
         with self.service.services.db.writer() as conn:
-            conn.execute(models.share_instances.update().where(models.share_instances.c.share_id == ident)
+            conn.execute(models.share_instances.update().where(models.share_instances.c.share_id == share_id)
                          .values(status='ensuring'))
             conn.execute(models.services.update().where(models.services.c.host == HOST).values(ensuring=True))
         self.driver.lose_exports()
         self.service.start()
-        self.admin.wait(f'/shares/{ident}', 'share', 'available')
+        self.admin.wait(f'/shares/{share_id}', 'share', 'available')
         self.idle()
         self.assertTrue(self.driver.store.share(self.instance(other)).exported)
 
@@ -435,8 +436,8 @@ class Interrupted(EnsureTest):
         self.service.stop()
         table = models.share_instances
         with self.service.services.db.writer() as conn:
-            for ident, status in ((grows, 'extending'), (new, 'creating')):
-                conn.execute(table.update().where(table.c.share_id == ident).values(status=status))
+            for resource_id, status in ((grows, 'extending'), (new, 'creating')):
+                conn.execute(table.update().where(table.c.share_id == resource_id).values(status=status))
         self.driver.lose_exports()
         self.service.start()
         base.eventually(lambda: self.driver.store.share(self.instance(grows)).exported, 'it is not served')
@@ -444,9 +445,9 @@ class Interrupted(EnsureTest):
         self.assertEqual(['extending', 'creating'], self.statuses([grows, new]))
 
     def test_the_configuration_changed(self):
-        [ident] = self.shares(1)
+        [share_id] = self.shares(1)
         self.override('dummy_export_ips', ['10.9.9.1'], 'alpha')
-        base.eventually(lambda: '10.9.9.1' in json.dumps(self.admin.ok('GET', f'/shares/{ident}/export_locations')),
+        base.eventually(lambda: '10.9.9.1' in json.dumps(self.admin.ok('GET', f'/shares/{share_id}/export_locations')),
                         'nobody sees it')
         self.idle()
         with self.service.services.db.reader() as conn:
@@ -455,13 +456,13 @@ class Interrupted(EnsureTest):
         self.assertIsNotNone(kept.ensured_at)
 
     def test_now_and_then(self):
-        [ident] = self.shares(1)
+        [instance_id] = self.shares(1)
         self.override('ensure_interval', 0.2, 'alpha')
         self.restart()
         self.idle()
         self.driver.lose_exports()
-        base.eventually(lambda: self.driver.store.share(self.instance(ident)).exported, 'nobody looks')
-        self.assertEqual(['available'], self.statuses([ident]))
+        base.eventually(lambda: self.driver.store.share(self.instance(instance_id)).exported, 'nobody looks')
+        self.assertEqual(['available'], self.statuses([instance_id]))
 
     def runs_by_the_clock(self):
         table = models.operations
@@ -480,12 +481,12 @@ class Interrupted(EnsureTest):
         self.assertEqual(before, self.runs_by_the_clock())
 
     def test_what_fails_at_a_start_is_tried_again_until_it_works(self):
-        [ident] = self.shares(1)
+        [instance_id] = self.shares(1)
         self.service.stop()
         self.driver.lose_exports()
         self.driver.knobs.turn('ensure_shares:fail_final@times=4')     # more often than one run tries
         self.service.start()
-        base.eventually(lambda: self.driver.store.share(self.instance(ident)).exported, 'nobody looks again', 60)
+        base.eventually(lambda: self.driver.store.share(self.instance(instance_id)).exported, 'nobody looks again', 60)
 
 
 class Watched(EnsureTest):

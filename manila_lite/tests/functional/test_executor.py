@@ -174,13 +174,13 @@ class Operations(base.ServiceTest):
         services, queue = self.service.services, uuidutils.generate_uuid()
         runner, delay = self._runner(Journal(fail_at=0, error=RuntimeError), queue), self.service.conf.operations.retry_delay
         with services.db.writer() as conn:
-            ident = engine.begin(conn, self.service.context(), 'test.plan', 'test', uuidutils.generate_uuid(),
+            operation_id = engine.begin(conn, self.service.context(), 'test.plan', 'test', uuidutils.generate_uuid(),
                                      topic='share', host=queue).operation_id
         waits = []
         for _ in range(2):
             with services.db.writer() as conn:
-                rows.make_due(conn, ident)
-                op = rows.claim(conn, rows.get(conn, ident), runner.owner, 60)
+                rows.make_due(conn, operation_id)
+                op = rows.claim(conn, rows.get(conn, operation_id), runner.owner, 60)
             waits.append(runner.executor.run(op))
         self.assertEqual([delay, 2 * delay], waits)
 

@@ -38,15 +38,15 @@ class TurnsTest(base.ServiceTest):
         now = timeutils.utcnow()
         with self.db.writer() as conn:
             rows.insert_many(conn, [
-                {'id': ident, 'kind': 'test', 'resource_type': 'test', 'resource_id': ident, 'project_id': project,
+                {'id': resource_id, 'kind': 'test', 'resource_type': 'test', 'resource_id': resource_id, 'project_id': project,
                  'topic': TOPIC, 'host': host or self.host, 'lane': lane, 'data': {}, 'serial': None,
                  'next_run_at': now - datetime.timedelta(seconds=age, microseconds=count - number)} | more
-                for number, ident in enumerate(idents)])
+                for number, resource_id in enumerate(idents)])
         return idents
 
-    def claim(self, ident, owner='somebody', lease=60):
+    def claim(self, resource_id, owner='somebody', lease=60):
         with self.db.writer() as conn:
-            return rows.claim(conn, rows.get(conn, ident), owner, lease)
+            return rows.claim(conn, rows.get(conn, resource_id), owner, lease)
 
     def due(self, lanes=(WORK, FAST), most=10, **more):
         with self.db.reader() as conn:
@@ -70,8 +70,8 @@ class Due(TurnsTest):
         many = self.rows(5, 'greedy', age=30)
         few = self.rows(2, 'modest', age=20)
         one, = self.rows(1, 'new')
-        for ident in (*many[:3], few[0]):
-            self.claim(ident, owner=f'process of {ident}')
+        for resource_id in (*many[:3], few[0]):
+            self.claim(resource_id, owner=f'process of {resource_id}')
         self.assertEqual([(one, 0), (few[1], 1), (many[3], 3)], [(row.id, row.running) for row in self.due()])
 
     def test_what_nobody_asked_for_takes_turns_too(self):
@@ -189,8 +189,8 @@ class Upgraded(test_migrations.MigrationTest):
         now = timeutils.utcnow()
         with self.db.writer() as conn:
             conn.execute(sa.insert(sa.table('operations', *map(sa.column, OLD))), [
-                dict(zip(OLD, (ident, now, 'test', 'test', ident, project, TOPIC, 'h', WORK, 'open', '{}', now), strict=True))
-                for ident, project in (('a', 'p'), ('b', None))])
+                dict(zip(OLD, (name, now, 'test', 'test', name, project, TOPIC, 'h', WORK, 'open', '{}', now), strict=True))
+                for name, project in (('a', 'p'), ('b', None))])
         schema_migrations.upgrade(self.db)
         with self.db.reader() as conn:
             found = conn.execute(sa.select(models.operations.c.id, models.operations.c.turn_of))

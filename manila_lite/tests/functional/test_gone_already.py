@@ -16,15 +16,15 @@ class GoneAlready(base.ServiceTest):
     def ends_well(self, noun, *kinds):
         """Check that each operation on an unknown id is done at the first try, without a user message."""
         for kind in kinds:
-            ident, ctx = uuidutils.generate_uuid(), self.service.context()
+            resource_id, ctx = uuidutils.generate_uuid(), self.service.context()
             with self.service.services.db.writer() as conn:
-                wake = engine.begin(conn, ctx, kind, noun, ident, topic='share', host='test@alpha',
+                wake = engine.begin(conn, ctx, kind, noun, resource_id, topic='share', host='test@alpha',
                                         data={'share_id': uuidutils.generate_uuid()})
             wake.send(ctx)
             base.eventually(lambda wake=wake: self.row(wake).state != rows.OPEN, f'{kind} does not end')
             row = self.row(wake)
             self.assertEqual((rows.DONE, 1), (row.state, row.attempts), (kind, row.error))
-            self.assertEqual([], self.admin.ok('GET', f'/messages?resource_id={ident}')['messages'])
+            self.assertEqual([], self.admin.ok('GET', f'/messages?resource_id={resource_id}')['messages'])
 
     def row(self, wake):
         with self.service.services.db.reader() as conn:

@@ -59,7 +59,7 @@ class Growth(base.ServiceTest):
             (self.share, self.instance), = factory.make(conn, 1, type_id=kind, host=POOL)
             conn.execute(models.shares.update().where(models.shares.c.id == self.share).values(target_size=NEW))
             conn.execute(models.share_instances.update().values(status='extending'))
-            self.ident = rows.insert(
+            self.operation_id = rows.insert(
                 conn, kind='share.extend', resource_type='share', resource_id=self.share, project_id='p', topic='scheduler',
                 host='', lane='work', data={'size': OLD, 'new_size': NEW})
         self.report()
@@ -77,19 +77,19 @@ class Growth(base.ServiceTest):
 
     def row(self):
         with self.db.reader() as conn:
-            return rows.get(conn, self.ident)
+            return rows.get(conn, self.operation_id)
 
     def run_once(self, **parts):
         """Let the scheduler run the operation once, with these parts of its services replaced."""
         with self.db.writer() as conn:
             conn.execute(models.operations.update().values(next_run_at=timeutils.utcnow()))
-            op = rows.claim(conn, rows.get(conn, self.ident), 'me', 60)
+            op = rows.claim(conn, rows.get(conn, self.operation_id), 'me', 60)
         found = dataclasses.replace(self.service.services, **parts)
         Executor(found, 'me', {plan.kind: plan for plan in scheduling.PLANS}, self.service.scheduler).run(op)
 
     def refusing(self, times):
         """Return a database that rolls back the transaction that passes the operation on to the backend."""
-        return Refusing(self.db, lambda conn: rows.get(conn, self.ident).topic == 'share', times)
+        return Refusing(self.db, lambda conn: rows.get(conn, self.operation_id).topic == 'share', times)
 
     def is_passed_on(self):
         row = self.row()
@@ -109,7 +109,7 @@ class Growth(base.ServiceTest):
     def test_the_backend_is_woken(self):
         woken = []
         self.run_once(bus=Telling(self.service.services.bus, lambda *args: woken.append(args[:3])))
-        self.assertEqual([('share', BACKEND, self.ident)], woken)
+        self.assertEqual([('share', BACKEND, self.operation_id)], woken)
 
     def test_room_is_claimed_once_however_often_it_is_tried(self):
         self.run_once(db=(db := self.refusing(1)))
@@ -128,8 +128,8 @@ class Growth(base.ServiceTest):
 
     def test_who_lost_the_claim_does_not_judge_the_room(self):
         with self.db.writer() as conn:
-            lost = rows.claim(conn, rows.get(conn, self.ident), 'slow', -1)         # its lease is over already
-            rows.claim(conn, rows.get(conn, self.ident), 'other', 60)
+            lost = rows.claim(conn, rows.get(conn, self.operation_id), 'slow', -1)         # its lease is over already
+            rows.claim(conn, rows.get(conn, self.operation_id), 'other', 60)
         for room in (100, OLD):
             with self.db.writer() as conn:
                 conn.execute(models.pools.update().values(total_gb=room, free_gb=room))

@@ -34,5 +34,5 @@ class Idle(base.ServiceTest):
             after = self.spent()
         names = {thread.native_id: thread.name for thread in threading.enumerate()}
         self.assertIn('alpha-report_when_wanted', names.values())
-        self.assertEqual({}, {names.get(ident, ident): spent for ident, now in after.items()
-                              if (spent := now - before.get(ident, 0.0)) > most})
+        self.assertEqual({}, {names.get(resource_id, resource_id): spent for resource_id, now in after.items()
+                              if (spent := now - before.get(resource_id, 0.0)) > most})

@@ -51,7 +51,8 @@ class Walk(walking.WalkTest):
         for op in self.ops():
             for name in walking.named(op) if self.may(op) and op.name not in FOR_OTHERS else ():
                 status = self.assert_as_if_unknown(
-                    lambda ident, op=op, name=name: self.call(self.stranger, op, versions.MAX, {**self.own, name: ident}),
+                    lambda resource_id, op=op, name=name: self.call(self.stranger, op, versions.MAX,
+                                                                    {**self.own, name: resource_id}),
                     self.world[name], (op.name, name))
                 self.assertEqual(404, status, (op.name, name))
 
@@ -61,8 +62,8 @@ class Walk(walking.WalkTest):
             for field in world.body_fields(op, versions.MAX) if self.may(op) else ():
                 foreign = known(self.world, field.name)
                 for value in [foreign] if foreign and field.name not in COMMON else ():
-                    def ask(ident, op=op, name=field.name):
-                        body = world.planted(op, versions.MAX, self.own, name, ident)
+                    def ask(resource_id, op=op, name=field.name):
+                        body = world.planted(op, versions.MAX, self.own, name, resource_id)
                         return self.call(self.stranger, op, versions.MAX, self.own, body)
                     status = self.assert_as_if_unknown(ask, value, (op.name, field.name))
                     self.assertIn(status, (400, 403, 404), (op.name, field.name))

@@ -33,8 +33,8 @@ class Opened(walking.WalkTest):
     def test_what_another_project_has_is_not_there(self):
         before = self.everything()
         for op, name in self.tried():
-            def ask(ident, op=op, name=name):
-                return self.call(self.stranger, op, versions.MAX, {**self.own, name: ident})
+            def ask(resource_id, op=op, name=name):
+                return self.call(self.stranger, op, versions.MAX, {**self.own, name: resource_id})
             refused = (400, 404) if 'type_id' in name else (404,)     # 400: the sample body has no spec that could be set
             self.assertIn(self.assert_as_if_unknown(ask, self.world[name], (op.name, name)), refused, (op.name, name))
         self.assertEqual(before, self.everything())
@@ -42,8 +42,8 @@ class Opened(walking.WalkTest):
     def test_of_a_public_share_no_more_is_there_than_readers_always_see(self):
         for op, name in self.tried():
             if name == 'share_id' and (op.method != 'GET' or op.policy in walking.CLOSED):
-                def ask(ident, op=op):
-                    return self.call(self.stranger, op, versions.MAX, {**self.own, 'share_id': ident})
+                def ask(share_id, op=op):
+                    return self.call(self.stranger, op, versions.MAX, {**self.own, 'share_id': share_id})
                 self.assertEqual(404, self.assert_as_if_unknown(ask, self.public, op.name), op.name)
         self.assertEqual('available', self.owner.ok('GET', f'/shares/{self.public}')['share']['status'])
 
@@ -53,8 +53,8 @@ class Opened(walking.WalkTest):
             self.assertIn(status, (200, 400, 404), (op.name, document))
             self.assert_nothing_of_the_first(document, op.name, {self.world[name] for name in _NOBODYS} | {walking.MARK})
             for field in op.query:
-                if ident := walking.known(self.world, field.name):
-                    status, document = self.listed(self.stranger, op, f'{field.name}={ident}')
+                if resource_id := walking.known(self.world, field.name):
+                    status, document = self.listed(self.stranger, op, f'{field.name}={resource_id}')
                     rows = {name: value for name, value in (document or {}).items() if not name.endswith('_links')}
                     if status == 200:
                         self.assert_nothing_of_the_first(rows, (op.name, field.name))

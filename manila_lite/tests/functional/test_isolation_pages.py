@@ -18,10 +18,10 @@ class Pages(walking.WalkTest):
     def test_a_marker_of_another_project_is_none(self):
         tried, reader = set(), self.caller('second', 'rita', 'reader')
         for op in self.lists():
-            for ident in self.markers(op) if any(field.name == 'marker' for field in op.query) else ():
+            for resource_id in self.markers(op) if any(field.name == 'marker' for field in op.query) else ():
                 for order in [f'sort_key={key}&sort_dir={way}' for key in _KEYS for way in ('asc', 'desc')]:
                     blank = self.listed(self.stranger, op, f'{order}&marker={walking.UNKNOWN}')
                     for caller in (self.stranger, reader):
-                        self.assertEqual(blank, self.listed(caller, op, f'{order}&marker={ident}'), (op.name, order))
+                        self.assertEqual(blank, self.listed(caller, op, f'{order}&marker={resource_id}'), (op.name, order))
                     tried.add(op.name)
         self.assertGreater(len(tried), 15, tried)

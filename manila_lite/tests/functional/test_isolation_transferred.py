@@ -28,13 +28,13 @@ class Transferred(walking.WalkTest):
         """Check that the share and its parts are unknown to callers that do not own it."""
         for op in self.ops():
             for name in walking.named(op) & thing.keys():
-                def ask(ident, op=op, name=name):
-                    return self.call(caller, op, versions.MAX, {**own, name: ident})
+                def ask(resource_id, op=op, name=name):
+                    return self.call(caller, op, versions.MAX, {**own, name: resource_id})
                 status = self.assert_as_if_unknown(ask, thing[name], (op.name, op.action, name))
                 self.assertIn(status, (403, 404), (op.name, op.action, name))
         for op in [op for op in self.lists() if op.name not in but]:
             said = str(self.call(caller, op, versions.MAX, own)[1])
-            self.assertEqual([], [name for name, ident in thing.items() if ident in said], op.name)
+            self.assertEqual([], [name for name, resource_id in thing.items() if resource_id in said], op.name)
 
     def all_for(self, caller, thing):
         share = caller.ok('GET', f'/shares/{thing["share_id"]}')['share']
@@ -55,7 +55,7 @@ class Transferred(walking.WalkTest):
         self.assertEqual(202, self.stranger.call('POST', f'{path}/accept', {
             'accept': {'auth_key': transfer['auth_key']}})[0])
         self.assertEqual('available', self.all_for(self.stranger, self.thing))
-        done = {name: ident for name, ident in self.thing.items() if name != 'operation_id'}
+        done = {name: resource_id for name, resource_id in self.thing.items() if name != 'operation_id'}
         self.nothing_for(self.owner, self.world, done, _HISTORY)
         for roles in ('member,reader', 'reader', 'manager,member,reader'):
             self.nothing_for(self.caller('third', 'thea', roles), self.own, self.thing)

@@ -32,9 +32,9 @@ class Kill(testtools.TestCase):
         return self.lite.ok('POST', '/shares', {'share': {'size': size, 'share_proto': 'NFS'}})['share']['id']
 
     def available(self, size=1):
-        ident = self.share(size)
-        self.lite.wait(f'/shares/{ident}', 'share', 'available')
-        return ident
+        share_id = self.share(size)
+        self.lite.wait(f'/shares/{share_id}', 'share', 'available')
+        return share_id
 
     def reached(self, method, patience=60):
         """Wait until the backend has begun this call."""
@@ -55,14 +55,14 @@ class Kill(testtools.TestCase):
 
     def test_a_creation_is_finished_by_the_next_process(self):
         self.knobs('create_share:hang')
-        ident = self.share()
+        share_id = self.share()
         self.kill_in('create_share')
-        self.lite.wait(f'/shares/{ident}', 'share', 'available')
+        self.lite.wait(f'/shares/{share_id}', 'share', 'available')
         self.assertEqual(1, self.usage()['shares'])
 
     def test_create_when_every_try_dies(self):
         self.knobs('create_share:die_after')
-        ident = self.share()
+        share_id = self.share()
         self.lite.died()
         for _ in range(12):
             self.lite.spawn()
@@ -72,34 +72,34 @@ class Kill(testtools.TestCase):
                 break
         else:
             self.fail('it dies for ever')
-        share = self.lite.wait(f'/shares/{ident}', 'share', 'error')
+        share = self.lite.wait(f'/shares/{share_id}', 'share', 'error')
         self.assertEqual('error', share['status'])
         self.knobs()
-        self.lite.ok('DELETE', f'/shares/{ident}')
-        self.lite.wait(f'/shares/{ident}', 'share', 'gone')
+        self.lite.ok('DELETE', f'/shares/{share_id}')
+        self.lite.wait(f'/shares/{share_id}', 'share', 'gone')
         self.assertEqual(0, self.usage()['shares'])
 
     def test_a_deletion_is_finished_by_the_next_process(self):
-        ident = self.available()
+        share_id = self.available()
         self.knobs('delete_share:hang')
-        self.lite.ok('DELETE', f'/shares/{ident}')
+        self.lite.ok('DELETE', f'/shares/{share_id}')
         self.kill_in('delete_share')
-        self.lite.wait(f'/shares/{ident}', 'share', 'gone')
+        self.lite.wait(f'/shares/{share_id}', 'share', 'gone')
         self.assertEqual({'shares': 0, 'gigabytes': 0}, {key: self.usage()[key] for key in ('shares', 'gigabytes')})
 
     def test_an_extension_is_finished_by_the_next_process(self):
-        ident = self.available()
+        share_id = self.available()
         self.knobs('extend_share:hang_after')
-        self.lite.ok('POST', f'/shares/{ident}/action', {'extend': {'new_size': 4}})
+        self.lite.ok('POST', f'/shares/{share_id}/action', {'extend': {'new_size': 4}})
         self.assertEqual(4, self.usage()['gigabytes'])
         self.kill_in('extend_share')
-        self.assertEqual(4, self.lite.wait(f'/shares/{ident}', 'share', 'available')['size'])
+        self.assertEqual(4, self.lite.wait(f'/shares/{share_id}', 'share', 'available')['size'])
         self.assertEqual(4, self.usage()['gigabytes'])
 
     def test_a_snapshot_is_finished_by_the_next_process(self):
-        ident = self.available()
+        share_id = self.available()
         self.knobs('create_snapshot:hang')
-        snapshot = self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': ident}})['snapshot']['id']
+        snapshot = self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': share_id}})['snapshot']['id']
         self.kill_in('create_snapshot')
         self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         self.knobs('delete_snapshot:hang_after')
@@ -109,17 +109,17 @@ class Kill(testtools.TestCase):
         self.assertEqual(0, self.usage()['snapshots'])
 
     def test_rules_are_applied_by_the_next_process(self):
-        ident = self.available()
+        share_id = self.available()
         self.knobs('update_access:hang_after')
-        rules = [self.lite.ok('POST', f'/shares/{ident}/action', {
+        rules = [self.lite.ok('POST', f'/shares/{share_id}/action', {
             'allow_access': {'access_type': 'ip', 'access_to': f'10.0.0.{number}', 'access_level': 'rw'}})['access']['id']
             for number in (1, 2)]
         self.kill_in('update_access')
         for rule in rules:
             self.lite.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
-        self.lite.wait(f'/shares/{ident}', 'share', 'active', field='access_rules_status')
+        self.lite.wait(f'/shares/{share_id}', 'share', 'active', field='access_rules_status')
         self.knobs('update_access:hang@once')
-        self.lite.ok('POST', f'/shares/{ident}/action', {'deny_access': {'access_id': rules[0]}})
+        self.lite.ok('POST', f'/shares/{share_id}/action', {'deny_access': {'access_id': rules[0]}})
         self.lite.kill()
         self.knobs()
         self.lite.start()
@@ -127,11 +127,11 @@ class Kill(testtools.TestCase):
 
     def test_term_drains(self):
         self.knobs('create_share:delay=1')
-        ident = self.share()
+        share_id = self.share()
         self.reached('create_share')
         self.assertEqual(0, self.lite.kill(15))
         self.lite.start()
-        share = self.lite.ok('GET', f'/shares/{ident}')['share']
+        share = self.lite.ok('GET', f'/shares/{share_id}')['share']
         self.assertEqual('available', share['status'])
 
 

@@ -39,18 +39,18 @@ class Leftovers(base.ServiceTest):
         """Begin operations on share servers, which need not exist. Return the servers' ids."""
         idents = [uuidutils.generate_uuid() for _ in range(count)]
         with self.services.db.writer() as conn:
-            for ident in idents:
-                engine.begin(conn, self.service.context(), 'share_server.create', 'share_server', ident, topic='share',
+            for resource_id in idents:
+                engine.begin(conn, self.service.context(), 'share_server.create', 'share_server', resource_id, topic='share',
                                  host='test@alpha')
         return idents
 
-    def server(self, ident):
+    def server(self, server_id):
         """Insert a share server with this id. Return the ids of its network and subnet."""
         network = self.admin.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
         with self.services.db.writer() as conn:
             [row] = share_network_subnets.of_network(conn, network)
             share_network_subnets.update(conn, row.id, neutron_net_id='net', neutron_subnet_id='subnet')
-            share_servers.insert(conn, {'id': ident, 'share_network_id': network, 'host': 'test@alpha'}, [row.id])
+            share_servers.insert(conn, {'id': server_id, 'share_network_id': network, 'host': 'test@alpha'}, [row.id])
         return network, row.id
 
     def test_only_of_servers_of_ours_that_are_gone(self):
@@ -74,12 +74,12 @@ class Leftovers(base.ServiceTest):
 
         Nothing is freed for a subnet that the server is not in.
         """
-        [ident] = self.worked_on(1)
-        _, subnet = self.server(ident)
+        [server_id] = self.worked_on(1)
+        _, subnet = self.server(server_id)
         plugin = Keeps(self.service.conf, ())
         for which in (subnet, uuidutils.generate_uuid(), None):
-            server_addresses.free(self.services, plugin, ident, which)
-        self.assertEqual([(ident, 'subnet'), (ident, None)], plugin.asked)
+            server_addresses.free(self.services, plugin, server_id, which)
+        self.assertEqual([(server_id, 'subnet'), (server_id, None)], plugin.asked)
 
 
 class Timer(served.ServedTest):

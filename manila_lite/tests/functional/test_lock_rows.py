@@ -63,10 +63,10 @@ class Locks(base.ServiceTest):
                                   self.do(resource_locks.count_on, self.two, self.rule)))
 
     def test_one_of_a_project_is_found_by_its_id(self):
-        ident = self.table.names['two: share']
+        resource_id = self.table.names['two: share']
         for project in ('q', None):
-            self.assertEqual('two: share', self.do(resource_locks.get, ident, project_id=project).lock_reason)
-        self.assertRaises(errors.NotFound, self.do, lambda conn: resource_locks.get(conn, ident, project_id='p'))
+            self.assertEqual('two: share', self.do(resource_locks.get, resource_id, project_id=project).lock_reason)
+        self.assertRaises(errors.NotFound, self.do, lambda conn: resource_locks.get(conn, resource_id, project_id='p'))
         self.assertRaises(errors.NotFound, self.do,
                           lambda conn: resource_locks.get(conn, uuidutils.generate_uuid(), project_id=None))
 

@@ -55,8 +55,8 @@ class DoctorTest(manage.ManageTest):
         made = [self.admin.action(share['id'], 'allow_access', {'access_type': 'ip', 'access_to': f'10.0.0.{last}'})[1]
                 ['access']['id'] for last, _ in enumerate(states, 1)]
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
-        for ident, state in zip(made, states, strict=True):
-            self.write(models.access_rules, ident, state=state)
+        for resource_id, state in zip(made, states, strict=True):
+            self.write(models.access_rules, resource_id, state=state)
         return made
 
     def test_nothing_that_it_shows_steers_the_terminal(self):
@@ -78,12 +78,12 @@ class DoctorTest(manage.ManageTest):
     def mend(self, *idents):
         """Check that each resource is found wrong, and mend all; wait until nothing is wrong."""
         found = self.found()
-        for ident in idents:
-            self.assertTrue(found[ident]['wrong'], found[ident])
-            self.assertTrue(found[ident]['mendable'], found[ident])
+        for resource_id in idents:
+            self.assertTrue(found[resource_id]['wrong'], found[resource_id])
+            self.assertTrue(found[resource_id]['mendable'], found[resource_id])
         _, said = self.manage('doctor', '--fix')
-        for ident in idents:
-            self.assertIn(ident, said)
+        for resource_id in idents:
+            self.assertIn(resource_id, said)
         self.rest()
         return said
 
@@ -173,8 +173,9 @@ class DoctorTest(manage.ManageTest):
         create, delete, doubtful, restore = made
         self.operation(delete, 'snapshot.delete', state='failed', error='x', finished_at=timeutils.utcnow())
         self.mend(*made)
-        for ident, status in ((create, 'available'), (delete, 'gone'), (doubtful, 'error_deleting'), (restore, 'available')):
-            self.admin.wait(f'/snapshots/{ident}', 'snapshot', status)
+        for snapshot_id, status in ((create, 'available'), (delete, 'gone'), (doubtful, 'error_deleting'),
+                                    (restore, 'available')):
+            self.admin.wait(f'/snapshots/{snapshot_id}', 'snapshot', status)
 
     def test_rules_without_operation(self):
         share, other = self.admin.share(), self.admin.share()
@@ -292,8 +293,8 @@ class DoctorTest(manage.ManageTest):
         self.assertIn('not known', found[idents['ran out']]['why'])
 
     def test_what_moved_meanwhile_is_let_be(self):
-        share, ident = self.resizing()
-        (parked,) = [one for one in doctor.look(self.service.services) if one.id == ident]
+        share, share_id = self.resizing()
+        (parked,) = [one for one in doctor.look(self.service.services) if one.id == share_id]
         self.admin.action(share['id'], 'reset_status', {'status': 'available'})
         self.assertIsNone(doctor.mend(self.service.services, parked))
         self.put(share, 'extending', target_size=2)

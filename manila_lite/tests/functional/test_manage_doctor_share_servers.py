@@ -58,11 +58,11 @@ class ServersTest(served.ServedTest, manage.ManageTest):
     def mend(self, *idents):
         """Check that each resource is found wrong, and mend all; wait until nothing is wrong."""
         found = self.found()
-        for ident in idents:
-            self.assertTrue(found[ident]['wrong'] and found[ident]['mendable'], found[ident])
+        for resource_id in idents:
+            self.assertTrue(found[resource_id]['wrong'] and found[resource_id]['mendable'], found[resource_id])
         _, said = self.manage('doctor', '--fix')
-        for ident in idents:
-            self.assertIn(ident, said)
+        for resource_id in idents:
+            self.assertIn(resource_id, said)
         base.eventually(lambda: not any(one.wrong for one in doctor.look(self.service.services)), 'something is wrong still')
         return said
 
@@ -87,16 +87,16 @@ class ServersTest(served.ServedTest, manage.ManageTest):
     def test_one_that_was_being_managed_or_unmanaged(self):
         with self.store.locked():
             self.store.servers.put(ServerRecord('nas1', {'lan': ['10.10.0.99']}, ours=False))
-        ident = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
+        server_id = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
             'host': 'test@alpha', 'share_network_id': self.network_id, 'identifier': 'nas1'}})['share_server']['id']
-        server = types.SimpleNamespace(id=ident, host='test@alpha')
+        server = types.SimpleNamespace(id=server_id, host='test@alpha')
         self.ends(server, 'active')
         self.put(server, 'manage_starting')
-        self.assertIn('share_server.manage was begun again', self.mend(ident))
+        self.assertIn('share_server.manage was begun again', self.mend(server_id))
         self.ends(server, 'active')
         self.ended(server, 'share_server.unmanage', force=False)
         self.put(server, 'unmanage_starting')
-        self.assertIn('share_server.unmanage was begun again', self.mend(ident))
+        self.assertIn('share_server.unmanage was begun again', self.mend(server_id))
         self.ends(server, 'gone')
 
     def test_what_nothing_proves_ends_as_failed(self):
@@ -137,12 +137,12 @@ class ServersTest(served.ServedTest, manage.ManageTest):
 
     def forgotten_subnet(self, server):
         """Insert a subnet of the network and of the server, without an allocation; return the subnet's id."""
-        ident = uuidutils.generate_uuid()
-        self.add(models.share_network_subnets, id=ident, share_network_id=self.network_id, neutron_net_id='blue',
+        subnet_id = uuidutils.generate_uuid()
+        self.add(models.share_network_subnets, id=subnet_id, share_network_id=self.network_id, neutron_net_id='blue',
                  neutron_subnet_id='blue-v6', cidr='fd10::/64', ip_version=6, created_at=timeutils.utcnow())
         self.add(models.share_server_share_network_subnet_mappings, share_server_id=server.id,
-                 share_network_subnet_id=ident, created_at=timeutils.utcnow())
-        return ident
+                 share_network_subnet_id=subnet_id, created_at=timeutils.utcnow())
+        return subnet_id
 
     def has_both(self, server):
         self.ends(server, 'active')
@@ -190,7 +190,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
             transitions.begin(conn, states.SHARE_SERVER, 'delete', server.id)
             rows.insert(conn, kind='share_server.delete', resource_type='share_server', resource_id=server.id, topic='share',
                         host=server.host, lane='work', data={}, project_id='p', user_id='u', state='parked', error='odd')
-        [parked] = [ident for ident, one in self.found().items() if one['what'] == 'operation']
+        [parked] = [resource_id for resource_id, one in self.found().items() if one['what'] == 'operation']
         self.mend(parked)
         self.ends(server, 'gone')
 

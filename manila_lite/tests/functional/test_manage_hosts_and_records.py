@@ -39,13 +39,13 @@ class RecordsTest(manage.ManageTest):
         lines = (self.service.state / 'alpha' / 'calls').read_text().splitlines()
         return [line for line in lines if not line.startswith('report ')]
 
-    def hosts(self, ident):
+    def hosts(self, resource_id):
         """Return the host of a share and the host of its operation."""
         instances, work = models.share_instances, models.operations
         with self.service.services.db.reader() as conn:
             return [conn.execute(sa.select(table.c.host).where(*so)).scalar() for table, so in (
-                (instances, [instances.c.share_id == ident]),
-                (work, [work.c.resource_id == ident, work.c.kind == 'share.extend']))]
+                (instances, [instances.c.share_id == resource_id]),
+                (work, [work.c.resource_id == resource_id, work.c.kind == 'share.extend']))]
 
     def placed(self, host):
         """Create a share on a backend that does not exist, with an operation that waits for it; return the share's id."""
@@ -184,14 +184,14 @@ class RecordsTest(manage.ManageTest):
         return conn.execute(sa.select(instances.c.id).where(instances.c.share_id == share)).scalar_one()
 
     def test_delete_of_what_is_being_worked_on(self):
-        ident = self.placed('far@away#p')
+        share_id = self.placed('far@away#p')
         later = timeutils.utcnow() + datetime.timedelta(hours=1)
-        self.write(models.share_instances, self.instance(ident), status='extending_error')
+        self.write(models.share_instances, self.instance(share_id), status='extending_error')
         with self.service.services.db.writer() as conn:
-            conn.execute(models.operations.update().where(models.operations.c.resource_id == ident).values(
+            conn.execute(models.operations.update().where(models.operations.c.resource_id == share_id).values(
                 owner='x', lease_expires_at=later))
-        self.assertIn('is being worked on', self.refused('share', 'delete', ident))
-        self.manage('share', 'delete', '--share_id', ident, '--force')
+        self.assertIn('is being worked on', self.refused('share', 'delete', share_id))
+        self.manage('share', 'delete', '--share_id', share_id, '--force')
         with self.service.services.db.reader() as conn:
             self.assertEqual(rows.FAILED, conn.execute(sa.select(models.operations.c.state).where(
-                models.operations.c.resource_id == ident, models.operations.c.kind == 'share.extend')).scalar())
+                models.operations.c.resource_id == share_id, models.operations.c.kind == 'share.extend')).scalar())

@@ -23,9 +23,9 @@ class CapabilitiesTest(manage.ManageTest):
             conn.execute(models.share_servers.delete().where(models.share_servers.c.id.in_((self.one, self.two))))
         super().tearDown()
 
-    def stands(self, ident):
+    def stands(self, resource_id):
         with self.service.services.db.reader() as conn:
-            row = share_servers.get(conn, ident)
+            row = share_servers.get(conn, resource_id)
         return {name: getattr(row, name) for name in share_server_capabilities.NAMES}
 
     def test_one_of_two(self):

@@ -45,24 +45,24 @@ class Managing:
     def managed(self, status='available', **changes):
         return self.admin.wait(f'/shares/{self.ask(**changes)["id"]}', 'share', status)
 
-    def unmanage(self, ident, expected=202, version=None, noun='shares'):
-        status, document, _ = self.admin.call('POST', f'/{noun}/{ident}/action', {'unmanage': None}, version=version)
+    def unmanage(self, resource_id, expected=202, version=None, noun='shares'):
+        status, document, _ = self.admin.call('POST', f'/{noun}/{resource_id}/action', {'unmanage': None}, version=version)
         self.assertEqual(expected, status, document)
         return next(iter(document.values())) if document else None
 
-    def gone(self, ident):
-        self.admin.wait(f'/shares/{ident}', 'share', 'gone')
+    def gone(self, share_id):
+        self.admin.wait(f'/shares/{share_id}', 'share', 'gone')
 
-    def exports(self, ident):
-        return [row['path'] for row in self.admin.ok('GET', f'/shares/{ident}/export_locations')['export_locations']]
+    def exports(self, share_id):
+        return [row['path'] for row in self.admin.ok('GET', f'/shares/{share_id}/export_locations')['export_locations']]
 
     def record(self, share, backend='alpha'):
         [instance] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
         return self.store(backend).shares.get(instance['id'])
 
-    def told(self, ident):
+    def told(self, resource_id):
         return ' '.join(found['user_message'] for found in
-                        self.admin.ok('GET', f'/messages?resource_id={ident}')['messages'])
+                        self.admin.ok('GET', f'/messages?resource_id={resource_id}')['messages'])
 
     def fault(self, text, backend='alpha'):
         self.service.knob(backend, text)
@@ -89,8 +89,8 @@ class ManagedShares(Managing, base.ServiceTest):
                         records.drop(record.id)
 
     def take_snapshot(self, share_id):
-        ident = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share_id}})['snapshot']['id']
-        return self.admin.wait(f'/snapshots/{ident}', 'snapshot', 'available')
+        snapshot_id = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share_id}})['snapshot']['id']
+        return self.admin.wait(f'/snapshots/{snapshot_id}', 'snapshot', 'available')
 
     def ask_snapshot(self, share_id, location, expected=202, version=None, **more):
         status, document, _ = self.admin.call('POST', '/snapshots/manage', {'snapshot': {

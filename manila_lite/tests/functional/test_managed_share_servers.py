@@ -50,22 +50,22 @@ class ManagedServers(served.ServedTest):
         """Manage a server; return it when it has this status."""
         return self.ends(self.ask(**changes)['id'], status)
 
-    def ends(self, ident, status):
-        return self.admin.wait(f'/share-servers/{ident}', 'share_server', status)
+    def ends(self, server_id, status):
+        return self.admin.wait(f'/share-servers/{server_id}', 'share_server', status)
 
-    def unmanage(self, ident, expected=202, **body):
-        status, document, _ = self.admin.call('POST', f'/share-servers/{ident}/action', {'unmanage': body or None})
+    def unmanage(self, server_id, expected=202, **body):
+        status, document, _ = self.admin.call('POST', f'/share-servers/{server_id}/action', {'unmanage': body or None})
         self.assertEqual(expected, status, document)
         return document
 
-    def addresses(self, ident):
+    def addresses(self, resource_id):
         with self.service.services.db.reader() as conn:
-            return [row.ip_address for row in allocations.of_server(conn, ident)]
+            return [row.ip_address for row in allocations.of_server(conn, resource_id)]
 
-    def told(self, ident):
+    def told(self, resource_id):
         """Return the user messages about a server, as one text."""
         return ' '.join(found['user_message'] for found in
-                        self.admin.ok('GET', f'/messages?resource_id={ident}')['messages'])
+                        self.admin.ok('GET', f'/messages?resource_id={resource_id}')['messages'])
 
     def test_a_server_is_taken_over_used_and_let_go_of(self):
         self.there()

@@ -44,9 +44,9 @@ class MayClaim(base.ServiceTest):
             return begin(conn, self.service.context(), 'test', 'test', uuidutils.generate_uuid(), topic='share',
                          host=self.runner.host, lane=lane).operation_id
 
-    def row(self, ident):
+    def row(self, resource_id):
         with self.service.services.db.reader() as conn:
-            return rows.get(conn, ident)
+            return rows.get(conn, resource_id)
 
     def until(self, check, what):
         process.until(check, what, lambda: '')
@@ -60,22 +60,22 @@ class MayClaim(base.ServiceTest):
             return allowed.is_set()
 
         self.runner.may_claim = may_claim
-        ident = self.begin()
+        operation_id = self.begin()
         self.runner.start()
         self.assertTrue(asked.acquire(timeout=60))
-        self.assertIsNone(self.row(ident).owner)
+        self.assertIsNone(self.row(operation_id).owner)
         allowed.set()
         self.runner.wake()
-        self.until(lambda: self.began == [ident], 'it is worked on')
+        self.until(lambda: self.began == [operation_id], 'it is worked on')
 
     def test_a_claim_is_taken_back_if_the_right_was_lost_in_its_middle(self):
         answers = [True, False]
         self.runner.may_claim = lambda: answers.pop(0) if answers else False
-        ident = self.begin()
+        operation_id = self.begin()
         self.runner.start()
         self.until(lambda: not answers, 'it was claimed')
         self.runner.stop()
-        row = self.row(ident)
+        row = self.row(operation_id)
         self.assertEqual((None, 0, rows.OPEN), (row.owner, row.attempts, row.state))
         self.assertEqual([], self.began)
 
@@ -114,6 +114,6 @@ class MayClaim(base.ServiceTest):
 
     def test_what_is_to_be_tried_again_is_due_when_it_says(self):
         self.pauses += [0.3, 0.2]
-        ident = self.begin()
+        operation_id = self.begin()
         self.runner.start()
-        self.until(lambda: self.began == [ident] * 3, 'it was tried again, long before the next look')
+        self.until(lambda: self.began == [operation_id] * 3, 'it was tried again, long before the next look')

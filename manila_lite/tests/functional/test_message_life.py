@@ -33,8 +33,8 @@ class Life(base.ServiceTest):
     def test_only_what_is_past_its_time_goes(self):
         stays, goes = self.make('stays'), self.make('goes')
         with self.service.services.db.writer() as conn:
-            for ident, ends in ((stays['id'], 60), (goes['id'], -60)):
-                conn.execute(models.messages.update().where(models.messages.c.id == ident).values(
+            for resource_id, ends in ((stays['id'], 60), (goes['id'], -60)):
+                conn.execute(models.messages.update().where(models.messages.c.id == resource_id).values(
                     expires_at=timeutils.utcnow() + datetime.timedelta(seconds=ends)))
             messages.delete_expired(conn)
         self.assertEqual(200, self.admin.call('GET', f'/messages/{stays["id"]}')[0])

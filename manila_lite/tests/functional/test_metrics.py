@@ -242,10 +242,10 @@ class FromTheDatabase(base.ServiceTest):
         now = timeutils.utcnow()
         with self.service.services.db.writer() as conn:
             for seconds, state in ((1, 'open'), (70, 'open'), (80, 'open'), (7200, 'open'), (1, 'done')):
-                ident = operations.insert(
+                operation_id = operations.insert(
                     conn, kind='share.create', resource_type='share', resource_id='x', topic='nobody', data={}, lane='work',
                     state=state, finished_at=None if state == 'open' else now)
-                conn.execute(models.operations.update().where(models.operations.c.id == ident)
+                conn.execute(models.operations.update().where(models.operations.c.id == operation_id)
                              .values(created_at=now - datetime.timedelta(seconds=seconds)))
             found = metrics_queries.open_operations(conn, (60.0, 600.0, 3600.0))
         self.assertEqual({'share.create': [1, 2, 0, 1]}, found)

@@ -76,8 +76,8 @@ class Asking(NetworkTest):
             service_rows.heartbeat(conn, 'test@alpha', 'manila-share', 'there')
             zones = [service_rows.zone_id(conn, name, create=True) for name in ('here', 'there')]
             (network, subnet, _, _, old), (_, other, _, _, new) = networks.make(conn, 2)
-            for ident, server, zone in ((subnet, old, zones[0]), (other, new, zones[1])):
-                self._place(conn, network, ident, server, zone)
+            for resource_id, server, zone in ((subnet, old, zones[0]), (other, new, zones[1])):
+                self._place(conn, network, resource_id, server, zone)
         for zone, server in (('here', old), ('there', new)):
             for _ in range(2):
                 self.assertIsNone(self.admin.ok('POST', f'/share-networks/{network}/action', {
@@ -90,10 +90,10 @@ class Asking(NetworkTest):
 
     def _place(self, conn, network, subnet, server, zone):
         """Make this the only subnet of the server, in a zone of the network."""
-        for table, ident, values in (
+        for table, resource_id, values in (
                 (models.share_network_subnets, subnet, {'share_network_id': network, 'availability_zone_id': zone}),
                 (models.share_servers, server, {'share_network_id': network})):
-            conn.execute(table.update().where(table.c.id == ident).values(**values))
+            conn.execute(table.update().where(table.c.id == resource_id).values(**values))
         mapped = models.share_server_share_network_subnet_mappings
         conn.execute(mapped.delete().where(mapped.c.share_server_id == server, mapped.c.share_network_subnet_id != subnet))
 
@@ -107,12 +107,12 @@ class Addresses(NetworkTest):
     def server(self, subnet='blue-small'):
         """Insert a share server in a share network of its own; return its id and the row of its subnet."""
         network = self.network(self.caller(uuidutils.generate_uuid()), neutron_net_id='blue', neutron_subnet_id=subnet)
-        ident = uuidutils.generate_uuid()
+        resource_id = uuidutils.generate_uuid()
         with self.db.writer() as conn:
             row, = share_network_subnets.of_network(conn, network['id'])
-            share_servers.insert(conn, {'id': ident, 'share_network_id': network['id'], 'host': 'test@alpha'}, [row.id])
-        self.addCleanup(server_addresses.free, self.service.services, self.plugin, ident)
-        return ident, row
+            share_servers.insert(conn, {'id': resource_id, 'share_network_id': network['id'], 'host': 'test@alpha'}, [row.id])
+        self.addCleanup(server_addresses.free, self.service.services, self.plugin, resource_id)
+        return resource_id, row
 
     def allocate(self, server, count=1):
         return server_addresses.allocate(self.service.services, self.plugin, *server, count)
@@ -168,25 +168,25 @@ class Addresses(NetworkTest):
         self.assertEqual(5, len(self.allocate(second, 5)))
 
     def test_a_subnet_in_no_network_has_none(self):
-        ident, row = self.server()
+        resource_id, row = self.server()
         with self.db.writer() as conn:
             share_network_subnets.update(conn, row.id, neutron_net_id=None, neutron_subnet_id=None)
             row = share_network_subnets.get(conn, row.share_network_id, row.id)
-        self.assertIn(row.id, str(self.assertRaises(errors.Final, self.allocate, (ident, row))))
+        self.assertIn(row.id, str(self.assertRaises(errors.Final, self.allocate, (resource_id, row))))
 
     def test_a_server_with_addresses_does_not_go(self):
         """Refuse to delete the row of a server with addresses, which would leak at the plugin."""
-        ident, _ = server = self.server()
+        resource_id, _ = server = self.server()
         self.allocate(server)
         with self.db.reader() as conn:
-            kept = allocations.of_server(conn, ident)
+            kept = allocations.of_server(conn, resource_id)
         self.assertEqual(1, len(kept))
-        self.assertRaises(oslo_db_exception.DBReferenceError, self.delete_server, ident)
+        self.assertRaises(oslo_db_exception.DBReferenceError, self.delete_server, resource_id)
 
-    def delete_server(self, ident):
+    def delete_server(self, resource_id):
         with self.db.writer() as conn:
-            transitions.reset(conn, states.SHARE_SERVER, ident, 'deleting')
-            transitions.finish(conn, states.SHARE_SERVER, 'delete', ident)
+            transitions.reset(conn, states.SHARE_SERVER, resource_id, 'deleting')
+            transitions.finish(conn, states.SHARE_SERVER, 'delete', resource_id)
 
 
 class AtOnce(NetworkTest):
@@ -199,8 +199,8 @@ class AtOnce(NetworkTest):
         network = self.network()['id']
         services = [self.directory(self.admin) for _ in range(2)]
         path = f'/share-networks/{network}/action'
-        found = together(*(lambda ident=ident: self.admin.call('POST', path, {
-            'add_security_service': {'security_service_id': ident}})[0] for ident in services))
+        found = together(*(lambda service_id=service_id: self.admin.call('POST', path, {
+            'add_security_service': {'security_service_id': service_id}})[0] for service_id in services))
         self.assertEqual([200, 409], sorted(found))
 
     def test_used_and_deleted(self):
@@ -210,8 +210,8 @@ class AtOnce(NetworkTest):
             owner = self.caller(network['project_id'])
             service = self.directory(owner)
             found = together(
-                lambda path=f'/share-networks/{network["id"]}/action', ident=service, owner=owner: owner.call(
-                    'POST', path, {'add_security_service': {'security_service_id': ident}})[0],
+                lambda path=f'/share-networks/{network["id"]}/action', resource_id=service, owner=owner: owner.call(
+                    'POST', path, {'add_security_service': {'security_service_id': resource_id}})[0],
                 lambda path=f'/security-services/{service}', owner=owner: owner.call('DELETE', path)[0])
             self.assertIn(found, ([200, 403], [404, 202]))
 
@@ -319,10 +319,10 @@ class Secrets(NetworkTest):
 
     def test_no_password_is_logged_where_it_is_used(self):
         values = {'type': 'ldap', 'password': self.SECRET}
-        ident = self.admin.ok('POST', '/security-services', {'security_service': values})['security_service']['id']
-        self.admin.ok('PUT', f'/security-services/{ident}', {'security_service': {'password': f'{self.SECRET}-2'}})
+        service_id = self.admin.ok('POST', '/security-services', {'security_service': values})['security_service']['id']
+        self.admin.ok('PUT', f'/security-services/{service_id}', {'security_service': {'password': f'{self.SECRET}-2'}})
         self.admin.ok('GET', '/security-services/detail')
-        self.admin.call('PUT', f'/security-services/{ident}', {'security_service': {'password': self.SECRET * 100}})
+        self.admin.call('PUT', f'/security-services/{service_id}', {'security_service': {'password': self.SECRET * 100}})
         self.admin.call('POST', '/security-services', {'security_service': {'password': [self.SECRET]}})
         self.assertNotIn(self.SECRET, '\n'.join(self.lines))
 

@@ -44,8 +44,8 @@ class Described(neutron_base.NeutronTest):
 
     def described(self, net, subnet):
         """Make a share network with this subnet; return the subnet as administrators see it."""
-        ident = self.made(net, subnet)
-        return self.admin.ok('GET', f'/share-networks/{ident}')['share_network']['share_network_subnets'][0]
+        network_id = self.made(net, subnet)
+        return self.admin.ok('GET', f'/share-networks/{network_id}')['share_network']['share_network_subnets'][0]
 
     def refused(self, status, net, subnet, *words, caller=None):
         """Check that no share network is made, and that the message has all ``words``."""
@@ -78,7 +78,7 @@ class Described(neutron_base.NeutronTest):
     def segments(self):
         """Make a network with a segment in each physical network, and a subnet; return both."""
         net = self.net(segments=[{'provider:network_type': 'vlan', 'provider:physical_network': name,
-                                  'provider:segmentation_id': ident} for name, ident in (('physnet1', 998), ('physnet2', 999))])
+                                  'provider:segmentation_id': vlan} for name, vlan in (('physnet1', 998), ('physnet2', 999))])
         self.addCleanup(self.neutron.delete_network, net.id)
         return net, self.subnet(net, '10.1.0.0/24')
 
@@ -132,10 +132,10 @@ class Described(neutron_base.NeutronTest):
     def test_what_counts_is_whose_share_network_it_is(self):
         mine = self.net()
         subnet = self.subnet(mine, '10.1.0.0/24')
-        ident = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
+        network_id = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
         body = {'share-network-subnet': {'neutron_net_id': mine.id, 'neutron_subnet_id': subnet.id,
                                          'availability_zone': None}}
-        status, document, _ = self.admin.call('POST', f'/share-networks/{ident}/subnets', body)
+        status, document, _ = self.admin.call('POST', f'/share-networks/{network_id}/subnets', body)
         self.assertEqual(200, status, document)
 
     # Neutron cannot be reached

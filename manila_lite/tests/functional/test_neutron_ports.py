@@ -21,12 +21,12 @@ class Found(neutron_base.NeutronTest):
         """Insert a share server without an address, in its own share network; return its id and its subnet's row."""
         net = self.net()
         network = self.made(net, self.small(net, size))
-        ident = uuidutils.generate_uuid()
+        resource_id = uuidutils.generate_uuid()
         with self.service.services.db.writer() as conn:
             [row] = share_network_subnets.of_network(conn, network)
-            share_servers.insert(conn, {'id': ident, 'share_network_id': network, 'host': 'test@alpha'}, [row.id])
-        self.addCleanup(server_addresses.free, self.service.services, self.plugin, ident)
-        return ident, row
+            share_servers.insert(conn, {'id': resource_id, 'share_network_id': network, 'host': 'test@alpha'}, [row.id])
+        self.addCleanup(server_addresses.free, self.service.services, self.plugin, resource_id)
+        return resource_id, row
 
     def allocate(self, server, count=1, hold=None):
         return server_addresses.allocate(self.service.services, self.plugin, *server, count, hold)

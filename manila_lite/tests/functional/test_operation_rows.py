@@ -34,10 +34,10 @@ class RowsTest(base.ServiceTest):
 
     def add(self, name, **values):
         """Insert a row with these values; return its id."""
-        ident = self.table.names[name] = self.do(rows.insert, **{
+        operation_id = self.table.names[name] = self.do(rows.insert, **{
             'kind': 'test', 'resource_type': 'test', 'resource_id': 'thing', 'topic': 'share', 'host': 'here', 'lane': 'work',
             'data': {}, **values})
-        return ident
+        return operation_id
 
     def held(self, name, owner='me', **values):
         """Insert an operation that ``owner`` has claimed; return its id."""
@@ -215,8 +215,8 @@ class Ends(RowsTest):
         parked = self.add('one', state=rows.PARKED)
         others = [self.add(state, state=state) for state in (rows.OPEN, rows.DONE)]
         self.add('unnamed', state=rows.PARKED)
-        for ident in others:
-            self.assertEqual((set(), False), self.table.told_by(rows.fail_parked, ident))
+        for resource_id in others:
+            self.assertEqual((set(), False), self.table.told_by(rows.fail_parked, resource_id))
         self.assertEqual(({'one'}, True), self.table.told_by(rows.fail_parked, parked))
 
     def test_what_is_in_the_way_of_a_resource_that_goes_ends(self):
@@ -276,11 +276,11 @@ class Wishes(RowsTest):
 
     def test_who_hurried_one_that_goes_to_sleep_wakes_it(self):
         for name, hurried in (('calm', False), ('hurried', True)):
-            ident, seen = self.held(name), timeutils.utcnow()
+            resource_id, seen = self.held(name), timeutils.utcnow()
             self.time.advance_time_delta(MINUTE)
             if hurried:
-                self.do(rows.make_due, ident)
-            self.do(rows.postpone, ident, 'me', 600, seen)
+                self.do(rows.make_due, resource_id)
+            self.do(rows.postpone, resource_id, 'me', 600, seen)
             self.assertEqual(timeutils.utcnow() + (0 if hurried else 10) * MINUTE, self.row(name).next_run_at)
 
     def test_it_is_found_by_its_id(self):

@@ -17,8 +17,8 @@ class Seen(base.ServiceTest):
         self.addCleanup(self.service.knob, 'alpha', '')
         self.user = self.caller()
 
-    def seen(self, caller, ident):
-        return caller.ok('GET', f'/operations?resource_id={ident}&all_projects={int(caller is self.admin)}')['operations']
+    def seen(self, caller, resource_id):
+        return caller.ok('GET', f'/operations?resource_id={resource_id}&all_projects={int(caller is self.admin)}')['operations']
 
     def test_what_a_backend_says_is_for_administrators(self):
         self.service.knob('alpha', 'extend_share:fail')
@@ -49,12 +49,12 @@ class Seen(base.ServiceTest):
 
     def add(self, **values):
         """Insert an operation that no worker runs; return its id."""
-        ident = uuidutils.generate_uuid()
+        resource_id = uuidutils.generate_uuid()
         with dirty.unguarded(self.service.services.db.engine) as conn:
             conn.execute(models.operations.insert().values(
-                {'id': ident, 'kind': 'thing.do', 'resource_type': 'share', 'resource_id': ident, 'project_id': 'p',
+                {'id': resource_id, 'kind': 'thing.do', 'resource_type': 'share', 'resource_id': resource_id, 'project_id': 'p',
                  'topic': 'none', 'lane': 'work', 'state': 'open', 'data': {}, 'next_run_at': timeutils.utcnow(), **values}))
-        return ident
+        return resource_id
 
     def test_progress_is_what_the_work_said(self):
         for data, shown in (({'done': 1, 'total': 4}, (25, 1, 4, None)),
@@ -64,14 +64,14 @@ class Seen(base.ServiceTest):
             self.assertEqual(shown, tuple(found[name] for name in ('percent', 'done', 'total', 'bytes_done')))
 
     def test_one_that_cannot_be_read_hides_no_other(self):
-        ident = self.add(state='parked', error='a path of the backend')
+        operation_id = self.add(state='parked', error='a path of the backend')
         with self.service.services.db.engine.begin() as conn:
-            conn.exec_driver_sql(f"UPDATE operations SET data = 'no JSON' WHERE id = '{ident}'")
-        self.assertEqual('It was stopped for an administrator to examine.', self.seen(self.user, ident)[0]['error'])
+            conn.exec_driver_sql(f"UPDATE operations SET data = 'no JSON' WHERE id = '{operation_id}'")
+        self.assertEqual('It was stopped for an administrator to examine.', self.seen(self.user, operation_id)[0]['error'])
 
     def test_what_is_not_the_projects_own(self):
         for kind in ('share_server', 'service'):
-            ident = self.add(resource_type=kind)
-            self.assertEqual(404, self.user.call('GET', f'/operations/{ident}')[0])
-            self.assertEqual([], self.seen(self.user, ident))
-            self.assertEqual(200, self.admin.call('GET', f'/operations/{ident}')[0])
+            operation_id = self.add(resource_type=kind)
+            self.assertEqual(404, self.user.call('GET', f'/operations/{operation_id}')[0])
+            self.assertEqual([], self.seen(self.user, operation_id))
+            self.assertEqual(200, self.admin.call('GET', f'/operations/{operation_id}')[0])

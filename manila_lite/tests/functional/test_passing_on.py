@@ -36,21 +36,21 @@ class PassingOn(base.ServiceTest):
         services = self.service.services
         refusing = dataclasses.replace(services, db=Refusing(services.db, self.is_passed, refused))
         with services.db.writer() as conn:
-            ident = engine.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
+            operation_id = engine.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
                                      host=self.first).operation_id
         for queue, plan in ((self.first, first), (self.second, second)):
             runner = engine.Runner(refusing, 'share', queue, [plan], None)
             self.addCleanup(runner.stop)
             runner.start()
-        base.eventually(lambda: self.row(ident).state != rows.OPEN, f'not ended: {self.notes}', 60)
-        return self.row(ident)
+        base.eventually(lambda: self.row(operation_id).state != rows.OPEN, f'not ended: {self.notes}', 60)
+        return self.row(operation_id)
 
     def is_passed(self, conn):
         return conn.execute(sa.select(models.operations.c.id).where(models.operations.c.host == self.second)).first()
 
-    def row(self, ident):
+    def row(self, resource_id):
         with self.service.services.db.reader() as conn:
-            return rows.get(conn, ident)
+            return rows.get(conn, resource_id)
 
     def send(self, work):
         self.notes.append('sent')

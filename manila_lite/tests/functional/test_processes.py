@@ -29,9 +29,9 @@ class Processes(testtools.TestCase):
         return self.parts.until(found, f'{name} has its child')
 
     def share_becomes_available(self):
-        ident = self.parts.share()
-        self.parts.wait(f'/shares/{ident}', 'share', 'available', patience=60)
-        return ident
+        share_id = self.parts.share()
+        self.parts.wait(f'/shares/{share_id}', 'share', 'available', patience=60)
+        return share_id
 
     def service(self, binary):
         return next((row for row in self.parts.ok('GET', '/services')['services'] if row['binary'] == binary), None)
@@ -57,18 +57,18 @@ class Processes(testtools.TestCase):
         self.start('api', 'scheduler', 'share')
         self.parts.until(self.parts.pools, 'a pool')
         self.parts.knobs('create_share:delay=2')
-        ident = self.parts.share()
+        share_id = self.parts.share()
         self.parts.until(lambda: self.parts.calls('create_share'), 'the backend is at work')
         self.started['share'].terminate()
         self.assertEqual(0, self.started['share'].wait(timeout=60), self.parts.tail())
-        self.assertEqual('available', self.parts.ok('GET', f'/shares/{ident}')['share']['status'])
+        self.assertEqual('available', self.parts.ok('GET', f'/shares/{share_id}')['share']['status'])
 
     def test_term_does_not_wait_for_what_hangs(self):
         """End a process whose work takes longer than graceful_shutdown_timeout; let the next process do the work."""
         self.start('api', 'scheduler', 'share', extra=f'graceful_shutdown_timeout = {_FEW_SECONDS}\n')
         self.parts.until(self.parts.pools, 'a pool')
         self.parts.knobs('create_share:hang')
-        ident = self.parts.share()
+        share_id = self.parts.share()
         self.parts.until(lambda: self.parts.calls('create_share'), 'the backend hangs')
         child = self.child('share')
         self.started['share'].terminate()
@@ -77,7 +77,7 @@ class Processes(testtools.TestCase):
         self.assertFalse(child.is_running())
         self.parts.knobs()
         self.started['share'] = self.parts.run('share')
-        self.parts.wait(f'/shares/{ident}', 'share', 'available', patience=60)
+        self.parts.wait(f'/shares/{share_id}', 'share', 'available', patience=60)
 
     def test_hup_reads_the_configuration_again(self):
         """Read a default of the API and a pool size of the backend anew when their children are forked again."""

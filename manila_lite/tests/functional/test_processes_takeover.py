@@ -32,14 +32,14 @@ class Takeover(testtools.TestCase):
         return [row['state'] for row in self.parts.ok('GET', '/services')['services']
                 if row['binary'] == 'manila-share'] == ['up']
 
-    def available(self, ident):
-        self.parts.wait(f'/shares/{ident}', 'share', 'available', patience=60)
+    def available(self, share_id):
+        self.parts.wait(f'/shares/{share_id}', 'share', 'available', patience=60)
 
     def assert_one_call_for_each_of(self, count):
         """Create shares; check that one of the two managers creates each of them, with one call."""
         before = self.parts.calls('create_share')
-        for ident in [self.parts.share() for _ in range(count)]:
-            self.available(ident)
+        for resource_id in [self.parts.share() for _ in range(count)]:
+            self.available(resource_id)
         self.assertEqual(before + count, self.parts.calls('create_share'))
 
     def test_only_one_works(self):
@@ -49,11 +49,11 @@ class Takeover(testtools.TestCase):
     def test_the_other_takes_over_from_one_that_was_killed(self):
         """Finish the work of a manager that was killed on the same host, without waiting for its lease."""
         self.parts.knobs('create_share:hang')
-        ident = self.parts.share()
+        share_id = self.parts.share()
         self.parts.until(lambda: self.parts.calls('create_share'), 'the backend is at work')
         self.signal_all(self.first, signal.SIGKILL)
         self.parts.knobs()
-        self.available(ident)
+        self.available(share_id)
         self.said(_TAKES_OVER)
         self.assertEqual(2, self.parts.calls('setup'))
         self.assertTrue(self.is_up())
@@ -79,16 +79,16 @@ class Takeover(testtools.TestCase):
     def test_one_that_slept_longer_than_its_lease_stands_back(self):
         """Stop a manager at work for longer than its lease: when it goes on, it writes nothing and stands back."""
         self.parts.knobs('create_share:hang')
-        ident = self.parts.share()
+        share_id = self.parts.share()
         self.parts.until(lambda: self.parts.calls('create_share'), 'the backend is at work')
         self.signal_all(self.first, signal.SIGSTOP)
         self.said(_TAKES_OVER)
         self.parts.knobs()
-        self.available(ident)
+        self.available(share_id)
         self.signal_all(self.first, signal.SIGCONT)
         self.said(_STANDS_BACK)
         self.said('is no longer ours')
-        self.assertEqual('available', self.parts.ok('GET', f'/shares/{ident}')['share']['status'])
+        self.assertEqual('available', self.parts.ok('GET', f'/shares/{share_id}')['share']['status'])
         self.assertEqual(2, self.parts.calls('create_share'))
         self.assert_one_call_for_each_of(10)
         self.assertEqual(2, self.parts.calls('setup'))

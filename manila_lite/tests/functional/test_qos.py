@@ -29,15 +29,15 @@ class Qos(base.ServiceTest):
         return self.service.managers['alpha'].driver.store.share(instance).qos
 
     def test_a_share_gets_what_its_type_names_by_name_or_id(self):
-        ident = self.qos('gold', maxbps='1000')
-        for number, named in enumerate(('gold', ident)):
+        qos_type_id = self.qos('gold', maxbps='1000')
+        for number, named in enumerate(('gold', qos_type_id)):
             share = self.caller().share(share_type=self.kind(f'quick-{number}', default_qos_type=named))
             self.assertEqual({'maxbps': '1000'}, self.promised(share['id']))
 
     def test_what_changes_is_told_when_the_share_is_ensured(self):
-        ident = self.qos('silver', maxbps='1000')
+        qos_type_id = self.qos('silver', maxbps='1000')
         share = self.caller().share(share_type=self.kind('slow', default_qos_type='silver'))['id']
-        self.admin.ok('POST', f'/qos-types/{ident}/specs', {'specs': {'maxbps': '2000'}})
+        self.admin.ok('POST', f'/qos-types/{qos_type_id}/specs', {'specs': {'maxbps': '2000'}})
         self.admin.ok('POST', '/services/ensure-shares', {'host': 'test@alpha'})
         base.eventually(lambda: self.promised(share) == {'maxbps': '2000'}, 'the backend was not told', 60)
 
@@ -54,11 +54,11 @@ class Qos(base.ServiceTest):
         """Refuse the later of two requests: to delete a QoS type, and to make a share type that names it."""
         for number in range(10):
             name = f'brief-{number}'
-            ident = self.qos(name)
+            qos_type_id = self.qos(name)
             with concurrent.futures.ThreadPoolExecutor(2) as pool:
                 made = pool.submit(self.admin.call, 'POST', '/types', {'share_type': {
                     'name': name, 'extra_specs': {**_DHSS, 'default_qos_type': name}}})
-                gone = pool.submit(self.admin.call, 'DELETE', f'/qos-types/{ident}')
+                gone = pool.submit(self.admin.call, 'DELETE', f'/qos-types/{qos_type_id}')
             self.assertIn((made.result()[0], gone.result()[0]), ((200, 409), (400, 204)))
 
     def test_specs_that_are_set_at_once(self):

@@ -71,11 +71,11 @@ class QuotaPropertyTest(base.ServiceTest):
                 self._delete(ctx, mine[user].pop()[0])
         return [(user, kind, size) for user, made in mine.items() for _, kind, size in made]
 
-    def _delete(self, ctx, ident):
+    def _delete(self, ctx, resource_id):
         """Delete a share completely: after the request, remove the row as the backend's operation would."""
-        actions.delete(self.service.context(self.project, ctx.user_id, ('admin',)), ident, force=True)
+        actions.delete(self.service.context(self.project, ctx.user_id, ('admin',)), resource_id, force=True)
         with self.service.services.db.writer() as conn:
-            conn.execute(models.shares.delete().where(models.shares.c.id == ident))
+            conn.execute(models.shares.delete().where(models.shares.c.id == resource_id))
 
     def _used(self, **part):
         with self.service.services.db.reader() as conn:

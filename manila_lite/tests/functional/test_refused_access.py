@@ -28,8 +28,8 @@ class Rules(refused.Refusing):
 
     def setUp(self):
         super().setUp()
-        self.ident = self.share()
-        self.path = f'/shares/{self.ident}/action'
+        self.share_id = self.share()
+        self.path = f'/shares/{self.share_id}/action'
 
     def allow(self, to='10.0.0.9', kind='ip', **more):
         return {'allow_access': {'access_type': kind, 'access_to': to, **more}}
@@ -39,14 +39,14 @@ class Rules(refused.Refusing):
             self.no(400, 'invalid_input', words, self.path, self.allow(to, kind))
 
     def test_the_same_is_not_let_in_twice_however_it_is_written(self):
-        self.rule(self.ident, to='10.0.0.1')
-        self.no(400, 'access_rule_exists', f'share {self.ident} has an access rule for ip 10.0.0.1/32 already.', self.path,
+        self.rule(self.share_id, to='10.0.0.1')
+        self.no(400, 'access_rule_exists', f'share {self.share_id} has an access rule for ip 10.0.0.1/32 already.', self.path,
                 self.allow('10.0.0.1/32'))
 
     def test_rules_in_error_come_first_until_2_28(self):
-        self.share_is(self.ident, access_rules_status='error')
+        self.share_is(self.share_id, access_rules_status='error')
         user = self.caller('p', version='2.27')
-        self.no(400, 'access_rules_in_error', f'Share {self.ident} has access rules in error; deny them first.', self.path,
+        self.no(400, 'access_rules_in_error', f'Share {self.share_id} has access rules in error; deny them first.', self.path,
                 self.allow(), user)
 
     def test_replicas_in_error_come_first_until_2_74(self):
@@ -59,12 +59,12 @@ class Rules(refused.Refusing):
         self.no(400, 'replica_in_error', words, f'/shares/{share}/action', {'deny_access': {'access_id': rule}}, user)
 
     def test_a_share_without_a_backend_has_nobody_to_tell(self):
-        rule = self.rule(self.ident)
-        self.share_is(self.ident, host=None)
-        self.no(400, 'wrong_state', f'Share {self.ident} is on no backend, so its access rules cannot be applied.', self.path,
-                {'deny_access': {'access_id': rule}})
-        self.no(400, 'share_not_available', f'Share {self.ident} is available; its access rules can be changed when', self.path,
-                self.allow())
+        rule = self.rule(self.share_id)
+        self.share_is(self.share_id, host=None)
+        self.no(400, 'wrong_state', f'Share {self.share_id} is on no backend, so its access rules cannot be applied.',
+                self.path, {'deny_access': {'access_id': rule}})
+        self.no(400, 'share_not_available', f'Share {self.share_id} is available; its access rules can be changed when',
+                self.path, self.allow())
 
     def test_a_rule_of_another_share_is_none_of_this(self):
         rule = self.rule(self.share())
@@ -73,13 +73,13 @@ class Rules(refused.Refusing):
 
     def test_there_is_a_limit_of_rules(self):
         self.option('access_rules', 1, 'limits')
-        self.rule(self.ident)
-        self.no(413, 'over_limit_access_rules', f'Limit access_rules exceeded: share {self.ident} may have 1', self.path,
+        self.rule(self.share_id)
+        self.no(413, 'over_limit_access_rules', f'Limit access_rules exceeded: share {self.share_id} may have 1', self.path,
                 self.allow())
 
     def test_a_snapshot_is_mounted_if_its_type_says_so(self):
-        snapshot = self.snapshot(self.ident)
-        self.put(models.shares, self.ident, mount_snapshot_support=False)
+        snapshot = self.snapshot(self.share_id)
+        self.put(models.shares, self.share_id, mount_snapshot_support=False)
         self.no(400, 'mount_snapshot_not_supported', f'Snapshot {snapshot} cannot be mounted: the share type of its share',
                 f'/snapshots/{snapshot}/action', self.allow())
 
@@ -89,26 +89,26 @@ class Locks(refused.Refusing):
 
     def setUp(self):
         super().setUp()
-        self.ident = self.share()
-        self.path = f'/shares/{self.ident}/action'
+        self.share_id = self.share()
+        self.path = f'/shares/{self.share_id}/action'
 
-    def lock(self, ident, kind='share', caller=None, **more):
+    def lock(self, resource_id, kind='share', caller=None, **more):
         return (caller or self.user).ok('POST', '/resource-locks', {'resource_lock': {
-            'resource_id': ident, 'resource_type': kind, **more}})['resource_lock']['id']
+            'resource_id': resource_id, 'resource_type': kind, **more}})['resource_lock']['id']
 
     def lock_no(self, status, code, words, **wanted):
         self.no(status, code, words, '/resource-locks', {'resource_lock': {
-            'resource_id': self.ident, 'resource_type': 'share', **wanted}})
+            'resource_id': self.share_id, 'resource_type': 'share', **wanted}})
 
     def test_a_locked_rule_is_denied_by_who_says_so_and_may_lift_it(self):
-        rule = self.rule(self.ident)
+        rule = self.rule(self.share_id)
         lock = self.lock(rule, 'access_rule')
         self.no(403, 'access_rule_locked',
                 f'Access rule {rule} cannot be denied: it is locked by {lock} (by user). Deny it with',
                 self.path, {'deny_access': {'access_id': rule}})
 
     def test_a_rule_that_an_administrator_locked_is_neither_denied_nor_changed(self):
-        rule = self.rule(self.ident)
+        rule = self.rule(self.share_id)
         lock = self.lock(rule, 'access_rule', self.admin)
         words = f'it has the lock {lock} (by admin).'
         self.no(403, 'access_rule_locked', f'Access rule {rule} cannot be denied: {words}', self.path,
@@ -117,7 +117,7 @@ class Locks(refused.Refusing):
                 {'update_access': {'access_level': 'ro'}}, method='PUT')
 
     def test_a_lock_of_another_is_not_touched(self):
-        lock = self.lock(self.ident, caller=self.admin)
+        lock = self.lock(self.share_id, caller=self.admin)
         words = f'Resource lock {lock} was placed by admin u. Ask the owner of the lock'
         self.no(403, 'lock_of_another', words, f'/resource-locks/{lock}')
         self.no(403, 'lock_of_another', words, f'/resource-locks/{lock}', {'resource_lock': {'lock_reason': 'x'}}, method='PUT')
@@ -125,7 +125,7 @@ class Locks(refused.Refusing):
     def test_a_share_is_not_locked_against_being_shown(self):
         words = 'resource_action: a share is locked against "delete" only; an access rule also against "show".'
         self.lock_no(400, 'invalid_input', words, resource_action='show')
-        lock = self.lock(self.ident)
+        lock = self.lock(self.share_id)
         self.no(400, 'invalid_input', words, f'/resource-locks/{lock}', {'resource_lock': {'resource_action': 'show'}},
                 method='PUT')
 
@@ -135,15 +135,15 @@ class Locks(refused.Refusing):
                          resource_id=refused.NOWHERE, resource_type=kind)
 
     def test_visibility_is_locked_once(self):
-        rule = self.rule(self.ident)
+        rule = self.rule(self.share_id)
         self.lock(rule, 'access_rule', resource_action='show')
         self.lock_no(409, 'visibility_locked', f'The visibility of access rule {rule} is locked already.', resource_id=rule,
                      resource_type='access_rule', resource_action='show')
 
     def test_there_is_a_limit_of_locks(self):
         self.option('resource_locks', 1, 'limits')
-        self.lock(self.ident)
-        self.lock_no(413, 'over_limit_resource_locks', f'Limit resource_locks exceeded: share {self.ident} may have 1')
+        self.lock(self.share_id)
+        self.lock_no(413, 'over_limit_resource_locks', f'Limit resource_locks exceeded: share {self.share_id} may have 1')
 
     def test_a_reason_is_for_a_lock(self):
         self.no(400, 'invalid_input', 'lock_reason: only together with lock_visibility or lock_deletion.', self.path, {

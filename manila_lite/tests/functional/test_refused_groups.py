@@ -26,17 +26,17 @@ class Grouping(refused.Refusing):
 
     def group(self, kind='plain', **wanted):
         """Make a group that has a host; return its id."""
-        ident = self.user.ok('POST', '/share-groups', {'share_group': {
+        group_id = self.user.ok('POST', '/share-groups', {'share_group': {
             'share_group_type_id': self.group_types[kind], **wanted}})['share_group']['id']
-        self.put(models.share_groups, ident, status='available', host=refused.HOST)
-        return ident
+        self.put(models.share_groups, group_id, status='available', host=refused.HOST)
+        return group_id
 
     def taken(self, group):
         """Make an available snapshot of the group; return its id."""
-        ident = self.user.ok('POST', '/share-group-snapshots', {
+        group_snapshot_id = self.user.ok('POST', '/share-group-snapshots', {
             'share_group_snapshot': {'share_group_id': group}})['share_group_snapshot']['id']
-        self.put(models.share_group_snapshots, ident, status='available')
-        return ident
+        self.put(models.share_group_snapshots, group_snapshot_id, status='available')
+        return group_snapshot_id
 
     def network(self):
         """Make a share network; return its id."""
@@ -170,17 +170,18 @@ class Types(Grouping):
     """Group types that are deleted, or refused to be."""
 
     def test_a_type_goes_when_no_group_has_it_any_more(self):
-        ident = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
+        group_type_id = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
             'name': self.getUniqueString(), 'share_types': ['default']}})['share_group_type']['id']
-        self.group_types['brief'], path = ident, f'/share-group-types/{ident}'
+        self.group_types['brief'], path = group_type_id, f'/share-group-types/{group_type_id}'
         group = self.group('brief')
-        self.no(400, 'share_group_type_in_use', f'Share group type {ident} is in use by share groups', path, caller=self.admin)
+        self.no(400, 'share_group_type_in_use', f'Share group type {group_type_id} is in use by share groups', path,
+                caller=self.admin)
         with self.service.services.db.writer() as conn:
             conn.execute(models.share_groups.delete().where(models.share_groups.c.id == group))
         self.admin.ok('DELETE', path)
         for method in ('GET', 'DELETE'):
-            self.no(404, 'share_group_type_not_found', f'Share group type {ident} could not be found.', path, None, self.admin,
-                    method)
+            self.no(404, 'share_group_type_not_found', f'Share group type {group_type_id} could not be found.', path,
+                    None, self.admin, method)
 
 
 class Going(Grouping):

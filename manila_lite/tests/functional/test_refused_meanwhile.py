@@ -24,35 +24,35 @@ class Shares(refused.Refusing):
         super().setUp()
         name = self.getUniqueString()
         self.type(name, replication_type='dr', revert_to_snapshot_support='True')
-        self.ident = self.share(share_type=name, size=2)
-        self.path = f'/shares/{self.ident}/action'
+        self.share_id = self.share(share_type=name, size=2)
+        self.path = f'/shares/{self.share_id}/action'
 
     def binned(self, path, body, when=_HELD):
         """Check that the request is refused if the share goes to the recycle bin just before the statement ``when``."""
         table = models.shares
-        with self.meanwhile(when, table.update().where(table.c.id == self.ident).values(is_soft_deleted=True)):
-            self.no(403, 'share_soft_deleted', f'Share {self.ident} is in the recycle bin (soft deleted)', path, body)
-        self.assertEqual('available', self.user.ok('GET', f'/shares/{self.ident}')['share']['status'])
+        with self.meanwhile(when, table.update().where(table.c.id == self.share_id).values(is_soft_deleted=True)):
+            self.no(403, 'share_soft_deleted', f'Share {self.share_id} is in the recycle bin (soft deleted)', path, body)
+        self.assertEqual('available', self.user.ok('GET', f'/shares/{self.share_id}')['share']['status'])
 
     def test_a_share_in_the_bin_is_not_changed(self):
-        snapshot = self.snapshot(self.ident)
+        snapshot = self.snapshot(self.share_id)
         self.binned(self.path, {'extend': {'new_size': 3}}, _CHANGE)
         self.binned(self.path, {'shrink': {'new_size': 1}}, _CHANGE)
         self.binned(self.path, {'revert': {'snapshot_id': snapshot}}, _CHANGE)
 
     def test_nothing_is_made_of_a_share_in_the_bin(self):
-        self.binned('/snapshots', {'snapshot': {'share_id': self.ident}})
-        self.binned('/share-replicas', {'share_replica': {'share_id': self.ident}})
-        self.binned('/share-backups', {'share_backup': {'share_id': self.ident}})
-        self.binned('/share-transfers', {'transfer': {'share_id': self.ident}})
+        self.binned('/snapshots', {'snapshot': {'share_id': self.share_id}})
+        self.binned('/share-replicas', {'share_replica': {'share_id': self.share_id}})
+        self.binned('/share-backups', {'share_backup': {'share_id': self.share_id}})
+        self.binned('/share-transfers', {'transfer': {'share_id': self.share_id}})
 
     def test_a_replica_that_goes_is_not_promoted(self):
-        replica = self.aside(self.ident, replica_state='in_sync')
+        replica = self.aside(self.share_id, replica_state='in_sync')
         table = models.share_instances
         with self.meanwhile(_CHANGE, table.update().where(table.c.id == replica).values(status='deleting')):
             self.no(400, 'wrong_state', 'The share is deleting; to promote it, it must be available.',
                     f'/share-replicas/{replica}/action', {'promote': None})
-        self.assertEqual('available', self.user.ok('GET', f'/shares/{self.ident}')['share']['status'])
+        self.assertEqual('available', self.user.ok('GET', f'/shares/{self.share_id}')['share']['status'])
 
     def test_an_offer_that_is_taken_is_not_taken_again(self):
         share = self.share()
@@ -65,10 +65,10 @@ class Shares(refused.Refusing):
         self.assertEqual('p', self.admin.ok('GET', f'/shares/{share}')['share']['project_id'])
 
     def test_what_is_gone_is_not_locked(self):
-        def lock_no(ident, kind, change):
+        def lock_no(lock_id, kind, change):
             with self.meanwhile(r'^SELECT share_instances.id \nFROM share_instances', change):
-                self.no(400, 'resource_not_found', f'resource_id: there is no {kind.replace("_", " ")} {ident}.',
-                        '/resource-locks', {'resource_lock': {'resource_id': ident, 'resource_type': kind}})
+                self.no(400, 'resource_not_found', f'resource_id: there is no {kind.replace("_", " ")} {lock_id}.',
+                        '/resource-locks', {'resource_lock': {'resource_id': lock_id, 'resource_type': kind}})
         share = self.share()
         rule = self.rule(share)
         lock_no(rule, 'access_rule', models.access_rules.delete().where(models.access_rules.c.id == rule))
@@ -76,7 +76,7 @@ class Shares(refused.Refusing):
         self.assertEqual([], self.user.ok('GET', '/resource-locks')['resource_locks'])
 
     def test_a_rule_that_is_being_denied_is_not_denied_again(self):
-        rule = self.rule(self.ident)
+        rule = self.rule(self.share_id)
         with self.meanwhile(r'^UPDATE \w*access_rules', models.access_rules.update().values(state='denying')):
             self.no(400, 'wrong_state', 'The access rule is denying; to revoke it, it must be', self.path,
                     {'deny_access': {'access_id': rule}})
@@ -102,7 +102,7 @@ class Shares(refused.Refusing):
 
     def test_a_mount_point_that_another_share_was_just_given(self):
         self.type('at a place', mount_point_name_support='True')
-        with self.meanwhile(r'^INSERT INTO shares', models.shares.update().where(models.shares.c.id == self.ident).values(
+        with self.meanwhile(r'^INSERT INTO shares', models.shares.update().where(models.shares.c.id == self.share_id).values(
                 mount_point_name='p_here')):
             self.no(409, 'mount_point_name_exists', 'mount_point_name: another share has the name p_here; choose', '/shares', {
                 'share': {'size': 1, 'share_proto': 'NFS', 'share_type': 'at a place', 'mount_point_name': 'here'}})
@@ -158,9 +158,9 @@ class Networks(refused_moves.Moving):
 class Moves(refused_moves.Moving):
     """Shares and share servers that changed after their backend was asked whether they can move."""
 
-    def row(self, table, ident, **values):
+    def row(self, table, resource_id, **values):
         """Return a statement that changes a row."""
-        return table.update().where(table.c.id == ident).values(**values)
+        return table.update().where(table.c.id == resource_id).values(**values)
 
     def of(self, share, **values):
         """Return a statement that changes the instance of a share."""

@@ -32,9 +32,9 @@ class Networks(refused.Refusing):
         self.path = f'/share-networks/{self.network}'
         self.empty = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
 
-    def is_not(self, table, ident, **values):
+    def is_not(self, table, resource_id, **values):
         """Set values of the row for which a request is refused."""
-        self.put(table, ident, **values)
+        self.put(table, resource_id, **values)
 
     def security(self, kind='ldap', caller=None):
         """Make a security service; return its id."""
@@ -150,9 +150,9 @@ class Networks(refused.Refusing):
 
     def test_a_security_service_that_the_caller_has_not_is_not_taken_from_a_network(self):
         strange = self.security(caller=self.caller('somebody else'))
-        for ident in (strange, refused.NOWHERE):
-            self.act(self.empty, 404, 'security_service_not_found', f'Security service {ident} could not be found.',
-                     remove_security_service={'security_service_id': ident})
+        for resource_id in (strange, refused.NOWHERE):
+            self.act(self.empty, 404, 'security_service_not_found', f'Security service {resource_id} could not be found.',
+                     remove_security_service={'security_service_id': resource_id})
 
     def test_a_security_service_that_servers_use(self):
         self.no(403, 'security_service_in_use', 'is used by share servers; only its name and description can be changed.',

@@ -15,11 +15,12 @@ class Replicas(refused.Refusing):
             self.zones = {name: service_rows.zone_id(conn, name, create=True) for name in ('here', 'there')}
         self.name = self.getUniqueString()
         self.kind = self.type(self.name, replication_type='dr', availability_zones='here')
-        self.ident = self.share(share_type=self.name)
+        self.share_id = self.share(share_type=self.name)
 
     def replica_no(self, words, status=400, code='invalid_input', share=None, caller=None, **wanted):
         """Check that a request for such a replica is refused."""
-        self.no(status, code, words, '/share-replicas', {'share_replica': {'share_id': share or self.ident, **wanted}}, caller)
+        self.no(status, code, words, '/share-replicas',
+                {'share_replica': {'share_id': share or self.share_id, **wanted}}, caller)
 
     def act(self, replica, status, code, words, action, caller=None):
         """Check that the action of the replica is refused."""
@@ -31,8 +32,8 @@ class Replicas(refused.Refusing):
                         'replication_not_supported', share)
 
     def test_a_share_that_was_never_made(self):
-        self.share_is(self.ident, host=None)
-        self.replica_no(f'share_id: share {self.ident} is available; to make a replica, it must be available.', 400,
+        self.share_is(self.share_id, host=None)
+        self.replica_no(f'share_id: share {self.share_id} is available; to make a replica, it must be available.', 400,
                         'share_not_available')
 
     def test_a_zone_that_is_there_and_offered(self):
@@ -66,20 +67,20 @@ class Replicas(refused.Refusing):
         self.replica_no(f'share_network_id: share network {network} is not active.', 400, 'share_network_not_active', share)
 
     def test_one_that_has_no_place_is_neither_promoted_nor_brought_up_to_date(self):
-        replica = self.aside(self.ident, host=None, replica_state='in_sync')
+        replica = self.aside(self.share_id, host=None, replica_state='in_sync')
         for action in ('promote', 'resync'):
             words = f'Replica {replica} has no host: it was never created at a backend.'
             self.act(replica, 400, 'invalid_input', words, action, self.admin)
 
     def test_one_that_is_behind_is_promoted_by_administrators(self):
-        replica = self.aside(self.ident, replica_state='out_of_sync')
+        replica = self.aside(self.share_id, replica_state='out_of_sync')
         for state in ('out_of_sync', 'error'):
             self.put(models.share_instances, replica, replica_state=state)
             self.act(replica, 403, 'replica_not_in_sync',
                      f'Replica {replica} is {state}: only administrators may promote it', 'promote')
 
     def test_the_active_one_goes_with_the_share(self):
-        [active] = [row['id'] for row in self.user.ok('GET', f'/share-replicas?share_id={self.ident}')['share_replicas']]
+        [active] = [row['id'] for row in self.user.ok('GET', f'/share-replicas?share_id={self.share_id}')['share_replicas']]
         words = f'Replica {active} is the active one; promote another one first.'
         self.no(400, 'active_replica', words, f'/share-replicas/{active}')
         self.act(active, 400, 'active_replica', words, 'force_delete', self.admin)

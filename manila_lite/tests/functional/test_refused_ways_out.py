@@ -117,9 +117,9 @@ class Going(refused.Refusing):
         self.given_not(share, 403, 'share_locked',
                        f'Share {share} cannot be transferred: it or one of its access rules is locked')
 
-    def lock(self, caller, ident, kind='share'):
+    def lock(self, caller, resource_id, kind='share'):
         """Make a resource lock of the caller; return its id."""
-        return caller.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': ident, 'resource_type': kind}})[
+        return caller.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': resource_id, 'resource_type': kind}})[
             'resource_lock']['id']
 
     def test_a_share_of_which_another_is_just_being_made(self):
@@ -144,19 +144,19 @@ class InTheBin(refused.Refusing):
         super().setUp()
         self.name = self.getUniqueString()
         self.type(self.name, replication_type='dr', revert_to_snapshot_support='True')
-        self.ident = self.share(share_type=self.name, size=2)
-        self.path = f'/shares/{self.ident}/action'
-        self.rule_id, self.snapshot_id = self.rule(self.ident), self.snapshot(self.ident)
-        self.backup_id = self.backup(self.ident)
-        self.put(models.shares, self.ident, is_soft_deleted=True)
+        self.share_id = self.share(share_type=self.name, size=2)
+        self.path = f'/shares/{self.share_id}/action'
+        self.rule_id, self.snapshot_id = self.rule(self.share_id), self.snapshot(self.share_id)
+        self.backup_id = self.backup(self.share_id)
+        self.put(models.shares, self.share_id, is_soft_deleted=True)
 
     def never(self, path, body, method=None):
         """Check that the request is refused because the share is in the recycle bin."""
-        self.no(403, 'share_soft_deleted', f'Share {self.ident} is in the recycle bin (soft deleted); restore it first.', path,
-                body, self.admin, method)
+        self.no(403, 'share_soft_deleted', f'Share {self.share_id} is in the recycle bin (soft deleted); restore it first.',
+                path, body, self.admin, method)
 
     def test_it_is_not_changed(self):
-        self.never(f'/shares/{self.ident}', {'share': {'name': 'x'}}, 'PUT')
+        self.never(f'/shares/{self.share_id}', {'share': {'name': 'x'}}, 'PUT')
         for action in ({'extend': {'new_size': 3}}, {'shrink': {'new_size': 1}}, {'revert': {'snapshot_id': self.snapshot_id}},
                        {'reset_status': {'status': 'error'}}, {'soft_delete': None}, {'unmanage': None}):
             self.never(self.path, action)
@@ -166,25 +166,25 @@ class InTheBin(refused.Refusing):
         self.never(self.path, {'deny_access': {'access_id': self.rule_id}})
 
     def test_nothing_is_made_of_it(self):
-        self.never('/snapshots', {'snapshot': {'share_id': self.ident}})
-        self.never('/snapshots/manage', {'snapshot': {'share_id': self.ident, 'provider_location': 'x'}})
-        self.never('/share-replicas', {'share_replica': {'share_id': self.ident}})
-        self.never('/share-backups', {'share_backup': {'share_id': self.ident}})
+        self.never('/snapshots', {'snapshot': {'share_id': self.share_id}})
+        self.never('/snapshots/manage', {'snapshot': {'share_id': self.share_id, 'provider_location': 'x'}})
+        self.never('/share-replicas', {'share_replica': {'share_id': self.share_id}})
+        self.never('/share-backups', {'share_backup': {'share_id': self.share_id}})
         self.never(f'/share-backups/{self.backup_id}/action', {'restore': None})
 
     def test_it_is_not_given_away(self):
-        self.never('/share-transfers', {'transfer': {'share_id': self.ident}})
+        self.never('/share-transfers', {'transfer': {'share_id': self.share_id}})
 
     def test_no_replica_takes_its_place(self):
-        replica = self.aside(self.ident, replica_state='in_sync')
+        replica = self.aside(self.share_id, replica_state='in_sync')
         self.never(f'/share-replicas/{replica}/action', {'promote': None})
 
     def test_it_is_not_locked_any_more(self):
-        self.no(409, 'too_late_to_lock', f'Share {self.ident} is in the recycle bin: it is too late to lock it',
+        self.no(409, 'too_late_to_lock', f'Share {self.share_id} is in the recycle bin: it is too late to lock it',
                 '/resource-locks',
-                {'resource_lock': {'resource_id': self.ident, 'resource_type': 'share'}})
+                {'resource_lock': {'resource_id': self.share_id, 'resource_type': 'share'}})
 
     def test_it_is_too_late_to_restore_one_that_is_being_deleted(self):
-        self.share_is(self.ident, status='deleting')
-        self.no(403, 'share_expired', f'Share {self.ident} is being deleted; it is too late to restore it.', self.path,
+        self.share_is(self.share_id, status='deleting')
+        self.no(403, 'share_expired', f'Share {self.share_id} is being deleted; it is too late to restore it.', self.path,
                 {'restore': None})

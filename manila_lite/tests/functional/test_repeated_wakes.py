@@ -10,7 +10,7 @@ _TIMES = 5
 class Repeated(base.ServiceTest):
 
     def calls(self, share):
-        return [ident for _, ident in self.service.managers['alpha'].driver.store.calls('create_share')].count(share)
+        return [share_id for _, share_id in self.service.managers['alpha'].driver.store.calls('create_share')].count(share)
 
     def woken(self, share):
         """Send the manager several wake-ups for the operation, and let it look for work; return the operation."""

@@ -14,8 +14,8 @@ class Hostless(base.ServiceTest):
 
     def setUp(self):
         super().setUp()
-        self.ident = self.admin.share(wait='error', size=101)['id']
-        self.assertEqual(202, self.admin.action(self.ident, 'reset_status', {'status': 'available'})[0])
+        self.share_id = self.admin.share(wait='error', size=101)['id']
+        self.assertEqual(202, self.admin.action(self.share_id, 'reset_status', {'status': 'available'})[0])
 
     def refused(self, answer):
         """Check that the answer names the missing host, and that the share did not change."""
@@ -24,23 +24,23 @@ class Hostless(base.ServiceTest):
         fault = document['badRequest']
         self.assertEqual('wrong_state', fault['reason'])
         self.assertIn('has no host: it was never created at a backend', fault['message'])
-        share = self.admin.ok('GET', f'/shares/{self.ident}')['share']
+        share = self.admin.ok('GET', f'/shares/{self.share_id}')['share']
         self.assertEqual(('available', 101, None), (share['status'], share['size'], share['host']))
 
     def test_it_cannot_be_extended_not_even_by_force(self):
-        self.refused(self.admin.action(self.ident, 'extend', {'new_size': 102}))
-        self.refused(self.admin.action(self.ident, 'extend', {'new_size': 102, 'force': True}))
+        self.refused(self.admin.action(self.share_id, 'extend', {'new_size': 102}))
+        self.refused(self.admin.action(self.share_id, 'extend', {'new_size': 102, 'force': True}))
 
     def test_it_cannot_be_shrunk(self):
-        self.refused(self.admin.action(self.ident, 'shrink', {'new_size': 1}))
+        self.refused(self.admin.action(self.share_id, 'shrink', {'new_size': 1}))
 
     def test_it_cannot_have_snapshots(self):
-        self.refused(self.admin.call('POST', '/snapshots', {'snapshot': {'share_id': self.ident}}))
-        self.assertEqual([], self.admin.ok('GET', f'/snapshots?share_id={self.ident}')['snapshots'])
+        self.refused(self.admin.call('POST', '/snapshots', {'snapshot': {'share_id': self.share_id}}))
+        self.assertEqual([], self.admin.ok('GET', f'/snapshots?share_id={self.share_id}')['snapshots'])
 
     def test_it_can_be_deleted(self):
-        self.assertEqual(202, self.admin.call('DELETE', f'/shares/{self.ident}')[0])
-        self.admin.wait(f'/shares/{self.ident}', 'share', 'gone', patience=60)
+        self.assertEqual(202, self.admin.call('DELETE', f'/shares/{self.share_id}')[0])
+        self.admin.wait(f'/shares/{self.share_id}', 'share', 'gone', patience=60)
 
 
 class Reset(base.ServiceTest):

@@ -30,19 +30,20 @@ class LockTest(base.ServiceTest):
         self.assertEqual(200, status, document)
         return document['access']['id']
 
-    def deny(self, caller, ident, **more):
-        return caller.action(self.share, 'deny_access', {'access_id': ident, **more})[0]
+    def deny(self, caller, resource_id, **more):
+        return caller.action(self.share, 'deny_access', {'access_id': resource_id, **more})[0]
 
-    def locks(self, ident):
+    def locks(self, resource_id):
         """Return the locked actions of a resource, sorted."""
-        return sorted(row['resource_action'] for row in self.admin.ok('GET', f'{LOCKS}&resource_id={ident}')['resource_locks'])
+        return sorted(row['resource_action'] for row in self.admin.ok(
+            'GET', f'{LOCKS}&resource_id={resource_id}')['resource_locks'])
 
-    def lock(self, caller, ident, kind='share', **more):
-        body = {'resource_id': ident, 'resource_type': kind, **more}
+    def lock(self, caller, resource_id, kind='share', **more):
+        body = {'resource_id': resource_id, 'resource_type': kind, **more}
         return caller.call('POST', '/resource-locks', {'resource_lock': body})
 
-    def rule(self, ident, state, caller=None):
-        return (caller or self.admin).wait(f'/share-access-rules/{ident}', 'access', state, field='state')
+    def rule(self, rule_id, state, caller=None):
+        return (caller or self.admin).wait(f'/share-access-rules/{rule_id}', 'access', state, field='state')
 
 
 class Locks(LockTest):

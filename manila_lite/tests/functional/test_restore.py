@@ -81,15 +81,15 @@ class Restore(base.ServiceTest):
         self.addCleanup(setattr, ensure, 'BATCH', ensure.BATCH)
         ensure.BATCH = 1
         idents = [self.admin.share()['id'] for _ in range(3)]
-        self.instances = {self.admin.ok('GET', f'/shares/{ident}/instances')['share_instances'][0]['id']: ident
-                          for ident in idents}
+        self.instances = {self.admin.ok('GET', f'/shares/{share_id}/instances')['share_instances'][0]['id']: share_id
+                          for share_id in idents}
         self.addCleanup(self._remove)
 
     def _remove(self):
-        for ident in self.instances.values():
-            self.admin.call('DELETE', f'/shares/{ident}')
-        for ident in self.instances.values():
-            self.admin.wait(f'/shares/{ident}', 'share', 'gone')
+        for share_id in self.instances.values():
+            self.admin.call('DELETE', f'/shares/{share_id}')
+        for share_id in self.instances.values():
+            self.admin.wait(f'/shares/{share_id}', 'share', 'gone')
 
     def restart(self, knob):
         self.service.stop()

@@ -48,9 +48,9 @@ class RoomReported(base.ServiceTest):
 
     def made(self, path, key, wait='available', field='status', **body):
         """Make a resource by a POST and wait for its status; return its id."""
-        ident = self.admin.ok('POST', path, {key: body})[key]['id']
-        self.admin.wait(f'{path}/{ident}', key, wait, field=field)
-        return ident
+        resource_id = self.admin.ok('POST', path, {key: body})[key]['id']
+        self.admin.wait(f'{path}/{resource_id}', key, wait, field=field)
+        return resource_id
 
     def snapshot(self, share):
         return self.made('/snapshots', 'snapshot', share_id=share)

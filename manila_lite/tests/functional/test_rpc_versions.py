@@ -79,8 +79,8 @@ class Recorded(testscenarios.WithScenarios, Versions):
         self.addCleanup(listener.stop)
         bus = clients.Bus(self.conf)
         with bus._changed:                  # so that they become one message
-            for topic, host, ident, lane in self.record['sends']:
-                bus.wake(topic, host, ident, lane)
+            for topic, host, resource_id, lane in self.record['sends']:
+                bus.wake(topic, host, resource_id, lane)
         self.assertTrue(bus.close(10))
         message = self.received()
         self.assertEqual((self.record['context'], self.record['message']), (message.ctxt, message.message))

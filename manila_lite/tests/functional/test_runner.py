@@ -56,17 +56,17 @@ class Trouble(base.ServiceTest):
             return begin(conn, self.service.context(), kind, 'test', uuidutils.generate_uuid(), topic='share',
                                     host=runner.host, **more).operation_id
 
-    def row(self, ident):
+    def row(self, resource_id):
         with self.service.services.db.reader() as conn:
-            return rows.get(conn, ident)
+            return rows.get(conn, resource_id)
 
-    def ends(self, ident, patience=10):
-        base.eventually(lambda: self.row(ident).state != rows.OPEN, f'{ident} has not ended', patience)
-        return self.row(ident)
+    def ends(self, resource_id, patience=10):
+        base.eventually(lambda: self.row(resource_id).state != rows.OPEN, f'{resource_id} has not ended', patience)
+        return self.row(resource_id)
 
-    def take_over(self, ident):
+    def take_over(self, resource_id):
         """Free the claim of a process that died, as the next process does at its start."""
-        row = self.row(ident)
+        row = self.row(resource_id)
         if row.state == rows.OPEN and row.owner:
             with self.service.services.db.writer() as conn:
                 rows.free_claims_of(conn, row.owner)
@@ -82,8 +82,8 @@ class Trouble(base.ServiceTest):
         runner.free_dead_claims()
         runner.free_dead_claims = lambda: setattr(db, 'failures', 1)    # the first claim meets a locked database
         runner.start()
-        for ident in idents:
-            self.ends(ident, 6)
+        for resource_id in idents:
+            self.ends(resource_id, 6)
         base.eventually(lambda: not runner.busy, 'hands are lost', 3)
 
     def test_the_fast_lane_does_not_wait_behind_a_backlog(self):
@@ -108,35 +108,35 @@ class Trouble(base.ServiceTest):
             raise Killed
         failed = []
         runner = self.runner([self.plan(do, undo, lambda conn, work, error: failed.append(str(error)))])
-        ident = self.begin(runner)
+        operation_id = self.begin(runner)
         runner.start()
-        self.goes_on(runner, ident, lambda: f'{len(died)} deaths so far')
-        self.assertEqual(rows.FAILED, self.row(ident).state)
+        self.goes_on(runner, operation_id, lambda: f'{len(died)} deaths so far')
+        self.assertEqual(rows.FAILED, self.row(operation_id).state)
         self.assertEqual(1, len(failed))
 
     def test_what_cannot_write_its_end_is_set_aside(self):
         def refuse(*args):
             raise errors.Final('no')
         runner = self.runner([self.plan(refuse, failed=refuse)])
-        ident = self.begin(runner)
+        operation_id = self.begin(runner)
         runner.start()
-        self.goes_on(runner, ident, 'it has ended')
-        self.assertEqual(rows.PARKED, self.row(ident).state)
-        self.assertIn('could not be written', self.row(ident).error)
+        self.goes_on(runner, operation_id, 'it has ended')
+        self.assertEqual(rows.PARKED, self.row(operation_id).state)
+        self.assertIn('could not be written', self.row(operation_id).error)
 
     def test_an_operation_of_unknown_kind_ends(self):
         runner = self.runner([self.plan(lambda work: None)])
-        ident = self.begin(runner, 'from.another.version')
+        operation_id = self.begin(runner, 'from.another.version')
         runner.start()
-        self.goes_on(runner, ident, 'it has ended')
+        self.goes_on(runner, operation_id, 'it has ended')
 
-    def goes_on(self, runner, ident, what):
+    def goes_on(self, runner, resource_id, what):
         """Wait until the operation has ended; let another process take it over whenever one dies in it."""
         def ended():
-            if self.row(ident).state != rows.OPEN:
+            if self.row(resource_id).state != rows.OPEN:
                 return True
             if not runner.busy:
-                self.take_over(ident)
+                self.take_over(resource_id)
             runner.wake()
             return False
         waiting.until(ended, what, pause=0.05)

@@ -60,30 +60,30 @@ class Claims(base.ServiceTest):
             return begin(conn, self.service.context(project), 'test', 'test', uuidutils.generate_uuid(), topic='share',
                          host=self.runner.host, serial=serial).operation_id
 
-    def row(self, ident):
+    def row(self, resource_id):
         with self.db.reader() as conn:
-            return rows.get(conn, ident)
+            return rows.get(conn, resource_id)
 
     def until(self, test, what):
         base.eventually(test, what, 60)
 
     def all_end(self, *idents):
         self.go_on.set()
-        self.until(lambda: {self.row(ident).state for ident in idents} == {rows.DONE}, 'they have not ended')
+        self.until(lambda: {self.row(resource_id).state for resource_id in idents} == {rows.DONE}, 'they have not ended')
 
     def test_a_claim_holds_for_the_lease_and_is_renewed_long_before_its_end(self):
         lease = datetime.timedelta(seconds=self.conf.lease)
         hasty = self.runner._drained = Hasty()
-        ident, now = self.begin(), timeutils.utcnow()
+        resource_id, now = self.begin(), timeutils.utcnow()
         self.runner.start()
-        self.until(lambda: ident in self.began, 'it has not begun')
-        first = self.row(ident).lease_expires_at
+        self.until(lambda: resource_id in self.began, 'it has not begun')
+        first = self.row(resource_id).lease_expires_at
         self.assertGreaterEqual(first, now + lease)
-        self.until(lambda: self.row(ident).lease_expires_at > first, 'it was not renewed')
-        self.assertLessEqual(self.row(ident).lease_expires_at, timeutils.utcnow() + lease)
+        self.until(lambda: self.row(resource_id).lease_expires_at > first, 'it was not renewed')
+        self.assertLessEqual(self.row(resource_id).lease_expires_at, timeutils.utcnow() + lease)
         # One renewal may fail: there is another before the lease is over.
         self.assertLess(2 * max(hasty.wanted), self.conf.lease)
-        self.all_end(ident)
+        self.all_end(resource_id)
 
     def test_the_next_look_is_when_something_is_due_or_after_the_poll_interval(self):
         self.assertAlmostEqual(self.conf.poll_interval, self.runner._pause())
@@ -111,18 +111,18 @@ class Claims(base.ServiceTest):
 
     def test_a_database_that_is_away_costs_no_tries(self):
         self.refusals += [db_exception.DBConnectionError] * (2 * self.conf.max_attempts + 2)
-        ident = self.begin()
+        operation_id = self.begin()
         self.runner.start()
-        self.all_end(ident)
+        self.all_end(operation_id)
         self.assertEqual([], self.refusals)
 
     def test_what_is_to_be_let_go_is_not_claimed_before(self):
-        ident = self.begin()
+        operation_id = self.begin()
         with self.db.writer() as conn:
-            rows.claim(conn, rows.get(conn, ident), self.runner.owner, -60)     # and that lease has run out
-        self.runner._unsaved[ident] = True
+            rows.claim(conn, rows.get(conn, operation_id), self.runner.owner, -60)     # and that lease has run out
+        self.runner._unsaved[operation_id] = True
         self.assertFalse(self.runner._look())
-        self.assertEqual((self.runner.owner, 1), (self.row(ident).owner, self.row(ident).attempts))
+        self.assertEqual((self.runner.owner, 1), (self.row(operation_id).owner, self.row(operation_id).attempts))
 
     def test_what_the_dead_held_here_is_free_at_once(self):
         world, pid, _ = process_names.name().rsplit('/', 2)
@@ -134,7 +134,7 @@ class Claims(base.ServiceTest):
                 rows.claim(conn, rows.get(conn, idents[owner]), owner, 60)
         self.assertEqual(process_names.name(), self.runner.owner.rpartition('/')[0])
         self.runner.free_dead_claims()
-        self.assertEqual(owned, {owner: self.row(ident).owner is None for owner, ident in idents.items()})
+        self.assertEqual(owned, {owner: self.row(resource_id).owner is None for owner, resource_id in idents.items()})
 
     def test_a_worker_beside_it_that_claimed_what_it_passed_on_keeps_it(self):
         beside = Runner(self.service.services, 'share', uuidutils.generate_uuid(), [], None)
@@ -146,9 +146,9 @@ class Claims(base.ServiceTest):
                 rows.claim(conn, rows.get(conn, work.op.id), beside.owner, 60)
             raise errors.Final('refused')
         self.runner.executor.plans = {'test': Plan('test', (Step(pass_on_and_fail),), self.done, self.done)}
-        ident = self.begin()
+        operation_id = self.begin()
         with self.db.writer() as conn:
-            op = rows.claim(conn, rows.get(conn, ident), self.runner.owner, 60)
+            op = rows.claim(conn, rows.get(conn, operation_id), self.runner.owner, 60)
         self.assertRaises(errors.LostClaim, self.runner.executor.run, op)
-        row = self.row(ident)
+        row = self.row(operation_id)
         self.assertEqual((beside.host, beside.owner, rows.OPEN, 1), (row.host, row.owner, row.state, row.attempts))

@@ -24,11 +24,11 @@ class Steps(refused.WithBackends):
     POOLS = {host: (99, {**_CAPABILITIES, 'storage_protocol': proto})
              for proto, host in (*_POOLS.items(), ('NFS_CIFS', 'test@beta#both'))}
 
-    def work(self, ident):
+    def work(self, resource_id):
         """Claim the open operation on a resource; return it as work."""
         table, db = models.operations, self.service.services.db
         with db.writer() as conn:
-            found = conn.execute(table.select().where(table.c.resource_id == ident, table.c.state == 'open')).one()
+            found = conn.execute(table.select().where(table.c.resource_id == resource_id, table.c.state == 'open')).one()
             op = rows.claim(conn, found, 'me', 30)
         return Work(op, dict(op.data), context.admin(self.service.services), self.service.scheduler)
 

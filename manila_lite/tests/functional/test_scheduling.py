@@ -135,12 +135,12 @@ class Capacity(base.ServiceTest):
             thread.start()
         for thread in threads:
             thread.join()
-        found = [caller.wait(f'/shares/{ident}', 'share', {'available', 'error'})['status'] for ident in made]
+        found = [caller.wait(f'/shares/{share_id}', 'share', {'available', 'error'})['status'] for share_id in made]
         self.assertEqual((3, 5), (found.count('available'), found.count('error')))
-        for ident in made:
-            caller.ok('DELETE', f'/shares/{ident}')
-        for ident in made:
-            caller.wait(f'/shares/{ident}', 'share', 'gone')
+        for share_id in made:
+            caller.ok('DELETE', f'/shares/{share_id}')
+        for share_id in made:
+            caller.wait(f'/shares/{share_id}', 'share', 'gone')
         self._empty()
 
     def _settle(self):

@@ -101,6 +101,6 @@ class SecretKeys(testtools.TestCase):
         encryption.prepare(self.conf, self.db)
         self.assertFalse((self.state / 'secrets.key').exists())
         self.assertEqual(['in the file'], list(map(encryption.decrypt, self.kept())))
-        for ident, why in ((self.key(128), 'has 128 bits'), (uuidutils.generate_uuid(), 'does not give key')):
-            self.conf.set_override('key_ids', [ident], 'secrets')
+        for resource_id, why in ((self.key(128), 'has 128 bits'), (uuidutils.generate_uuid(), 'does not give key')):
+            self.conf.set_override('key_ids', [resource_id], 'secrets')
             self.assertRaisesRegex(errors.BadConfig, why, keys.Keys(self.conf).load)

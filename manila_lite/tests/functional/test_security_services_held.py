@@ -42,9 +42,9 @@ class Held(NetworkTest):
 
     def test_it_is_held_before_a_network_uses_it(self):
         network = self.network()['id']
-        ident = self.service_path().rpartition('/')[2]
+        resource_id = self.service_path().rpartition('/')[2]
         found = self.statements('POST', f'/share-networks/{network}/action', {
-            'add_security_service': {'security_service_id': ident}})
+            'add_security_service': {'security_service_id': resource_id}})
         self.assertLess(found.index('hold'), found.index('use'))
 
     def test_nobody_else_s_service_is_held_or_changed(self):

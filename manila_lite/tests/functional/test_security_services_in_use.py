@@ -236,12 +236,12 @@ class InUse(served.ServedTest):
         network, [share] = self.used()
         [server] = self.servers(network)
         service = self.service_of()
-        for path, ident in ((f'/shares/{share}', share), (f'/share-servers/{server.id}', server.id),
+        for path, resource_id in ((f'/shares/{share}', share), (f'/share-servers/{server.id}', server.id),
                             (f'/share-networks/{network}', network)):
             self.admin.ok('POST', f'{path}/action', {'reset_status': {'status': 'error'}})
             status, document = self.add(network, service)
             self.assertEqual(409, status, document)
-            self.assertIn(ident, str(document))
+            self.assertIn(resource_id, str(document))
 
     def test_only_name_and_description_of_one_in_use_change(self):
         service = self.service_of(domain='old')

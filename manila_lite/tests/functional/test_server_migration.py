@@ -405,16 +405,16 @@ class Migration(base.ServiceTest):
         with self.service.services.db.writer() as conn:
             kind = conn.execute(sa.select(models.share_instances.c.share_type_id).limit(1)).scalar()
             made = factory.make(conn, count, type_id=kind, host='test@alpha#pool1')
-            idents = [ident for ident, _ in made]
+            idents = [resource_id for resource_id, _ in made]
             taken = {row.share_id: row.id for row in conn.execute(models.snapshots.select()) if row.share_id in idents}
         with dirty.unguarded(self.service.services.db.engine) as conn:
             conn.execute(models.share_instances.update().where(models.share_instances.c.share_id.in_(idents)).values(
                 share_server_id=server['id'], share_network_id=self.network))
         store = self.store('alpha')
         pattern = store.share(self.instance(share))
-        for ident, instance in made:
+        for resource_id, instance in made:
             store.shares.put(dataclasses.replace(pattern, id=instance))
-            store.snapshots.put(SnapshotRecord(taken[ident], instance, 1, '', 0.0))
+            store.snapshots.put(SnapshotRecord(taken[resource_id], instance, 1, '', 0.0))
 
     def phase(self, act, until):
         """Return the number of SQL statements of a phase: of the request, and of the workers."""
@@ -469,16 +469,16 @@ class Migration(base.ServiceTest):
                 task_state=task_state))
         return op.id
 
-    def mend(self, ident):
-        [found] = [finding for finding in doctor.look(self.service.services) if finding.id == ident]
+    def mend(self, resource_id):
+        [found] = [finding for finding in doctor.look(self.service.services) if finding.id == resource_id]
         return doctor.mend(self.service.services, found)
 
     def test_what_the_doctor_does_behind_the_cut_over(self):
         server, shares = self.make_shares(1)
         self.start(server)
         self.task_is(server, 'migration_driver_phase1_done')
-        ident = self.set_aside(server, 'migration_completing', step=_PLAN.names.index('cut_over'), data={'cut': True})
-        self.assertIn('repeat migration_complete', self.mend(ident))
+        operation_id = self.set_aside(server, 'migration_completing', step=_PLAN.names.index('cut_over'), data={'cut': True})
+        self.assertIn('repeat migration_complete', self.mend(operation_id))
         self.task_is(server, 'migration_error')
         self.assertEqual({'error'}, {row['status'] for row in self.servers()})
         self.assertEqual('error', self.admin.ok('GET', f'/shares/{shares[0]["id"]}')['share']['status'])

@@ -47,12 +47,12 @@ class BackingUp(base.ServiceTest):
         return self.service.managers[shown['host'].partition('@')[2].partition('#')[0]].driver, instance['id']
 
     def write(self, share, content):
-        driver, ident = self.driver(share)
-        driver.write(ident, content)
+        driver, share_id = self.driver(share)
+        driver.write(share_id, content)
 
     def read(self, share):
-        driver, ident = self.driver(share)
-        return driver.read(ident)
+        driver, share_id = self.driver(share)
+        return driver.read(share_id)
 
     def back_up(self, share, caller=None, wait='available', **more):
         """Make a backup of the share; return it."""

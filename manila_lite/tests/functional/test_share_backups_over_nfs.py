@@ -18,8 +18,8 @@ class LetIn(BackingUp):
     """Helpers to see the access rules that are in force at a backend."""
 
     def in_force(self, share):
-        driver, ident = self.driver(share)
-        return sorted((to, level) for _, to, level in driver.store.share(ident).rules.values())
+        driver, share_id = self.driver(share)
+        return sorted((to, level) for _, to, level in driver.store.share(share_id).rules.values())
 
     def until(self, share, rules):
         process.until(lambda: self.in_force(share) == rules, f'{rules} are in force', lambda: f'{self.in_force(share)} are', 60)
@@ -120,9 +120,9 @@ class OverNfs(LetIn):
         self.assertNotIn(share['id'], tries)
 
     def times_told(self, share):
-        _, ident = self.driver(share)
+        _, share_id = self.driver(share)
         lines = (self.service.state / 'alpha' / 'calls').read_text().splitlines()
-        return sum(line.startswith('update_access ') and ident in line for line in lines)
+        return sum(line.startswith('update_access ') and share_id in line for line in lines)
 
     def test_a_share_of_another_protocol(self):
         share = self.admin.share(share_proto='CIFS')
@@ -139,13 +139,13 @@ class OverNfsBefore(LetIn):
     def test_a_backup_takes_along_who_is_still_let_in(self):
         share = self.admin.share()
         backup = self.back_up(share)
-        driver, ident = self.driver(share)
+        driver, share_id = self.driver(share)
         with self.service.services.db.writer() as conn:
             share_backups.update(conn, backup['id'], copier='192.0.2.33')
         self.service.managers['alpha'].shut_out_tries[share['id']] = math.inf, 0.0      # keep the timer from doing it
         with driver.store.locked():
             driver.store.shares.put(dataclasses.replace(
-                driver.store.share(ident), rules={backup['id']: ['ip', '192.0.2.33', 'ro']}))
+                driver.store.share(share_id), rules={backup['id']: ['ip', '192.0.2.33', 'ro']}))
         self.admin.ok('DELETE', f'/share-backups/{backup["id"]}')
         self.backup_is_now(backup, 'gone')
         self.is_told(share)

@@ -215,10 +215,10 @@ class Groups(GroupTest):
         for path in (f'/share-group-snapshots/{snapshot["id"]}', self.path(group)):
             self.admin.ok('POST', f'{path}/action', {'reset_status': {'status': 'creating'}})
         found = {finding.id: finding for finding in examine.look(self.service.services)}
-        for ident in (group['id'], snapshot['id']):
-            self.assertTrue(found[ident].wrong)
-            self.assertEqual('is in error, and can be deleted', examine.mend(self.service.services, found[ident]))
-            self.assertIsNone(examine.mend(self.service.services, found[ident]))
+        for resource_id in (group['id'], snapshot['id']):
+            self.assertTrue(found[resource_id].wrong)
+            self.assertEqual('is in error, and can be deleted', examine.mend(self.service.services, found[resource_id]))
+            self.assertIsNone(examine.mend(self.service.services, found[resource_id]))
         self.assertEqual('error', self.user.ok('GET', self.path(group))['share_group']['status'])
 
     def test_lists_are_filtered_sorted_and_paged(self):
@@ -351,16 +351,16 @@ class Snapshots(GroupTest):
     def test_its_life_is_told_to_those_who_listen(self):
         group, heard = self.group(), self.useFixture(hearing.Heard(self.service.conf))
         self.share(group)
-        ident = self.snapshot(group)['id']
-        self.user.ok('DELETE', f'/share-group-snapshots/{ident}')
+        snapshot_id = self.snapshot(group)['id']
+        self.user.ok('DELETE', f'/share-group-snapshots/{snapshot_id}')
         for event, publisher in (('create.start', 'api.test'), ('create.end', 'share.test@alpha'),
                                  ('delete.start', 'api.test'), ('delete.end', 'share.test@alpha')):
-            told = heard.wait(f'share_group_snapshot.{event}', share_group_snapshot_id=ident)
+            told = heard.wait(f'share_group_snapshot.{event}', share_group_snapshot_id=snapshot_id)
             self.assertEqual(publisher, told['publisher'])
 
-    def tried(self, ident):
+    def tried(self, resource_id):
         with self.service.services.db.reader() as conn:
-            (found,) = operations.list_of_resource(conn, ident, 'share_group_snapshot.create')
+            (found,) = operations.list_of_resource(conn, resource_id, 'share_group_snapshot.create')
             return found.next_run_at > found.created_at
 
     def test_one_that_fails_leaves_nothing(self):

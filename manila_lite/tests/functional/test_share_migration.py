@@ -326,7 +326,7 @@ class Migration(MigrationTest):
         share = self.make()
         self.grant(share)
         old = self.instance(share)
-        levels = lambda backend, ident: [rule[2] for rule in self.store(backend).share(ident).rules.values()]  # noqa: E731
+        levels = lambda backend, share_id: [rule[2] for rule in self.store(backend).share(share_id).rules.values()]  # noqa: E731
         self.assertEqual(409, self.start(share, 'test@gamma', writable=True)[0])
         self.assertEqual((202, None), self.start(share, 'test@gamma'))
         self.task_is(share, 'migration_driver_phase1_done')

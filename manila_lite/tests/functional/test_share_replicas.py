@@ -59,7 +59,7 @@ class Replicating(base.ServiceTest):
 
     def read_only(self, share):
         """Return by id whether clients may only read a replica."""
-        return {ident: row['cast_rules_to_readonly'] for ident, row in self.replicas(share).items()}
+        return {resource_id: row['cast_rules_to_readonly'] for resource_id, row in self.replicas(share).items()}
 
     def active(self, share):
         """Return the active replica, once there is one and the share is available."""
@@ -115,10 +115,10 @@ class Replicating(base.ServiceTest):
 
     def drop(self, share):
         """Delete the share and its replicas."""
-        for ident, row in self.replicas(share).items():
+        for replica_id, row in self.replicas(share).items():
             if row['replica_state'] != 'active':
-                self.admin.ok('DELETE', f'/share-replicas/{ident}')
-                self.admin.wait(f'/share-replicas/{ident}', 'share_replica', 'gone')
+                self.admin.ok('DELETE', f'/share-replicas/{replica_id}')
+                self.admin.wait(f'/share-replicas/{replica_id}', 'share_replica', 'gone')
         self.admin.ok('DELETE', f'/shares/{share["id"]}')
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
 

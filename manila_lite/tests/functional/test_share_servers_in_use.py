@@ -67,9 +67,9 @@ class Subnets(served.ServedTest):
         failed, kept = sorted(self.servers(network), key=lambda server: server.status != 'error')
         self.assertEqual(['error', 'active'], [failed.status, kept.status])
         with self.service.services.db.reader() as conn:
-            found = {ident: {place.neutron_subnet_id for place in places}
-                     for ident, places in share_server_queries.subnets_of(conn, idents).items()}
-            addresses = {ident: len(allocations.of_server(conn, ident)) for ident in idents}
+            found = {resource_id: {place.neutron_subnet_id for place in places}
+                     for resource_id, places in share_server_queries.subnets_of(conn, idents).items()}
+            addresses = {resource_id: len(allocations.of_server(conn, resource_id)) for resource_id in idents}
         self.assertEqual({failed.id: {'blue-v4'}, kept.id: set(subnets)}, found)
         self.assertEqual({failed.id: 1, kept.id: 2}, addresses)
 
@@ -127,8 +127,8 @@ class Down(served.ServedTest):
         self.addCleanup(self.put_away, server.id)
         self.is_told(share)
 
-    def put_away(self, ident):
+    def put_away(self, resource_id):
         with self.service.services.db.writer() as conn:
-            conn.execute(models.share_instances.update().where(models.share_instances.c.share_server_id == ident).values(
+            conn.execute(models.share_instances.update().where(models.share_instances.c.share_server_id == resource_id).values(
                 status='error'))
-            conn.execute(models.share_servers.update().where(models.share_servers.c.id == ident).values(status='error'))
+            conn.execute(models.share_servers.update().where(models.share_servers.c.id == resource_id).values(status='error'))

@@ -78,12 +78,12 @@ class Ordered(refused.Refusing):
         table, joined, columns = _ROWS[path]
         column = columns.get(key, key)
         with self.service.services.db.reader() as conn:
-            found = [(value, ident) for ident, value in conn.execute(
+            found = [(value, resource_id) for resource_id, value in conn.execute(
                 sa.select(table.c.id, table.c[column] if isinstance(column, str) else column).select_from(joined))]
         self.assertEqual(_COUNT, len(found), path)
         if (path, key) not in _SAME:
             self.assertLess(1, len({value for value, _ in found}), (path, key))
-        return [ident for _, ident in sorted(found)]
+        return [resource_id for _, resource_id in sorted(found)]
 
     def listed(self, path, **query):
         """Return the ids of a list, in its order."""

@@ -20,14 +20,14 @@ class SourcesGone(GroupTest):
         driver = self.service.managers['alpha'].driver
         before = len(driver.store.calls(_ASKED))
         driver.knobs.turn(f'{_ASKED}:hang', f'{_ASKED}:fail@once')
-        ident = make()
+        share_id = make()
         base.eventually(lambda: len(driver.store.calls(_ASKED)) > before, 'the backend is not asked')
         self.admin.ok('POST', f'{path}/action', {'force_delete': None})
         self.admin.wait(path, key, 'gone')
         self.service.knob('alpha', f'{_ASKED}:fail@once')
-        self.user.wait(f'/shares/{ident}', 'share', 'error')
+        self.user.wait(f'/shares/{share_id}', 'share', 'error')
         self.assertEqual(before + 1, len(driver.store.calls(_ASKED)), 'the backend was asked again')
-        [told] = self.user.ok('GET', f'/messages?resource_id={ident}')['messages']
+        [told] = self.user.ok('GET', f'/messages?resource_id={share_id}')['messages']
         return told['user_message']
 
     def test_a_member_of_a_group_snapshot(self):

@@ -15,21 +15,22 @@ _STRANGER = 'test.stranger'
 class Reset(test_deletion_rows.Going):
     """Resources with operations of every kind, open or parked."""
 
-    def ends(self, path, ident, kinds, status='available', table=None):
+    def ends(self, path, resource_id, kinds, status='available', table=None):
         """Check that a reset ends operations of these kinds and no other; in ``table`` also one begun until the row is locked.
 
         Replicas are behind a lock of their share before; the work on a backup ends by itself if its status is another.
         """
-        about = {'resource_type': 'x', 'resource_id': ident, 'topic': 'nobody', 'lane': 'work', 'data': {},
+        about = {'resource_type': 'x', 'resource_id': resource_id, 'topic': 'nobody', 'lane': 'work', 'data': {},
                  'next_run_at': timeutils.utcnow()}
         for kind in (*kinds.split(), _STRANGER):
             for state in ('open', 'parked'):
                 self.insert(models.operations, kind=kind, state=state, **about)
         late = models.operations.insert().values(id=uuidutils.generate_uuid(), kind=kinds.split()[-1], state='open', **about)
         with self.meanwhile(fr'^UPDATE {table} SET .*status=', late) if table else contextlib.nullcontext():
-            code, said, _ = self.admin.call('POST', f'{path}/{ident}/action', {'reset_status': {'status': status}})
+            code, said, _ = self.admin.call('POST', f'{path}/{resource_id}/action', {'reset_status': {'status': status}})
         self.assertEqual(202, code, said)
-        self.assertEqual([_STRANGER] * 2, [row.kind for state in ('open', 'parked') for row in self.work(ident, state=state)])
+        self.assertEqual([_STRANGER] * 2, [row.kind for state in ('open', 'parked')
+                                                for row in self.work(resource_id, state=state)])
 
     def test_work_on_a_share(self):
         self.ends('/shares', self.share(), 'share.create share.extend share.shrink share.revert share.delete '

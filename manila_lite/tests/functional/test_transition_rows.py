@@ -34,7 +34,7 @@ class Statuses(base.ServiceTest):
                 conn.execute(sa.update(models.share_instances).where(models.share_instances.c.id == instance)
                              .values(status=name.removesuffix(' 2')))
 
-    def ident(self, name):
+    def row_id(self, name):
         return self.table.names[name]
 
     def told_by(self, call, *args, **more):
@@ -42,15 +42,15 @@ class Statuses(base.ServiceTest):
 
     def firsts(self):
         """Return the ids of the first share of each status."""
-        return [self.ident(name) for name in STATUSES]
+        return [self.row_id(name) for name in STATUSES]
 
     def status(self, name):
         return self.table.row(name).status
 
     def test_a_verb_begins_for_one_that_may(self):
-        self.assertEqual({'available'}, self.told_by(transitions.begin, 'extend', self.ident('available'))[0])
+        self.assertEqual({'available'}, self.told_by(transitions.begin, 'extend', self.row_id('available'))[0])
         for name in STATUSES:       # 'available' is extending by now
-            error = self.assertRaises(errors.WrongState, self.told_by, transitions.begin, 'shrink', self.ident(name))
+            error = self.assertRaises(errors.WrongState, self.told_by, transitions.begin, 'shrink', self.row_id(name))
             self.assertIn(f'is {self.status(name)};', str(error))
         error = self.assertRaises(errors.WrongState, self.told_by, transitions.begin, 'shrink', 'nobody')
         self.assertIn('is gone;', str(error))
@@ -62,15 +62,15 @@ class Statuses(base.ServiceTest):
     def test_a_verb_ends_where_it_runs(self):
         for call, status in ((transitions.finish, 'available'), (transitions.fail, 'extending_error')):
             for name in set(STATUSES) - {'extending'}:
-                self.assertEqual(set(), self.told_by(call, 'extend', self.ident(name))[0], name)
+                self.assertEqual(set(), self.told_by(call, 'extend', self.row_id(name))[0], name)
             name = 'extending' if call is transitions.finish else 'extending 2'
-            self.assertEqual({name}, self.told_by(call, 'extend', self.ident(name))[0])
+            self.assertEqual({name}, self.told_by(call, 'extend', self.row_id(name))[0])
             self.assertEqual(status, self.status(name))
 
     def test_what_is_deleted_is_gone_only_where_it_was_to_be(self):
         for name in set(STATUSES) - {'deleting'}:
-            self.assertEqual(set(), self.told_by(transitions.finish, 'delete', self.ident(name))[0], name)
-        self.assertEqual({'deleting'}, self.told_by(transitions.finish, 'delete', self.ident('deleting'))[0])
+            self.assertEqual(set(), self.told_by(transitions.finish, 'delete', self.row_id(name))[0], name)
+        self.assertEqual({'deleting'}, self.told_by(transitions.finish, 'delete', self.row_id('deleting'))[0])
         self.assertIsNone(self.table.row('deleting'))
 
     def test_of_many_those_go_that_show_it(self):
@@ -82,18 +82,18 @@ class Statuses(base.ServiceTest):
         self.assertEqual('error', self.status('shrinking'))
 
     def test_values_are_set_with_the_status(self):
-        self.told_by(transitions.finish, 'extend', self.ident('extending'), progress='7%')
-        self.told_by(transitions.finish, 'extend', self.ident('error'), progress='7%')
+        self.told_by(transitions.finish, 'extend', self.row_id('extending'), progress='7%')
+        self.told_by(transitions.finish, 'extend', self.row_id('error'), progress='7%')
         self.assertEqual(('7%', '100%'), (self.table.row('extending').progress, self.table.row('error').progress))
 
     def test_one_is_reset(self):
-        self.assertEqual({'available'}, self.told_by(transitions.reset, self.ident('available'), 'error')[0])
+        self.assertEqual({'available'}, self.told_by(transitions.reset, self.row_id('available'), 'error')[0])
 
     def test_other_columns_of_one_are_written(self):
-        ident = self.ident('available')
-        self.assertEqual({'available'}, self.table.by(transitions.rules_status, ident, states.Rules.ERROR))
+        resource_id = self.row_id('available')
+        self.assertEqual({'available'}, self.table.by(transitions.rules_status, resource_id, states.Rules.ERROR))
         self.assertEqual('error', self.table.row('available').access_rules_status)
-        self.assertEqual({'available'}, self.table.by(transitions.replica_state, ident, states.Replica.IN_SYNC))
+        self.assertEqual({'available'}, self.table.by(transitions.replica_state, resource_id, states.Replica.IN_SYNC))
         self.assertEqual('in_sync', self.table.row('available').replica_state)
         self.assertEqual({'available'}, self.shares.by(transitions.task_state, self.shares.names['available'], 'moving'))
         self.assertEqual('moving', self.shares.row('available').task_state)

@@ -70,22 +70,22 @@ class Tries(base.ServiceTest):
         """Run one operation until it ends; return its row. ``then``: steps of the runner that it is passed on to."""
         services = self.service.services
         with self.db.writer() as conn:
-            ident = engine.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
+            operation_id = engine.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
                                      host=self.host, open_key=KEY).operation_id
         runners = [engine.Runner(dataclasses.replace(services, db=db or self.db), 'share', host, [plan], None)
                    for host, plan in ((self.host, self.plan(steps)), (self.host + '2', self.plan(then or ())))]
         for runner in runners:
             runner.start()
             self.addCleanup(runner.stop)
-        base.eventually(lambda: self.row(ident).state != rows.OPEN, 'it has not ended', 60)
-        return self.row(ident)
+        base.eventually(lambda: self.row(operation_id).state != rows.OPEN, 'it has not ended', 60)
+        return self.row(operation_id)
 
     def plan(self, steps):
         return Plan(KIND, tuple(steps), lambda conn, work: None, lambda conn, work, error: None)
 
-    def row(self, ident):
+    def row(self, resource_id):
         with self.db.reader() as conn:
-            return rows.get(conn, ident)
+            return rows.get(conn, resource_id)
 
     def count(self, name):
         return self.notes.count(name)

@@ -22,18 +22,18 @@ class Looks(refused.Refusing):
         with self.service.services.db.writer() as conn:
             conn.execute(models.share_instances.delete())
             conn.execute(models.share_servers.delete())
-            self.idents = [ident for *_, ident in networks.make(conn, 2)]
+            self.idents = [resource_id for *_, resource_id in networks.make(conn, 2)]
         self.option('unused_share_server_cleanup_interval', _INTERVAL)
 
-    def unused_for(self, ident, minutes, status='active'):
-        self.put(models.share_servers, ident, updated_at=self.now() - datetime.timedelta(minutes=minutes), status=status)
+    def unused_for(self, resource_id, minutes, status='active'):
+        self.put(models.share_servers, resource_id, updated_at=self.now() - datetime.timedelta(minutes=minutes), status=status)
 
     def statuses(self):
         """Return the statuses of the two servers."""
         table = models.share_servers
         with self.service.services.db.reader() as conn:
             found = dict(conn.execute(table.select().with_only_columns(table.c.id, table.c.status)).all())
-        return [found[ident] for ident in self.idents]
+        return [found[resource_id] for resource_id in self.idents]
 
     def test_one_goes_after_as_many_minutes_as_configured(self):
         early, late = self.idents
@@ -66,8 +66,8 @@ class Looks(refused.Refusing):
 
     def test_one_that_got_a_share_after_the_look_stays_and_the_other_goes(self):
         share, table, used = self.share(), models.share_instances, self.idents[0]
-        for ident in self.idents:
-            self.unused_for(ident, 2 * _INTERVAL)
+        for resource_id in self.idents:
+            self.unused_for(resource_id, 2 * _INTERVAL)
         with self.meanwhile('^UPDATE share_networks', table.update().where(table.c.share_id == share).values(
                 share_server_id=used)):
             share_servers.remove_unused(self.manager)

@@ -39,9 +39,10 @@ class UpgradedTest(_MigrationTest):
         made = {place: uuidutils.generate_uuid() for place in _STEPS}
         with self.db.writer() as conn:
             conn.execute(models.operations.insert(), [
-                {'id': ident, 'kind': kind, 'topic': topic, 'host': 'here', 'lane': 'work', 'data': {}, 'resource_type': 'test',
-                 'resource_id': 'x', 'state': state, 'step': number, 'next_run_at': timeutils.utcnow(), **values}
-                for (topic, kind, number), ident in made.items()])
+                {'id': resource_id, 'kind': kind, 'topic': topic, 'host': 'here', 'lane': 'work', 'data': {},
+                 'resource_type': 'test', 'resource_id': 'x', 'state': state, 'step': number,
+                 'next_run_at': timeutils.utcnow(), **values}
+                for (topic, kind, number), resource_id in made.items()])
         schema_migrations.upgrade(self.db)
         return made
 
@@ -55,25 +56,25 @@ class UpgradedTest(_MigrationTest):
         return dataclasses.replace(step, do=lambda work: self.notes.append(step.name),
                                    undo=lambda work: self.notes.append(f'undo {step.name}'))
 
-    def run_on(self, topic, ident):
+    def run_on(self, topic, resource_id):
         """Claim the operation and run it. Return the names of the steps, and its row then."""
         self.notes.clear()
         executor = self.executor(topic)
         with self.db.writer() as conn:
-            seen = rows.get(conn, ident)
+            seen = rows.get(conn, resource_id)
             op = rows.claim(conn, seen, 'me', 60, **executor.place(seen))
         executor.run(op)
         with self.db.reader() as conn:
-            return list(self.notes), rows.get(conn, ident)
+            return list(self.notes), rows.get(conn, resource_id)
 
     def test_each_goes_on_at_its_step(self):
-        for (topic, kind, number), ident in self.given(rows.OPEN).items():
-            names, row = self.run_on(topic, ident)
+        for (topic, kind, number), resource_id in self.given(rows.OPEN).items():
+            names, row = self.run_on(topic, resource_id)
             self.assertEqual((list(_OLD[topic][kind][number:]), rows.DONE), (names, row.state), kind)
 
     def test_each_is_undone_from_its_step(self):
-        for (topic, kind, number), ident in self.given(rows.OPEN, undoing=True).items():
-            names, row = self.run_on(topic, ident)
+        for (topic, kind, number), resource_id in self.given(rows.OPEN, undoing=True).items():
+            names, row = self.run_on(topic, resource_id)
             undone = [f'undo {name}' for name in reversed(_OLD[topic][kind][:number + 1])]
             self.assertEqual((undone, rows.FAILED), (names, row.state), kind)
 
@@ -81,26 +82,26 @@ class UpgradedTest(_MigrationTest):
         made = self.given(rows.DONE)
         with self.db.reader() as conn:
             found = {row.id: row for row in conn.execute(sa.select(models.operations))}
-        for (topic, kind, number), ident in made.items():
-            self.assertEqual(_OLD[topic][kind][number], operation_views.phase(found[ident]), kind)
-            self.assertEqual(_OLD[topic][kind], rows.step_names(found[ident]), kind)
+        for (topic, kind, number), resource_id in made.items():
+            self.assertEqual(_OLD[topic][kind][number], operation_views.phase(found[resource_id]), kind)
+            self.assertEqual(_OLD[topic][kind], rows.step_names(found[resource_id]), kind)
 
     def test_each_goes_on_after_a_worker_of_the_release_before(self):
         """Old workers, which run until they are upgraded too, write the number of the step only."""
         made = self.given(rows.OPEN)
         with self.db.writer() as conn:
             conn.execute(models.operations.update().values(step=0))
-        for (topic, kind, number), ident in made.items():
+        for (topic, kind, number), resource_id in made.items():
             with self.db.writer() as conn:
-                conn.execute(models.operations.update().where(models.operations.c.id == ident).values(step=number))
-            self.assertEqual(list(_OLD[topic][kind][number:]), self.run_on(topic, ident)[0], kind)
+                conn.execute(models.operations.update().where(models.operations.c.id == resource_id).values(step=number))
+            self.assertEqual(list(_OLD[topic][kind][number:]), self.run_on(topic, resource_id)[0], kind)
 
     def test_what_a_scheduler_of_the_release_before_passed_on(self):
         """It says nothing of names, so that the row has those of the scheduler."""
-        made = {place: ident for place, ident in self.given(rows.OPEN).items() if place[0] == 'scheduler'}
-        for (_, kind, _), ident in made.items():
+        made = {place: resource_id for place, resource_id in self.given(rows.OPEN).items() if place[0] == 'scheduler'}
+        for (_, kind, _), resource_id in made.items():
             for number, _ in enumerate(_OLD['share'].get(kind, ())):
                 with self.db.writer() as conn:
-                    conn.execute(models.operations.update().where(models.operations.c.id == ident).values(
+                    conn.execute(models.operations.update().where(models.operations.c.id == resource_id).values(
                         topic='share', step=number, steps=PLACE, state=rows.OPEN, attempts=0))
-                self.assertEqual(list(_OLD['share'][kind][number:]), self.run_on('share', ident)[0], kind)
+                self.assertEqual(list(_OLD['share'][kind][number:]), self.run_on('share', resource_id)[0], kind)

@@ -73,16 +73,16 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
         self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
         with futures.ThreadPoolExecutor(8) as callers:
             idents = list(callers.map(lambda _: self.parts.share(), range(24)))
-        for ident in idents:
+        for share_id in idents:
             self.assertEqual([('share.create', 'scheduler', 'open')], self.rows(
-                'SELECT kind, topic, state FROM operations WHERE resource_id = ?', ident))
+                'SELECT kind, topic, state FROM operations WHERE resource_id = ?', share_id))
         self.assertEqual(7, len(self.parts.ok('GET', '/shares')['shares']))
         self.until_every_worker_worked()
         self.parts.run('share')
         self.parts.until(self.parts.pools, 'a pool')
         self.parts.run('scheduler')
-        for ident in idents:
-            self.parts.wait(f'/shares/{ident}', 'share', 'available', patience=60)
+        for share_id in idents:
+            self.parts.wait(f'/shares/{share_id}', 'share', 'available', patience=60)
         self.web.terminate()
         self.assertEqual(0, self.web.wait(timeout=60), self.parts.tail())
         self.assertIn('POST', self.parts.log.read_text())

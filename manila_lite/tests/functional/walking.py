@@ -101,7 +101,7 @@ class WalkTest(base.ServiceTest):
 
     def assert_nothing_of_the_first(self, document, what, but=()):
         text = json.dumps(document)
-        self.assertEqual([], [ident for ident in {*self.ids, MARK} - {*but} if ident in text], what)
+        self.assertEqual([], [resource_id for resource_id in {*self.ids, MARK} - {*but} if resource_id in text], what)
 
     def told(self, said, foreign):
         """Return an answer as a text in which all ids look the same."""
@@ -118,8 +118,8 @@ class WalkTest(base.ServiceTest):
         before, statuses = self.rows(), set()
         for op in self.ops():
             for name in named(op) if op.name not in FOR_OTHERS else ():
-                def ask(ident, op=op, name=name):
-                    return self.call(caller, op, versions.MAX, {**self.own, name: ident})
+                def ask(resource_id, op=op, name=name):
+                    return self.call(caller, op, versions.MAX, {**self.own, name: resource_id})
                 status = self.assert_as_if_unknown(ask, self.world[name], (op.name, op.action, name))
                 self.assertIn(status, allowed, (op.name, op.action, name))
                 statuses.add(status)
@@ -142,7 +142,7 @@ class WalkTest(base.ServiceTest):
         with self.service.services.db.reader() as conn:
             texts = {f'{table.name} {tuple(row)}' for table in models.metadata.tables.values()
                      for row in conn.execute(sa.select(table))}
-        return {text for text in texts if MARK in text or any(ident in text for ident in self.ids)}
+        return {text for text in texts if MARK in text or any(resource_id in text for resource_id in self.ids)}
 
     @contextlib.contextmanager
     def undone(self):

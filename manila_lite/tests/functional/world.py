@@ -164,8 +164,8 @@ def _group(admin, owner, project, mark):
         'name': f'{name}-{mark}', 'is_public': False, 'share_types': ['default'],
         'group_specs': specs}})['share_group_type']['id']
         for name, specs in (('private', {'key': mark}), ('plain', {})))     # no pool fits the first group type
-    for ident in (kind, plain):
-        admin.ok('POST', f'/share-group-types/{ident}/action', {'addProjectAccess': {'project': project}})
+    for group_type_id in (kind, plain):
+        admin.ok('POST', f'/share-group-types/{group_type_id}/action', {'addProjectAccess': {'project': project}})
     group = owner.ok('POST', '/share-groups', {'share_group': {'share_group_type_id': plain, **named}})['share_group']['id']
     owner.wait(f'/share-groups/{group}', 'share_group', 'available')
     owner.share(share_group_id=group, name=mark)
@@ -179,17 +179,17 @@ def _group(admin, owner, project, mark):
 def _replica(service, owner, mark):
     share = owner.share(name=mark)
     with service.services.db.writer() as conn:
-        [ident] = replicas.replicable(conn, [share['id']])
-    owner.ok('POST', f'/share-replicas/{ident}/metadata', {'metadata': {'key': mark}})
-    [export, *_] = owner.ok('GET', f'/share-replicas/{ident}/export-locations')['export_locations']
-    return {'share_replica_id': ident, 'replica_export_location_id': export['id']}
+        [replica_id] = replicas.replicable(conn, [share['id']])
+    owner.ok('POST', f'/share-replicas/{replica_id}/metadata', {'metadata': {'key': mark}})
+    [export, *_] = owner.ok('GET', f'/share-replicas/{replica_id}/export-locations')['export_locations']
+    return {'share_replica_id': replica_id, 'replica_export_location_id': export['id']}
 
 
 def _backup(service, owner, mark):
     share = owner.share(name=mark)
     with service.services.db.writer() as conn:
-        [ident] = backups.of(conn, [share['id']], mark)
-    return ident
+        [resource_id] = backups.of(conn, [share['id']], mark)
+    return resource_id
 
 
 def _server(service, project):

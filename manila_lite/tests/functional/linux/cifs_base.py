@@ -68,7 +68,8 @@ class Cifs:
         """Apply exactly these rules, given as (user, level), and check that none fails."""
         given = self.rules(*rows)
         results = self.driver.update_access(share, given)
-        self.assertEqual({rule.id: None for rule in given}, {ident: result.error for ident, result in results.items()})
+        self.assertEqual({rule.id: None for rule in given},
+                         {rule_id: result.error for rule_id, result in results.items()})
 
     def smb(self, share, user, command, *, at=0, text=None, password=None):
         """Run an SMB command as a client; return (success, output)."""

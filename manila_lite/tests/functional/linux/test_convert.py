@@ -90,8 +90,8 @@ class Converted(base.LinuxTest):
 class Interrupted(base.LinuxTest):
     def test_it_goes_on_and_what_is_mounted_for_clients_is_let_go(self):
         old = self.enterContext(_folder())
-        for ident in ('a', 'b'):
-            _fill_small(old / 'shares' / ident)
+        for resource_id in ('a', 'b'):
+            _fill_small(old / 'shares' / resource_id)
         exported = self.state / 'elsewhere' / 'exports' / 'b'
         mounts.bind(old / 'shares' / 'b', exported)
         self.addCleanup(mounts.unmount, exported)

@@ -84,7 +84,7 @@ class Ensure:
         result = self.driver.ensure_shares([self.target])[self.target.share.id]
         self.assertIsNone(result.error)
         self.assertEqual({rule.id: None for rule in self.target.rules},
-                         {ident: rule.error for ident, rule in result.rules.items()})
+                         {resource_id: rule.error for resource_id, rule in result.rules.items()})
         self.assertEqual(len(words), len(result.repaired), result.repaired)
         for word, said in zip(words, result.repaired, strict=True):
             self.assertIn(word, said)

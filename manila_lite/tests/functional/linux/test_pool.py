@@ -39,18 +39,18 @@ class Btrfs(testtools.TestCase):
     def test_every_way_to_die_between_two_names(self):
         outcomes = {}
         for number, there in enumerate(itertools.product((False, True), repeat=3)):
-            ident = f'share-{number}'
+            share_id = f'share-{number}'
             for place, content, wanted in zip((self.pool.share, self.pool._draft, self.pool._old),
                                               ('share', 'draft', 'old'), there, strict=True):
                 if wanted:
-                    self.leave(place(ident), content)
-            self.pool.recover(ident)
-            self.pool.recover(ident)
-            share = self.pool.share(ident)
+                    self.leave(place(share_id), content)
+            self.pool.recover(share_id)
+            self.pool.recover(share_id)
+            share = self.pool.share(share_id)
             outcomes[there] = (share / 'f').read_text() if share.exists() else None
-            self.assertFalse(self.pool._draft(ident).exists() or self.pool._old(ident).exists())
-            self.pool.discard(ident)
-            self.pool.purge(ident)
+            self.assertFalse(self.pool._draft(share_id).exists() or self.pool._old(share_id).exists())
+            self.pool.discard(share_id)
+            self.pool.purge(share_id)
         self.assertEqual({
             (False, False, False): None, (False, False, True): 'old', (False, True, False): None,
             (False, True, True): 'draft', (True, False, False): 'share', (True, False, True): 'share',
@@ -81,9 +81,9 @@ class Btrfs(testtools.TestCase):
         self.pool.clone('clone', 'snap', 1)
         self.assertEqual(1 << 30, btrfs.limit_of(self.pool.root, self.pool.share('clone')))
         (self.pool.share('clone') / 'f').write_text('mine')
-        for ident in ('source', 'clone'):
-            self.pool.discard(ident)
-            self.pool.purge(ident)
+        for resource_id in ('source', 'clone'):
+            self.pool.discard(resource_id)
+            self.pool.purge(resource_id)
         self.pool.delete_snapshot('snap')
         self.pool.delete_snapshot('snap')
         self.assertEqual([], self.names())

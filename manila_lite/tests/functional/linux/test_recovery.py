@@ -219,11 +219,11 @@ class Recovery(base.ShareTest):
         snapshot = self.snapshot(self.made)
         swap = self.driver.services.pool.swap
 
-        def die(ident):
+        def die(resource_id):
             base.kill(self.driver.services.protocol_servers.of('NFS').server._server)
             self.driver.report()
             self.refused('NOENT', 'one', self.made, 'list')
-            swap(ident)
+            swap(resource_id)
 
         self.patch(self.driver.services.pool, 'swap', die)
         self.driver.revert_to_snapshot(snapshot)

@@ -97,7 +97,7 @@ class Asking:
         return rule in self._rules
 
     def linked(self, collection):
-        return lambda ident: [{'rel': 'self', 'href': f'/{collection}/{ident}'}]
+        return lambda resource_id: [{'rel': 'self', 'href': f'/{collection}/{resource_id}'}]
 
     def next_page(self, found):
         return self._following

@@ -17,10 +17,10 @@ class _Actions:
     def __init__(self, **pairs):
         self.pairs = pairs
 
-    def metadata(self, ctx, ident):
+    def metadata(self, ctx, resource_id):
         return dict(self.pairs)
 
-    def set_metadata(self, ctx, ident, values, *, replace):
+    def set_metadata(self, ctx, resource_id, values, *, replace):
         self.pairs = {**({} if replace else self.pairs), **values}
         return dict(self.pairs)
 

@@ -114,9 +114,9 @@ class TestBus(base.BusTestCase):
 
         log = self.useFixture(fixtures.FakeLogger(level=40))
         receiver = self.listen(on_wake=fail)
-        for ident in ('op-1', 'op-2'):
-            self.bus.wake('share', 'h@one', ident)
-            self.assertEqual([ident], self.got.get(timeout=5))
+        for resource_id in ('op-1', 'op-2'):
+            self.bus.wake('share', 'h@one', resource_id)
+            self.assertEqual([resource_id], self.got.get(timeout=5))
         receiver.stop(5)                    # the received message is done, its log line included
         self.assertIn('op-1: wake-up failed', log.output)
 

@@ -25,8 +25,8 @@ class Things(pecan.rest.RestController):
         return filters
 
     @pecan.expose('json')
-    def get_one(self, ident):
-        return {'one': ident}
+    def get_one(self, resource_id):
+        return {'one': resource_id}
 
     @pecan.expose('json')
     def post(self, *rest):
