@@ -11,6 +11,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 
 #: Lanes: ordinary work, quick work that must never wait behind it, and work on a whole backend, one at a time.
+#: The values are stored. Workers of the release before look for 'calm', so it stays.
 WORK, FAST, EXCLUSIVE = 'work', 'fast', 'calm'
 #: The name of the scheduler's steps.
 PLACE = rows.PLACE
