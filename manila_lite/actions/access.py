@@ -43,7 +43,7 @@ def allow(ctx: RequestContext, share_id: str, wanted: dict[str, Any], *, ipv6: b
         if any(access_targets.is_same_client(access_type, access_to, other) for other in others):
             raise errors.Invalid(f'access_to: share {share_id} has an access rule for {access_type} {access_to} already.',
                                  code='access_rule_exists')
-        limits.one_more(ctx.conf, 'access_rules', f'share {share_id}', access.count(conn, share_id))
+        limits.check_one_more(ctx.conf, 'access_rules', f'share {share_id}', access.count(conn, share_id))
         access_id = uuidutils.generate_uuid()
         transitions.create(conn, states.ACCESS, {
             'id': access_id, 'share_id': share_id, 'access_type': access_type, 'access_to': access_to,
@@ -87,7 +87,7 @@ def _begin_sync(conn: Connection, ctx: RequestContext, share: Row[Any]) -> engin
     if not share.host:
         raise errors.WrongState(f'Share {share.id} is on no backend, so its access rules cannot be applied.')
     # The worker writes these rows in the same order, so two transactions never wait for each other.
-    transitions.rules_status(conn, share.instance_id, states.Rules.SYNCING)
+    transitions.set_rules_status(conn, share.instance_id, states.Rules.SYNCING)
     return apply_rules(conn, ctx, share.id, share.host)
 
 

@@ -207,7 +207,7 @@ def place(conn: Connection, ctx: RequestContext, share_id: str, access_id: str |
     access.lock(conn, share_id)
     _check(conn, ctx, share_id, access_id, action)
     if because_of is None:      # a lock that was added for another lock is deleted with it, so it does not count
-        limits.one_more(ctx.conf, 'resource_locks', f'access rule {access_id}' if access_id else f'share {share_id}',
+        limits.check_one_more(ctx.conf, 'resource_locks', f'access rule {access_id}' if access_id else f'share {share_id}',
                         resource_locks.count_on(conn, share_id, access_id))
     return resource_locks.insert(conn, share_id=share_id, access_id=access_id, resource_action=action, lock_reason=reason,
                                  because_of=because_of, user_id=ctx.user_id, project_id=ctx.project_id or '',

@@ -27,7 +27,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     service_id = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
         quotas.lock(conn, ctx.project_id)
-        limits.one_more(ctx.conf, 'security_services', f'project {ctx.project_id}',
+        limits.check_one_more(ctx.conf, 'security_services', f'project {ctx.project_id}',
                         security_services.count(conn, ctx.project_id))
         security_services.insert(conn, {
             'id': service_id, 'project_id': ctx.project_id, **_with_encrypted_password(conn, wanted)})

@@ -239,7 +239,7 @@ def reset_task_state(ctx: RequestContext, server_id: str, value: str | None) -> 
     wanted = task_state(value)
     with ctx.db.writer() as conn:
         share_servers.get_visible(conn, ctx, server_id)
-        transitions.server_task(conn, server_id, (None, *Migration), wanted)
+        transitions.swap_server_task_state(conn, server_id, (None, *Migration), wanted)
 
 
 REQUESTS = ServerRequests()

@@ -110,7 +110,7 @@ class ShareRequests(Requests[ShareMove]):
             raise errors.WrongState(f'Share {share.id} changed in the meantime; try again.')
         _check_quota(conn, ctx, move)
         transitions.begin(conn, states.SHARE, 'migrate', share.instance_id)
-        transitions.task_state(conn, share.id, Migration.STARTING)
+        transitions.set_task_state(conn, share.id, Migration.STARTING)
         snapshot_ids = [row.id for row in move.snapshots]
         if transitions.begin_many(conn, states.SNAPSHOT, 'migrate', snapshot_ids) != len(snapshot_ids):
             raise errors.WrongState('A snapshot of the share changed in the meantime; try again.')
@@ -126,7 +126,7 @@ class ShareRequests(Requests[ShareMove]):
         transitions.begin(conn, states.SHARE, 'cut_over_to', op.data['target'])
         snapshot_ids = [snapshot.id for snapshot in share_migration.snapshots_of(conn, row.id)]
         transitions.begin_many(conn, states.SNAPSHOT, 'cut_over', snapshot_ids)
-        transitions.task_state(conn, row.id, Migration.COMPLETING)
+        transitions.set_task_state(conn, row.id, Migration.COMPLETING)
 
 
 # Checks ---------------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, service_id
     used = security_services.types_of(conn, network_id)
     _must_fit(network_id, service, current, used)
     if current is None:
-        limits.one_more(ctx.conf, 'attached_security_services', f'share network {network_id}', len(used))
+        limits.check_one_more(ctx.conf, 'attached_security_services', f'share network {network_id}', len(used))
     question = share_server_updates.UpdateCheck(
         share_server_updates.SECURITY_SERVICE, network_id, f'{current_id or "none"}/{service_id}',
         tuple(share_servers.list_servers(conn, {'share_network_id': network_id})),

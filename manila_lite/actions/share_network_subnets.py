@@ -83,7 +83,7 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
     must_look_active(network)
     zone_id = get_zone_id(conn, wanted.get('availability_zone'))
     there = share_network_subnets.of_network(conn, network_id)
-    limits.one_more(ctx.conf, 'subnets', f'share network {network_id}', len(there))
+    limits.check_one_more(ctx.conf, 'subnets', f'share network {network_id}', len(there))
     limits.check(ctx.conf, 'metadata_items', 'the subnet', 0, len(wanted.get('metadata') or {}))
     beside = [subnet for subnet in there if subnet.availability_zone_id == zone_id]
     if beside and not several:

@@ -181,7 +181,7 @@ def resync(ctx: RequestContext, replica_id: str) -> bool:
         access.lock(conn, share_id)
         row = share_replicas.get(conn, ctx, replica_id)
         if not row.is_aside:
-            transitions.replica_state(conn, replica_id, Replica.ACTIVE)
+            transitions.set_replica_state(conn, replica_id, Replica.ACTIVE)
             return False
         _must_be_placed(row)
         if row.status not in replica_workflow.FOLLOWING:
@@ -253,7 +253,7 @@ def reset_replica_state(ctx: RequestContext, replica_id: str, state: str) -> Non
     """Set a replica's replica state, until the replica is brought up to date."""
     with ctx.db.writer() as conn:
         share_replicas.get(conn, ctx, replica_id)
-        transitions.replica_state(conn, replica_id, Replica(state))
+        transitions.set_replica_state(conn, replica_id, Replica(state))
 
 
 def is_replica(ctx: RequestContext, replica_id: str) -> bool:

@@ -308,7 +308,7 @@ def reset_status(ctx: RequestContext, share_id: str, status: str) -> None:
 def reset_task_state(ctx: RequestContext, share_id: str, value: str | None) -> None:
     """Set a share's task state, or clear it."""
     with ctx.db.writer() as conn:
-        transitions.task_state(conn, shares.get(conn, ctx, share_id, own=True).id, value)
+        transitions.set_task_state(conn, shares.get(conn, ctx, share_id, own=True).id, value)
 
 
 # Metadata ---------------------------------------------------------------------------------------

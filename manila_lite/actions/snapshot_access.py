@@ -37,7 +37,7 @@ def allow(ctx: RequestContext, snapshot_id: str, wanted: dict[str, Any], *, ipv6
                for rule in rules if rule.access_type == access_type):
             raise errors.Invalid(f'access_to: snapshot {snapshot_id} has an access rule for {access_type} {access_to} already.',
                                  code='access_rule_exists')
-        limits.one_more(ctx.conf, 'access_rules', f'snapshot {snapshot_id}', len(rules))
+        limits.check_one_more(ctx.conf, 'access_rules', f'snapshot {snapshot_id}', len(rules))
         rule_id = uuidutils.generate_uuid()
         transitions.create(conn, states.SNAPSHOT_ACCESS, {
             'id': rule_id, 'snapshot_id': snapshot_id, 'access_type': access_type, 'access_to': access_to})

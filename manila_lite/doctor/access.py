@@ -28,7 +28,7 @@ def mend_rules(conn: Connection, repair: RepairContext, share_id: str, *, once_m
     if row is None or is_under_way or not (pending or row.access_rules_status == states.Rules.SYNCING):
         return None
     if row.host and once_more:
-        transitions.rules_status(conn, row.instance_id, states.Rules.SYNCING)
+        transitions.set_rules_status(conn, row.instance_id, states.Rules.SYNCING)
         repair.wakes.append(apply_rules(conn, repair.owner(row), share_id, row.host, data=data))
         return 'the backend gets the access rules again'
     return _give_up(conn, row, pending)
@@ -44,5 +44,5 @@ def _give_up(conn: Connection, row: Row, pending: list[Row]) -> str:
         else:
             transitions.settle(conn, states.ACCESS, rule_ids, state, verb.fail)
     bad = access.rule_states(conn, row.id) - {'active'}
-    transitions.rules_status(conn, row.instance_id, states.Rules.ERROR if bad else states.Rules.ACTIVE)
+    transitions.set_rules_status(conn, row.instance_id, states.Rules.ERROR if bad else states.Rules.ACTIVE)
     return 'the access rules cannot be applied: error'

@@ -27,7 +27,7 @@ class ServerMigrations(Migrations):
 
     def swap_task_state(self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
         """Set the server's task state."""
-        return transitions.server_task(conn, resource_id, allowed, to)
+        return transitions.swap_server_task_state(conn, resource_id, allowed, to)
 
     def shares(self, conn: Connection, resource_id: str) -> list[Any]:
         """Return the rows of all shares of the server."""
@@ -41,7 +41,7 @@ class ServerMigrations(Migrations):
         """Set the source to active, with this task state."""
         verb = states.SHARE_SERVER['migrate']
         transitions.settle(conn, states.SHARE_SERVER, (work.resource_id,), verb.during, verb.fail)
-        transitions.server_task(conn, work.resource_id, list(Migration), task_state)
+        transitions.swap_server_task_state(conn, work.resource_id, list(Migration), task_state)
 
     def remove_target(self, conn: Connection, work: Work) -> None:
         """Delete the target. One that was idle before is idle again. One with a copy is in error, without its shares."""

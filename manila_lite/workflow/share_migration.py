@@ -27,7 +27,7 @@ class ShareMigrations(Migrations):
 
     def swap_task_state(self, conn: Connection, resource_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
         """Set the share's task state."""
-        return transitions.share_task(conn, resource_id, allowed, to)
+        return transitions.swap_share_task_state(conn, resource_id, allowed, to)
 
     def shares(self, conn: Connection, resource_id: str) -> list[Any]:
         """Return the row of the share, if it is still there."""
@@ -44,7 +44,7 @@ class ShareMigrations(Migrations):
 
     def restore_source(self, conn: Connection, work: Work, task_state: Migration) -> None:
         """Set the task state of the share."""
-        transitions.share_task(conn, work.resource_id, list(Migration), task_state)
+        transitions.swap_share_task_state(conn, work.resource_id, list(Migration), task_state)
 
     def remove_target(self, conn: Connection, work: Work) -> None:
         """Delete the second instance. One in error keeps its capacity, since something of it is on the backend."""
@@ -58,7 +58,7 @@ class ShareMigrations(Migrations):
     def keep_failed(self, conn: Connection, work: Work) -> None:
         """Set the second instance to error, and the task state of the share."""
         transitions.fail(conn, states.SHARE, 'cut_over_to', work.data['target'])
-        transitions.share_task(conn, work.resource_id, list(Migration), Migration.ERROR)
+        transitions.swap_share_task_state(conn, work.resource_id, list(Migration), Migration.ERROR)
 
     def payload(self, resource_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the share's id, and its destination."""

@@ -74,7 +74,7 @@ def apply_rules(conn: Connection, ctx: context.RequestContext, share_id: str) ->
         if row.host and row.status in FOLLOWING and row.cast_rules_to_readonly:
             begin_once(conn, ctx, share_replicas.ACCESS, 'share_replica', row.id, topic='share', host=row.host, lane=FAST,
                        serial=f'access:{row.id}', open_key=f'{share_replicas.ACCESS}:{row.id}', data={'share_id': share_id})
-            transitions.rules_status(conn, row.id, states.Rules.SYNCING)
+            transitions.set_rules_status(conn, row.id, states.Rules.SYNCING)
 
 
 # Ends -----------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def not_made(conn: Connection, work: Work, error: Exception) -> None:
         services.release_space(conn, *work.data['claimed'])
     if share_replicas.as_share(conn, work.resource_id) is not None:
         transitions.fail(conn, _SHARE, 'create', work.resource_id)
-        transitions.replica_state(conn, work.resource_id, states.Replica.ERROR)
+        transitions.set_replica_state(conn, work.resource_id, states.Replica.ERROR)
         action = Action.CREATE if work.op.topic == 'share' else Action.ALLOCATE_HOST
         notify(conn, work, action, error)
 

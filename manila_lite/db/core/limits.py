@@ -31,6 +31,6 @@ def check(conf: Any, name: str, whose: str, had: int, will: int) -> None:
                                f'{will}.', code=f'over_limit_{name}')
 
 
-def one_more(conf: Any, name: str, whose: str, had: int) -> None:
+def check_one_more(conf: Any, name: str, whose: str, had: int) -> None:
     """Do as ``check`` for one more than it has."""
     check(conf, name, whose, had, had + 1)

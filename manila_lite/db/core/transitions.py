@@ -102,29 +102,29 @@ def reset(conn: Connection, machine: states.Machine, row_id: str, to: str) -> No
         raise errors.NotFound.of(machine.resource_name, row_id)
 
 
-def rules_status(conn: Connection, instance_id: str, status: states.Rules) -> None:
+def set_rules_status(conn: Connection, instance_id: str, status: states.Rules) -> None:
     """Set the summary status of the share instance's rules."""
     table = models.share_instances
     conn.execute(table.update().where(table.c.id == instance_id).values(access_rules_status=status.value))
 
 
-def replica_state(conn: Connection, instance_id: str, state: states.Replica) -> None:
+def set_replica_state(conn: Connection, instance_id: str, state: states.Replica) -> None:
     """Set the replica state of the share instance."""
     table = models.share_instances
     conn.execute(table.update().where(table.c.id == instance_id).values(replica_state=state.value))
 
 
-def task_state(conn: Connection, share_id: str, value: str | None) -> None:
+def set_task_state(conn: Connection, share_id: str, value: str | None) -> None:
     """Set the share's task state."""
     conn.execute(models.shares.update().where(models.shares.c.id == share_id).values(task_state=value))
 
 
-def server_task(conn: Connection, server_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
+def swap_server_task_state(conn: Connection, server_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
     """Set the share server's task state to ``to`` if it is one of ``allowed``. Say whether it was."""
     return _task(conn, models.share_servers, server_id, tuple(allowed), to)
 
 
-def share_task(conn: Connection, share_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
+def swap_share_task_state(conn: Connection, share_id: str, allowed: Iterable[str | None], to: str | None) -> bool:
     """Set the share's task state to ``to`` if it is one of ``allowed``. Say whether it was."""
     return _task(conn, models.shares, share_id, tuple(allowed), to)
 

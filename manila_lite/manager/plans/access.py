@@ -175,7 +175,7 @@ def summarise(conn: Connection, work: Work) -> None:
         status = states.Rules.ERROR
     instance = share_instance(conn, work)
     if instance is not None:
-        transitions.rules_status(conn, instance, status)
+        transitions.set_rules_status(conn, instance, status)
 
 
 PLANS = [Plan(access.SYNC, (Step(sync),), synced, not_synced)]

@@ -43,7 +43,7 @@ def not_applied(conn: Connection, work: Work, error: Exception) -> None:
     """Notify owners whose shares do not have the rules that they should have. A migration that waits for these fails."""
     rows = server_migration.with_writable_rules(conn, work.resource_id)
     for row in rows:
-        transitions.rules_status(conn, row.instance_id, states.Rules.ERROR)
+        transitions.set_rules_status(conn, row.instance_id, states.Rules.ERROR)
     messages.create_many(conn, work.ctx, 'SHARE', {row.id: row.project_id for row in rows},
                          messages.Action.UPDATE_ACCESS_RULES, messages.Detail.UNKNOWN_ERROR, errors.user_text(error))
 

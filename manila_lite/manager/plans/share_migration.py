@@ -98,7 +98,7 @@ class ShareSteps(Steps):
         SHARES.settle(conn, work, SHARES.migrate_verb, ok=True)
         _change_places(conn, work, source, target)
         shares.update(conn, share_id, **data['abilities'])
-        transitions.share_task(conn, share_id, (None, *Migration), Migration.SUCCESS)
+        transitions.swap_share_task_state(conn, share_id, (None, *Migration), Migration.SUCCESS)
         apply_rules(conn, work.ctx, share_id, target.host)
         snapshot_access.begin_all(conn, work.ctx, (share_id,), target.host, moved=True)
         for row in shares.list_second_instances(conn, instance_id=source.instance_id):
@@ -129,7 +129,7 @@ def _change_places(conn: Connection, work: Work, source: Any, target: Any) -> No
     share_migration.place(conn, target.instance_id, aside=False, progress=source.progress, launched_at=timeutils.utcnow(),
                           access_rules_status=source.access_rules_status)
     if work.data['abilities'].get('replication_type'):
-        transitions.replica_state(conn, target.instance_id, states.Replica.ACTIVE)
+        transitions.set_replica_state(conn, target.instance_id, states.Replica.ACTIVE)
     moved = work.data['moved']
     shares.set_export_locations(conn, target.instance_id, [values.ExportLocation(**location) for location in moved['exports']])
     server_migration.set_provider_locations(conn, moved['provider_locations'])

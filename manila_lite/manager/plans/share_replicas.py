@@ -86,7 +86,7 @@ def _store_result(conn: Connection, work: Work, replica_id: str) -> None:
     """Store the backend's result on the replica."""
     result = work.data['result']
     shares.set_export_locations(conn, replica_id, [values.ExportLocation(**location) for location in result['exports']])
-    transitions.replica_state(conn, replica_id, states.Replica(result['state']))
+    transitions.set_replica_state(conn, replica_id, states.Replica(result['state']))
     share_replicas.set_snapshots(conn, replica_id, result['snapshots'])
 
 
@@ -147,7 +147,7 @@ def updated(conn: Connection, work: Work) -> None:
         return
     _store_result(conn, work, work.resource_id)
     transitions.settle(conn, _SHARE, (work.resource_id,), 'error', 'available', progress='100%')
-    transitions.rules_status(conn, work.resource_id, states.Rules.ACTIVE)
+    transitions.set_rules_status(conn, work.resource_id, states.Rules.ACTIVE)
 
 
 def _follows(conn: Connection, work: Work) -> bool:
@@ -160,7 +160,7 @@ def not_updated(conn: Connection, work: Work, error: Exception) -> None:
     """Set the replica to error, and tell its owner why, once."""
     if not _follows(conn, work):
         return
-    transitions.replica_state(conn, work.resource_id, states.Replica.ERROR)
+    transitions.set_replica_state(conn, work.resource_id, states.Replica.ERROR)
     if transitions.settle(conn, _SHARE, (work.resource_id,), 'available', 'error'):
         replica_workflow.notify(conn, work, Action.UPDATE, error)
 
@@ -193,7 +193,7 @@ def rules_not_applied(conn: Connection, work: Work, error: Exception) -> None:
 def _show_rules(conn: Connection, work: Work, status: states.Rules) -> bool:
     follows = _follows(conn, work)
     if follows:
-        transitions.rules_status(conn, work.resource_id, status)
+        transitions.set_rules_status(conn, work.resource_id, status)
     return follows
 
 
@@ -286,15 +286,15 @@ def promoted(conn: Connection, work: Work) -> None:
     transitions.finish(conn, _SHARE, work.data['over'], active.instance_id)
     transitions.finish(conn, _SHARE, 'promote', work.resource_id)
     shares.update_instance(conn, active.instance_id, is_aside=True, cast_rules_to_readonly=mounted)
-    transitions.replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
+    transitions.set_replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
     shares.set_export_locations(conn, active.instance_id, ())
     result = work.data['result']
     shares.set_export_locations(conn, work.resource_id, [values.ExportLocation(**location) for location in result['exports']])
     shares.update_instance(conn, work.resource_id, is_aside=False, cast_rules_to_readonly=False)
-    transitions.replica_state(conn, work.resource_id, states.Replica.ACTIVE)
+    transitions.set_replica_state(conn, work.resource_id, states.Replica.ACTIVE)
     replica_workflow.give_up(conn, work.ctx, share_replicas.get(conn, work.ctx.elevated(), active.instance_id))
     replica_workflow.take_snapshots(conn, work, share_id, result['snapshots'])
-    transitions.rules_status(conn, work.resource_id, states.Rules.SYNCING)
+    transitions.set_rules_status(conn, work.resource_id, states.Rules.SYNCING)
     apply_rules(conn, work.ctx, share_id, work.op.host)
     replica_workflow.resync_all(conn, work.ctx, share_id)
     work.service.report_soon()

@@ -64,7 +64,7 @@ def change(kind: str, steps: tuple[Step, ...], action: Action, detail: Detail) -
         share_networks.lock(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
         transitions.fail(conn, states.SHARE_SERVER, 'change', work.resource_id)
         for row in share_server_queries.shares_on(conn, work.resource_id):
-            transitions.rules_status(conn, row.instance_id, states.Rules.ERROR)
+            transitions.set_rules_status(conn, row.instance_id, states.Rules.ERROR)
         notify(conn, work, 'SHARE_NETWORK', action, detail, error, resource_id=work.data['network_id'])
         _settle(conn, work)
 
@@ -95,7 +95,7 @@ def changed(conn: Connection, work: Work) -> None:
     shares.set_export_locations_of(conn, {instance_id: [values.ExportLocation(**location) for location in locations]
                                  for instance_id, locations in work.data['exports'].items() if instance_id in instance_ids})
     for instance_id in instance_ids & work.data['lost'].keys():
-        transitions.rules_status(conn, instance_id, states.Rules.ERROR)
+        transitions.set_rules_status(conn, instance_id, states.Rules.ERROR)
     snapshot_access.begin_all(conn, work.ctx, [row.id for row in share_server_queries.shares_on(conn, work.resource_id)],
                               work.op.host)
     if work.data['details']:

@@ -14,5 +14,5 @@ def replicable(conn, share_ids, kind='dr'):
     conn.execute(shares.update().where(shares.c.id.in_(share_ids)).values(replication_type=kind))
     instance_ids = list(conn.execute(sa.select(instances.c.id).where(instances.c.share_id.in_(share_ids))).scalars())
     for instance_id in instance_ids:
-        transitions.replica_state(conn, instance_id, states.Replica.ACTIVE)
+        transitions.set_replica_state(conn, instance_id, states.Replica.ACTIVE)
     return instance_ids

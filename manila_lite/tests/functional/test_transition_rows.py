@@ -91,11 +91,11 @@ class Statuses(base.ServiceTest):
 
     def test_other_columns_of_one_are_written(self):
         resource_id = self.row_id('available')
-        self.assertEqual({'available'}, self.table.by(transitions.rules_status, resource_id, states.Rules.ERROR))
+        self.assertEqual({'available'}, self.table.by(transitions.set_rules_status, resource_id, states.Rules.ERROR))
         self.assertEqual('error', self.table.row('available').access_rules_status)
-        self.assertEqual({'available'}, self.table.by(transitions.replica_state, resource_id, states.Replica.IN_SYNC))
+        self.assertEqual({'available'}, self.table.by(transitions.set_replica_state, resource_id, states.Replica.IN_SYNC))
         self.assertEqual('in_sync', self.table.row('available').replica_state)
-        self.assertEqual({'available'}, self.shares.by(transitions.task_state, self.shares.names['available'], 'moving'))
+        self.assertEqual({'available'}, self.shares.by(transitions.set_task_state, self.shares.names['available'], 'moving'))
         self.assertEqual('moving', self.shares.row('available').task_state)
 
 
@@ -131,9 +131,9 @@ class Tasks(base.ServiceTest):
         return found
 
     def test_of_a_share_only_from_where_it_may_start(self):
-        self.assertEqual({'a'}, self.changed(self.shares, transitions.share_task, ['a']))
-        self.assertEqual({'b', 'None'}, self.changed(self.shares, transitions.share_task, ['b', None]))
+        self.assertEqual({'a'}, self.changed(self.shares, transitions.swap_share_task_state, ['a']))
+        self.assertEqual({'b', 'None'}, self.changed(self.shares, transitions.swap_share_task_state, ['b', None]))
 
     def test_of_a_server_only_from_where_it_may_start(self):
-        self.assertEqual({'None'}, self.changed(self.servers, transitions.server_task, [None]))
-        self.assertEqual({'a', 'b'}, self.changed(self.servers, transitions.server_task, ['a', 'b']))
+        self.assertEqual({'None'}, self.changed(self.servers, transitions.swap_server_task_state, [None]))
+        self.assertEqual({'a', 'b'}, self.changed(self.servers, transitions.swap_server_task_state, ['a', 'b']))

@@ -25,7 +25,7 @@ class Limits(testtools.TestCase):
                 self.assertRaises(errors.OverLimit, limits.check, self.conf(most), 'subnets', 'it', had, will)
 
     def test_the_sentence(self):
-        refused = self.assertRaises(errors.OverLimit, limits.one_more, self.conf(3), 'subnets', 'share network 7', 3)
+        refused = self.assertRaises(errors.OverLimit, limits.check_one_more, self.conf(3), 'subnets', 'share network 7', 3)
         self.assertEqual(('Limit subnets exceeded: share network 7 may have 3 subnets, has 3, and would have 4.',
                           'over_limit_subnets'), (str(refused), refused.code))
 
