@@ -412,7 +412,7 @@ class Migration(MigrationTest):
                 (409, 'already', {'host': share['host']}), (409, 'here', {'host': 'test@gamma'}),
                 (400, 'writable', {'writable': 'perhaps'}), (409, 'pool', {'host': 'test@beta#no-such-pool'}),
                 (409, 'nondisruptive', {'nondisruptive': True}), (409, 'snapshots', {'preserve_snapshots': False}),
-                (400, 'host-assisted', {'force_host_assisted_migration': True})):
+                (400, 'only the driver of the destination copies', {'force_host_assisted_migration': True})):
             found, document = self.start(share, **more)
             self.assertEqual((status, True), (found, word in str(document)), (more, document))
         self.assertEqual(404, self.start({'id': nowhere})[0])
