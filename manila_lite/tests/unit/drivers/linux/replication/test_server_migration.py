@@ -9,7 +9,7 @@ class ServerMigrationsTest(base.ReplicationTest):
         source, target = values.ShareServer('old'), values.ShareServer('new')
         for host, shares, why in ((base.HOST, (), 'on this backend already'),
                                   ('there@linux', (base.share(proto='CIFS'),), 'serve CIFS'),
-                                  ('there@linux', (base.share('../a'),), 'no id'),
+                                  ('there@linux', (base.share('../a'),), 'not an id'),
                                   ('there@linux', (base.share(),), 'how to reach')):
             migration = values.ServerMigration(source, host, target, 'pool', shares)
             self.assertIn(why, self.objection(self.server_migrations, migration))
