@@ -156,6 +156,7 @@ BY_CODE = {
     # Of the sibling "compute".
     'image_exists': 'Choose another name.',
     'image_is_public': 'Ask the operator to change the image.',
+    'no_valid_host': 'Send the request again later, or ask the operator for another host.',
     'no_disk': 'Choose a server that was created from an image.',
     'no_shared_memory': 'Create a server with shared_memory.',
     'no_virtiofs': 'Choose a server on another host, or ask the operator to install virtiofsd.',
@@ -197,6 +198,7 @@ FOR_ADMINISTRATORS = {
     'share_type_not_accessible': 'Give the project access with openstack share type access create.',
     'replica_not_in_sync': 'Wait until the replica is in sync, or resynchronize it.',
     'image_is_public': 'Change the file in the directory of the option [compute] images.',
+    'no_valid_host': 'Start the agent on a host for servers, and send the request again.',
     'no_virtiofs': 'Choose a server on another host, or install virtiofsd on this one.',
     'forbidden': 'Change what the message names, or the policy ([oslo_policy] policy_file) if that denies the request.',
     '*_item_not_found': BY_CODE['*_item_not_found'], '*_spec_not_found': BY_CODE['*_spec_not_found'],

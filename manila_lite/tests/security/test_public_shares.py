@@ -68,9 +68,9 @@ class Clusters(DataprocTest):
                                ('/clusters', {'node_groups': [group(shares=shares)]})):
                 status, name, message = me.refused('POST', path, {'name': 'new', **_PLAIN, **body})
                 self.assertEqual((400, 'INVALID_REFERENCE'), (status, name), path)
-                self.assertIn('of another project', message)
+                self.assertIn('belongs to another project', message)
                 hidden = me.refused('POST', path, {'name': 'new', **_PLAIN, 'shares': [{'id': private}]})
-                self.assertNotIn('of another project', hidden[2])
+                self.assertNotIn('belongs to another project', hidden[2])
         # A template that its owner made public gives nobody access to the share that it names.
         template = owner.ok('POST', '/cluster-templates', {
             'name': 'all', **_PLAIN, 'is_public': True, 'shares': [{'id': share}],
