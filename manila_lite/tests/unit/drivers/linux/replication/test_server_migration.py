@@ -10,7 +10,7 @@ class ServerMigrationsTest(base.ReplicationTest):
         for host, shares, why in ((base.HOST, (), 'on this backend already'),
                                   ('there@linux', (base.share(proto='CIFS'),), 'serve CIFS'),
                                   ('there@linux', (base.share('../a'),), 'not an id'),
-                                  ('there@linux', (base.share(),), 'how to reach')):
+                                  ('there@linux', (base.share(),), 'no entry for there@linux')):
             migration = values.ServerMigration(source, host, target, 'pool', shares)
             self.assertIn(why, self.objection(self.server_migrations, migration))
         self.assertRaises(errors.Final, self.server_migrations.start, migration)

@@ -10,7 +10,7 @@ class ShareMigrationsTest(base.ReplicationTest):
                 (values.ShareMigration(base.share('old'), base.HOST, base.share('new')), 'on this backend already'),
                 (values.ShareMigration(base.share('old'), 'there@linux', base.share('new', 'CIFS')), 'no pool pool for CIFS'),
                 (values.ShareMigration(base.share('../old'), 'there@linux', base.share('new')), 'not an id'),
-                (values.ShareMigration(base.share('old'), 'there@linux', base.share('new')), 'how to reach there@linux')):
+                (values.ShareMigration(base.share('old'), 'there@linux', base.share('new')), 'no entry for there@linux')):
             self.assertIn(why, self.objection(self.share_migrations, migration))
         self.use(Directory(self.root))
         self.assertIn('plain directory', self.objection(self.share_migrations, migration))
