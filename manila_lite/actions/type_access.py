@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Actions on the projects that may use a private type. ``kinds`` is ``db.types`` or ``db.share_group_types``."""
+"""Actions on the projects that may use a private type. ``types`` is ``db.types`` or ``db.share_group_types``."""
 
 from typing import Any
 

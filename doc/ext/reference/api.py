@@ -14,15 +14,15 @@ from reference import rst
 
 
 def lines() -> Iterator[str]:
-    """Yield each call, noun by noun."""
-    for noun in dict.fromkeys(_noun(op) for op in OPS):
-        yield from rst.heading(noun.replace('_', ' ').capitalize(), '-')
+    """Yield each call, by resource."""
+    for resource in dict.fromkeys(_resource(op) for op in OPS):
+        yield from rst.heading(resource.replace('_', ' ').capitalize(), '-')
         for op in OPS:
-            if _noun(op) == noun:
+            if _resource(op) == resource:
                 yield from _op(op)
 
 
-def _noun(op: Call) -> str:
+def _resource(op: Call) -> str:
     return op.path.strip('/').split('/')[0].replace('-', '_')
 
 

@@ -33,7 +33,7 @@ class InvalidData(errors.Invalid):
 
 
 class InvalidReference(errors.Invalid):
-    """What is named does not exist for the caller, or is of no use here."""
+    """A named resource does not exist for the caller, or cannot be used here."""
 
     code = 'INVALID_REFERENCE'
 
