@@ -137,7 +137,7 @@ class RecordsTest(manage.ManageTest):
         with self.service.services.db.writer() as conn:
             conn.execute(models.operations.update().where(models.operations.c.resource_id == share).values(
                 owner='x', lease_expires_at=timeutils.utcnow() + datetime.timedelta(hours=1)))
-        self.assertIn('are being worked on', self.refused(*move, 'dead@e', '--newhost', 'test@alpha'))
+        self.assertIn('are in progress', self.refused(*move, 'dead@e', '--newhost', 'test@alpha'))
         self.manage(*move, 'dead@e', '--newhost', 'nobody@e', '--force')
         self.assertEqual(['nobody@e#p', 'nobody@e'], self.hosts(share))
 
@@ -190,7 +190,7 @@ class RecordsTest(manage.ManageTest):
         with self.service.services.db.writer() as conn:
             conn.execute(models.operations.update().where(models.operations.c.resource_id == share_id).values(
                 owner='x', lease_expires_at=later))
-        self.assertIn('is being worked on', self.refused('share', 'delete', share_id))
+        self.assertIn('has an operation in progress', self.refused('share', 'delete', share_id))
         self.manage('share', 'delete', '--share_id', share_id, '--force')
         with self.service.services.db.reader() as conn:
             self.assertEqual(rows.FAILED, conn.execute(sa.select(models.operations.c.state).where(

@@ -224,7 +224,7 @@ class Shell(Alone):
         for words in ([], ['0001'], ['nonsense']):
             out, err = self.manage('db', 'downgrade', *words, status=1)
             self.assertEqual('', out)
-            for said in ('not undone', 'nothing was changed', 'restore the backup', 'backup.rst'):
+            for said in ('cannot be downgraded', 'nothing was changed', 'restore the backup', 'backup.rst'):
                 self.assertIn(said, err)
         self.assertTrue((Path(__file__).parents[3] / 'doc/source/admin/backup.rst').exists())
         self.assertEqual(before, self.manage('db', 'version'))

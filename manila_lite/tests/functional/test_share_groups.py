@@ -140,7 +140,7 @@ class Groups(GroupTest):
         self.refused(403, 'POST', f'{path}/action', {'soft_delete': None}, says='member of share group')
         self.refused(409, 'POST', f'{path}/action', {'migration_start': {
             'host': 'test@beta#pool1', 'writable': False, 'nondisruptive': False, 'preserve_snapshots': False,
-            'preserve_metadata': False}}, caller=self.admin, says='torn apart')
+            'preserve_metadata': False}}, caller=self.admin, says='would split the group')
         self.refused(400, 'POST', '/share-transfers', {'transfer': {'share_id': share['id']}}, says='member of share group')
         # The network and the zone exist, so the group is the only reason to refuse.
         network = self.network()['id']
@@ -188,7 +188,7 @@ class Groups(GroupTest):
         self.refused(400, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id']}},
                      says='share_group_id: share group')
         self.refused(409, 'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group['id']}},
-                     says='has no place')
+                     says='has no host')
         self.user.ok('DELETE', self.path(group))
         self.user.wait(self.path(group), 'share_group', 'gone')
 
@@ -424,9 +424,9 @@ class OnServers(GroupTest):
         with self.service.services.db.writer() as conn:     # as if an administrator reset the group before it had one
             share_groups.update(conn, group['id'], share_server_id=None)
         self.refused(400, 'POST', '/shares', {'share': {
-            'size': 1, 'share_proto': 'NFS', 'share_type': 'served', 'share_group_id': group['id']}}, says='has no place')
+            'size': 1, 'share_proto': 'NFS', 'share_type': 'served', 'share_group_id': group['id']}}, says='has no host')
         self.refused(409, 'POST', '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group['id']}},
-                     says='has no place')
+                     says='has no host')
 
     def test_the_shares_of_a_group_are_on_one_server(self):
         network = self.network()['id']
