@@ -108,8 +108,8 @@ class InTheDatabase(base.ServiceTest):
         fresh = self.manage('secret', 'new_key').strip()
         self.file.write_text(f'{fresh}\n{keys}')
         self.assertEqual((old, plain), (self.password(encrypted), self.password(before)))   # the service has not been told
-        self.assertRegex(self.manage('secret', 'reencrypt'), r'[1-9]\d* secrets were encrypted anew')
-        self.assertIn('\n0 secrets were encrypted anew', self.manage('secret', 'reencrypt'))
+        self.assertRegex(self.manage('secret', 'reencrypt'), r'[1-9]\d* secrets were encrypted again')
+        self.assertIn('\n0 secrets were encrypted again', self.manage('secret', 'reencrypt'))
         self.file.write_text(f'{fresh}\n')
         self.manage('secret', 'list')
         self.assertEqual((old, plain), (self.password(encrypted), self.password(before)))

@@ -185,7 +185,7 @@ class NoticesTest(ComputeTest):
         self.assertEqual(('InstanceActionSharePayload', server), (first['nova_object.name'],
                                                                   first['nova_object.data']['uuid']))
         self.assertEqual('t', first['nova_object.data']['shares'][0]['nova_object.data']['tag'])
-        self.assertIn('somebody else made', failed['fault']['nova_object.data']['exception_message'])
+        self.assertIn('of another user', failed['fault']['nova_object.data']['exception_message'])
 
     def patch_notices(self, heard):
         """Collect notifications in the list, instead of sending them."""
