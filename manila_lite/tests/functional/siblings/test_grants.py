@@ -309,7 +309,7 @@ class Foreign(GrantTest):
         self.users_rule(lock_visibility=True)
         blind = self.sibling(self.service_user(token='somebody:p:member'))
         _, grant = self.use(blind)
-        self.assertIn('hides', str(self.assertRaises(errors.Final, self.until, blind.put_in_force, grant)))
+        self.assertIn('hidden', str(self.assertRaises(errors.Final, self.until, blind.put_in_force, grant)))
 
     def test_rule_of_a_user_that_looks_like_ours_is_foreign(self):
         rule = self.users_rule(lock_visibility=True, lock_deletion=True, lock_reason=f'{_SERVICE} server x on here')
