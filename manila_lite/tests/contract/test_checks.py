@@ -31,28 +31,28 @@ class ChecksTest(testtools.TestCase):
     def _passes_tool(self, name: str, *argv: str) -> None:
         self._passes(sys.executable, TOOLS / name, *argv)
 
-    def test_style_is_that_of_ruff(self):
+    def test_ruff_finds_no_style_errors(self):
         self._passes(command('ruff'), 'check', '--no-cache')
 
-    def test_types_fit(self):
+    def test_mypy_finds_no_type_errors(self):
         self._passes(sys.executable, '-m', 'mypy', '--cache-dir', '/dev/null')
 
-    def test_imports_look_down_only(self):
+    def test_import_contracts_are_kept(self):
         self._passes(command('lint-imports'), '--no-cache')
 
-    def test_one_writer(self):
+    def test_status_columns_are_written_by_one_module_only(self):
         self._passes_tool('check_one_writer.py')
 
     def test_each_module_has_its_test(self):
         self._passes_tool('check_mirror.py')
 
-    def test_the_guides_are_true(self):
+    def test_names_in_the_guides_exist(self):
         self._passes_tool('check_guides.py')
 
-    def test_no_test_sleeps(self):
+    def test_no_test_sleeps_without_a_reason(self):
         self._passes_tool('check_sleeps.py')
 
-    def test_release_notes_are_those_of_reno(self):
+    def test_release_notes_have_the_format_of_reno(self):
         self._passes_tool('check_notes.py')
 
     def test_every_check_is_run_here(self):

@@ -145,20 +145,20 @@ class Mistakes(testtools.TestCase):
         for word in words:
             self.assertIn(word, lines[0])
 
-    def test_each_mistake_is_one_line_that_names_it(self):
+    def test_each_mistake_is_reported_in_one_line_that_names_it(self):
         paths = {name: self.write(name, text) for name, (text, _) in MISTAKES.items()}
         done = self.run_python('-c', _SCRIPT, *map(str, paths.values()))
         self.assertEqual(['1'] * len(MISTAKES), done.stdout.split(), done.stderr)
         for name, (_, words) in MISTAKES.items():
             self.assert_one_line(pathlib.Path(f'{paths[name]}.err').read_text(), words)
 
-    def test_as_a_command(self):
+    def test_command_reports_a_mistake_in_one_line_and_exits_with_1(self):
         path = self.write('command', config(auth_strategy='kerberos'))
         done = self.run_python('-m', 'manila_lite.cmd.all_in_one', f'--config-file={path}')
         self.assertEqual((1, ''), (done.returncode, done.stdout))
         self.assert_one_line(done.stderr, ('auth_strategy',))
 
-    def test_unknown_argument(self):
+    def test_unknown_argument_is_refused_without_a_traceback(self):
         done = self.run_python('-m', 'manila_lite.cmd.all_in_one', '--nonsense')
         self.assertIn(done.returncode, (1, 2))
         self.assertIn('--nonsense', done.stderr)

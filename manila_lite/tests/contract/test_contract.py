@@ -35,7 +35,7 @@ class Rows(testtools.TestCase):
                 unnamed.append(f'{op.policy}: {label(op)}')
         self.assertEqual([], unnamed, 'rules that do not name the call that asks them')
 
-    def test_methods_and_paths(self):
+    def test_methods_are_known_and_paths_are_well_formed(self):
         for op in OPS:
             self.assertIn(op.method, METHODS)
             for path in (op.path, op.old_path or op.path):
@@ -54,7 +54,7 @@ class Rows(testtools.TestCase):
             if op.old_action:
                 self.assertIsNotNone(op.action)
 
-    def test_another_status_is_one_that_the_call_sets(self):
+    def test_alternative_status_is_set_in_the_call(self):
         for op in OPS:
             said = re.findall(r'\breq\.ok = (\d+)', inspect.getsource(op.call))
             self.assertEqual([op.or_ok] if op.or_ok else [], [int(status) for status in said], label(op))
@@ -65,7 +65,7 @@ class Rows(testtools.TestCase):
             if op.action:
                 self.assertEqual('POST', op.method)
 
-    def test_every_answer_has_a_schema_or_nothing_in_it(self):
+    def test_response_schemas_compile_and_empty_responses_have_none(self):
         for op in OPS:
             self.assertIn(op.ok, (200, 202, 204), label(op))
             if op.ok == 204 or op.method == 'DELETE':
@@ -75,20 +75,20 @@ class Rows(testtools.TestCase):
             if op.view is not None:
                 compile_all(op.view.schema(version) for version in versions.HISTORY if op.lives(version))
 
-    def test_bodies_compile(self):
+    def test_request_body_schemas_compile(self):
         for op in OPS:
             bodies = [(body, version) for version in versions.HISTORY if op.lives(version) and (body := op.body_at(version))]
             compile_all(body.schema(version) for body, version in bodies)
             if bodies:
                 self.assertIn(op.method, ('POST', 'PUT'), label(op))
 
-    def test_one_call_for_each_request(self):
+    def test_each_request_matches_one_call_only(self):
         for version in versions.HISTORY:
             keys = [(op.method, shape(op.path_at(version)), op.action_at(version)) for op in OPS if op.lives(version)]
             twice = {key for key in keys if keys.count(key) > 1}
             self.assertEqual(set(), twice, versions.show(version))
 
-    def test_parameters_of_one_place_have_one_name(self):
+    def test_path_parameters_at_the_same_position_have_the_same_name(self):
         """The router keeps one name per place in a path."""
         names: dict[tuple[str, ...], set[str]] = {}
         for op in OPS:
@@ -103,7 +103,7 @@ class Rows(testtools.TestCase):
         for op in OPS:
             self.assertTrue((op.call.__doc__ or '').strip(), f'{op.name} has no docstring, which the API reference shows')
 
-    def test_paged_lists_take_a_page(self):
+    def test_paged_lists_accept_limit_and_offset(self):
         for op in OPS:
             if getattr(op.view, 'paged', False):
                 self.assertLessEqual({'limit', 'offset'}, {field.name for field in op.query}, label(op))
@@ -123,7 +123,7 @@ def shape(path):
 class Tried(testtools.TestCase):
     """Every call has a request in gabbits/ or in a functional test."""
 
-    def test_each_call(self):
+    def test_each_call_is_requested_in_a_functional_test(self):
         requests = set(itertools.chain(gabbi_requests(), python_requests()))
         missing = [label(op) for op in OPS if not any(matches(op, request) for request in requests)]
         self.assertEqual([], missing, '\n'.join(['no request of:', *missing]))

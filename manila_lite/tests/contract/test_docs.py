@@ -88,7 +88,7 @@ def rows(page):
 
 class Pages(testtools.TestCase):
 
-    def test_metrics_that_pages_name_exist(self):
+    def test_metrics_named_in_pages_exist(self):
         known = {family.name: labels for family, labels in (*metrics.families(), *metrics_collector.families())}
         page = (ROOT / 'doc/source/admin/monitoring.rst').read_text()
         named = {name.removesuffix('_total') for name in re.findall(r'manila_lite_[a-z_]+[a-z]', page)}

@@ -14,7 +14,7 @@ from manila_lite.scheduler import service as scheduler
 
 class RedoTest(testtools.TestCase):
 
-    def test_every_transient_status_has_an_end(self):
+    def test_every_transient_status_has_an_operation_to_redo(self):
         ended_with_the_server = {states.SHARE[verb].during for verb in ('server_migrate', 'migrate', 'promote')}
         second = {states.SHARE['receive'].during}
         ended_with_others = {states.SHARE[verb].during for verb in ('ensure', 'back_up', 'take_back')}
@@ -24,12 +24,12 @@ class RedoTest(testtools.TestCase):
         self.assertEqual(states.SNAPSHOT.transient - ended_with_the_share - ended_with_the_server,
                          set(REDO[states.SNAPSHOT.resource_type]))
 
-    def test_the_verb_is_that_of_the_status(self):
+    def test_verb_to_redo_has_the_transient_status(self):
         for resource_type, found in REDO.items():
             for status, redo in found.items():
                 self.assertEqual(status, states.MACHINES[resource_type][redo.verb].during)
 
-    def test_workers_know_the_operations(self):
+    def test_operations_to_redo_have_plans_in_workers(self):
         backends = {plan.kind for plan in manager.PLANS}
         schedulers = {plan.kind for plan in scheduler.PLANS}
         self.assertIn(access.SYNC, backends)
@@ -39,7 +39,7 @@ class RedoTest(testtools.TestCase):
                 if redo.placeless or redo.verb == 'extend':
                     self.assertIn(redo.kind, schedulers)
 
-    def test_what_takes_away_is_not_done_on_a_hand_made_status(self):
+    def test_deletion_is_not_redone_for_a_manually_set_status(self):
         for resource_type, found in REDO.items():
             for status, redo in found.items():
                 if redo.verb == 'delete':
@@ -49,14 +49,14 @@ class RedoTest(testtools.TestCase):
 
 class RedoServersTest(testtools.TestCase):
 
-    def test_every_transient_status_has_an_end(self):
+    def test_every_transient_status_has_an_operation_to_redo(self):
         self.assertEqual(states.SHARE_SERVER.transient, set(share_servers.REDO))
 
-    def test_the_verb_is_that_of_the_status_and_workers_know_the_operations(self):
+    def test_verbs_match_their_status_and_operations_have_plans(self):
         known = {plan.kind for plan in manager.PLANS}
         for status, redo in share_servers.REDO.items():
             self.assertEqual(status, states.SHARE_SERVER[redo.verb].during)
             self.assertTrue(set(redo.kinds) <= known, redo.kinds)
 
-    def test_what_changes_servers_is_what_ends_their_change(self):
+    def test_network_change_is_redone_by_every_update_operation(self):
         self.assertEqual(set(share_server_updates.DOING), set(share_servers.REDO['network_change'].kinds))

@@ -43,7 +43,7 @@ def names(folder: pathlib.Path) -> set[str]:
 class FileNames(testscenarios.WithScenarios, testtools.TestCase):
     scenarios = [('models', {'folder': 'models', 'exempt': MODELS}), ('queries', {'folder': 'queries', 'exempt': QUERIES})]
 
-    def test_they_are_those_of_the_contract(self):
+    def test_file_names_are_those_of_api_resources(self):
         self.assertEqual(set(), names(DB / self.folder) - names(CONTRACT) - set(self.exempt))
 
     def test_each_exemption_is_needed(self):

@@ -79,7 +79,7 @@ class LayersTest(testscenarios.WithScenarios, testtools.TestCase):
 
 
 class ContractsTest(testtools.TestCase):
-    def test_every_contract_is_shown_a_violation(self):
+    def test_every_contract_has_a_planted_violation(self):
         parser = configparser.ConfigParser()
         parser.read(ROOT / '.importlinter')
         contracts = {section.rpartition(':')[2] for section in parser.sections() if ':contract:' in section}

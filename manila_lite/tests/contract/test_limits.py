@@ -132,7 +132,7 @@ class Case(testtools.TestCase):
 class Interrupted(Case):
     """Tests whose main thread can be interrupted."""
 
-    def test_it_fails_with_all_stacks(self):
+    def test_hanging_test_fails_with_the_stacks_of_all_threads(self):
         (self.place / 'small/test_waiting.py').write_text(_WAITING)
         done = self.run_tool('-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small')
         names = [f'small.test_waiting.{name}.test' for name in ('Fails', 'Plain', 'Skips', 'Swallows', 'Waits')]
@@ -166,7 +166,7 @@ class Interrupted(Case):
 class Ended(Case):
     """Tests whose main thread never returns."""
 
-    def test_while_it_loads_the_tests(self):
+    def test_process_exit_while_loading_tests_is_recorded(self):
         (self.place / 'small/test_gone.py').write_text('import os\n\nos._exit(0)\n')
         self.assertEqual(0, self.run_tool('-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small').returncode)
         self.assertEqual(1, len(list(self.undone.iterdir())))
@@ -188,16 +188,16 @@ class Ended(Case):
         self.assertEqual(f'1 passed, {1 + len(more) // 2} failed, 0 skipped', plain)
         self.assertEqual([''], again, 'a second try would not run those that are lost')
 
-    def test_in_a_test(self):
+    def test_stuck_test_ends_its_process_and_fails(self):
         self.assert_ends(_IN_A_TEST, 'failed 1: no report: its process ended', 'FAILED small.test_stuck.B.test')
 
-    def test_in_a_class(self):
+    def test_stuck_class_set_up_ends_its_process_and_fails_the_run(self):
         self.assert_ends(_IN_A_CLASS)
 
 
 class All(Case):
 
-    def test_all_of_ours_end(self):
+    def test_all_discovered_tests_have_a_time_limit(self):
         """Every test that stestr finds in our package is in a suite with limits."""
         script = """if True:
             import sys, unittest

@@ -25,7 +25,7 @@ class Document(testtools.TestCase):
             self.assertEqual('3.1.0', document['openapi'])
             self.assertEqual(versions.show(version), document['info']['version'])
 
-    def test_has_every_call(self):
+    def test_document_has_every_call(self):
         for version in TRIED:
             paths = openapi.document(version)['paths']
             for op in OPS:
@@ -34,7 +34,7 @@ class Document(testtools.TestCase):
                     self.assertIn(op.policy, call['x-policies'])
                     self.assertIn(str(op.ok), call['responses'])
 
-    def test_has_nothing_else(self):
+    def test_document_has_only_calls_of_the_contract(self):
         for version in TRIED:
             living = {(op.path_at(version), op.method.lower()) for op in OPS if op.lives(version)}
             found = {(path, method) for path, calls in openapi.document(version)['paths'].items() for method in calls}
@@ -48,7 +48,7 @@ class Document(testtools.TestCase):
         self.assertNotIn('extend', keys)
         self.assertNotIn('revert', keys)
 
-    def test_fields_come_with_their_version(self):
+    def test_fields_appear_only_at_their_versions(self):
         def fields(version):
             call = openapi.document(version)['paths']['/shares/{share_id}']['get']
             schema = call['responses']['200']['content']['application/json']['schema']
@@ -57,13 +57,13 @@ class Document(testtools.TestCase):
         self.assertNotIn('export_locations', fields(9))
         self.assertIn('progress', fields(54))
 
-    def test_calls_that_may_be_sent_again_say_so(self):
+    def test_repeatable_calls_document_their_idempotency_header(self):
         said = {path for path, calls in openapi.document(versions.MAX)['paths'].items() for call in calls.values()
                 if {'$ref': '#/components/parameters/once'} in call['parameters'] and '422' in call['responses']}
         self.assertEqual({op.path for op in OPS if op.once}, said)
         self.assertLessEqual({'/shares', '/snapshots', '/share-networks', '/shares/{share_id}/action'}, said)
 
-    def test_errors_are_described(self):
+    def test_every_call_describes_its_error_statuses(self):
         for calls in openapi.document(versions.MAX)['paths'].values():
             for call in calls.values():
                 self.assertLessEqual({'400', '401', '403', '404', '406'}, set(call['responses']))
@@ -72,13 +72,13 @@ class Document(testtools.TestCase):
 class Unchanged(testtools.TestCase):
     """The documents are those of digests.txt: each schema, limit and status of a call."""
 
-    def test_no_call_changes_unnoticed(self):
+    def test_calls_match_their_recorded_digests(self):
         written, served = digests.written(), digests.served()
         self.assertLess(100, len(served))
         self.assertEqual([], [name for name in sorted(written.keys() | served.keys()) if written.get(name) != served.get(name)],
                          'if clients may see this, run: python -m manila_lite.tests.contract.digests')
 
-    def test_a_small_change_is_seen(self):
+    def test_changed_limit_changes_the_digest_of_its_call_only(self):
         def smaller(version):
             return text(version).replace(b'"maxLength":255', b'"maxLength":254')
         text = openapi.text

@@ -124,7 +124,7 @@ class Shuffled(Small):
         self.assertEqual({'success'}, {*tests.values()}, done.stderr)
         return [name.removeprefix('small.test_') for name in tests], done.stderr.decode().splitlines()
 
-    def test_a_seed_is_an_order_of_classes_and_of_their_tests(self):
+    def test_seed_gives_a_repeatable_order_of_classes_and_tests(self):
         plain, _ = self.order('')
         self.assertEqual(sorted(plain), sorted(self.order('1')[0]))
         self.assertEqual(self.order('1'), self.order('1'), 'it can be repeated')
@@ -132,7 +132,7 @@ class Shuffled(Small):
         self.assertLess(1, len({tuple(dict.fromkeys(name.rpartition('.')[0] for name in names)) for names in found}))
         self.assertLess(1, len({tuple(name for name in names if name.startswith('a.One.')) for names in found}))
 
-    def test_without_a_seed_files_come_in_their_order(self):
+    def test_tests_are_in_file_order_without_a_seed(self):
         names = self.order('')[0]
         self.assertEqual(sorted(names), names)
 
@@ -143,13 +143,13 @@ class Shuffled(Small):
                                   if pair[0].split() != ['up', pair[1].removeprefix('down ')]])
             self.assertEqual(2 * len({name.rpartition('.')[0] for name in names}), len(told))
 
-    def test_what_a_suite_keeps_in_order_stays_so(self):
+    def test_order_within_a_suite_is_kept(self):
         for seed in '1', '2', '3', '4':
             names = self.order(seed)[0]
             at = names.index('c.Requests.test_1')
             self.assertEqual([f'c.Requests.test_{number}' for number in (1, 2, 3, 4)], names[at:at + 4])
 
-    def test_others_do_not_change_the_order_of_those_that_are_there(self):
+    def test_order_is_kept_if_other_tests_are_removed(self):
         before = {seed: self.order(seed)[0] for seed in ('1', '2', '3')}
         (self.place / 'small/test_b.py').unlink()
         (self.place / 'some').write_text(''.join(f'small.test_{name}\n' for name in before['1'] if name[-1] in 'ad3'))
@@ -175,7 +175,7 @@ class Alone(Small):
         done = self.run_tool('tools/alone.py', 'results', *wanted, root=self.place)
         return done.returncode, done.stdout.decode().splitlines(), _tests((self.place / 'results').read_bytes())
 
-    def test_what_passes_only_after_another_class_fails(self):
+    def test_class_that_depends_on_another_class_fails_alone(self):
         name = 'manila_lite.tests.test_left'
         done = self.run_tool('-m', 'stestr.subunit_runner.run', name, root=self.place)
         self.assertEqual({f'{name}.A.test': 'success', f'{name}.B.test': 'success'}, _tests(done.stdout))
@@ -194,12 +194,12 @@ class Alone(Small):
         self.assertEqual((1, ['fails alone: manila_lite.tests.test_gone.A', '1 classes, each alone: 1 failed'], {}),
                          (status, told[-2:], tests))
 
-    def test_no_class_is_no_success(self):
+    def test_run_without_any_class_fails(self):
         self.assertEqual((1, ['0 classes, each alone: 0 failed'], {}), self.alone('nothing'))
 
 
 class Dropped(testtools.TestCase):
-    def test_what_a_class_does_without_is_there(self):
+    def test_tests_dropped_by_name_exist(self):
         """Each test that a class drops by name exists: a test renamed only at its definition would run there after all."""
         texts = {path: path.read_text() for path in (_ROOT / 'manila_lite' / 'tests').rglob('*.py')}
         written = {name for text in texts.values() for name in re.findall(r'def (test_\w+)\(', text)}

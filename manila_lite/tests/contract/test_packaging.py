@@ -47,13 +47,13 @@ import quickstart
 class EntryPointTest(testscenarios.WithScenarios, testtools.TestCase):
     scenarios = [(f'{group},{name}', {'target': target}) for group, name, target in entry_points()]
 
-    def test_names_something_callable(self):
+    def test_entry_point_is_callable(self):
         module, _, name = self.target.partition(':')
         self.assertTrue(callable(getattr(importlib.import_module(module), name)))
 
 
 class RequirementsTest(testtools.TestCase):
-    def test_every_requirement_has_a_tested_version(self):
+    def test_every_requirement_has_a_constraint(self):
         asked = requirements('requirements.txt', 'test-requirements.txt', 'tools/client-requirements.txt')
         self.assertEqual(set(), asked - requirements('constraints.txt'))
 
@@ -61,7 +61,7 @@ class RequirementsTest(testtools.TestCase):
         lines = (ROOT / 'constraints.txt').read_text().splitlines()
         self.assertEqual([], [line for line in lines if line and not re.match(r'#|[\w.-]+==[\w.]+$', line)])
 
-    def test_the_quickstart_needs_nothing_that_only_tests_have(self):
+    def test_quickstart_is_imported_without_test_requirements(self):
         only = requirements('test-requirements.txt') - requirements('requirements.txt', 'tools/client-requirements.txt')
         modules = [module for module, names in metadata.packages_distributions().items()
                    if {re.sub(r'[-_.]+', '-', name).lower() for name in names} <= only]

@@ -21,20 +21,20 @@ class Roles(base.ServiceTest):
 
     PARTS = ()
 
-    def test_nothing_is_open_to_everybody(self):
+    def test_caller_without_a_useful_role_passes_no_rule(self):
         """A caller without a useful role passes no rule of any call, except those that are public by design."""
         context = self.service.context(roles=['none'])
         public = sorted({op.policy for op in OPS if context.can(op.policy)})
         self.assertEqual([], public)
 
-    def test_members_are_no_administrators(self):
+    def test_members_fail_the_rules_of_administrators(self):
         context = self.service.context(roles=['member', 'reader'])
         for rule in policies.list_rules():
             if rule.check_str in ('rule:admin_api', 'rule:admin_or_service'):
                 self.assertFalse(context.can(rule.name), rule.name)
                 self.assertTrue(self.service.context(roles=['admin']).can(rule.name), rule.name)
 
-    def test_other_projects(self):
+    def test_members_pass_rules_only_for_their_own_project(self):
         context = self.service.context(project='p', roles=['member', 'reader'])
         own, foreign = {'project_id': 'p'}, {'project_id': 'q'}
         for rule in policies.list_rules():
@@ -42,7 +42,7 @@ class Roles(base.ServiceTest):
                 self.assertTrue(context.can(rule.name, own), rule.name)
                 self.assertFalse(context.can(rule.name, foreign), rule.name)
 
-    def test_other_services(self):
+    def test_service_role_does_not_pass_admin_rules(self):
         context = self.service.context(roles=['service'])
         self.assertTrue(context.can('service_role'))
         self.assertTrue(context.can('admin_or_service'))
@@ -60,7 +60,7 @@ class Rules(testtools.TestCase):
         for rule in rules:
             self.assertTrue(rule.description, rule.name)
 
-    def test_context_is_admin(self):
+    def test_context_is_admin_needs_the_role_admin(self):
         found = {rule.name: rule.check_str for rule in policies.list_rules()}
         self.assertEqual('role:admin', found['context_is_admin'])
         self.assertEqual('!', found['default'])
@@ -76,7 +76,7 @@ class Rules(testtools.TestCase):
         for rule in policies.list_rules():
             self.assertIn(f'"{rule.name}": "{rule.check_str}"', text)
 
-    def test_a_policy_file_goes_over_the_defaults(self):
+    def test_policy_file_overrides_the_defaults(self):
         state = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         (state / 'policy.yaml').write_text('"share:get_all": "role:auditor"\n')
         from manila_lite.tests import fixtures as service_fixtures
@@ -85,7 +85,7 @@ class Rules(testtools.TestCase):
         self.assertEqual(403, base.Api(service.app, roles='member,reader').call('GET', '/shares')[0])
         self.assertEqual(200, base.Api(service.app, roles='auditor').call('GET', '/shares')[0])
 
-    def test_a_changed_policy_file_is_noticed_soon_but_not_looked_for_at_each_question(self):
+    def test_changed_policy_file_is_reread_after_an_interval(self):
         state = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         (state / 'policy.yaml').write_text('"share:get_all": "role:auditor"\n')
         from manila_lite.tests import fixtures as service_fixtures

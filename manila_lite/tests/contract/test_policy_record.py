@@ -59,10 +59,10 @@ def used():
 
 class Names(testtools.TestCase):
 
-    def test_every_rule_that_code_asks_for_is_in_the_table(self):
+    def test_every_rule_used_in_code_is_defined(self):
         self.assertEqual(set(), used() - {rule.name for rule in policies.list_rules()})
 
-    def test_every_rule_of_the_table_is_asked_for(self):
+    def test_every_defined_rule_is_used_in_code(self):
         """Every rule is used: an operator who changed an unused one would see no effect."""
         self.assertEqual(set(), {rule.name for rule in policies.list_rules()} - used() - _PERSONAS)
 
@@ -70,16 +70,16 @@ class Names(testtools.TestCase):
 class Record(testtools.TestCase):
     maxDiff = None
 
-    def test_who_passes_a_rule_is_as_it_is_written_down(self):
+    def test_default_checks_of_rules_match_the_record(self):
         written = {name: check for check, names in yaml.safe_load(_RECORD.read_text()).items() for name in names}
         found = {rule.name: rule.check_str for rule in policies.list_rules() if rule.name not in _PERSONAS}
         self.assertEqual(written, found)
 
-    def test_each_rule_is_written_down_once(self):
+    def test_each_rule_is_recorded_once(self):
         names = Counter(name for found in yaml.safe_load(_RECORD.read_text()).values() for name in found)
         self.assertEqual({}, {name: count for name, count in names.items() if count > 1})
 
-    def test_what_roles_are_is_as_it_was(self):
+    def test_basic_rules_are_unchanged(self):
         """The basic rules, of which every other rule is made, have not changed."""
         self.assertEqual({
             'context_is_admin': 'role:admin',

@@ -15,7 +15,7 @@ class Record(testtools.TestCase):
         super().setUp()
         self.written, self.served = record.written(), record.served(OPS)
 
-    def test_no_call_is_unrecorded_or_lost(self):
+    def test_contract_and_record_have_the_same_calls(self):
         self.assertEqual(sorted(self.written), sorted(self.served))
 
     def test_versions_are_those_of_the_record(self):

@@ -41,19 +41,19 @@ class Rows(testtools.TestCase):
             self.rows = list(csv.DictReader(stream, dialect='excel-tab'))
         self.codes = {row['code'] for row in self.rows}
 
-    def test_each_error_code_has_one_or_a_reason(self):
+    def test_each_error_code_has_a_row_or_a_reason(self):
         known = test_hints.every_code()
         self.assertEqual([], sorted(known - self.codes - set(_ABSENT)),
                          'run a test that gets it, see tools/refusal_sentences.py, or name the reason here')
         self.assertEqual([], sorted(set(_ABSENT) & self.codes), 'take them out of _ABSENT')
         self.assertEqual([], sorted(set(_ABSENT) - known), 'there is no such code')
 
-    def test_no_row_is_for_a_code_that_is_gone(self):
+    def test_no_row_has_a_removed_error_code(self):
         known = test_hints.every_code()
         self.assertEqual([], sorted(code for code in self.codes - known
                                     if not any(fnmatch.fnmatchcase(code, pattern) for pattern in _COMPOSED)))
 
-    def test_each_is_a_sentence_without_ids(self):
+    def test_each_message_is_a_sentence_without_ids(self):
         for row in self.rows:
             self.assertRegex(row['message'], r'(?s)^\S.* .*[.)]$', row)
             self.assertEqual(row['message'], refusals.general(row['message']), row)
@@ -79,10 +79,10 @@ class Tool(testtools.TestCase):
         with self.rows.open() as stream:
             return {row['code']: row['message'] for row in csv.DictReader(stream, dialect='excel-tab')}
 
-    def test_the_shortest_is_kept(self):
+    def test_shortest_message_is_kept(self):
         self.assertEqual({'a': 'It is so.'}, self.made(a=['It is so, too.', 'It is so.', 'Is it so? Yes.']))
 
-    def test_rows_without_a_note_stay_unless_they_are_not_wanted(self):
+    def test_rows_without_a_note_are_kept_unless_only_is_given(self):
         self.made(a=['An a.'], b=['A b.'])
         self.assertEqual({'a': 'Another.', 'b': 'A b.'}, self.made(a=['Another.']))
         self.assertEqual({'a': 'Another.'}, self.made('--only', a=['Another.']))
@@ -91,7 +91,7 @@ class Tool(testtools.TestCase):
 class Notes(testtools.TestCase):
     """Answers of the API in a test leave notes."""
 
-    def test_ids_and_numbers_are_general_and_versions_and_addresses_are_not(self):
+    def test_ids_and_counts_are_replaced_but_versions_and_addresses_are_kept(self):
         resource_id = '7f1c2e4a-2f0e-4a63-9b6b-0d6f2d1f5c11'
         self.assertEqual('Share ID has N snapshots, from 2.49 on, for 10.0.0.0/24; N.',
                          refusals.general(f'Share {resource_id} has 12 snapshots, from 2.49 on, for 10.0.0.0/24; 3.'))

@@ -36,7 +36,7 @@ class RefusalsTest(testtools.TestCase):
                                      'test': test}) + '\n')
         return f'manila_lite/actions/{file}:{line}: '
 
-    def test_without_notes_each_error_that_is_raised_is_named(self):
+    def test_all_guards_are_reported_without_notes(self):
         code, lines = self.told()
         self.assertEqual(1, code)
         explained = 4
@@ -46,7 +46,7 @@ class RefusalsTest(testtools.TestCase):
         self.assertTrue(count - explained <= len(named) <= count, (count, len(named)))
         self.assertRegex(lines[-1], '^[0-9]+ of [0-9]+ guards of actions/ have no refusal in a test$')
 
-    def test_what_a_test_reached_is_not_named_and_counts_no_more(self):
+    def test_guard_that_refused_in_a_test_is_not_reported(self):
         _, before = self.told()
         place = self.note("raise errors.Forbidden(f'Share {share_id} has {count} backups")
         code, after = self.told()
@@ -54,21 +54,21 @@ class RefusalsTest(testtools.TestCase):
         self.assertEqual([place], [f'{line.rpartition(": raise")[0]}: ' for line in before[:-1] if line not in after])
         self.assertEqual(int(before[-1].split()[0]) - 1, int(after[-1].split()[0]))
 
-    def test_a_call_that_only_refuses_is_a_guard(self):
+    def test_call_that_only_refuses_counts_as_a_guard(self):
         place = self.note('    share_guards.must_have_no_backups(conn, share.id)', 'share_bin.py')
         self.assertFalse([line for line in self.told()[1] if line.startswith(place)])
         self.assertTrue([line for line in self.told()[1] if 'transitions.begin(conn, states.SHARE, verb' in line])
 
-    def test_a_test_that_names_neither_status_nor_words_is_told(self):
+    def test_guard_is_reported_if_no_test_names_status_and_message(self):
         place = self.note("raise errors.Forbidden(f'Share {share_id} has {count} backups")
         [said] = [line for line in self.told('--words')[1] if line.startswith(place)]
         self.assertIn('no test names status and words', said)
         self.note("raise errors.Forbidden(f'Share {share_id} has {count} backups",
                   message='Share y has 1 backups; delete them first.',
-                  test='manila_lite.tests.functional.test_refused_ways_out.Going.test_a_share_with_backups')
+                  test='manila_lite.tests.functional.test_refused_ways_out.Going.test_share_with_backups_cannot_be_deleted_unmanaged_or_transferred')
         self.assertFalse([line for line in self.told('--words')[1] if line.startswith(place)])
 
-    def test_what_is_explained_is_not_reached(self):
+    def test_exemption_of_a_guard_that_refused_in_a_test_is_reported(self):
         place = self.note("raise errors.WrongState(f'Share {share_id} was restored.')", 'shares.py')
         self.assertIn('take it out of EXPLAINED', next(line for line in self.told()[1] if line.startswith(place)))
 
@@ -76,7 +76,7 @@ class RefusalsTest(testtools.TestCase):
 class NotesTest(testtools.TestCase):
     """A refused request in a test leaves a note."""
 
-    def test_a_note_names_the_test_the_line_and_the_answer(self):
+    def test_note_has_the_test_file_status_and_code(self):
         folder = self.useFixture(fixtures.TempDir()).path
         self.useFixture(fixtures.EnvironmentVariable('MANILA_LITE_TEST_REFUSALS', folder))
         name = 'manila_lite.tests.functional.test_refused_transfers.Offered.test_another_key_will_not_do'

@@ -39,7 +39,7 @@ class Tables(testtools.TestCase):
         for resource_type, machine in states.MACHINES.items():
             self.assertEqual(resource_type, machine.resource_type)
 
-    def test_a_transient_status_says_which_verb_runs(self):
+    def test_verbs_with_the_same_transient_status_end_alike(self):
         """Two verbs with the same transient status (delete and force_delete) end alike, for their half-done work is the
         same. An exception is a verb that is resumed: its operation tells which verb it is.
         """
@@ -50,12 +50,12 @@ class Tables(testtools.TestCase):
                         self.assertEqual((verb.ok, verb.fail, verb.crash), (other.ok, other.fail, other.crash),
                                          f'{machine.resource_name}: {verb.name} and {other.name}')
 
-    def test_no_verb_ends_where_it_runs(self):
+    def test_no_verb_ends_in_its_transient_status(self):
         for machine in states.MACHINES.values():
             for verb in machine.verbs.values():
                 self.assertNotIn(verb.during, ends(verb), f'{machine.resource_name}: {verb.name}')
 
-    def test_no_end_is_transient_but_by_another_verb(self):
+    def test_no_final_status_is_the_transient_status_of_a_verb(self):
         """A status in which nothing runs is not the transient status of another verb."""
         for machine in states.MACHINES.values():
             for verb in machine.verbs.values():
@@ -65,13 +65,13 @@ class Tables(testtools.TestCase):
         for resource_type, machine in states.MACHINES.items():
             self.assertEqual(KNOWN_ONLY.get(resource_type, set()), machine.statuses - reachable(machine), resource_type)
 
-    def test_what_an_administrator_may_set(self):
+    def test_resettable_statuses_are_statuses_of_their_machine(self):
         for machine in states.MACHINES.values():
             self.assertLessEqual(machine.resettable, machine.statuses)
         self.assertLessEqual({'available', 'error', 'error_deleting'}, states.SHARE.resettable & states.SNAPSHOT.resettable)
         self.assertEqual(frozenset(), states.ACCESS.resettable)
 
-    def test_the_owner_can_get_rid_of_what_rests(self):
+    def test_every_resting_status_has_a_removing_verb(self):
         """Every status in which nothing runs has a verb that removes the row, unless removing rows takes no verb."""
         for machine in states.MACHINES.values():
             if machine.born:
@@ -81,7 +81,7 @@ class Tables(testtools.TestCase):
             for status in resting:
                 self.assertTrue(any(status in verb.allowed for verb in removing), f'{machine.resource_name}: {status}')
 
-    def test_an_administrator_can_get_rid_of_all_but_what_goes_already(self):
+    def test_every_status_can_be_removed_or_reset_by_an_administrator(self):
         """From any status a verb that removes the row can start, or runs already, or can start after a reset."""
         for machine in states.MACHINES.values():
             removing = [verb for verb in machine.verbs.values() if verb.ok is None]
@@ -89,12 +89,12 @@ class Tables(testtools.TestCase):
                 self.assertTrue(machine.resettable or any(status in verb.allowed or status == verb.during
                                                           for verb in removing), f'{machine.resource_name}: {status}')
 
-    def test_rows_begin_in_one_way(self):
+    def test_machine_has_either_a_create_verb_or_an_initial_status(self):
         for machine in states.MACHINES.values():
             self.assertEqual(machine.born is None, 'create' in machine.verbs, machine.resource_name)
             self.assertNotIn(machine.born, machine.transient)
 
-    def test_crash_is_decided(self):
+    def test_every_verb_has_its_crash_behaviour(self):
         for machine in states.MACHINES.values():
             for verb in machine.verbs.values():
                 self.assertIsInstance(verb.crash, states.Crash)
@@ -102,7 +102,7 @@ class Tables(testtools.TestCase):
 
 class Used(testtools.TestCase):
 
-    def test_every_verb_is_written_somewhere(self):
+    def test_every_verb_is_used_in_code(self):
         text = '\n'.join(path.read_text() for path in SOURCE.rglob('*.py')
                          if 'tests' not in path.parts and path.name != 'states.py')
         for machine in states.MACHINES.values():

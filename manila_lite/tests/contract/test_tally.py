@@ -41,13 +41,13 @@ class TallyTest(testtools.TestCase):
         self.assertEqual('', done.stderr)
         return done.returncode, done.stdout.splitlines()
 
-    def test_counts_over_all_runs(self):
+    def test_counts_are_summed_over_all_runs(self):
         first = self.stream(a=('addSuccess', ''), b=('addSkip', 'no root'))
         second = self.stream(a=('addSuccess', ''), b=('addSuccess', ''))
         self.assertEqual((0, ['skipped 1: no root', '3 passed, 0 failed, 1 skipped']),
                          self.tally(f':0:{first}', f'mariadb:0:{second}'))
 
-    def test_failures_are_named_with_their_database(self):
+    def test_failures_are_reported_with_their_database(self):
         good = self.stream(a=('addSuccess', ''))
         report = 'Traceback (most recent call last):\n  File "x.py"\nsome.Error: it was "a"\nserver.log: Error: no'
         bad = self.stream(a=('addFailure', report), b=('addSuccess', ''), c=('addError', report), d=('addError', ' '))
@@ -56,29 +56,29 @@ class TallyTest(testtools.TestCase):
                               '2 passed, 3 failed, 0 skipped']),
                          self.tally(f':0:{good}', f'mariadb:1:{bad}'))
 
-    def test_a_run_in_which_nothing_ran_has_failed(self):
+    def test_run_without_tests_fails(self):
         good = self.stream(a=('addSuccess', ''))
         for status in (0, 1):
             self.assertEqual((1, [f'FAILED the run itself: 0 tests, runner exit code {status} [postgresql]',
                                   '1 passed, 1 failed, 0 skipped']),
                              self.tally(f':0:{good}', f'postgresql:{status}:/dev/null'))
 
-    def test_a_runner_that_fails_without_a_failed_test(self):
+    def test_runner_that_fails_without_a_failed_test_fails_the_run(self):
         good = self.stream(a=('addSuccess', ''))
         self.assertEqual((1, ['FAILED the run itself: 1 tests, runner exit code 3', '1 passed, 1 failed, 0 skipped']),
                          self.tally(f':3:{good}'))
 
-    def test_what_is_no_test_can_have_failed_too(self):
+    def test_failed_step_outside_the_tests_is_reported(self):
         good = self.stream(a=('addSuccess', ''))
         self.assertEqual((1, ['FAILED the guards', '1 passed, 1 failed, 0 skipped']), self.tally('--failed', 'the guards',
                                                                                                f':0:{good}'))
 
-    def test_a_server_that_is_not_installed_is_a_skip(self):
+    def test_server_that_is_not_installed_is_counted_as_a_skip(self):
         good = self.stream(a=('addSuccess', ''))
         self.assertEqual((0, ['skipped 1: the tests [mariadb]: a server is not installed', '1 passed, 0 failed, 1 skipped']),
                          self.tally(f':0:{good}', 'mariadb:77:/dev/null'))
 
-    def test_what_failed_is_tried_once_more(self):
+    def test_failed_tests_are_retried_once(self):
         first = self.stream(a=('addSuccess', ''), b=('addFailure', 'Traceback (most recent call last):\n  File\nLate: b'),
                             **{'setUpClass (m.C)': ('addError', 'Traceback (most recent call last):\n  File\nLate: C')})
         self.assertEqual((0, [r'^b$', r'^m\.C\.']), self.tally('--again', f':1:{first}'))
@@ -97,7 +97,7 @@ class TallyTest(testtools.TestCase):
         self.assertEqual('1 passed, 2 failed, 1 skipped', self.tally(f':1:{first}:0:{skipped}')[1][-1])
         self.assertIn('FAILED m.C.test', self.tally('--strict', f':1:{first}:0:{skipped}')[1])
 
-    def test_a_scenario_is_tried_again_with_its_test(self):
+    def test_failed_scenario_is_retried_with_its_whole_test(self):
         first = self.stream(**{'m.C.t(Slow)': ('addFailure', 'x'), 'm.C.t(Fast)': ('addSuccess', ''),
                                'm.C.u': ('addSuccess', '')})
         self.assertEqual((0, [r'^m\.C\.t(\(|$)']), self.tally('--again', f':1:{first}'))
@@ -107,7 +107,7 @@ class TallyTest(testtools.TestCase):
             second = self.stream(**{'m.C.t(Slow)': (slow, ''), 'm.C.t(Fast)': (fast, '')})
             self.assertEqual(ended, self.tally(f':1:{first}:{int("Failure" in slow + fast)}:{second}')[1][-1])
 
-    def test_what_passed_only_when_tried_again_fails_a_run_of_first_tries(self):
+    def test_test_that_passes_only_on_retry_fails_a_first_try_run(self):
         report = 'Traceback (most recent call last):\n  File\nLate: b'
         first = self.stream(a=('addSuccess', ''), b=('addFailure', report), c=('addSkip', 'no root'),
                             **{'setUpClass (m.C)': ('addError', report)})
@@ -121,7 +121,7 @@ class TallyTest(testtools.TestCase):
         well = self.stream(a=('addSuccess', ''))
         self.assertEqual((0, ['1 passed, 0 failed, 0 skipped']), self.tally('--first-try', f':0:{well}'))
 
-    def test_an_emulated_machine_may_need_a_second_try(self):
+    def test_retry_of_an_emulated_machine_test_is_allowed_in_a_first_try_run(self):
         slow = 'manila_lite.tests.functional.linux.test_kernel_client.KernelClient.test_mount'
         first = self.stream(**{slow: ('addFailure', ' '), 'b': ('addFailure', ' ')})
         good = self.stream(**{slow: ('addSuccess', ''), 'b': ('addSuccess', '')})
@@ -130,7 +130,7 @@ class TallyTest(testtools.TestCase):
         self.assertIn('FAILED b', told)
         self.assertIn(f'failed at first, passed when tried again alone: {slow}: no report, fail', told)
 
-    def test_the_tests_that_may_need_two_tries_exist(self):
+    def test_modules_with_an_allowed_retry_exist(self):
         text = TOOL.read_text()
         modules = re.findall(r"'((?:\w+\.)*test_\w+)'", text[text.index('\nSECOND_TRY'):text.index('#: Begin of the report')])
         self.assertTrue(modules)
@@ -138,7 +138,7 @@ class TallyTest(testtools.TestCase):
             path = TOOL.parents[1] / 'manila_lite/tests/functional' / module.replace('.', '/')
             self.assertTrue(path.with_suffix('.py').is_file(), module)
 
-    def test_what_is_not_worth_another_try(self):
+    def test_many_failures_and_empty_runs_are_not_retried(self):
         many = self.stream(**{f'm.C{number}.test': ('addFailure', ' ') for number in range(11)})
         self.assertEqual((0, ['']), self.tally('--again', f':1:{many}'))
         of_one = self.stream(**{f'm.C.test_{number:03}': ('addFailure', ' ') for number in range(101)})
@@ -161,7 +161,7 @@ class TallyTest(testtools.TestCase):
         self.assertEqual((1, ['FAILED the run itself: a server is not installed [mariadb]', '1 passed, 1 failed, 0 skipped']),
                          self.tally('--strict', f':0:{good}', 'mariadb:77:/dev/null'))
 
-    def test_what_is_permitted_is_what_tests_say(self):
+    def test_permitted_skip_reasons_are_those_given_by_tests(self):
         """Each row of the table matches a reason that a test gives, and no reason of a missing program."""
         reasons = ['only MariaDB has columns that compare inexactly by default', 'the driver does not promise it',
                    'it is about SQLite, on which CI tries it', 'linux is no UpdatesSecurityServices',
@@ -177,7 +177,7 @@ class TallyTest(testtools.TestCase):
         for why in reasons:
             self.assertIn(re.sub('^(dummy|linux) is no .*', "{self.DRIVER} is no {ability.__name__}", why), said)
 
-    def test_a_run_that_ended_early_is_not_mended_by_a_second_try(self):
+    def test_run_that_ended_early_fails_and_is_not_retried(self):
         bad = self.stream(a=('addSuccess', ''), b=('addFailure', ''))
         died = 'FAILED the run itself: a process ended before its last test, so there are tests that did not run'
         self.assertEqual((0, ['']), self.tally('--again', f':70:{bad}'))
@@ -186,7 +186,7 @@ class TallyTest(testtools.TestCase):
         good = self.stream(a=('addSuccess', ''))
         self.assertEqual((1, [died, '1 passed, 1 failed, 0 skipped']), self.tally(f':70:{good}'))
 
-    def test_what_took_too_long_is_told_first_and_not_tried_again(self):
+    def test_timeout_is_reported_as_the_cause_and_not_retried(self):
         end = f'{limits.TooLong.__module__}.TooLong: it took more than 600 seconds\nOther threads:\nnone'
         report = 'Traceback (most recent call last):\n  File "x.py"\n'
         bad = self.stream(a=('addError', f'{report}ValueError: 500\n\n{report}{end}'),
@@ -194,5 +194,5 @@ class TallyTest(testtools.TestCase):
         self.assertEqual((0, ['^b$']), self.tally('--again', f':1:{bad}'))
         self.assertIn('failed 1: manila_lite.tests.limits.TooLong: it took more than 600 seconds', self.tally(f':1:{bad}')[1])
 
-    def test_no_run_at_all(self):
+    def test_tally_without_runs_fails(self):
         self.assertEqual((1, ['FAILED no run', '0 passed, 1 failed, 0 skipped']), self.tally())

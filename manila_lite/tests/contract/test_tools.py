@@ -75,7 +75,7 @@ class MatchingTest(testtools.TestCase):
                               env={name: value for name, value in os.environ.items() if name != limits.UNDONE} | env)
         return json.loads(done.stdout)
 
-    def test_every_test_has_its_name_in_the_source_or_is_made(self):
+    def test_every_test_name_is_found_in_the_source_or_is_generated(self):
         made, named, _ = self.python(_NAMED)
         found = {name.partition('(')[0] for name in self.python(_FOUND)}
         self.assertLess(4000, len(found))
@@ -84,7 +84,7 @@ class MatchingTest(testtools.TestCase):
         slow = [line.split(' ')[0] for line in (ROOT / 'tools/times.txt').read_text().splitlines()[1:]]
         self.assertEqual([], [name for name in slow if name not in found])
 
-    def test_modules_of_a_pattern(self):
+    def test_pattern_selects_the_modules_of_its_tests(self):
         made, _, [plain, request, half, either, none] = self.python(
             _NAMED, r'manila_lite.tests.unit.test_states\.', 'test_gabbits.shares_',
             '^manila_lite.tests.cras', 'unit.test_states|Death', 'no_such_test')
@@ -94,7 +94,7 @@ class MatchingTest(testtools.TestCase):
         self.assertLess({'manila_lite.tests.unit.test_states', *made}, {*either, ''})
         self.assertEqual([], none)
 
-    def test_only_these_modules_are_loaded(self):
+    def test_only_the_given_modules_are_loaded(self):
         found = self.python(_FOUND, **{limits.MODULES: 'manila_lite.tests.unit.test_states manila_lite.tests.crash.test_truth'})
         self.assertEqual({'manila_lite.tests.unit.test_states', 'manila_lite.tests.crash.test_truth'},
                          {name.rpartition('.')[0].rpartition('.')[0] for name in found})
@@ -107,42 +107,42 @@ class OneWriterTest(ToolCase):
         self.plant(path, code)
         self.assert_caught(f'{path}:1', repr(column))
 
-    def test_values_keyword(self):
+    def test_status_as_keyword_of_values_is_caught(self):
         self._caught("conn.execute(shares.update().values(status='available'))\n")
 
-    def test_values_dictionary(self):
+    def test_status_in_a_dictionary_of_values_is_caught(self):
         self._caught("shares.update().values({'task_state': None, 'size': 2})\n", 'task_state')
 
-    def test_values_column_object(self):
+    def test_status_as_column_object_of_values_is_caught(self):
         self._caught("shares.update().values({shares.c.status: 'error'})\n")
 
-    def test_values_unpacked_dictionary(self):
+    def test_status_in_an_unpacked_dictionary_is_caught(self):
         self._caught("shares.update().values(**({'status': 'error'} | more))\n")
 
-    def test_rows_given_to_execute(self):
+    def test_status_in_rows_given_to_execute_is_caught(self):
         self._caught("conn.execute(shares.insert(), [{'id': 1, 'access_rules_status': 'active'}])\n",
                      'access_rules_status')
 
-    def test_attribute_of_a_row(self):
+    def test_status_set_as_attribute_of_a_row_is_caught(self):
         self._caught("share.state = 'active'\n", 'state', 'manila_lite/manager/plans/access.py')
 
-    def test_setattr_is_a_write(self):
+    def test_status_set_by_setattr_is_caught(self):
         self._caught("setattr(share, 'status', 'error')\n")
 
-    def test_sql_text(self):
+    def test_status_in_sql_text_is_caught(self):
         self._caught('sa.text("UPDATE shares SET size = 1, status = :s WHERE id = :i")\n',
                      path='manila_lite/db/queries/shares.py')
 
-    def test_operations_own_their_state_and_no_more(self):
+    def test_operations_may_write_their_state_only(self):
         self.plant('manila_lite/db/queries/operations.py', 'operations.update().values(state=1)\n')
         self.assert_clean()
         self._caught('operations.update().values(status=1)\n', path='manila_lite/db/queries/operations.py')
 
-    def test_the_writer_may(self):
+    def test_transitions_may_write_all_status_columns(self):
         self.plant('manila_lite/db/core/transitions.py', 'shares.update().values(status=1, task_state=2)\n')
         self.assert_clean()
 
-    def test_reading_and_replies_are_no_writes(self):
+    def test_reads_and_replies_are_accepted(self):
         self.plant('manila_lite/db/queries/shares.py', "shares.select().where(shares.c.status == 'error')\n"
                                                "view = {'status': row.status}\n")
         self.plant('manila_lite/api/http/app.py', 'reply.status = 404\n')
@@ -153,27 +153,27 @@ class MirrorTest(ToolCase):
     TOOL = 'check_mirror.py'
     CODE = 'def create(size):\n    return size + 1\n'
 
-    def test_module_without_a_test(self):
+    def test_module_without_a_test_is_caught(self):
         self.plant('manila_lite/actions/shares.py', self.CODE)
         self.plant('manila_lite/tests/unit/test_snapshots.py', '')
         self.assert_caught('actions/shares.py', 'manila_lite.actions.shares')
 
-    def test_gabbi_file_of_the_resource(self):
+    def test_gabbi_file_of_the_resource_counts_as_a_test(self):
         self.plant('manila_lite/actions/share_types.py', self.CODE)
         self.plant('manila_lite/tests/functional/gabbits/share-types.yaml', '')
         self.assert_clean()
 
-    def test_test_file_of_the_resource(self):
+    def test_functional_test_of_the_resource_counts_as_a_test(self):
         self.plant('manila_lite/actions/shares.py', self.CODE)
         self.plant('manila_lite/tests/functional/linux/test_create_share.py', '')
         self.assert_clean()
 
-    def test_test_that_imports_it(self):
+    def test_test_that_imports_the_module_counts_as_its_test(self):
         self.plant('manila_lite/db/core/engine.py', self.CODE)
         self.plant('manila_lite/tests/unit/test_pool.py', 'from manila_lite.db.core import engine\n')
         self.assert_clean()
 
-    def test_an_exemption_has_a_test_and_a_reason(self):
+    def test_exemption_needs_a_test_and_a_reason(self):
         self.plant('manila_lite/api/http/dispatch.py', self.CODE)
         self.plant('tools/mirror.txt', '# Why\n\napi/http/dispatch.py tests/functional/test_api.py answers show it\n')
         self.assert_caught('tools/mirror.txt: not two files', 'api/http/dispatch.py tests/functional/test_api.py')
@@ -182,13 +182,13 @@ class MirrorTest(ToolCase):
         self.plant('tools/mirror.txt', 'api/http/dispatch.py tests/functional/test_api.py\n')
         self.assert_caught('and a reason: api/http/dispatch.py')
 
-    def test_an_exemption_that_is_not_needed(self):
+    def test_unneeded_exemption_is_caught(self):
         self.plant('manila_lite/actions/shares.py', self.CODE)
         self.plant('manila_lite/tests/functional/test_shares.py', '')
         self.plant('tools/mirror.txt', 'actions/shares.py tests/functional/test_shares.py requests show it\n')
         self.assert_caught('tools/mirror.txt: actions/shares.py has a test now')
 
-    def test_declarations_need_none(self):
+    def test_modules_of_declarations_and_options_need_no_test(self):
         self.plant('manila_lite/drivers/interface/odd.py', 'class Odd:\n    def do(self):\n        """Done."""\n')
         self.plant('manila_lite/conf/odd.py', self.CODE)
         self.assert_clean()
@@ -203,23 +203,23 @@ class GuidesTest(ToolCase):
         self.plant('manila_lite/actions/shares.py',
                    'SIZES = (1,)\n\n\nclass Maker:\n    def create(self):\n        pass\n')
 
-    def test_true_guide(self):
+    def test_guide_with_existing_names_is_accepted(self):
         self.plant(self.PAGE, 'See ``actions/shares.py: Maker.create``, ``actions/shares.py: SIZES``, ``actions/``.\n')
         self.assert_clean()
 
-    def test_file_that_is_gone(self):
+    def test_missing_file_is_caught(self):
         self.plant(self.PAGE, 'First\n\n``actions/sharez.py: create``\n')
         self.assert_caught(f'{self.PAGE}:3', 'there is no actions/sharez.py')
 
-    def test_function_that_is_gone(self):
+    def test_missing_function_is_caught(self):
         self.plant(self.PAGE, '``actions/shares.py: create``\n')
         self.assert_caught('actions/shares.py has no create')
 
-    def test_folder_that_is_gone(self):
+    def test_missing_folder_is_caught(self):
         self.plant(self.PAGE, '``actions/shares.py`` and ``siblings/``\n')
         self.assert_caught('there is no siblings/')
 
-    def test_guide_that_names_nothing(self):
+    def test_guide_without_names_is_caught(self):
         self.plant(self.PAGE, 'It just works.\n')
         self.assert_caught('a guide must name files')
 
@@ -234,18 +234,18 @@ class SleepsTest(ToolCase):
             self.plant(self.PATH, code)
             self.assert_caught(f'{self.PATH}:2: sleeps')
 
-    def test_a_reason_is_an_excuse(self):
+    def test_sleep_with_a_reason_is_accepted(self):
         self.plant(self.PATH, 'import time\ntime.sleep(1)     # sleeps: a slow backend\n'
                               '# sleeps: a slow backend\ntime.sleep(1)\n')
         self.assert_clean()
 
-    def test_an_empty_reason_or_that_of_another_line_is_none(self):
+    def test_sleep_with_an_empty_or_misplaced_reason_is_caught(self):
         for code in ('import time\ntime.sleep(1)  # sleeps:\n', 'import time  # sleeps: it is slow\ntime.sleep(1)\n',
                      'import time\ntime.sleep(1)  # it is slow\n'):
             self.plant(self.PATH, code)
             self.assert_caught(f'{self.PATH}:2: sleeps')
 
-    def test_what_does_not_sleep_is_let_be(self):
+    def test_code_that_does_not_sleep_in_a_test_is_accepted(self):
         self.plant(self.PATH, "import time\nPROGRAM = 'import time; time.sleep(60)'\nself.sleep(1)\nplain = time.sleep\n")
         self.plant('manila_lite/tests/waiting.py', 'import time\ntime.sleep(1)\n')
         self.plant('manila_lite/drivers/slow.py', 'import time\ntime.sleep(1)\n')
@@ -255,23 +255,23 @@ class SleepsTest(ToolCase):
 class NotesTest(ToolCase):
     TOOL = 'check_notes.py'
 
-    def test_good_note(self):
+    def test_good_note_is_accepted(self):
         self.plant(NOTE, '---\nprelude: New.\nfixes:\n  - |\n    It works.\n')
         self.assert_clean()
 
-    def test_name_made_by_hand(self):
+    def test_file_name_not_made_by_reno_is_caught(self):
         self.plant('releasenotes/notes/some-change.yaml', 'fixes:\n  - It works.\n')
         self.assert_caught('some-change.yaml', 'not a name made by reno')
 
-    def test_unknown_section(self):
+    def test_unknown_section_is_caught(self):
         self.plant(NOTE, 'bugfixes:\n  - It works.\n')
         self.assert_caught("unknown section 'bugfixes'")
 
-    def test_section_that_is_no_list(self):
+    def test_section_that_is_not_a_list_is_caught(self):
         self.plant(NOTE, 'fixes: It works.\n')
         self.assert_caught('fixes must be a list of texts')
 
-    def test_empty_and_broken(self):
+    def test_empty_note_and_broken_yaml_are_caught(self):
         self.plant(NOTE, '---\n')
         self.assert_caught('has no section')
         self.plant(NOTE, 'fixes: [\n')

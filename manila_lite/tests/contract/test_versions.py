@@ -19,12 +19,12 @@ def fields_of(op):
 
 class Versions(testtools.TestCase):
 
-    def test_no_holes(self):
+    def test_history_has_no_missing_versions(self):
         self.assertEqual(list(range(100)), list(versions.HISTORY))
         self.assertEqual((0, 99), (versions.MIN, versions.MAX))
         self.assertTrue(all(versions.HISTORY.values()))
 
-    def test_of_calls_and_fields(self):
+    def test_versions_of_calls_and_fields_are_in_the_history(self):
         for op in OPS:
             for thing in (op, *fields_of(op)):
                 for text in (thing.since, thing.until):
@@ -34,7 +34,7 @@ class Versions(testtools.TestCase):
                 if thing.until is not None:
                     self.assertLessEqual(versions.minor(thing.since), versions.minor(thing.until), (op.name, thing))
 
-    def test_one_field_of_a_name_at_each_version(self):
+    def test_field_names_are_unique_at_each_version(self):
         for op in OPS:
             for group in (op.query, op.body.fields if op.body else (), getattr(getattr(op.view, 'view', None), 'fields', ())):
                 for version in versions.HISTORY:

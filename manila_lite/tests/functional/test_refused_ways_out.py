@@ -39,13 +39,13 @@ class Going(refused.Refusing):
         self.aside(share, replica_state='in_sync')
         return share
 
-    def test_a_share_that_is_being_moved(self):
+    def test_share_in_migration_cannot_be_deleted_or_unmanaged(self):
         share = self.share()
         self.moving(share)
         self.goes_not(share, 403, 'wrong_state', f'Share {share} {_MOVING}')
         self.no(403, 'wrong_state', f'Share {share} {_MOVING}', f'/shares/{share}')
 
-    def test_a_share_with_replicas(self):
+    def test_share_with_replicas_cannot_be_deleted_unmanaged_or_transferred(self):
         share = self.replicated()
         words = f'Share {share} has 1 replicas in addition to the active one; delete them first.'
         self.goes_not(share, 409, 'share_has_replicas', words)
@@ -57,7 +57,7 @@ class Going(refused.Refusing):
         snapshot = self.snapshot(share)
         self.no(409, 'share_has_replicas', words, f'/snapshots/{snapshot}/action', {'unmanage': None}, self.admin)
 
-    def test_a_share_with_backups(self):
+    def test_share_with_backups_cannot_be_deleted_unmanaged_or_transferred(self):
         share = self.share()
         self.backup(share)
         words = f'Share {share} has 1 backups; delete them first.'
@@ -65,7 +65,7 @@ class Going(refused.Refusing):
         self.no(403, 'share_has_backups', words, f'/shares/{share}')
         self.given_not(share, 403, 'share_has_backups', words)
 
-    def test_a_share_with_snapshots(self):
+    def test_share_with_snapshots_cannot_be_deleted_or_unmanaged(self):
         share = self.share()
         self.snapshot(share)
         words = f'Share {share} has 1 snapshots; '
@@ -73,7 +73,7 @@ class Going(refused.Refusing):
         self.no(403, 'share_has_snapshots', f'{words}delete them first.', f'/shares/{share}')
         self.goes_not(share, 409, 'share_has_snapshots', f'{words}unmanage or delete them first.', _ACTIONS[2:])
 
-    def test_a_share_in_a_group_snapshot(self):
+    def test_share_in_a_group_snapshot_cannot_be_deleted_or_unmanaged(self):
         group, share = self.grouped()
         snapshot = self.user.ok('POST', '/share-group-snapshots', {
             'share_group_snapshot': {'share_group_id': group}})['share_group_snapshot']['id']
@@ -82,7 +82,7 @@ class Going(refused.Refusing):
         self.goes_not(share, 403, 'share_in_group_snapshot', words, (_ACTIONS[0], _ACTIONS[2]))
         self.no(403, 'share_in_group_snapshot', words, f'/shares/{share}?share_group_id={group}')
 
-    def test_a_share_in_a_group(self):
+    def test_share_in_a_group_cannot_be_transferred_or_deleted_without_group_id(self):
         group, share = self.grouped()
         other = self.share()
         self.no(400, 'invalid_input', f'share {share} is in share group {group}; give its id', f'/shares/{share}')
@@ -93,13 +93,13 @@ class Going(refused.Refusing):
         self.no(409, 'share_group_has_shares', f'Share group {group} has 1 shares; delete them first.',
                 f'/share-groups/{group}')
 
-    def test_a_share_that_left_something_behind_when_it_was_moved(self):
+    def test_share_with_a_leftover_instance_of_a_migration_cannot_be_unmanaged(self):
         share = self.share()
         self.aside(share)
         self.goes_not(share, 409, 'share_has_instances', f'Share {share} has a second instance that a migration left',
                       _ACTIONS[2:])
 
-    def test_a_share_that_is_locked(self):
+    def test_locked_share_cannot_be_deleted_or_unmanaged(self):
         share = self.share()
         lock = self.lock(self.user, share)
         for way, verb in zip(_ACTIONS, ('be deleted', 'be soft deleted', 'be unmanaged'), strict=True):
@@ -108,7 +108,7 @@ class Going(refused.Refusing):
         self.no(403, 'share_locked', f'Share {share} cannot be deleted while it is locked: {lock} (by user)',
                 f'/shares/{share}')
 
-    def test_a_share_with_a_rule_that_somebody_else_locked(self):
+    def test_share_with_a_rule_locked_by_another_cannot_be_deleted_or_transferred(self):
         share = self.share()
         rule = self.rule(share)
         lock = self.lock(self.admin, rule, 'access_rule')
@@ -122,7 +122,7 @@ class Going(refused.Refusing):
         return caller.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': resource_id, 'resource_type': kind}})[
             'resource_lock']['id']
 
-    def test_a_share_of_which_another_is_just_being_made(self):
+    def test_snapshot_cannot_be_deleted_while_a_share_is_created_from_it(self):
         share = self.share()
         snapshot = self.snapshot(share)
         growing = self.share(snapshot_id=snapshot, status='creating_from_snapshot')
@@ -130,7 +130,7 @@ class Going(refused.Refusing):
         self.no(403, 'wrong_state', words, f'/snapshots/{snapshot}')
         self.no(403, 'wrong_state', words, f'/snapshots/{snapshot}/action', {'unmanage': None}, self.admin)
 
-    def test_a_snapshot_of_a_share_whose_replica_is_taking_its_place(self):
+    def test_snapshot_cannot_be_deleted_during_a_replica_promotion(self):
         share = self.replicated()
         snapshot = self.snapshot(share)
         self.share_is(share, status='replication_change')
@@ -155,36 +155,36 @@ class InTheBin(refused.Refusing):
         self.no(403, 'share_soft_deleted', f'Share {self.share_id} is in the recycle bin (soft deleted); restore it first.',
                 path, body, self.admin, method)
 
-    def test_it_is_not_changed(self):
+    def test_changes_of_the_share_are_refused(self):
         self.never(f'/shares/{self.share_id}', {'share': {'name': 'x'}}, 'PUT')
         for action in ({'extend': {'new_size': 3}}, {'shrink': {'new_size': 1}}, {'revert': {'snapshot_id': self.snapshot_id}},
                        {'reset_status': {'status': 'error'}}, {'soft_delete': None}, {'unmanage': None}):
             self.never(self.path, action)
 
-    def test_nobody_is_let_in_or_kept_out(self):
+    def test_access_rules_cannot_be_added_or_removed(self):
         self.never(self.path, {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.9'}})
         self.never(self.path, {'deny_access': {'access_id': self.rule_id}})
 
-    def test_nothing_is_made_of_it(self):
+    def test_snapshots_replicas_and_backups_are_refused(self):
         self.never('/snapshots', {'snapshot': {'share_id': self.share_id}})
         self.never('/snapshots/manage', {'snapshot': {'share_id': self.share_id, 'provider_location': 'x'}})
         self.never('/share-replicas', {'share_replica': {'share_id': self.share_id}})
         self.never('/share-backups', {'share_backup': {'share_id': self.share_id}})
         self.never(f'/share-backups/{self.backup_id}/action', {'restore': None})
 
-    def test_it_is_not_given_away(self):
+    def test_transfer_is_refused(self):
         self.never('/share-transfers', {'transfer': {'share_id': self.share_id}})
 
-    def test_no_replica_takes_its_place(self):
+    def test_replica_promotion_is_refused(self):
         replica = self.aside(self.share_id, replica_state='in_sync')
         self.never(f'/share-replicas/{replica}/action', {'promote': None})
 
-    def test_it_is_not_locked_any_more(self):
+    def test_lock_is_refused(self):
         self.no(409, 'too_late_to_lock', f'Share {self.share_id} is in the recycle bin: it is too late to lock it',
                 '/resource-locks',
                 {'resource_lock': {'resource_id': self.share_id, 'resource_type': 'share'}})
 
-    def test_it_is_too_late_to_restore_one_that_is_being_deleted(self):
+    def test_restore_is_refused_once_deletion_began(self):
         self.share_is(self.share_id, status='deleting')
         self.no(403, 'share_expired', f'Share {self.share_id} is being deleted; it is too late to restore it.', self.path,
                 {'restore': None})

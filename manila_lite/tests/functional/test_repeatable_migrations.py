@@ -45,7 +45,7 @@ class CutOff(testscenarios.WithScenarios, OnMariaDB):
     scenarios = [('share', {'migrations': None}), ('compute', {'migrations': compute.COMPUTE.migrations}),
                  ('dataproc', {'migrations': dataproc.SIBLING.migrations})]
 
-    def test_behind_each_statement(self):
+    def test_upgrade_interrupted_after_any_statement_is_completed_by_the_next(self):
         db = self.of_the_revisions(self.db)
         sa.event.listen(db.engine, 'after_cursor_execute', self.cut)
         self.was, runs = set(), 0
@@ -109,7 +109,7 @@ class Twice(OnMariaDB):
             change(op)
         return conn.exec_driver_sql('SHOW CREATE TABLE t').one()[1]
 
-    def test_each_change(self):
+    def test_each_schema_change_can_be_repeated(self):
         with self.db.engine.begin() as conn:
             repeatable_revisions.skip_what_is_done(conn)
             made = self.twice(conn, self.MAKE)
@@ -118,7 +118,7 @@ class Twice(OnMariaDB):
             self.assertEqual(['`t`', '`id`', '`one`', '`id`'], re.findall('`.*?`', self.twice(conn, self.DROP)))
             self.assertEqual(['t'], sa.inspect(conn).get_table_names())
 
-    def test_a_table_of_somebody_else(self):
+    def test_upgrade_fails_on_a_foreign_table_and_succeeds_without_it(self):
         with self.db.engine.begin() as conn:
             conn.exec_driver_sql('CREATE TABLE services (id INTEGER, host TEXT)')
         self.assertRaisesRegex(sa.exc.OperationalError, 'already exists', schema_migrations.upgrade, self.db)
@@ -136,7 +136,7 @@ class Commands(manage.AloneTest):
 
 class AtOnce(Commands):
 
-    def test_several_hosts(self):
+    def test_concurrent_db_syncs_all_succeed(self):
         if places.backend() == 'sqlite':
             self.skipTest('only PostgreSQL has several hosts, and MariaDB')
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -148,7 +148,7 @@ class AtOnce(Commands):
 
 class Killed(Commands):
 
-    def test_db_sync(self):
+    def test_db_sync_completes_after_a_killed_db_sync(self):
         for statement in ('CREATE INDEX ix_messages_resource_id', 'ALTER TABLE services ADD COLUMN lease_expires_at',
                           'UPDATE share_instances SET replica_state'):
             done = forks.run('manila_lite.tests.functional.copy_victim:main', 'SIGKILL', statement,

@@ -22,7 +22,7 @@ class Repeated(base.ServiceTest):
             self.service.managers['alpha'].worker.runner._look()
         return found
 
-    def test_what_runs_is_not_begun_again(self):
+    def test_running_operation_is_not_started_again(self):
         self.addCleanup(self.service.knob, 'alpha', '')
         self.service.knob('alpha', 'create_share:hang')
         share = self.admin.share(wait=None)['id']
@@ -33,7 +33,7 @@ class Repeated(base.ServiceTest):
         self.admin.wait(f'/shares/{share}', 'share', 'available', patience=60)
         self.assertEqual(1, self.calls(instance))
 
-    def test_what_has_ended_is_not_begun_again(self):
+    def test_ended_operation_is_not_started_again(self):
         share = self.admin.share()['id']
         instance = self.admin.ok('GET', f'/shares/{share}/instances')['share_instances'][0]['id']
 

@@ -12,7 +12,7 @@ _SECRET = '[profiler]\nconnection_string = redis://:hush-4711@127.0.0.1/\n'
 
 class OneProcess(testtools.TestCase):
 
-    def test_on_standard_error(self):
+    def test_report_is_written_to_standard_error_without_secrets(self):
         lite = self.useFixture(process.Lite(f'[alpha]\ndriver = dummy\n{_SECRET}'))
         lite.start()
         lite.ok('POST', '/types', process.DEFAULT_TYPE)
@@ -47,7 +47,7 @@ class OneProcess(testtools.TestCase):
 
 class ByFile(testtools.TestCase):
 
-    def test_a_file_that_is_touched(self):
+    def test_report_is_written_when_the_file_is_touched(self):
         parts = self.useFixture(process.Parts())
         touched = parts.state / 'touched'
         touched.touch()

@@ -27,18 +27,18 @@ class Hostless(base.ServiceTest):
         share = self.admin.ok('GET', f'/shares/{self.share_id}')['share']
         self.assertEqual(('available', 101, None), (share['status'], share['size'], share['host']))
 
-    def test_it_cannot_be_extended_not_even_by_force(self):
+    def test_share_cannot_be_extended_even_by_force(self):
         self.refused(self.admin.action(self.share_id, 'extend', {'new_size': 102}))
         self.refused(self.admin.action(self.share_id, 'extend', {'new_size': 102, 'force': True}))
 
-    def test_it_cannot_be_shrunk(self):
+    def test_share_cannot_be_shrunk(self):
         self.refused(self.admin.action(self.share_id, 'shrink', {'new_size': 1}))
 
-    def test_it_cannot_have_snapshots(self):
+    def test_share_cannot_have_snapshots(self):
         self.refused(self.admin.call('POST', '/snapshots', {'snapshot': {'share_id': self.share_id}}))
         self.assertEqual([], self.admin.ok('GET', f'/snapshots?share_id={self.share_id}')['snapshots'])
 
-    def test_it_can_be_deleted(self):
+    def test_share_can_be_deleted(self):
         self.assertEqual(202, self.admin.call('DELETE', f'/shares/{self.share_id}')[0])
         self.admin.wait(f'/shares/{self.share_id}', 'share', 'gone', patience=60)
 
@@ -46,7 +46,7 @@ class Hostless(base.ServiceTest):
 class Reset(base.ServiceTest):
     """Resets that end the work on a resource, and free the other resources that this work held."""
 
-    def test_a_snapshot_being_reverted_to(self):
+    def test_share_reset_during_a_revert_frees_the_snapshot(self):
         self.addCleanup(self.service.knob, 'alpha', '')
         share = self.admin.share()['id']
         snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
@@ -56,7 +56,7 @@ class Reset(base.ServiceTest):
         self.admin.action(share, 'reset_status', {'status': 'available'})
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available', patience=5)
 
-    def test_lists_of_a_caller_without_project_are_not_those_of_all(self):
+    def test_caller_without_project_gets_an_empty_list(self):
         self.admin.share()
         ctx = context.RequestContext(user_id='u', project_id=None, roles=['reader'], services=self.service.services,
                                      overwrite=False)

@@ -53,7 +53,7 @@ class Locks(LockTest):
     def knobs(self, *lines):
         (self.service.state / 'alpha' / 'knobs').write_text(''.join(f'{line}\n' for line in lines))
 
-    def test_locks_go_with_the_rule_and_not_before(self):
+    def test_locks_are_removed_only_once_the_access_rule_is_deleted(self):
         self.addCleanup(self.knobs)
         rule = self.allow(self.nova, '10.0.0.5', **LOCKED)
         self.rule(rule, 'active')
@@ -73,7 +73,7 @@ class Locks(LockTest):
         self.assertEqual(([], []), (self.locks(rule), self.locks(self.share)))
         self.assertEqual(202, self.user.call('DELETE', f'/shares/{self.share}')[0])
 
-    def test_who_may_touch_whose(self):
+    def test_locks_can_be_changed_only_by_permitted_roles(self):
         """Allow each kind of caller to change a lock, to delete it and to deny the locked rule, or refuse all three."""
         callers = {name: self.caller('p', 'u', roles) for name, roles in ROLES.items()}
         for (maker, toucher), number in zip(itertools.product(callers, repeat=2), itertools.count(1), strict=False):
@@ -91,7 +91,7 @@ class Locks(LockTest):
                 self.assertEqual(204, callers[maker].call('DELETE', path)[0])
                 self.assertEqual(202, self.deny(by, rule), 'nothing locks it any more')
 
-    def test_the_lock_of_the_share_follows_that_of_the_rule(self):
+    def test_share_lock_is_removed_with_the_lock_of_its_access_rule(self):
         rule = self.allow(self.user, '10.0.0.6', lock_deletion=True, lock_reason='a reason')
         [lock] = self.user.ok('GET', f'/resource-locks?resource_id={rule}')['resource_locks']
         [follower] = self.user.ok('GET', f'/resource-locks?resource_id={self.share}')['resource_locks']
@@ -104,7 +104,7 @@ class Locks(LockTest):
         self.assertEqual((['show'], []), (self.locks(other), self.locks(self.share)))
         self.assertEqual(409, self.lock(self.user, other, 'access_rule', resource_action='show')[0])
 
-    def test_nothing_tells_to_whom_a_hidden_rule_is_given(self):
+    def test_client_of_a_hidden_access_rule_is_shown_to_its_owner_only(self):
         cert = self.allow(self.nova, 'hidden-name', kind='cert', lock_visibility=True)     # which this backend refuses
         self.rule(cert, 'error')
         mate = self.caller('p', 'mate')
@@ -116,7 +116,7 @@ class Locks(LockTest):
         self.assertNotIn('hidden-name', message['user_message'])
         self.assertEqual('hidden-name', self.nova.ok('GET', f'/share-access-rules/{cert}')['access']['access_to'])
 
-    def test_a_backend_that_takes_no_rule_tells_nothing_either(self):
+    def test_backend_error_of_a_hidden_access_rule_is_not_shown(self):
         self.addCleanup(self.knobs)
         self.knobs('update_access:fail_final')
         for number, more in enumerate(({}, {'lock_visibility': True})):
@@ -126,7 +126,7 @@ class Locks(LockTest):
                 self.assertEqual(not more, 'update_access cannot be done' in json.dumps(told), told)
                 self.assertEqual(bool(more), 'The log of the share manager has the cause' in json.dumps(told), told)
 
-    def test_a_lock_that_cannot_be_placed_leaves_no_rule(self):
+    def test_access_rule_is_not_created_when_its_lock_is_refused(self):
         enforcer = self.service.services.enforcer
         before = enforcer.rules['resource_lock:create']
         self.addCleanup(enforcer.rules.__setitem__, 'resource_lock:create', before)
@@ -136,7 +136,7 @@ class Locks(LockTest):
         self.assertEqual((400, 'lock_failed'), (status, document['badRequest']['reason']))
         self.assertEqual([], self.user.ok('GET', f'/share-access-rules?share_id={self.share}')['access_list'])
 
-    def test_a_share_that_others_locked_is_given_away_by_an_administrator_and_unlocked_then(self):
+    def test_transfer_by_an_administrator_removes_locks_of_others(self):
         rule = self.allow(self.nova, '10.0.0.5', **LOCKED)
         self.rule(rule, 'active')
         wanted = {'transfer': {'share_id': self.share}}
@@ -151,7 +151,7 @@ class Locks(LockTest):
         self.assertEqual('10.0.0.5', other.ok('GET', f'/share-access-rules/{rule}')['access']['access_to'])
         self.assertEqual(202, self.deny(other, rule))
 
-    def test_either_the_lock_or_the_deletion_is_first(self):
+    def test_concurrent_lock_and_deletion_do_not_both_succeed(self):
         def ask(number):
             if number % 2:
                 return 'lock', self.lock(self.caller('p', f'u{number}'), self.share)[0]
@@ -162,13 +162,13 @@ class Locks(LockTest):
                                                       ('delete', 403), ('delete', 404)})
         self.assertTrue(any(answers <= them for them in allowed), answers)
 
-    def test_visibility_is_locked_once_however_many_want_it(self):
+    def test_concurrent_visibility_locks_create_one_lock(self):
         rule = self.allow(self.user, '10.0.0.4')
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             answers = pool.map(lambda _: self.lock(self.user, rule, 'access_rule', resource_action='show')[0], range(4))
         self.assertEqual([200, 409, 409, 409], sorted(answers))
 
-    def test_pages_by_marker(self):
+    def test_pages_by_marker_show_each_lock_once(self):
         """Show each lock exactly once over all pages, in any order, also where values are missing."""
         mine = {self.lock(self.user, self.share, lock_reason=reason)[1]['resource_lock']['id']
                 for reason in (None, 'b', 'a', None, 'b')}
@@ -181,14 +181,14 @@ class Locks(LockTest):
             self.assertEqual((len(mine), mine), (len(seen), set(seen)), order)
         self.assertEqual([], self.user.ok('GET', f'{path}&marker=none')['resource_locks'])
 
-    def test_a_share_that_goes_cannot_be_locked(self):
+    def test_share_in_deletion_cannot_be_locked(self):
         self.addCleanup(self.knobs)
         self.knobs('delete_share:hang')
         self.assertEqual(202, self.user.call('DELETE', f'/shares/{self.share}')[0])
         status, document, _ = self.lock(self.user, self.share)
         self.assertEqual((409, 'too_late_to_lock'), (status, document['conflictingRequest']['reason']))
 
-    def test_locks_cost_a_list_nothing(self):
+    def test_locks_add_no_statements_to_lists(self):
         counts = []
         for number in (1, 7):
             for _ in range(number):
@@ -204,7 +204,7 @@ class Locks(LockTest):
 class Clients(commandline.OverHttp, LockTest):
     """The released command line and openstacksdk; without Keystone their callers are administrators."""
 
-    def test_command_line(self):
+    def test_command_line_creates_changes_and_removes_locks(self):
         lock = self.cli('share', 'lock', 'create', self.share, 'share', '--lock-reason', 'keep')
         self.assertEqual(('delete', 'keep'), (lock['resource_action'], lock['lock_reason']))
         self.assertEqual([lock['id']], [row['ID'] for row in self.cli(

@@ -21,14 +21,14 @@ class Backend(testtools.TestCase):
         found.knob('alpha', knobs)
         return found
 
-    def test_a_first_report_that_fails_is_not_the_end(self):
+    def test_backend_works_after_a_failed_first_report(self):
         service = self.service('report:fail@once')
         manager = service.managers['alpha']
         manager.start()
         self.addCleanup(manager.stop)
         base.eventually(lambda: manager.worker._working, 'the backend never works', 8)
 
-    def test_a_share_waits_for_a_backend_that_has_just_started(self):
+    def test_share_is_created_once_the_backend_has_started(self):
         service = self.service('setup:delay=2')
         api = base.Api(service.app)
         manager = service.managers['alpha']
@@ -39,7 +39,7 @@ class Backend(testtools.TestCase):
         self.assertEqual([], api.ok('GET', '/scheduler-stats/pools')['pools'])
         api.share()
 
-    def test_what_was_stopped_while_it_started_does_not_work(self):
+    def test_backend_stopped_during_its_start_claims_no_work(self):
         service = self.service('')
         manager = service.managers['alpha']
         started, go = threading.Event(), threading.Event()
@@ -63,7 +63,7 @@ class Backend(testtools.TestCase):
         manager.worker.runner.stop()
         self.assertEqual([], alive, 'it claims work after it was stopped')
 
-    def test_a_backend_that_moved_shows_its_new_zone(self):
+    def test_new_zone_of_a_backend_is_shown(self):
         service = self.service('')
         with service.services.db.writer() as conn:
             services.heartbeat(conn, 'test@alpha', 'manila-share', 'old')
@@ -101,7 +101,7 @@ class Restore(base.ServiceTest):
         store = self.service.managers['alpha'].driver.store
         base.eventually(lambda: all(store.share(instance).exported for instance in instances), 'not served', patience)
 
-    def test_one_that_is_deleted_meanwhile_keeps_none_of_the_others_away(self):
+    def test_deletion_during_the_restart_does_not_block_other_shares(self):
         self.service.conf.set_override('dummy_export_ips', ['10.9.9.9'], 'alpha')   # so that export locations are written
         first, *others = sorted(self.instances)
         calls = self.service.managers['alpha'].driver.store.calls
@@ -111,6 +111,6 @@ class Restore(base.ServiceTest):
         self.admin.ok('DELETE', f'/shares/{self.instances[first]}')
         self.are_back(others)
 
-    def test_a_failure_is_tried_again(self):
+    def test_shares_are_exported_again_after_a_failed_first_try(self):
         self.restart('ensure_shares:fail@once')
         self.are_back(self.instances, 15)

@@ -68,7 +68,7 @@ class Matrix(base.ServiceTest):
         return [name for name, (project, roles) in PERSONAS.items()
                 if self.service.context(project, name, roles.split(',')).can(op.policy)]
 
-    def test_no_line_is_odd(self):
+    def test_higher_roles_have_all_rights_of_lower_roles(self):
         """Let administrators do everything, a lower role never more than a higher one, and readers change nothing."""
         for line, roles in TABLE.items():
             found = roles.split()
@@ -78,7 +78,7 @@ class Matrix(base.ServiceTest):
             if not line.startswith('GET ') and not line.endswith(' access_list'):
                 self.assertNotIn('reader', found, line)
 
-    def test_each_call_is_for_the_roles_of_its_line(self):
+    def test_each_call_is_allowed_only_to_the_roles_of_its_line(self):
         """Try each call with each role, reads on existing resources, and changes on missing ones to change nothing."""
         for op in OPS:
             for name, caller in self.callers.items():
@@ -104,7 +104,7 @@ class Matrix(base.ServiceTest):
     def missing(self, op):
         return {field.name: UNKNOWN for field in world.body_fields(op, last(op)) if field.name.endswith('_id')}
 
-    def test_more_than_the_call(self):
+    def test_filters_and_values_need_the_roles_of_their_line(self):
         """Try filters and values that need more rights than the call itself."""
         # One line of the table makes the share public.
         self.addCleanup(self.admin.ok, 'PUT', f'/shares/{self.world["share_id"]}', {'share': {'is_public': False}})
@@ -118,14 +118,14 @@ class Matrix(base.ServiceTest):
                     if name not in roles.split():
                         self.assertEqual(403, status, (line, name, document))
 
-    def test_an_administrator_of_another_project_is_one_everywhere(self):
+    def test_administrator_of_another_project_sees_all_shares(self):
         """Let administrators of any project see all, as in Manila. Lists show their project unless asked for all."""
         other = self.caller('third', 'root', 'admin,member,reader')
         self.assertEqual('first', other.ok('GET', f'/shares/{self.world["share_id"]}')['share']['project_id'])
         self.assertEqual([], other.ok('GET', '/shares')['shares'])
         self.assertNotEqual([], other.ok('GET', '/shares?all_tenants=1')['shares'])
 
-    def test_members_of_another_project(self):
+    def test_members_of_another_project_see_nothing(self):
         """Give managers, members and readers no rights in another project."""
         for roles in ('manager,member,reader', 'member', 'reader'):
             other = self.caller('third', 'bob', roles)

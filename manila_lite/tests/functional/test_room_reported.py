@@ -64,25 +64,25 @@ class RoomReported(base.ServiceTest):
     def delete(self, path):
         self.admin.ok('DELETE', path)
 
-    def test_a_share_that_goes(self):
+    def test_capacity_is_reported_after_a_share_deletion(self):
         self.is_reported('alpha', self.delete, f'/shares/{self.share()}')
 
-    def test_a_snapshot_that_goes(self):
+    def test_capacity_is_reported_after_a_snapshot_deletion(self):
         self.is_reported('alpha', self.delete, f'/snapshots/{self.snapshot(self.share())}')
 
-    def test_a_snapshot_of_a_group_that_goes(self):
+    def test_capacity_is_reported_after_a_group_snapshot_deletion(self):
         group = self.made('/share-groups', 'share_group')
         backend = self.admin.ok('GET', f'/share-groups/{group}')['share_group']['host'].partition('@')[2].partition('#')[0]
         self.share(share_group_id=group, availability_zone=backend)
         snapshot = self.made('/share-group-snapshots', 'share_group_snapshot', share_group_id=group)
         self.is_reported(backend, self.delete, f'/share-group-snapshots/{snapshot}')
 
-    def test_a_share_that_holds_what_its_backup_holds(self):
+    def test_capacity_is_reported_after_a_backup_restore(self):
         share = self.share()
         backup = self.made('/share-backups', 'share_backup', share_id=share)
         self.is_reported('alpha', self.act, f'/share-backups/{backup}', 'restore')
 
-    def test_a_share_that_is_taken_over_and_let_go_of(self):
+    def test_capacity_is_reported_after_manage_and_unmanage(self):
         with self.service.managers['alpha'].driver.store.locked():
             self.service.managers['alpha'].driver.store.shares.put(
                 dataclasses.replace(ShareRecord('nas', 'pool1', 3, 'NFS', 'nas'), ours=False))
@@ -91,7 +91,7 @@ class RoomReported(base.ServiceTest):
         self.admin.wait(f'/shares/{share}', 'share', 'available')
         self.is_reported('alpha', self.act, f'/shares/{share}', 'unmanage')
 
-    def test_a_replica_that_comes_takes_over_and_goes(self):
+    def test_capacity_is_reported_after_replica_creation_promotion_and_deletion(self):
         share = self.share(share_type='dr')
         first = self.admin.ok('GET', f'/share-replicas?share_id={share}')['share_replicas'][0]['id']
         second = self.is_reported('beta', self.replica, share)
@@ -100,12 +100,12 @@ class RoomReported(base.ServiceTest):
         self.admin.wait(f'/share-replicas/{first}', 'share_replica', 'available')
         self.is_reported('alpha', self.delete, f'/share-replicas/{first}')
 
-    def test_a_replica_that_cannot_be_made(self):
+    def test_capacity_is_reported_after_a_failed_replica_creation(self):
         share = self.share(share_type='dr')
         self.service.knob('beta', 'create_replica:fail_final')
         self.is_reported('beta', self.replica, share, 'error')
 
-    def test_a_share_that_moves(self):
+    def test_capacity_is_reported_by_both_backends_of_a_migration(self):
         share = self.share()
         self.act(f'/shares/{share}', 'migration_start', {
             'host': 'test@beta', 'writable': False, 'nondisruptive': False, 'preserve_snapshots': True,

@@ -57,20 +57,20 @@ class Recorded(testscenarios.WithScenarios, Versions):
     scenarios = [(f'{version}-{name}', {'version': version, 'record': record})
                  for version in endpoint.SHAPES for name, record in recorded(version).items()]
 
-    def test_is_understood(self):
+    def test_recorded_message_is_understood(self):
         self.serve(self.record['topic'], self.record['server'] or 'any', lanes=False)
         self.send(self.record['message'], topic=self.record['topic'], host=self.record['server'])
         self.assertEqual(('ids', self.record['message']['args']['operation_ids']), self.received())
         self.assertEqual('', self.log.output)
 
-    def test_lanes_are_used_where_they_are_named(self):
+    def test_lanes_are_used_if_the_message_names_them(self):
         self.serve(self.record['topic'], self.record['server'] or 'any')
         self.send(self.record['message'], topic=self.record['topic'], host=self.record['server'])
         lanes = self.record['message']['args'].get('lanes')
         said = ('lanes', lanes) if lanes else ('ids', self.record['message']['args']['operation_ids'])
         self.assertEqual(said, self.received())
 
-    def test_is_what_a_pinned_sender_sends(self):
+    def test_pinned_sender_sends_the_recorded_message(self):
         self.conf.set_override('operations', self.version, 'upgrade_levels')
         self.addCleanup(self.conf.clear_override, 'operations', 'upgrade_levels')
         target = oslo_messaging.Target(topic=self.record['topic'], server=self.record['server'] or 'any')
@@ -95,7 +95,7 @@ class Pins(Versions):
         self.assertEqual(set(endpoint.SHAPES), {path.name for path in RECORDED.iterdir()})
         self.assertEqual(list(endpoint.SHAPES)[-1], endpoint.VERSION)
 
-    def test_a_minor_version_only_adds(self):
+    def test_minor_version_only_adds_arguments(self):
         shapes = list(endpoint.SHAPES.values())
         for older, newer in itertools.pairwise(shapes):
             self.assertEqual(older, newer[:len(older)])
@@ -120,7 +120,7 @@ class Newer(Versions):
         self.send(self.wake('1.0', operation_ids=['last']))
         self.assertEqual(('ids', ['last']), self.received())
 
-    def test_what_a_later_minor_version_adds_is_overlooked(self):
+    def test_arguments_of_a_later_minor_version_are_ignored(self):
         self.serve()
         for number in range(3):
             self.send(self.wake('1.7', operation_ids=[str(number)], lanes=[], urgency=9))
@@ -129,7 +129,7 @@ class Newer(Versions):
         self.assertEqual(1, self.log.output.count('urgency'))
         self.assertEqual(1, len(self.log.output.splitlines()), self.log.output)
 
-    def test_another_major_version_is_dropped(self):
+    def test_message_of_another_major_version_is_dropped(self):
         running = self.serve()
         for _ in range(3):
             self.send(self.wake('2.0', work={'everything': True}))
@@ -139,7 +139,7 @@ class Newer(Versions):
         self.assertIn('version 2.0', self.log.output)
         self.assertEqual(1, len(self.log.output.splitlines()), self.log.output)
 
-    def test_another_method_is_dropped(self):
+    def test_message_of_an_unknown_method_is_dropped(self):
         running = self.serve()
         for _ in range(3):
             self.send({'method': 'sleep', 'namespace': 'operations', 'version': '1.5', 'args': {}})
@@ -147,7 +147,7 @@ class Newer(Versions):
         running.stop(5)
         self.assertEqual(1, len(self.log.output.splitlines()), self.log.output)
 
-    def test_a_caller_is_told(self):
+    def test_call_of_another_major_version_returns_an_error(self):
         self.serve()
         error = self.assertRaises(oslo_messaging.RemoteError, self.send, self.wake('2.0'), call=True)
         self.assertIn('2.0', str(error))

@@ -75,7 +75,7 @@ class Trouble(base.ServiceTest):
     def plan(do, undo=None, failed=None, kind='test'):
         return Plan(kind, (Step(do, undo, 'do'),), lambda conn, work: None, failed or (lambda conn, work, error: None))
 
-    def test_a_claim_that_fails_loses_no_other_operation(self):
+    def test_failed_claim_does_not_lose_other_operations(self):
         db = Unreachable(self.service.services.db)
         runner = self.runner([self.plan(lambda work: None)], db)
         idents = [self.begin(runner) for _ in range(4)]
@@ -97,7 +97,7 @@ class Trouble(base.ServiceTest):
         runner.start()
         self.ends(quick, 5)
 
-    def test_an_undo_that_always_kills_ends_too(self):
+    def test_operation_fails_if_its_undo_always_kills_the_process(self):
         died = []
 
         def do(work):
@@ -114,7 +114,7 @@ class Trouble(base.ServiceTest):
         self.assertEqual(rows.FAILED, self.row(operation_id).state)
         self.assertEqual(1, len(failed))
 
-    def test_what_cannot_write_its_end_is_set_aside(self):
+    def test_operation_is_parked_if_its_end_cannot_be_written(self):
         def refuse(*args):
             raise errors.Final('no')
         runner = self.runner([self.plan(refuse, failed=refuse)])
@@ -141,7 +141,7 @@ class Trouble(base.ServiceTest):
             return False
         waiting.until(ended, what, pause=0.05)
 
-    def test_a_row_that_cannot_be_read_holds_up_no_other(self):
+    def test_unreadable_operation_does_not_block_others(self):
         runner = self.runner([self.plan(lambda work: None)])
         bad, good = self.begin(runner), self.begin(runner)
         with self.service.services.db.writer() as conn:

@@ -85,12 +85,12 @@ class Claims(base.ServiceTest):
         self.assertLess(2 * max(hasty.wanted), self.conf.lease)
         self.all_end(resource_id)
 
-    def test_the_next_look_is_when_something_is_due_or_after_the_poll_interval(self):
+    def test_next_look_is_at_the_due_time_or_after_the_poll_interval(self):
         self.assertAlmostEqual(self.conf.poll_interval, self.runner._pause())
         self.runner._due_in(self.conf.poll_interval / 2)
         self.assertLessEqual(self.runner._pause(), self.conf.poll_interval / 2)
 
-    def test_of_one_serial_one_is_in_hand(self):
+    def test_operations_of_one_serial_run_one_at_a_time(self):
         one, two = self.begin('one', 'serial'), self.begin('two', 'serial')
         other = self.begin('three')     # found by the same look, behind the two
         self.runner.start()
@@ -99,7 +99,7 @@ class Claims(base.ServiceTest):
         self.assertNotIn(two, self.began)
         self.all_end(one, two, other)
 
-    def test_who_waits_for_a_serial_holds_up_nothing_else(self):
+    def test_operation_waiting_for_its_serial_does_not_block_others(self):
         one = self.begin(serial='serial')
         self.runner.start()
         self.until(lambda: one in self.began, 'the first has not begun')
@@ -109,14 +109,14 @@ class Claims(base.ServiceTest):
         self.assertNotIn(two, self.began)
         self.all_end(one, two, other)
 
-    def test_a_database_that_is_away_costs_no_tries(self):
+    def test_lost_database_connection_costs_no_tries(self):
         self.refusals += [db_exception.DBConnectionError] * (2 * self.conf.max_attempts + 2)
         operation_id = self.begin()
         self.runner.start()
         self.all_end(operation_id)
         self.assertEqual([], self.refusals)
 
-    def test_what_is_to_be_let_go_is_not_claimed_before(self):
+    def test_operation_is_not_claimed_before_its_pending_release(self):
         operation_id = self.begin()
         with self.db.writer() as conn:
             rows.claim(conn, rows.get(conn, operation_id), self.runner.owner, -60)     # and that lease has run out
@@ -124,7 +124,7 @@ class Claims(base.ServiceTest):
         self.assertFalse(self.runner._look())
         self.assertEqual((self.runner.owner, 1), (self.row(operation_id).owner, self.row(operation_id).attempts))
 
-    def test_what_the_dead_held_here_is_free_at_once(self):
+    def test_claims_of_dead_workers_here_are_freed_at_once(self):
         world, pid, _ = process_names.name().rsplit('/', 2)
         owned = {f'{world}/{pid}/1': True, f'{world}/{pid}/1/1': True, 'elsewhere/w/1/1': False, self.runner.owner: False}
         idents = {}
@@ -136,7 +136,7 @@ class Claims(base.ServiceTest):
         self.runner.free_dead_claims()
         self.assertEqual(owned, {owner: self.row(resource_id).owner is None for owner, resource_id in idents.items()})
 
-    def test_a_worker_beside_it_that_claimed_what_it_passed_on_keeps_it(self):
+    def test_passed_on_operation_stays_with_the_worker_that_claimed_it(self):
         beside = Runner(self.service.services, 'share', uuidutils.generate_uuid(), [], None)
 
         def pass_on_and_fail(work):

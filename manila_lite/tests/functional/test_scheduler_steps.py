@@ -79,13 +79,13 @@ class Steps(refused.WithBackends):
                         'types': [kind], 'network_id': None, 'size': 1, 'proto': proto, 'to': 'test@alpha', 'target': target})
         return share
 
-    def test_a_share_comes_to_a_pool_that_serves_its_protocol(self):
+    def test_share_is_placed_in_a_pool_that_serves_its_protocol(self):
         for proto, host in _POOLS.items():
             work = self.work(self.new(share_proto=proto))
             self.well_done(scheduling.place, work)
             self.assertEqual(('share', host), work.send)
 
-    def test_a_replica_comes_to_a_pool_that_serves_the_protocol_of_its_share(self):
+    def test_replica_is_placed_in_a_pool_that_serves_the_protocol_of_its_share(self):
         place = next(plan.steps[0].do for plan in scheduling.PLANS if plan.kind == 'replica.create')
         name = self.getUniqueString()
         self.type(name, replication_type='dr')
@@ -97,13 +97,13 @@ class Steps(refused.WithBackends):
             self.well_done(place, work)
             self.assertEqual(('share', host), work.send)
 
-    def test_a_share_moves_to_a_pool_that_serves_its_protocol(self):
+    def test_share_migrates_to_a_pool_that_serves_its_protocol(self):
         for proto, host in _POOLS.items():
             work = self.work(self.leaving(proto))
             self.well_done(migration.claim, work)
             self.assertEqual(('share', host), work.send)
 
-    def test_room_for_a_share_that_moves_is_known_as_taken_at_once(self):
+    def test_capacity_for_a_migrating_share_counts_as_claimed_at_once(self):
         scheduler = self.service.scheduler
         self.patch(scheduler, 'hosts', test_pools_kept.Lasting(60))
 
@@ -114,13 +114,13 @@ class Steps(refused.WithBackends):
         migration.claim(self.work(self.leaving()))
         self.assertEqual((1, before + 1), (scheduler.hosts.looks, claimed()))
 
-    def test_who_finds_every_pool_taken_looks_for_one_again(self):
+    def test_placement_is_retried_when_its_capacity_claim_fails(self):
         share = self.new(share_proto='NFS')
         self.looks_again(scheduling.place, self.work(share))
         self.assertIsNone(self.admin.ok('GET', f'/shares/{share}')['share']['host'])
 
-    def test_a_share_that_grows_while_others_take_the_room_looks_again(self):
+    def test_extension_is_retried_when_its_capacity_claim_fails(self):
         self.looks_again(scheduling.grow, self.work(self.growing()))
 
-    def test_a_share_that_moves_while_others_take_the_room_looks_again(self):
+    def test_migration_is_retried_when_its_capacity_claim_fails(self):
         self.looks_again(migration.claim, self.work(self.leaving()))

@@ -26,18 +26,18 @@ class TwoBackends(base.ServiceTest):
     def messages_of(self, share_id, caller):
         return caller.ok('GET', f'/messages?resource_id={share_id}')['messages']
 
-    def test_a_zone_is_honoured(self):
+    def test_share_is_placed_in_the_requested_zone(self):
         share = self.caller().share(availability_zone='other')
         self.assertEqual('other', share['availability_zone'])
         self.assertEqual('test@beta#pool1', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host'])
 
-    def test_the_next_pool_is_tried_when_one_fails(self):
+    def test_share_is_created_in_the_next_pool_when_one_fails(self):
         self.service.knob('alpha', 'create_share:fail_final')
         for _ in range(4):
             share = self.caller('next').share()
             self.assertEqual('test@beta#pool1', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['host'])
 
-    def test_none_left(self):
+    def test_share_fails_with_a_message_when_all_pools_failed(self):
         for name in ('alpha', 'beta'):
             self.service.knob(name, 'create_share:fail_final')
         before = self.allocated()
@@ -54,7 +54,7 @@ class TwoBackends(base.ServiceTest):
         with self.service.services.db.reader() as conn:
             return conn.execute(sa.select(sa.func.sum(models.pools.c.allocated_gb))).scalar()
 
-    def test_a_refusal_names_filter_and_reason(self):
+    def test_message_names_the_filter_and_the_reason(self):
         caller = self.caller('why')
         self.admin.ok('POST', '/types', {'share_type': {'name': 'fast', 'extra_specs': {
             'driver_handles_share_servers': 'False', 'disk': 'ssd'}}})
@@ -87,13 +87,13 @@ class TwoBackends(base.ServiceTest):
     def metadata(self, caller, share):
         return caller.ok('GET', f'/shares/{share["id"]}/metadata')['metadata']
 
-    def test_affinity_with_a_share_that_is_still_being_placed(self):
+    def test_affinity_hint_to_a_share_not_yet_placed_is_followed(self):
         caller = self.caller('early')
         first = caller.share(wait=None, availability_zone='other')
         same = caller.share(scheduler_hints={'same_host': first['id']})
         self.assertEqual('test@beta#pool1', self.admin.ok('GET', f'/shares/{same["id"]}')['share']['host'])
 
-    def test_affinity_that_cannot_be(self):
+    def test_share_with_an_impossible_affinity_hint_fails_with_a_message(self):
         caller = self.caller('far')
         first = caller.share()
         for hints, said in (({'same_host': first['id'], 'different_host': first['id']}, 'different_host'),
@@ -103,7 +103,7 @@ class TwoBackends(base.ServiceTest):
             self.assertIn(said, message['user_message'])
             self.assertNotIn('test@', message['user_message'])
 
-    def test_hints_that_are_refused(self):
+    def test_invalid_scheduler_hints_are_refused(self):
         caller = self.caller('hints')
         body = {'size': 1, 'share_proto': 'NFS', 'scheduler_hints': {'only_host': 'test@alpha#pool1'}}
         self.assertEqual(403, caller.call('POST', '/shares', {'share': body})[0])
@@ -120,7 +120,7 @@ class TwoBackends(base.ServiceTest):
 class Capacity(base.ServiceTest):
     """One pool of 100 GiB."""
 
-    def test_many_at_once_never_get_more_than_there_is(self):
+    def test_concurrent_creations_never_exceed_the_pool_capacity(self):
         second = type(self.service.scheduler)(self.service.services)
         second.start()
         self.addCleanup(second.stop)
@@ -163,7 +163,7 @@ class Capacity(base.ServiceTest):
             return (pool.allocated_gb, pool.claimed_gb, pool.provisioned_gb) == (0, 0, 0)
         waiting.until(empty, self._pool, pause=0.05)
 
-    def test_an_extension_that_does_not_fit_changes_nothing(self):
+    def test_extension_beyond_the_capacity_leaves_the_size_unchanged(self):
         caller = self.caller('wide')
         share = caller.share(size=10)
         self.assertEqual(202, caller.action(share['id'], 'extend', {'new_size': 200})[0])
@@ -175,7 +175,7 @@ class Capacity(base.ServiceTest):
         caller.ok('DELETE', f'/shares/{share["id"]}')
         caller.wait(f'/shares/{share["id"]}', 'share', 'gone')
 
-    def test_a_restarted_scheduler_knows_everything_at_once(self):
+    def test_restarted_scheduler_places_shares(self):
         self.service.scheduler.stop()
         self.service.scheduler = type(self.service.scheduler)(self.service.services)
         self.service.scheduler.start()
@@ -190,7 +190,7 @@ class Large(base.ServiceTest):
 
     BACKENDS = {'alpha': 'dummy_pool_size_gb = 104857631.25'}
 
-    def test_its_room_is_told_to_the_last_gibibyte(self):
+    def test_capacity_of_a_large_pool_is_reported_exactly(self):
         self.admin.share(size=7)
         pool, = self.admin.ok('GET', '/scheduler-stats/pools/detail')['pools']
         self.assertEqual((104857631.25, 7), (pool['capabilities']['total_capacity_gb'],
@@ -204,11 +204,11 @@ class Backend(base.ServiceTest):
         super().setUp()
         self.addCleanup(self.service.knob, 'alpha', '')
 
-    def test_a_hiccup_is_tried_again(self):
+    def test_creation_is_retried_after_a_temporary_failure(self):
         self.service.knob('alpha', 'create_share:fail@once')
         self.assertEqual('available', self.caller('h').share()['status'])
 
-    def test_a_delete_that_fails_can_be_repeated(self):
+    def test_failed_deletion_can_be_repeated(self):
         caller = self.caller('d')
         share = caller.share()
         self.service.knob('alpha', 'delete_share:fail_final')
@@ -218,7 +218,7 @@ class Backend(base.ServiceTest):
         caller.ok('DELETE', f'/shares/{share["id"]}')
         caller.wait(f'/shares/{share["id"]}', 'share', 'gone')
 
-    def test_a_refused_shrink_leaves_the_share_as_it_was(self):
+    def test_refused_shrink_leaves_the_share_unchanged(self):
         caller = self.caller('s')
         share = caller.share(size=5)
         self.service.knob('alpha', 'shrink_share:refuse')
@@ -229,7 +229,7 @@ class Backend(base.ServiceTest):
         message, = caller.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
         self.assertEqual('018', message['detail_id'])
 
-    def test_force_delete_of_what_hangs(self):
+    def test_force_delete_removes_a_share_in_creation(self):
         caller = self.caller('f')
         self.service.knob('alpha', 'create_share:hang')
         share = caller.share(wait=None)
@@ -239,7 +239,7 @@ class Backend(base.ServiceTest):
         self.service.knob('alpha', '')
         caller.wait(f'/shares/{share["id"]}', 'share', 'gone')
 
-    def test_rules_granted_at_once_cost_few_driver_calls(self):
+    def test_access_rules_granted_together_need_few_driver_calls(self):
         caller = self.caller('r')
         share = caller.share()
         calls = self.service.state / 'alpha' / 'calls'
@@ -254,7 +254,7 @@ class Backend(base.ServiceTest):
         self.assertEqual({'active'}, found)
         self.assertLessEqual(calls.read_text().count('update_access') - before, 3)
 
-    def test_a_grant_does_not_wait_for_long_work(self):
+    def test_access_rule_is_applied_while_a_snapshot_is_taken(self):
         caller = self.caller('g')
         share = caller.share()
         self.service.knob('alpha', 'create_snapshot:hang')
@@ -264,7 +264,7 @@ class Backend(base.ServiceTest):
         caller.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', field='state', patience=5)
         self.service.knob('alpha', '')
 
-    def test_a_rule_that_the_backend_refuses(self):
+    def test_access_rule_refused_by_the_backend_is_in_error_and_can_be_removed(self):
         self.service.conf.set_override('dummy_access_types', ['ip'], group='alpha')
         self.addCleanup(self.service.conf.clear_override, 'dummy_access_types', group='alpha')
         caller = self.caller('x')

@@ -49,7 +49,7 @@ class SecretKeys(testtools.TestCase):
     def states(self):
         return dict(renewal.count_secrets(self.conf, self.db)['passwords of security services'])
 
-    def test_in_portions(self):
+    def test_secrets_are_reencrypted_in_portions(self):
         encryption.prepare(self.conf, self.db)
         self.insert(*(f'secret {number}' for number in range(450)), None)
         self.assertEqual({renewal.PLAIN: 450}, self.states())
@@ -61,7 +61,7 @@ class SecretKeys(testtools.TestCase):
         self.assertEqual({renewal.FIRST: 450}, self.states())
         self.assertEqual({None, *(f'secret {number}' for number in range(450))}, set(map(encryption.decrypt, self.kept())))
 
-    def test_what_a_lost_key_wrote_is_said_to_be_lost(self):
+    def test_secret_of_a_lost_key_is_reported_as_lost(self):
         encryption.prepare(self.conf, self.db)
         with self.db.writer() as conn:
             self.insert_as(conn, encryption.encrypt(conn, 'old'))
@@ -74,7 +74,7 @@ class SecretKeys(testtools.TestCase):
     def insert_as(self, conn, value):
         conn.execute(_table.insert().values(id=uuidutils.generate_uuid(), project_id='p', type='ldap', password=value))
 
-    def test_two_hosts_at_once_do_not_make_two_keys(self):
+    def test_second_host_without_the_key_file_creates_no_key(self):
         encryption.prepare(self.conf, self.db)
         other = self.state / 'other' / 'key'
         self.conf.set_override('key_file', str(other), 'secrets')
@@ -86,7 +86,7 @@ class SecretKeys(testtools.TestCase):
         return key_manager.manager(self.conf).store(context.RequestContext(),
                                                     symmetric_key.SymmetricKey('AES', bits, b'k' * (bits // 8)))
 
-    def test_the_key_manager(self):
+    def test_secrets_are_reencrypted_with_a_key_of_the_key_manager(self):
         encryption.prepare(self.conf, self.db)
         with self.db.writer() as conn:
             self.insert_as(conn, encryption.encrypt(conn, 'in the file'))

@@ -33,21 +33,21 @@ class Held(NetworkTest):
         made = self.admin.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']
         return f'/security-services/{made["id"]}'
 
-    def test_it_is_held_before_it_is_deleted(self):
+    def test_row_is_locked_before_a_deletion(self):
         self.assertEqual(['hold', 'look'], self.statements('DELETE', self.service_path())[:2])
 
-    def test_it_is_held_before_it_is_changed(self):
+    def test_row_is_locked_before_a_change(self):
         body = {'security_service': {'type': 'kerberos'}}
         self.assertEqual(['hold', 'look'], self.statements('PUT', self.service_path(), body)[:2])
 
-    def test_it_is_held_before_a_network_uses_it(self):
+    def test_row_is_locked_before_it_is_added_to_a_network(self):
         network = self.network()['id']
         resource_id = self.service_path().rpartition('/')[2]
         found = self.statements('POST', f'/share-networks/{network}/action', {
             'add_security_service': {'security_service_id': resource_id}})
         self.assertLess(found.index('hold'), found.index('use'))
 
-    def test_nobody_else_s_service_is_held_or_changed(self):
+    def test_service_of_another_project_is_not_found_or_changed(self):
         path, other = self.service_path(), self.caller('another')
         for method, body in (('DELETE', None), ('PUT', {'security_service': {'name': 'mine'}})):
             self.assertEqual(404, other.call(method, path, body)[0])

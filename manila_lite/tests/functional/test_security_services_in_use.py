@@ -45,7 +45,7 @@ class InUse(served.ServedTest):
         """Return the security services of each server at the backend."""
         return [self.record(server.id).services for server in self.servers(network)]
 
-    def test_one_is_added(self):
+    def test_added_service_reaches_all_servers_of_the_network(self):
         network, _ = self.used(shares=2)
         service = self.service_of()
         status, document = self.add(network, service)
@@ -57,7 +57,7 @@ class InUse(served.ServedTest):
         self.assertEqual({'active'}, {server.status for server in self.servers(network)})
         self.assertLessEqual({server.id for server in self.servers(network)}, set(self.calls(_UPDATE)))
 
-    def test_network_and_servers_show_that_they_change(self):
+    def test_network_and_servers_are_network_change_during_an_update(self):
         network, _ = self.used()
         self.fault(f'{_UPDATE}:hang')
         status, document = self.add(network, self.service_of())
@@ -67,7 +67,7 @@ class InUse(served.ServedTest):
         self.service.knob('alpha', '')
         self.settled(network)
 
-    def test_one_takes_the_place_of_another(self):
+    def test_replaced_service_is_known_to_servers_and_the_old_can_be_deleted(self):
         old, new = self.service_of(), self.service_of()
         network, _ = self.used(old)
         self.assertEqual([{'ldap': old}], self.known(network))
@@ -78,7 +78,7 @@ class InUse(served.ServedTest):
         self.assertEqual([{'ldap': new}], self.known(network))
         self.user.ok('DELETE', f'/security-services/{old}')
 
-    def test_without_servers_nobody_is_asked(self):
+    def test_network_without_servers_changes_without_a_backend_check(self):
         network = self.network()
         old, new = self.service_of(), self.service_of()
         self.assertEqual(200, self.add(network, old)[0])
@@ -90,7 +90,7 @@ class InUse(served.ServedTest):
         status, document = self.act(network, 'add_security_service_check', {'security_service_id': self.service_of('kerberos')})
         self.assertEqual((202, True), (status, document['compatible']))
 
-    def test_asking_first(self):
+    def test_check_returns_the_answer_of_each_backend(self):
         network, _ = self.used()
         service = self.service_of()
         body = {'security_service_id': service, 'reset_operation': False}
@@ -106,7 +106,7 @@ class InUse(served.ServedTest):
         self.assertEqual(200, self.add(network, service)[0])
         self.settled(network)
 
-    def test_asking_first_about_another_and_again(self):
+    def test_check_of_a_replacement_is_repeated_only_after_a_reset(self):
         old, new = self.service_of(), self.service_of()
         network, _ = self.used(old)
         self.fault(f'{_CHECK}:deny')
@@ -123,7 +123,7 @@ class InUse(served.ServedTest):
         self.assertIsNot(False, answer(reset_operation=True)['compatible'])
         base.eventually(lambda: answer()['compatible'] is True, 'no answer')
 
-    def test_what_was_asked_of_one_says_nothing_of_another(self):
+    def test_check_of_one_service_does_not_answer_for_another(self):
         network, _ = self.used()
         first, second = self.service_of(), self.service_of('kerberos')
         self.act(network, 'add_security_service_check', {'security_service_id': first})
@@ -132,7 +132,7 @@ class InUse(served.ServedTest):
         self.fault(f'{_CHECK}:hang')
         self.assertIsNone(self.act(network, 'add_security_service_check', {'security_service_id': second})[1]['compatible'])
 
-    def test_what_was_asked_about_one_in_use_says_nothing_when_another_is_in_use(self):
+    def test_check_of_a_replacement_does_not_answer_for_another_current_service(self):
         first, second, new = (self.service_of() for _ in range(3))
         network, _ = self.used(first)
 
@@ -146,7 +146,7 @@ class InUse(served.ServedTest):
         self.fault(f'{_CHECK}:hang')
         self.assertIsNone(answer(second))
 
-    def test_a_backend_that_says_no(self):
+    def test_update_denied_by_the_backend_is_refused(self):
         old, new = self.service_of(), self.service_of()
         network, _ = self.used(old)
         self.fault(f'{_CHECK}:deny')
@@ -158,7 +158,7 @@ class InUse(served.ServedTest):
         self.assertEqual([old], self.services(network))
         self.assertEqual([('011', '022')], [(told['action_id'], told['detail_id']) for told in self.messages(network)])
 
-    def test_a_backend_that_does_not_answer(self):
+    def test_update_is_refused_when_the_backend_does_not_answer(self):
         network, _ = self.used()
         self.fault(f'{_CHECK}:hang')
         self.service.conf.set_override('subnet_check_timeout', 1, 'api')
@@ -168,7 +168,7 @@ class InUse(served.ServedTest):
         self.assertIn('did not answer', str(document))
         self.assertEqual([], self.services(network))
 
-    def test_a_backend_that_is_down(self):
+    def test_update_is_refused_when_the_backend_is_down(self):
         network, _ = self.used()
         [server] = self.servers(network)
         with self.service.services.db.writer() as conn:
@@ -178,7 +178,7 @@ class InUse(served.ServedTest):
         self.assertEqual(409, status)
         self.assertIn('down', str(document))
 
-    def test_a_backend_that_fails(self):
+    def test_servers_and_access_rules_are_in_error_after_a_failed_update(self):
         old, new = self.service_of(), self.service_of()
         network, [share] = self.used(old)
         self.fault(f'{_UPDATE}:fail_final')
@@ -190,14 +190,14 @@ class InUse(served.ServedTest):
         self.assertEqual([new], self.services(network))
         self.assertEqual([('011', '903')], [(told['action_id'], told['detail_id']) for told in self.messages(network)])
 
-    def test_one_of_two_servers_fails(self):
+    def test_failure_on_one_server_leaves_the_other_active(self):
         network, _ = self.used(shares=2)
         self.fault(f'{_UPDATE}:fail_final@once')
         self.assertEqual(200, self.add(network, self.service_of())[0])
         self.settled(network)
         self.assertEqual(['active', 'error'], sorted(server.status for server in self.servers(network)))
 
-    def test_servers_that_are_not_capable(self):
+    def test_update_is_refused_for_servers_without_the_capability(self):
         """Refuse to change servers that were made by a backend without the capability."""
         network, _ = self.used()
         self.assertTrue(self.shown(network)['security_service_update_support'])
@@ -214,7 +214,7 @@ class InUse(served.ServedTest):
             for server in found:
                 share_server_queries.update(conn, server.id, security_service_update_support=False)
 
-    def test_what_is_refused(self):
+    def test_invalid_changes_are_refused(self):
         old, kerberos, other = self.service_of(), self.service_of('kerberos'), self.service_of()
         theirs = self.service_of(caller=self.caller('q'))
         network, _ = self.used(old)
@@ -232,7 +232,7 @@ class InUse(served.ServedTest):
         self.assertEqual([old], self.services(network))
         self.assertEqual('active', self.shown(network)['status'])
 
-    def test_network_server_or_share_that_is_not_well(self):
+    def test_update_is_refused_with_a_share_server_or_network_in_error(self):
         network, [share] = self.used()
         [server] = self.servers(network)
         service = self.service_of()
@@ -243,7 +243,7 @@ class InUse(served.ServedTest):
             self.assertEqual(409, status, document)
             self.assertIn(resource_id, str(document))
 
-    def test_only_name_and_description_of_one_in_use_change(self):
+    def test_only_name_and_description_of_a_used_service_can_be_changed(self):
         service = self.service_of(domain='old')
         self.used(service)
         path = f'/security-services/{service}'
@@ -253,7 +253,7 @@ class InUse(served.ServedTest):
         self.assertEqual(('n', 'old'), tuple(self.user.ok('GET', path)['security_service'][key] for key in ('name', 'domain')))
         self.assertEqual(403, self.user.call('DELETE', path)[0])
 
-    def test_one_that_gives_place_stays_until_servers_are_told(self):
+    def test_replaced_service_cannot_be_deleted_until_servers_are_updated(self):
         old, new = self.service_of(), self.service_of()
         network, _ = self.used(old)
         self.fault(f'{_UPDATE}:hang')
@@ -266,7 +266,7 @@ class InUse(served.ServedTest):
         self.settled(network)
         self.user.ok('DELETE', path)
 
-    def test_an_unused_one_can_be_deleted_while_a_server_is_created(self):
+    def test_unused_service_can_be_deleted_while_a_server_is_created(self):
         self.fault('setup_server:hang')
         network = self.network()
         share = self.user.ok('POST', '/shares', {'share': {
@@ -276,7 +276,7 @@ class InUse(served.ServedTest):
         self.service.knob('alpha', '')
         self.user.wait(f'/shares/{share["id"]}', 'share', 'available')
 
-    def test_one_that_is_gone_is_named(self):
+    def test_missing_service_is_named_in_the_error(self):
         there, gone = self.service_of(), uuidutils.generate_uuid()
         for new, current in ((there, gone), (gone, None)):
             work = types.SimpleNamespace(data={'new_id': new, 'current_id': current})
@@ -284,7 +284,7 @@ class InUse(served.ServedTest):
                 error = self.assertRaises(errors.Final, security_services._services, conn, work)
             self.assertEqual(f'Security service {gone} is gone.', str(error))
 
-    def test_several_who_change_at_once(self):
+    def test_only_one_of_several_concurrent_updates_succeeds(self):
         """Let one of several concurrent changes succeed, and refuse the others."""
         old, *others = (self.service_of() for _ in range(4))
         network, _ = self.used(old)
@@ -303,7 +303,7 @@ class CannotBeTold(served.ServedTest):
 
     BACKENDS = {'alpha': 'driver_handles_share_servers = true\ndummy_capabilities = security_service_update_support:false\n'}
 
-    def test_pools_say_so_and_types_can_ask_for_it(self):
+    def test_pools_report_no_support_and_types_that_need_it_find_no_backend(self):
         pools = self.admin.ok('GET', '/scheduler-stats/pools/detail')['pools']
         self.assertEqual([False], [pool['capabilities']['security_service_update_support'] for pool in pools])
         self.admin.ok('POST', '/types', {'share_type': {'name': 'wants', 'extra_specs': {

@@ -50,11 +50,11 @@ class Changes(served.ServedTest):
         self.assertEqual([requests[0] + each * (count - 1) for count in SERVERS], requests,
                          'one server more does not always cost the same')
 
-    def test_a_subnet(self):
+    def test_statements_to_add_a_subnet_are_within_budget(self):
         self.must_be_within_budget(lambda network: self.user.ok('POST', f'/share-networks/{network}/subnets', {
             'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}}))
 
-    def test_a_security_service(self):
+    def test_statements_to_add_a_security_service_are_within_budget(self):
         service = self.user.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']['id']
         self.must_be_within_budget(lambda network: self.user.ok('POST', f'/share-networks/{network}/action', {
             'add_security_service': {'security_service_id': service}}))

@@ -111,7 +111,7 @@ class Migration(base.ServiceTest):
         return [(event['event'].removeprefix('share_server.'), event['publisher'])
                 for event in heard.of(share_server_id=server['id'])]
 
-    def test_all_of_it(self):
+    def test_server_migrates_with_shares_snapshots_rules_and_addresses(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         server, shares = self.make_shares()
         user = self.caller('p')
@@ -165,7 +165,7 @@ class Migration(base.ServiceTest):
     def mine(self, backend, shares):
         return [share['id'] for share in shares if self.store(backend).shares.get(self.instance(share))]
 
-    def test_into_another_network(self):
+    def test_server_migrates_to_another_network(self):
         server, shares = self.make_shares(1)
         network = self.make_network('other')
         self.assertEqual((202, None), self.start(server, new_share_network_id=network))
@@ -194,7 +194,7 @@ class Migration(base.ServiceTest):
         with self.service.services.db.reader() as conn:
             return {row.ip_address for row in allocations.of_server(conn, server['id'])}
 
-    def test_onto_a_server_that_stood_idle(self):
+    def test_idle_server_at_the_destination_is_used(self):
         server, shares = self.make_shares(1)
         network = self.make_network('other')
         idle = self.idle_server(network)
@@ -212,7 +212,7 @@ class Migration(base.ServiceTest):
         self.admin.wait(f'/share-servers/{server["id"]}', 'share_server', 'gone')
         self.assertEqual(['active'], [row['status'] for row in self.servers(network)])
 
-    def test_cancelled_onto_a_server_that_stood_idle(self):
+    def test_idle_server_is_kept_after_a_cancelled_or_failed_migration(self):
         server, shares = self.make_shares(1)
         network = self.make_network('other')
         idle = self.idle_server(network)
@@ -234,7 +234,7 @@ class Migration(base.ServiceTest):
         found = self.admin.ok('GET', f'/shares/{other["id"]}')['share']
         self.assertEqual(idle['id'], found['share_server_id'], 'it serves as before')
 
-    def test_a_cancelled_one_leaves_all_as_it_was(self):
+    def test_cancelled_migration_leaves_everything_unchanged(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         server, shares = self.make_shares()
         network = self.make_network('other')
@@ -259,7 +259,7 @@ class Migration(base.ServiceTest):
         if network:
             self.assertEqual([], self.servers(network))
 
-    def test_a_backend_that_fails_while_copying(self):
+    def test_failed_copy_leaves_everything_unchanged(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         for method in ('share_server_migration_start', 'share_server_migration_continue'):
             server, shares = self.make_shares(1)
@@ -273,7 +273,7 @@ class Migration(base.ServiceTest):
             self.service.knob('beta', '')
             self.network = self.make_network('four')
 
-    def test_a_backend_that_fails_in_the_cut_over(self):
+    def test_failed_cut_over_can_be_repeated(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         server, shares = self.make_shares()
         self.service.knob('beta', 'share_server_migration_complete:fail_final')
@@ -297,7 +297,7 @@ class Migration(base.ServiceTest):
         self.admin.wait(f'/share-servers/{server["id"]}', 'share_server', 'gone')
         self.assertEqual([target], [row['id'] for row in self.servers()])
 
-    def test_who_starts_at_once(self):
+    def test_only_one_of_several_concurrent_requests_succeeds(self):
         server, shares = self.make_shares(1)
         with concurrent.futures.ThreadPoolExecutor(6) as hands:
             answers = sorted(hands.map(lambda _: self.start(server)[0], range(6)))
@@ -308,7 +308,7 @@ class Migration(base.ServiceTest):
         self.assertEqual([200, *[400] * 5], answers)
         self.admin.wait(f'/shares/{shares[0]["id"]}', 'share', 'available')
 
-    def test_a_check_changes_nothing(self):
+    def test_check_returns_capabilities_and_changes_nothing(self):
         server, _ = self.make_shares(1)
         status, told = self.act(server, 'migration_check', {**_WANTED, 'host': 'test@beta'})
         self.assertEqual(200, status)
@@ -322,7 +322,7 @@ class Migration(base.ServiceTest):
         self.assertEqual((200, False), (status, told['compatible']))
         self.at_rest()
 
-    def test_what_the_backend_is_told_of_a_target_that_is_not_there_yet(self):
+    def test_backend_gets_source_shares_and_target_network_in_a_check(self):
         server, [share] = self.make_shares(1)
         driver, network = self.service.managers['beta'].driver, self.make_network('other')
         asked, told = driver.share_server_migration_check_compatibility, []
@@ -349,7 +349,7 @@ class Migration(base.ServiceTest):
         self.task_is(server, 'migration_driver_phase1_done')
         return self.act(server, 'migration_get_progress')[1]['destination_share_server_id']
 
-    def test_what_both_servers_show(self):
+    def test_both_servers_show_status_and_task_state_of_each_phase(self):
         server, [share] = self.make_shares(1)
         target = self.reaches_its_target(server)
         self.assertEqual(('server_migrating_to', None, False), self.shows(target))
@@ -366,7 +366,7 @@ class Migration(base.ServiceTest):
         self.assertEqual([('active', 'migration_success', True), ('deleting', 'migration_success', True)],
                          [self.shows(target), self.shows(server['id'])])
 
-    def test_what_is_left_where_it_cannot_be_removed(self):
+    def test_target_is_left_in_error_when_a_cancel_fails(self):
         server, _ = self.make_shares(1)
         target = self.reaches_its_target(server)
         self.service.knob('beta', 'share_server_migration_cancel:fail_final')
@@ -377,7 +377,7 @@ class Migration(base.ServiceTest):
         told = [row['user_message'] for row in self.admin.ok('GET', f'/messages?resource_id={server["id"]}')['messages']]
         self.assertIn('delete the target of the migration', ' '.join(told))
 
-    def test_what_cannot_move_is_refused(self):
+    def test_invalid_migrations_are_refused(self):
         server, shares = self.make_shares(1, kind='here')
         nowhere = uuidutils.generate_uuid()
         for status, word, more in (
@@ -426,7 +426,7 @@ class Migration(base.ServiceTest):
         # The number of looks for the answer of the backend depends on time.
         return len([text for text in asked if 'FROM operations' not in text]), len(worked)
 
-    def test_statements_do_not_grow_with_the_shares(self):
+    def test_statements_do_not_grow_with_the_number_of_shares(self):
         costs = {}
         for count in (10, 500):
             self.network = self.make_network('four')
@@ -443,7 +443,7 @@ class Migration(base.ServiceTest):
         for few, many in zip(sum(costs[10], ()), sum(costs[500], ()), strict=True):
             self.assertLessEqual(many, few * 1.2, costs)
 
-    def test_what_the_doctor_says_of_it(self):
+    def test_doctor_finds_nothing_wrong_during_a_migration(self):
         server, shares = self.make_shares(1)
         self.start(server)
         self.task_is(server, 'migration_driver_phase1_done')
@@ -473,7 +473,7 @@ class Migration(base.ServiceTest):
         [found] = [finding for finding in doctor.look(self.service.services) if finding.id == resource_id]
         return doctor.mend(self.service.services, found)
 
-    def test_what_the_doctor_does_behind_the_cut_over(self):
+    def test_doctor_sets_error_after_the_cut_over_and_completion_can_be_repeated(self):
         server, shares = self.make_shares(1)
         self.start(server)
         self.task_is(server, 'migration_driver_phase1_done')
@@ -485,7 +485,7 @@ class Migration(base.ServiceTest):
         self.assertEqual(200, self.act(server, 'migration_complete')[0])
         self.assertIn('@beta', self.admin.wait(f'/shares/{shares[0]["id"]}', 'share', 'available')['host'])
 
-    def test_what_the_doctor_does_before_the_cut_over(self):
+    def test_doctor_restores_the_source_before_the_cut_over(self):
         server, share = self.with_rule()
         self.start(server, 'test@still', writable=False)
         self.task_is(server, 'migration_driver_phase1_done')
@@ -513,7 +513,7 @@ class Migration(base.ServiceTest):
         [found] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
         return found['cast_rules_to_readonly']
 
-    def test_a_backend_that_cannot_copy_what_is_written_to(self):
+    def test_access_rules_are_read_only_during_a_non_writable_migration(self):
         server, share = self.with_rule()
         status, document = self.start(server, 'test@still')
         self.assertEqual((409, True), (status, 'writable' in str(document)))
@@ -528,7 +528,7 @@ class Migration(base.ServiceTest):
             self.at_rest()
             self.assertEqual((['rw'], False), (self.levels(there, share), self.is_read_only(share)))
 
-    def test_neither_rules_nor_addresses_change_where_the_backend_needs_neither(self):
+    def test_rules_and_addresses_stay_unchanged_during_a_writable_migration(self):
         server, share = self.with_rule()
         self.assertEqual(202, self.start(server)[0])
         self.task_is(server, 'migration_driver_phase1_done')
@@ -541,7 +541,7 @@ class Migration(base.ServiceTest):
         with self.service.services.db.reader() as conn:
             self.assertEqual([], operations.list_of_resource(conn, server['id'], server_migration_queries.RULES))
 
-    def test_a_backend_that_cannot_call_it_off(self):
+    def test_cancel_is_refused_by_a_backend_without_support(self):
         server, [share] = self.make_shares(1)
         self.start(server, 'test@firm')
         self.task_is(server, 'migration_driver_phase1_done')
@@ -551,7 +551,7 @@ class Migration(base.ServiceTest):
         self.assertEqual(200, self.act(server, 'migration_complete')[0])
         self.assertIn('@firm', self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')['host'])
 
-    def test_a_source_that_cannot_make_its_rules_read_only(self):
+    def test_migration_fails_when_the_source_cannot_be_made_read_only(self):
         server, share = self.with_rule()
         self.service.knob('alpha', 'update_access:fail_final@once')
         self.start(server, 'test@still', writable=False)
@@ -566,10 +566,10 @@ class Migration(base.ServiceTest):
         message = self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages'][0]['user_message']
         self.assertIn('update access rules', message)
 
-    def test_there_is_one_way_back(self):
+    def test_plan_uses_the_cut_over_of_the_module_steps(self):
         self.assertEqual(server_migration.STEPS.cut_over, _PLAN.steps[_PLAN.names.index('cut_over')].do)
 
-    def test_task_state_by_hand(self):
+    def test_task_state_can_be_reset_to_known_values_only(self):
         server, _ = self.make_shares(1)
         for given, shown in (('migration_error', 'migration_error'), ('server_migration_cancelled', 'migration_cancelled'),
                              ('migration_driver_starting', 'migration_driver_starting'), (None, None)):

@@ -55,11 +55,11 @@ class Groups(base.ServiceTest):
         found = self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']
         self.assertEqual(('active', None), (found['status'], found['task_state']))
 
-    def test_its_server_stays(self):
+    def test_migration_of_the_server_of_a_group_is_refused(self):
         group, server = self.placed()
         self.refused(server, group)
 
-    def test_the_server_of_a_share_in_it_stays(self):
+    def test_migration_of_the_server_of_a_share_in_a_group_is_refused(self):
         """Refuse to move the server of a share in the group, even if the group's row does not name the server."""
         group, server = self.placed()
         self.admin.share(share_type='served', share_group_id=group['id'])

@@ -62,39 +62,39 @@ class Around(testtools.TestCase):
     def gone(self, url, patience=60):
         waiting.until(lambda: not self.answers(url), 'the server has ended', patience, pause=0.05)
 
-    def test_the_status_is_the_commands(self):
+    def test_exit_status_of_the_command_is_returned(self):
         process, url = self.start(0, 5)
         self.assertEqual(5, process.wait(60))
         self.assertFalse(self.answers(url))
 
-    def test_only_on_loopback_and_with_a_password(self):
+    def test_server_accepts_only_its_password_and_listens_on_loopback(self):
         _, url = self.start(60)
         self.assertTrue(self.answers(url))
         self.assertEqual('127.0.0.1', url.host)
         self.assertNotEqual(5432, url.port)
         self.assertFalse(self.answers(url.set(password='guessed')))
 
-    def test_an_interrupted_command_takes_its_server_with_it(self):
+    def test_server_stops_when_the_command_is_interrupted(self):
         for signo in (signal.SIGTERM, signal.SIGINT):
             process, url = self.start(60)
             process.send_signal(signo)
             self.assertEqual(128 + signo, process.wait(60))
             self.assertFalse(self.answers(url))
 
-    def test_a_killed_command_takes_its_server_with_it(self):
+    def test_server_stops_when_the_command_is_killed(self):
         process, url = self.start(1)
         process.kill()
         process.wait(60)
         self.gone(url)
 
-    def test_a_program_that_is_missing(self):
+    def test_missing_program_is_reported(self):
         self.assertRaises(daemon.Missing, daemon.program, 'no-such-server')
 
 
 class Places(testtools.TestCase):
     """Databases and buses of test services, each for one service alone."""
 
-    def test_apart_and_empty(self):
+    def test_each_database_is_empty_and_has_its_own_url(self):
         folder = self.useFixture(fixtures.TempDir()).path
         other = self.useFixture(fixtures.TempDir()).path
         first, second = (self.useFixture(places.EmptyDatabase(Path(where))) for where in (folder, other))
@@ -105,5 +105,5 @@ class Places(testtools.TestCase):
             with engine.begin() as conn:
                 conn.exec_driver_sql('CREATE TABLE mine (id integer)')
 
-    def test_buses_are_apart(self):
+    def test_each_bus_has_its_own_url(self):
         self.assertNotEqual(*(self.useFixture(places.EmptyBus()).url for _ in range(2)))

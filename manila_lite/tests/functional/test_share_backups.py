@@ -105,7 +105,7 @@ class Copies(BackingUp):
         self.assertEqual('100', self.backup_is_now(made, 'available')['restore_progress'])
         self.assertEqual('before', self.read(share))
 
-    def test_to_another_share_and_another_backend(self):
+    def test_backup_is_restored_to_a_share_on_another_backend(self):
         caller = self.caller()
         source, target = caller.share(), caller.share(size=2)
         while self.driver(target)[0].backend.name == self.driver(source)[0].backend.name:
@@ -121,7 +121,7 @@ class Copies(BackingUp):
         self.backup_is_now(backup, 'available')
         self.assertEqual(400, self.act(backup, 'restore', target['id'], caller, version='2.90')[0])
 
-    def test_it_is_deleted(self):
+    def test_deleted_backup_is_removed_from_the_backend(self):
         share = self.admin.share()
         backup = self.back_up(share)
         store = self.driver(share)[0].store
@@ -132,7 +132,7 @@ class Copies(BackingUp):
         self.admin.ok('DELETE', f'/shares/{share["id"]}')
         self.is_now(share, 'gone')
 
-    def test_the_world_hears_of_it(self):
+    def test_notifications_are_sent_for_creation_restore_and_deletion(self):
         share, heard = self.admin.share(), self.useFixture(hearing.Heard(self.service.conf))
         backup = self.back_up(share)
         self.assertEqual(202, self.act(backup, 'restore')[0])
@@ -145,7 +145,7 @@ class Copies(BackingUp):
                 heard.wait(f'share_backup.{verb}.{end}', 60, **about)
         self.assertEqual(6, len(heard.of(backup_id=backup['id'])))
 
-    def test_name_and_description(self):
+    def test_name_and_description_can_be_changed(self):
         caller = self.caller()
         backup = self.back_up(caller.share(), caller, name='old')
         shown = caller.ok('PUT', f'/share-backups/{backup["id"]}', {'share_backup': {'name': 'new', 'description': 'long'}})
@@ -187,7 +187,7 @@ class Copies(BackingUp):
 
 class Refusals(BackingUp):
 
-    def test_a_share_that_is_busy_gets_no_second_copy(self):
+    def test_second_backup_and_restore_are_refused_during_a_backup(self):
         share = self.admin.share()
         backup = self.back_up(share)
         go_on = self.hang(share, 'create_backup_continue:hang')
@@ -201,7 +201,7 @@ class Refusals(BackingUp):
         self.backup_is_now(second, 'available')
         self.is_now(share, 'available')
 
-    def test_a_share_with_backups_stays(self):
+    def test_share_with_backups_cannot_be_deleted_unmanaged_or_transferred(self):
         share = self.admin.share()
         backup = self.back_up(share)
         self.refused(403, 'share_has_backups', 'DELETE', f'/shares/{share["id"]}')
@@ -212,14 +212,14 @@ class Refusals(BackingUp):
         self.admin.ok('DELETE', f'/share-backups/{backup["id"]}')
         self.backup_is_now(backup, 'gone')
 
-    def test_too_small_a_share(self):
+    def test_restore_to_a_smaller_share_is_refused(self):
         small, large = self.admin.share(), self.admin.share(size=2)
         backup = self.back_up(large)
         self.refused(409, 'share_too_small', 'POST', f'/share-backups/{backup["id"]}/action', {'restore': small['id']})
         self.assertEqual('available', self.backup_is_now(backup, 'available')['status'])
         self.is_now(small, 'available')
 
-    def test_locks_are_respected_and_stay(self):
+    def test_restore_to_a_locked_share_is_refused(self):
         share = self.admin.share()
         backup = self.back_up(share)
         lock = self.admin.ok('POST', '/resource-locks', {'resource_lock': {
@@ -233,7 +233,7 @@ class Refusals(BackingUp):
         self.assertEqual(202, self.act(backup, 'restore')[0])
         self.is_now(share, 'available')
 
-    def test_what_is_asked_for_wrongly(self):
+    def test_invalid_requests_are_refused(self):
         share = self.admin.share()
         for more, reason in (({'share_id': '00000000-0000-4000-8000-000000000000'}, 'share_not_found'),
                              ({'backup_options': {'backup_type': 'yearly'}}, 'invalid_input'),
@@ -247,7 +247,7 @@ class Refusals(BackingUp):
         self.assertEqual(400, self.act(backup, 'reset_status', {'status': 'strange'})[0])
         self.is_now(share, 'available')
 
-    def test_nobody_restores_to_what_is_anothers(self):
+    def test_restore_to_a_share_of_another_project_is_refused(self):
         mine, theirs = self.caller('mine'), self.caller('theirs')
         backup, foreign = self.back_up(mine.share(), mine), theirs.share()
         self.refused(400, 'share_not_found', 'POST', f'/share-backups/{backup["id"]}/action', {'restore': foreign['id']}, mine)
@@ -255,7 +255,7 @@ class Refusals(BackingUp):
         self.refused(400, 'share_not_found', 'POST', '/share-backups', {'share_backup': {'share_id': foreign['id']}}, mine)
         self.is_now(foreign, 'available')
 
-    def test_there_are_none_without_a_type(self):
+    def test_backup_is_refused_without_a_configured_type(self):
         share = self.admin.share()
         self.service.conf.set_override('enabled_backup_types', [])
         self.addCleanup(self.service.conf.clear_override, 'enabled_backup_types')
@@ -278,7 +278,7 @@ class Refusals(BackingUp):
             self.backup_is_now(backup, 'gone')
         self.assertEqual(0, self.admin.ok('GET', '/quota-sets/poor/detail')['quota_set']['backups']['in_use'])
 
-    def test_quota_of_a_user(self):
+    def test_backup_counts_in_the_quota_of_the_user_that_makes_it(self):
         """Count a backup for the user that makes it, not for the user that made the share."""
         share, other = self.caller('both', 'one').share(), self.caller('both', 'other')
         self.admin.ok('PUT', '/quota-sets/both?user_id=other', {'quota_set': {'backups': 1}})
@@ -293,7 +293,7 @@ class Refusals(BackingUp):
 class Admitted(refused.Refusing):
     """Clients that copied to or from backups, and still have access; no worker withdraws it."""
 
-    def test_a_client_that_copied_a_backup_earlier_is_not_let_in_to_its_target(self):
+    def test_client_that_copied_the_backup_gets_no_access_to_the_restore_target(self):
         share, target = self.share(), self.share()
         backup = self.backup(share)
         self.put(models.share_backups, backup, copier='192.0.2.33')
@@ -305,7 +305,7 @@ class Admitted(refused.Refusing):
 
 class Failures(BackingUp):
 
-    def test_a_backup_that_fails(self):
+    def test_failed_backup_is_in_error_and_removed_from_the_backend(self):
         caller = self.caller('unlucky')
         share = caller.share()
         self.hang(share, 'create_backup_continue:fail_final')
@@ -317,7 +317,7 @@ class Failures(BackingUp):
         caller.ok('DELETE', f'/share-backups/{backup["id"]}')
         self.backup_is_now(backup, 'gone')
 
-    def test_a_restore_that_fails(self):
+    def test_failed_restore_can_be_repeated(self):
         share = self.admin.share()
         self.write(share, 'before')
         backup = self.back_up(share)
@@ -333,7 +333,7 @@ class Failures(BackingUp):
         self.is_now(share, 'available')
         self.assertEqual('before', self.read(share))
 
-    def test_a_backup_that_cannot_be_deleted(self):
+    def test_failed_deletion_can_be_repeated(self):
         share = self.admin.share()
         backup = self.back_up(share)
         go_on = self.hang(share, 'delete_backup:fail_final')
@@ -343,7 +343,7 @@ class Failures(BackingUp):
         self.admin.ok('DELETE', f'/share-backups/{backup["id"]}')
         self.backup_is_now(backup, 'gone')
 
-    def test_a_deletion_waits_for_the_one_that_a_reset_ended(self):
+    def test_deletion_waits_for_an_earlier_deletion_ended_by_a_reset(self):
         """Begin no second deletion of a backup while the backend still works on one that a reset ended."""
         share = self.admin.share()
         backup, other = (self.back_up(self.is_now(share, 'available')) for _ in range(2))
@@ -365,7 +365,7 @@ class Failures(BackingUp):
             return conn.execute(sa.select(models.operations.c.owner).where(
                 models.operations.c.resource_id == backup['id'], models.operations.c.state == 'open')).scalar_one()
 
-    def test_resets_end_what_is_under_way(self):
+    def test_status_resets_end_running_backups_and_restores(self):
         share = self.admin.share()
         go_on = self.hang(share, 'create_backup_continue:hang')
         backup = self.back_up(share, wait=None)
@@ -383,7 +383,7 @@ class Failures(BackingUp):
         self.back_up(share)
         self.is_now(share, 'available')
 
-    def test_work_does_not_go_on_with_what_is_in_another_status(self):
+    def test_backup_fails_when_its_status_is_changed_meanwhile(self):
         share = self.admin.share()
         driver, instance = self.driver(share)
         go_on = self.hang(share, 'create_backup:hang')
@@ -400,7 +400,7 @@ class Failures(BackingUp):
         self.assertIsNone(driver.store.backups.get(backup['id']))
         self.assertEqual('error', self.admin.ok('GET', f'/share-backups/{backup["id"]}')['share_backup']['status'])
 
-    def test_the_doctor_knows_what_is_at_work(self):
+    def test_doctor_repairs_only_a_backup_without_an_operation(self):
         share = self.admin.share()
         go_on = self.hang(share, 'create_backup_continue:hang')
         backup = self.back_up(share, wait=None)

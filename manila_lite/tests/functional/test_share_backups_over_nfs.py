@@ -44,7 +44,7 @@ class OverNfs(LetIn):
             'access_type': 'ip', 'access_to': to, 'access_level': level}})
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'active', field='access_rules_status')
 
-    def test_it_is_let_in_meanwhile(self):
+    def test_backup_host_has_access_only_during_the_backup(self):
         share = self.admin.share()
         self.rule(share, '10.0.0.5', 'ro')
         backup = self.back_up(share, wait=None)
@@ -58,7 +58,7 @@ class OverNfs(LetIn):
         with self.service.services.db.reader() as conn:
             return share_backups.find(conn, backup['id']).copier
 
-    def test_a_rule_that_it_has_stays_as_it_is(self):
+    def test_existing_access_rule_of_the_backup_host_is_restored(self):
         share = self.admin.share()
         self.rule(share, '192.0.2.33/32', 'ro')
         backup = self.back_up(share, wait='error')
@@ -81,7 +81,7 @@ class OverNfs(LetIn):
         self.is_told(share)
         return backup, go_on
 
-    def test_the_backend_is_told_again_that_it_is_over(self):
+    def test_access_of_the_backup_host_is_removed_by_a_later_try(self):
         share = self.admin.share()
         backup, go_on = self.not_shut_out(share)
         self.assertEqual('192.0.2.33', self.copier(backup))
@@ -92,7 +92,7 @@ class OverNfs(LetIn):
         self.until(share, [])
         process.until(lambda: self.copier(backup) is None, 'that is known', lambda: '', 60)
 
-    def test_it_is_told_less_and_less_often(self):
+    def test_removal_of_access_is_retried_less_and_less_often(self):
         share, manager = self.admin.share(), self.service.managers['alpha']
         backup, go_on = self.not_shut_out(share)
         tries = manager.shut_out_tries
@@ -124,7 +124,7 @@ class OverNfs(LetIn):
         lines = (self.service.state / 'alpha' / 'calls').read_text().splitlines()
         return sum(line.startswith('update_access ') and share_id in line for line in lines)
 
-    def test_a_share_of_another_protocol(self):
+    def test_backup_of_a_cifs_share_fails_with_a_message(self):
         share = self.admin.share(share_proto='CIFS')
         backup = self.back_up(share, wait='error')
         [told] = self.admin.ok('GET', f'/messages?resource_id={backup["id"]}')['messages']
@@ -136,7 +136,7 @@ class OverNfsBefore(LetIn):
 
     BACKENDS = {'alpha': ''}
 
-    def test_a_backup_takes_along_who_is_still_let_in(self):
+    def test_deleting_a_backup_removes_the_access_of_its_host(self):
         share = self.admin.share()
         backup = self.back_up(share)
         driver, share_id = self.driver(share)
@@ -178,7 +178,7 @@ class TakenOver(testtools.TestCase):
             return sorted(to for _, to, _ in store.share(instance['id']).rules.values())
         process.until(lambda: seen() == sorted(addresses), f'{addresses} are let in', lambda: f'{seen()}\n{self.parts.tail()}')
 
-    def test_only_who_copies_now_is_let_in(self):
+    def test_only_the_host_that_copies_has_access(self):
         share = self.parts.share()
         self.parts.wait(f'/shares/{share}', 'share', 'available')
         backup = self.parts.ok('POST', '/share-backups', {'share_backup': {'share_id': share}})['share_backup']['id']

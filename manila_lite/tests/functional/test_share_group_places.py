@@ -15,7 +15,7 @@ class Places(GroupTest):
         for name in self.BACKENDS:
             self.admin.ok('PUT', f'/services/{how}', {'host': f'test@{name}', 'binary': 'manila-share'})
 
-    def test_a_disabled_backend_takes_none(self):
+    def test_group_is_not_placed_on_a_disabled_backend(self):
         self.addCleanup(self.switch, 'enable')
         self.switch('disable')
         with self.service.services.db.reader() as conn:
@@ -25,7 +25,7 @@ class Places(GroupTest):
         message, = self.user.ok('GET', f'/messages?resource_id={group["id"]}')['messages']
         self.assertIn('disabled', message['user_message'])
 
-    def test_a_backend_that_has_not_reported_yet_is_waited_for(self):
+    def test_group_waits_for_the_first_report_of_a_backend(self):
         self.service.stop()
         for name in self.BACKENDS:
             self.service.knob(name, 'setup:fail@times=2')
@@ -34,7 +34,7 @@ class Places(GroupTest):
         self.service.start()
         self.group()
 
-    def test_found_by_host(self):
+    def test_groups_are_filtered_by_host_backend_and_pool(self):
         group = self.group()
         for host in (group['host'], group['host'].partition('#')[0], 'test'):
             found = self.admin.ok('GET', f'/share-groups?all_tenants=1&host={host.replace("#", "%23")}')['share_groups']
@@ -46,7 +46,7 @@ class Zones(GroupTest):
 
     BACKENDS = {'gamma': _SERVERS.format('here'), 'delta': _SERVERS.format('there')}
 
-    def test_a_group_is_where_its_network_has_a_subnet(self):
+    def test_group_is_placed_in_the_zone_of_its_network_subnet(self):
         for name, zone in (('gamma', 'here'), ('delta', 'there')):
             network = self.network(availability_zone=zone)
             group = self.group(share_group_type_id=self.together, share_types=[self.served], share_network_id=network['id'])

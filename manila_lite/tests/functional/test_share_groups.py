@@ -109,7 +109,7 @@ class GroupTest(base.ServiceTest):
 
 class Groups(GroupTest):
 
-    def test_the_life_of_a_group(self):
+    def test_shares_of_a_group_are_on_one_backend_and_block_its_deletion(self):
         used = self.usage('share_groups')
         group = self.group(name='papers', description='all of them')
         self.assertEqual(used + 1, self.usage('share_groups'))
@@ -131,7 +131,7 @@ class Groups(GroupTest):
         self.user.wait(self.path(group), 'share_group', 'gone')
         self.assertEqual(used, self.usage('share_groups'))
 
-    def test_what_is_refused_of_its_shares(self):
+    def test_invalid_requests_for_shares_of_a_group_are_refused(self):
         group = self.group()
         share = self.share(group)
         path = f'/shares/{share["id"]}'
@@ -156,7 +156,7 @@ class Groups(GroupTest):
                      caller=self.caller('second', 'bob'))
         self.remove(share, group=group)
 
-    def test_what_is_refused_of_a_group(self):
+    def test_invalid_groups_are_refused(self):
         unknown = uuidutils.generate_uuid()
         for status, body, says in (
                 (404, {'share_group_type_id': unknown}, unknown),
@@ -174,14 +174,14 @@ class Groups(GroupTest):
         self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/first')
         self.refused(413, 'POST', '/share-groups', {'share_group': {}}, says='share_groups')
 
-    def test_a_zone_that_a_share_type_is_not_offered_in(self):
+    def test_group_is_refused_in_a_zone_without_one_of_its_share_types(self):
         away = self.make_type('away', availability_zones='elsewhere')
         kind = self.make_group_type('mixed', ['default', 'away'])
         body = {'share_group_type_id': kind, 'share_types': [self.default, away], 'availability_zone': 'nova'}
         self.refused(400, 'POST', '/share-groups', {'share_group': body},
                      says='availability_zone: share type away is not offered in nova')
 
-    def test_one_that_was_never_placed_takes_nothing(self):
+    def test_group_without_a_host_accepts_no_shares_or_snapshots(self):
         kind = self.make_group_type('unplaced', ['default'], consistent_snapshot_support='pool')
         group = self.group(wait='error', share_group_type_id=kind)
         self.admin.ok('POST', f'{self.path(group)}/action', {'reset_status': {'status': 'available'}})
@@ -192,7 +192,7 @@ class Groups(GroupTest):
         self.user.ok('DELETE', self.path(group))
         self.user.wait(self.path(group), 'share_group', 'gone')
 
-    def test_no_pool_will_do(self):
+    def test_group_without_a_suitable_pool_is_in_error_and_can_be_deleted(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         kind = self.make_group_type('unheard', ['default'], consistent_snapshot_support='pool')
         group = self.group(wait='error', share_group_type_id=kind)
@@ -207,7 +207,7 @@ class Groups(GroupTest):
         self.admin.ok('POST', f'{self.path(group)}/action', {'force_delete': None})
         self.user.wait(self.path(group), 'share_group', 'gone')
 
-    def test_the_doctor_ends_what_nothing_will_end(self):
+    def test_doctor_sets_groups_and_snapshots_without_operation_to_error(self):
         group = self.group()
         snapshot = self.user.ok('POST', '/share-group-snapshots', {'share_group_snapshot': {
             'share_group_id': group['id']}})['share_group_snapshot']
@@ -251,7 +251,7 @@ class Snapshots(GroupTest):
     def get(self, backend, share):
         return self.service.managers[backend].driver.read(self.instance(share))
 
-    def test_all_at_one_moment_and_back(self):
+    def test_group_is_created_from_a_consistent_group_snapshot(self):
         used = self.usage('share_group_snapshots')
         group = self.group()
         pair = [self.share(group, name=name, size=size) for name, size in (('one', 1), ('two', 2))]
@@ -289,7 +289,7 @@ class Snapshots(GroupTest):
             self.user.ok('DELETE', self.path(one))
             self.user.wait(self.path(one), 'share_group', 'gone')
 
-    def test_one_after_another(self):
+    def test_inconsistent_group_snapshot_is_taken_share_by_share(self):
         self.refused_by_alpha()
         group = self.group(share_group_type_id=self.loose)
         self.assertIsNone(group['consistent_snapshot_support'])
@@ -302,7 +302,7 @@ class Snapshots(GroupTest):
         kept = {record.id for record in driver.store.snapshots.all()}
         self.assertLessEqual({member['id'] for member in snapshot['members']}, kept)
 
-    def test_one_moment_however_it_is_asked_for(self):
+    def test_each_spelling_of_consistent_snapshot_support_is_understood(self):
         apart = self.make_type('apart', apart='yes')
         for said in ('host', 'true', '<is> True', '<is> yes', '<IS> 1', '<is> no'):
             kind = self.make_group_type(said, ['apart'], consistent_snapshot_support=said)
@@ -315,7 +315,7 @@ class Snapshots(GroupTest):
             # The scheduler's pools may be a second old, unless it reads them anew.
             self.service.scheduler.hosts.pools(conn, time.monotonic())
 
-    def test_while_it_is_taken_the_shares_stand_still(self):
+    def test_changes_of_shares_are_refused_while_the_snapshot_is_taken(self):
         group = self.group()
         share = self.share(group)
         self.service.knob('alpha', 'create_group_snapshot:hang')
@@ -332,7 +332,7 @@ class Snapshots(GroupTest):
         self.user.ok('POST', action, {'extend': {'new_size': 2}})
         self.user.wait(f'/shares/{share["id"]}', 'share', 'available')
 
-    def test_a_snapshot_waits_for_what_is_under_way(self):
+    def test_group_snapshot_waits_for_a_running_share_snapshot(self):
         group = self.group()
         share = self.share(group)
         self.service.knob('alpha', 'create_snapshot:hang')
@@ -348,7 +348,7 @@ class Snapshots(GroupTest):
         self.user.wait(f'/share-group-snapshots/{made["id"]}', 'share_group_snapshot', 'available')
         self.user.wait(f'/snapshots/{plain["id"]}', 'snapshot', 'available')
 
-    def test_its_life_is_told_to_those_who_listen(self):
+    def test_notifications_are_sent_for_creation_and_deletion(self):
         group, heard = self.group(), self.useFixture(hearing.Heard(self.service.conf))
         self.share(group)
         snapshot_id = self.snapshot(group)['id']
@@ -363,7 +363,7 @@ class Snapshots(GroupTest):
             (found,) = operations.list_of_resource(conn, resource_id, 'share_group_snapshot.create')
             return found.next_run_at > found.created_at
 
-    def test_one_that_fails_leaves_nothing(self):
+    def test_failed_group_snapshot_leaves_no_snapshots_at_the_backend(self):
         group = self.group()
         share = self.share(group)
         self.service.knob('alpha', 'create_group_snapshot:fail_final')
@@ -383,7 +383,7 @@ class Snapshots(GroupTest):
         self.user.wait(path, 'share_group_snapshot', 'gone')
         self.remove(share, group=group)
 
-    def test_a_share_that_cannot_be_made_is_told_of_its_group(self):
+    def test_failed_share_is_named_in_the_error_of_its_group(self):
         group = self.group()
         self.share(group)
         snapshot = self.snapshot(group)
@@ -404,7 +404,7 @@ class OnServers(GroupTest):
         """Return the body of a request for a group in the network."""
         return {'share_group_type_id': self.together, 'share_types': [self.served], 'share_network_id': network['id']}
 
-    def test_a_network_without_a_subnet_there(self):
+    def test_group_in_a_zone_without_a_subnet_is_refused(self):
         network = self.network()
         with self.service.services.db.writer() as conn:
             services.zone_id(conn, 'far', create=True)
@@ -419,7 +419,7 @@ class OnServers(GroupTest):
         self.user.ok('DELETE', f'{path}/{far["id"]}')
         self.refused(400, 'POST', '/share-groups', {'share_group': self.served_by(network)}, says='has no subnet.')
 
-    def test_one_without_a_server_takes_nothing(self):
+    def test_group_without_a_server_accepts_no_shares_or_snapshots(self):
         group = self.group(**self.served_by(self.network()))
         with self.service.services.db.writer() as conn:     # as if an administrator reset the group before it had one
             share_groups.update(conn, group['id'], share_server_id=None)

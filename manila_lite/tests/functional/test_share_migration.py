@@ -135,7 +135,7 @@ class Migration(MigrationTest):
         cls.here = cls.make_type('here', availability_zones='here')
         cls.other = cls.make_type('other', revert_to_snapshot_support='True')
 
-    def test_all_of_it(self):
+    def test_share_migrates_with_data_snapshots_and_rules_and_back(self):
         user = self.caller('p')
         share = self.make(metadata={'colour': 'red'})
         self.grant(share)
@@ -195,7 +195,7 @@ class Migration(MigrationTest):
         self.task_is(share, 'migration_cancelled')
         self.at_rest()
 
-    def test_as_it_was_asked_for_before_2_22(self):
+    def test_migration_works_in_versions_before_2_22(self):
         share = self.make()
         status, document = self.act(share, 'os-migrate_share', {'host': 'test@gamma', 'force_host_copy': True}, version='2.6')
         self.assertEqual((400, True), (status, 'force_host_assisted_migration: not supported' in str(document)))
@@ -209,7 +209,7 @@ class Migration(MigrationTest):
         self.assertEqual((202, None), self.act(share, 'migration_complete', version='2.15'))
         self.task_is(share, 'migration_success')
 
-    def test_a_backend_that_cannot_call_it_off(self):
+    def test_cancel_is_refused_by_a_backend_without_support(self):
         share = self.make()
         self.start(share, 'test@firm')
         self.task_is(share, 'migration_driver_phase1_done')
@@ -218,7 +218,7 @@ class Migration(MigrationTest):
         self.assertEqual((202, None), self.act(share, 'migration_complete'))
         self.task_is(share, 'migration_success')
 
-    def test_a_cancelled_one_leaves_all_as_it_was(self):
+    def test_cancelled_migration_leaves_everything_unchanged(self):
         share, held = self.make(), self.held_at_rest('beta')
         self.start(share)
         self.task_is(share, 'migration_driver_phase1_done')
@@ -229,7 +229,7 @@ class Migration(MigrationTest):
         for action in ('migration_cancel', 'migration_complete'):
             self.assertEqual(400, self.act(share, action)[0])
 
-    def test_a_backend_that_fails_while_copying(self):
+    def test_failed_copy_leaves_everything_unchanged(self):
         for method in ('share_migration_start', 'share_migration_continue'):
             share, held = self.make(), self.held_at_rest('beta')
             self.service.knob('beta', f'{method}:fail_final')
@@ -239,7 +239,7 @@ class Migration(MigrationTest):
             self.assertTrue(self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages'])
             self.service.knob('beta', '')
 
-    def test_a_backend_that_cannot_clean_up(self):
+    def test_copy_left_by_a_failed_cancel_can_be_deleted_by_force(self):
         share = self.make()
         self.start(share)
         self.task_is(share, 'migration_driver_phase1_done')
@@ -260,7 +260,7 @@ class Migration(MigrationTest):
         self.assertNotIn(second, self.held('beta'))
         self.assertEqual({share['host']: 'available'}, self.instances(share))
 
-    def test_a_source_that_cannot_let_go(self):
+    def test_doctor_deletes_a_source_left_by_a_failed_deletion(self):
         share = self.make()
         old = self.instance(share)
         self.service.knob('alpha', 'delete_share:fail_final')
@@ -277,7 +277,7 @@ class Migration(MigrationTest):
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
         self.assertNotIn(old, self.held('alpha'))
 
-    def test_a_backend_that_fails_in_the_cut_over(self):
+    def test_failed_cut_over_can_be_repeated(self):
         share = self.make()
         snapshot = self.take(share)
         self.service.knob('beta', 'share_migration_complete:fail_final')
@@ -294,7 +294,7 @@ class Migration(MigrationTest):
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
         self.assertEqual('available', self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
 
-    def test_a_backend_that_does_not_say_where_the_share_is_now(self):
+    def test_completion_without_export_locations_fails_and_can_be_repeated(self):
         share = self.make()
         driver = self.service.managers['beta'].driver
         complete = driver.share_migration_complete
@@ -309,7 +309,7 @@ class Migration(MigrationTest):
         self.task_is(share, 'migration_success')
         self.assertTrue(self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations'])
 
-    def test_given_up_after_the_cut_over_failed(self):
+    def test_share_can_be_deleted_after_a_failed_cut_over(self):
         share = self.make()
         self.service.knob('beta', 'share_migration_complete:fail_final')
         self.start(share)
@@ -322,7 +322,7 @@ class Migration(MigrationTest):
         self.at_rest()
         self.assertEqual(set(), idents & (self.held('alpha') | self.held('beta')))
 
-    def test_read_only_meanwhile(self):
+    def test_access_rules_are_read_only_during_a_non_writable_migration(self):
         share = self.make()
         self.grant(share)
         old = self.instance(share)
@@ -341,7 +341,7 @@ class Migration(MigrationTest):
         self.move(share, 'test@gamma')
         self.assertEqual(['rw'], levels('gamma', self.instance(share)))
 
-    def test_a_process_that_died_while_it_made_the_source_read_only(self):
+    def test_rules_are_writable_again_if_the_process_died_making_them_read_only(self):
         share = self.make()
         self.grant(share)
         self.start(share, 'test@gamma')
@@ -355,7 +355,7 @@ class Migration(MigrationTest):
         self.at_rest()
         self.assertEqual(['rw'], [rule[2] for rule in self.store('alpha').share(self.instance(share)).rules.values()])
 
-    def test_a_source_that_cannot_be_made_read_only(self):
+    def test_migration_fails_when_the_source_cannot_be_made_read_only(self):
         share = self.make()
         self.grant(share)
         self.service.knob('alpha', 'update_access:fail_final@once')
@@ -364,7 +364,7 @@ class Migration(MigrationTest):
         self.at_rest()
         self.assertEqual(['rw'], [rule[2] for rule in self.store('alpha').share(self.instance(share)).rules.values()])
 
-    def test_another_type(self):
+    def test_share_migrates_to_another_type_within_its_quota(self):
         project = self.caller('typed', roles='admin,member,reader')
         share = self.make(caller=project)
         self.admin.ok('PUT', '/quota-sets/typed?share_type=other', {'quota_set': {'gigabytes': 1}})
@@ -380,7 +380,7 @@ class Migration(MigrationTest):
         self.assertEqual((2, 0), (usage, before))
         self.assertEqual(2, self.admin.ok('GET', '/quota-sets/typed/detail')['quota_set']['gigabytes']['in_use'])
 
-    def test_between_pools(self):
+    def test_share_migrates_between_pools_but_not_with_snapshots(self):
         share = self.make()
         self.move(share, 'test@alpha')
         self.assertEqual('test@alpha#pool2', self.shown(share)['host'])
@@ -388,7 +388,7 @@ class Migration(MigrationTest):
         status, document = self.start(share, 'test@alpha#pool1')
         self.assertEqual((409, True), (status, 'preserve_snapshots' in str(document)), document)
 
-    def test_who_starts_at_once(self):
+    def test_only_one_of_several_concurrent_requests_succeeds(self):
         share = self.make()
         with concurrent.futures.ThreadPoolExecutor(6) as hands:
             answers = sorted(hands.map(lambda _: self.start(share)[0], range(6)))
@@ -401,7 +401,7 @@ class Migration(MigrationTest):
         self.at_rest()
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
 
-    def test_what_cannot_move_is_refused(self):
+    def test_invalid_migrations_are_refused(self):
         share = self.make(kind='here')
         nowhere = uuidutils.generate_uuid()
         self.take(share)
@@ -424,7 +424,7 @@ class Migration(MigrationTest):
         self.assertEqual((400, True), (found, share['id'] in str(document)))
         self.assertIsNone(self.shown(share)['task_state'])
 
-    def test_a_backend_that_fails_when_it_is_asked(self):
+    def test_migration_is_refused_when_the_compatibility_check_fails(self):
         share, held = self.make(), self.held_at_rest('beta')
         self.service.knob('beta', 'share_migration_check_compatibility:fail_final')
         status, document = self.start(share)
@@ -456,7 +456,7 @@ class Migration(MigrationTest):
         self.assertLessEqual(many_started, few_started * 1.2, costs)
         self.assertLessEqual(many_completed, few_completed * 1.2 + 2, costs)
 
-    def test_what_the_doctor_says_of_it(self):
+    def test_doctor_finds_nothing_wrong_during_a_migration(self):
         share = self.make()
         snapshot = self.take(share)
         self.start(share)
@@ -471,7 +471,7 @@ class Migration(MigrationTest):
         self.task_is(share, 'migration_cancelled')
         self.at_rest()
 
-    def test_what_the_doctor_does_about_one_that_is_lost(self):
+    def test_doctor_restores_the_source_of_a_migration_without_operation(self):
         share = self.make()
         self.grant(share)
         self.start(share, 'test@gamma')
@@ -489,7 +489,7 @@ class Migration(MigrationTest):
         self.assertEqual(['rw'], [rule[2] for rule in self.store('alpha').share(self.instance(share)).rules.values()])
         self.assertNotIn(second, self.held('gamma'))
 
-    def test_task_state_by_hand(self):
+    def test_reset_of_the_task_state_ends_the_migration(self):
         share, held = self.make(), self.held_at_rest('beta')
         self.start(share)
         self.task_is(share, 'migration_driver_phase1_done')
@@ -500,7 +500,7 @@ class Migration(MigrationTest):
         self.service.managers['beta'].worker.runner.wake()
         self.is_as_before(share, held)
 
-    def test_there_is_one_way_back(self):
+    def test_plan_uses_the_cut_over_of_the_module_steps(self):
         [plan] = [plan for plan in share_migration.PLANS if plan.kind == share_migration_queries.KIND]
         self.assertEqual(share_migration.STEPS.cut_over, plan.steps[plan.names.index('cut_over')].do)
 
@@ -522,7 +522,7 @@ class OnServers(MigrationTest):
         return self.admin.ok('POST', '/share-networks', {'share_network': {
             'neutron_net_id': 'net', 'neutron_subnet_id': subnet}})['share_network']['id']
 
-    def test_into_another_network(self):
+    def test_share_migrates_to_another_network(self):
         share = self.make(kind='served', share_network_id=self.make_network())
         network = self.make_network('other')
         self.move(share, new_share_network_id=network)
@@ -533,7 +533,7 @@ class OnServers(MigrationTest):
         self.assertIn('10.2.', place['path'])
         self.admin.ok('DELETE', f'/share-servers/{share["share_server_id"]}')       # nothing is on it any more
 
-    def test_to_a_server_that_is_there(self):
+    def test_existing_server_at_the_destination_is_used(self):
         network = self.make_network()
         there = self.make('beta', 'served', share_network_id=network)
         share = self.make(kind='served', share_network_id=network)
@@ -547,7 +547,7 @@ class OnServers(MigrationTest):
         self.at_rest()
         self.assertEqual(there['share_server_id'], self.shown(share)['share_server_id'])
 
-    def test_a_server_that_cannot_be_made(self):
+    def test_failed_server_creation_leaves_everything_unchanged(self):
         share = self.make(kind='served', share_network_id=self.make_network())
         held = self.held_at_rest('beta')
         self.service.knob('beta', 'setup_server:fail_final')

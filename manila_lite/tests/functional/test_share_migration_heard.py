@@ -39,7 +39,7 @@ class Heard(test_share_migration.MigrationTest):
         self.assertEqual(_COPY, self.told(share, 'migrate.end'))
         return share
 
-    def test_one_that_is_completed(self):
+    def test_completed_migration_sends_all_notifications(self):
         before = time.time()
         share = self.copied()
         self.act(share, 'migration_complete')
@@ -52,7 +52,7 @@ class Heard(test_share_migration.MigrationTest):
                          tuple(last[name] for name in ('from', 'to', 'type_id', 'network_id', 'size')))
         self.at_rest()
 
-    def test_one_that_completes_by_itself(self):
+    def test_automatic_completion_is_published_by_the_share_manager(self):
         share = self.make()
         self.act(share, 'os-migrate_share', {'host': 'test@beta'}, version='2.6')
         end = ('migration_complete.end', 'share.test@beta', 2)
@@ -60,14 +60,14 @@ class Heard(test_share_migration.MigrationTest):
                          self.told(share, 'migration_complete.end'))
         self.at_rest()
 
-    def test_one_that_is_cancelled(self):
+    def test_cancelled_migration_sends_cancel_notifications(self):
         share = self.copied()
         self.act(share, 'migration_cancel')
         self.assertEqual([*_COPY, ('migration_cancel.start', 'api.test', 1), ('migration_cancel.end', 'share.test@beta', 1)],
                          self.told(share, 'migration_cancel.end'))
         self.at_rest()
 
-    def test_one_whose_copy_cannot_be_removed(self):
+    def test_failed_cancel_sends_an_error_notification(self):
         share = self.copied()
         self.service.knob('beta', 'share_migration_cancel:fail_final')
         self.act(share, 'migration_cancel')
@@ -75,7 +75,7 @@ class Heard(test_share_migration.MigrationTest):
         self.said_why(share, 'migration_cancel.error', 'The copied data could not be deleted at the backend')
         self.at_rest()
 
-    def test_one_that_is_not_copied(self):
+    def test_failed_copy_sends_an_error_notification(self):
         self.service.knob('beta', 'share_migration_continue:fail_final')
         share = self.make()
         self.start(share)
@@ -83,7 +83,7 @@ class Heard(test_share_migration.MigrationTest):
         self.said_why(share, 'migrate.error', 'share_migration_continue')
         self.at_rest()
 
-    def test_one_that_fails_in_the_cut_over(self):
+    def test_failed_cut_over_sends_an_error_notification(self):
         self.service.knob('beta', 'share_migration_complete:fail_final')
         share = self.copied()
         self.act(share, 'migration_complete')

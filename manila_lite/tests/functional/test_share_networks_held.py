@@ -30,12 +30,12 @@ class Held(refused.Refusing):
         self.assertNotIn(None, (held, other), seen)
         self.assertLess(held, other, seen)
 
-    def test_before_a_share_on_a_share_server_is_unmanaged(self):
+    def test_network_row_is_locked_before_a_share_is_unmanaged(self):
         self.type('on servers', driver_handles_share_servers='True')
         share = self.share(share_type='on servers', share_network_id=self.network)
         self.share_is(share, share_server_id=self.server)
         self.all_done()
         self.held_before('UPDATE share_instances', f'/shares/{share}')
 
-    def test_before_it_is_seen_whether_a_server_that_is_unmanaged_has_shares(self):
+    def test_network_row_is_locked_before_shares_of_an_unmanaged_server_are_read(self):
         self.held_before(r'SELECT .*share_instances', f'/share-servers/{self.server}')

@@ -16,7 +16,7 @@ from manila_lite.tests.functional.test_share_replicas import Replicating
 
 class Refused(Replicating):
 
-    def test_what_a_share_with_replicas_cannot(self):
+    def test_share_with_replicas_cannot_be_deleted_unmanaged_moved_or_transferred(self):
         share = self.make()
         replica = self.replicate(share)
         path = f'/shares/{share["id"]}'
@@ -32,7 +32,7 @@ class Refused(Replicating):
         self.assertEqual('available', self.admin.ok('GET', self.path(replica))['share_replica']['status'])
         self.drop(share)
 
-    def test_what_cannot_have_a_replica(self):
+    def test_invalid_replicas_are_refused(self):
         plain = self.admin.share()
         for body, status in (({'share_id': plain['id']}, 400), ({'share_id': uuidutils.generate_uuid()}, 404), ({}, 400),
                              ({'share_id': plain['id'], 'colour': 'red'}, 400)):
@@ -48,7 +48,7 @@ class Refused(Replicating):
         self.assertEqual(400, self.admin.call('POST', '/share-replicas', {'share_replica': {'share_id': share['id']}})[0])
         self.drop(share)
 
-    def test_where_there_is_no_place(self):
+    def test_replica_without_a_suitable_backend_is_in_error(self):
         share = self.make()
         for zone in ('zone-a', 'zone-d'):       # the zone of the active replica; a zone in another replication domain
             made = self.admin.ok('POST', '/share-replicas', {'share_replica': {
@@ -66,7 +66,7 @@ class Refused(Replicating):
         self.drop(alone)
 
 
-    def test_an_administrator_chooses_the_host(self):
+    def test_replica_is_created_on_the_host_that_an_administrator_names(self):
         share = self.make()
         for host in ('test@gamma', 'test@beta', 'test@gamma'):
             made = self.admin.ok('POST', '/share-replicas', {'share_replica': {
@@ -79,7 +79,7 @@ class Refused(Replicating):
 
 class ByHand(Replicating):
 
-    def test_replicas_count_in_their_quotas(self):
+    def test_replicas_count_in_the_replica_quotas(self):
         boss, user = self.caller('counted', roles='admin,member,reader'), self.caller('counted')
         share = self.make(caller=boss)
         boss.ok('PUT', '/quota-sets/counted', {'quota_set': {'share_replicas': 2, 'replica_gigabytes': 5}})
@@ -98,7 +98,7 @@ class ByHand(Replicating):
         self.assertEqual(404, self.caller('another').call('GET', self.path(replica))[0])
         self.drop(share)
 
-    def test_a_backend_that_does_not_delete(self):
+    def test_replica_in_error_deleting_can_be_deleted_by_force(self):
         share = self.make()
         replica = self.replicate(share)
         self.service.knob('beta', 'delete_replica:fail_final\n')
@@ -108,7 +108,7 @@ class ByHand(Replicating):
         self.admin.wait(self.path(replica), 'share_replica', 'gone')
         self.drop(share)
 
-    def test_states_that_an_administrator_sets(self):
+    def test_replica_states_can_be_reset_to_known_values_only(self):
         share = self.make()
         replica = self.replicate(share)
         self.assertEqual(202, self.act(replica, 'reset_replica_state', {'replica_state': 'out_of_sync'}))
@@ -143,7 +143,7 @@ class ByHand(Replicating):
         self.assertEqual(('available', old['id']), (self.shown(share)['status'], self.active(share)['id']))
         base.eventually(lambda: self.rules(old) == (True, [('10.1.0.0/20', 'rw')]), 'nobody is let in')
 
-    def test_a_promotion_that_hangs_can_be_stopped(self):
+    def test_status_reset_of_the_replica_stops_a_hanging_promotion(self):
         share, old, replica = self.hanging()
         self.assertEqual(202, self.act(replica, 'reset_status', {'status': 'error'}))
         self.is_served(share, old)
@@ -153,7 +153,7 @@ class ByHand(Replicating):
         self.assertEqual((False, []), self.rules(replica))
         self.drop(share)
 
-    def test_snapshots_stay_where_they_are_meanwhile(self):
+    def test_snapshots_cannot_be_deleted_during_a_promotion(self):
         share = self.make()
         snapshot = self.take(share)
         _, old, replica = self.hanging(share)
@@ -165,7 +165,7 @@ class ByHand(Replicating):
         self.service.knob('beta', '')
         self.drop(share)
 
-    def test_or_stopped_at_the_share(self):
+    def test_status_reset_of_the_share_stops_a_hanging_promotion(self):
         share, old, replica = self.hanging()
         self.admin.action(share['id'], 'reset_status', {'status': 'available'})
         self.service.knob('beta', '')
@@ -176,7 +176,7 @@ class ByHand(Replicating):
         self.assertEqual((False, []), self.rules(replica))
         self.drop(share)
 
-    def test_or_its_replica_deleted_by_force(self):
+    def test_forced_deletion_of_the_replica_stops_a_hanging_promotion(self):
         share, old, replica = self.hanging()
         self.assertEqual(400, self.admin.call('DELETE', self.path(replica))[0])
         self.assertEqual(202, self.act(replica, 'force_delete'))
@@ -187,7 +187,7 @@ class ByHand(Replicating):
         self.assertIsNone(self.store('beta').shares.get(replica['id']))
         self.drop(share)
 
-    def test_an_active_one_that_was_given_another_state(self):
+    def test_active_replica_with_a_changed_state_is_active_after_resync(self):
         share = self.make()
         active = self.active(share)
         self.assertEqual(202, self.act(active, 'reset_replica_state', {'replica_state': 'in_sync'}))
@@ -195,7 +195,7 @@ class ByHand(Replicating):
         self.assertEqual(active['id'], self.active(share)['id'])
         self.drop(share)
 
-    def test_metadata_and_versions(self):
+    def test_metadata_and_fields_depend_on_the_api_version(self):
         share = self.make()
         replica = self.replicate(share, metadata={'a': 'b'})
         path = self.path(replica, '/metadata')
@@ -222,7 +222,7 @@ class ByHand(Replicating):
         self.assertNotIn('host', self.replicas(share, user)[replica['id']])
         self.drop(share)
 
-    def test_what_is_left_half_done_is_found_and_mended(self):
+    def test_doctor_repairs_a_share_and_replica_without_operation(self):
         share = self.make()
         old, replica = self.active(share), self.replicate(share)
 
@@ -245,7 +245,7 @@ class ByHand(Replicating):
 
 class Snapshots(Replicating):
 
-    def test_one_that_was_not_made_keeps_no_replica_from_following(self):
+    def test_failed_snapshot_does_not_stop_updates_of_a_replica(self):
         share = self.make()
         old, replica = self.active(share), self.replicate(share)
         self.service.knob('alpha', 'create_snapshot:fail_final\n')
@@ -260,7 +260,7 @@ class Snapshots(Replicating):
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
         self.drop(share)
 
-    def test_a_dead_backend_will_know_which_it_had(self):
+    def test_snapshots_at_a_dead_backend_are_deleted_when_it_returns(self):
         share = self.make()
         snapshot = self.take(share)
         old, replica = self.active(share), self.replicate(share)

@@ -39,7 +39,7 @@ class OnServers(Replicating):
         return self.admin.ok('POST', '/share-networks', {'share_network': {
             'neutron_net_id': 'net', 'neutron_subnet_id': subnet}})['share_network']['id']
 
-    def test_in_a_network_of_its_own(self):
+    def test_replica_in_another_network_can_be_promoted(self):
         network, other = self.make_network(), self.make_network('other')
         share = self.make('served', share_network_id=network)
         replica = self.replicate(share, share_network_id=other)
@@ -61,14 +61,14 @@ class OnServers(Replicating):
         self.assertIn('10.2.', place['path'])
         self.drop(share)
 
-    def test_in_that_of_its_share(self):
+    def test_replica_is_in_the_network_of_its_share_by_default(self):
         network = self.make_network()
         share = self.make('served', share_network_id=network)
         replica = self.replicate(share)
         self.assertEqual(network, replica['share_network_id'])
         self.drop(share)
 
-    def test_its_server_counts_as_used_until_it_is_gone(self):
+    def test_server_counts_as_used_until_its_replica_is_deleted(self):
         share = self.make('served', share_network_id=self.make_network())
         replica = self.replicate(share)
         server = replica['share_server_id']
@@ -82,7 +82,7 @@ class OnServers(Replicating):
             self.assertNotIn(server, share_server_queries.list_unused(conn, 'test@beta', 3600))
         self.drop(share)
 
-    def test_a_server_that_cannot_be_made(self):
+    def test_replica_is_in_error_when_its_server_cannot_be_created(self):
         share = self.make('served', share_network_id=self.make_network())
         self.service.knob('beta', 'setup_server:fail_final')
         made = self.admin.ok('POST', '/share-replicas', {'share_replica': {

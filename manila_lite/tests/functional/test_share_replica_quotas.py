@@ -9,7 +9,7 @@ class ReplicaQuotas(Replicating):
     def limit(self, project, **values):
         self.admin.ok('PUT', f'/quota-sets/{project}', {'quota_set': values})
 
-    def test_a_share_comes_to_a_type_with_replicas(self):
+    def test_migration_to_a_replicated_type_is_refused_over_quota(self):
         self.admin.ok('POST', '/types', {'share_type': {'name': 'single', 'extra_specs': {
             'driver_handles_share_servers': 'False', 'snapshot_support': 'True'}}})
         kind = next(one['id'] for one in self.admin.ok('GET', '/types')['share_types'] if one['name'] == 'dr')
@@ -22,7 +22,7 @@ class ReplicaQuotas(Replicating):
         self.assertEqual((413, 'over_quota_share_replicas'), (status, document['overLimit']['reason']))
         self.assertEqual('available', self.shown(share)['status'])
 
-    def test_a_share_is_reverted_to_when_it_was_larger(self):
+    def test_revert_to_a_larger_size_is_refused_over_quota(self):
         owner = self.caller('reverted')
         share = self.make(caller=owner)
         self.replicate(share, caller=owner)

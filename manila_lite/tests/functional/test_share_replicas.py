@@ -125,7 +125,7 @@ class Replicating(base.ServiceTest):
 
 class Following(Replicating):
 
-    def test_a_replica_follows_its_share(self):
+    def test_replica_gets_the_data_of_its_share_by_resync(self):
         share = self.make()
         [active] = self.replicas(share).values()
         self.assertEqual(('active', 'zone-a', False), (
@@ -145,7 +145,7 @@ class Following(Replicating):
         self.drop(share)
         self.assertIsNone(self.driver(replica).store.shares.get(replica['id']))
 
-    def test_one_that_does_not_follow_any_more_is_told_of_no_rules(self):
+    def test_replica_in_deletion_gets_no_access_rules(self):
         share = self.make('readable')
         replica = self.replicate(share)
         told = len(self.calls('update_access', 'beta'))
@@ -160,7 +160,7 @@ class Following(Replicating):
         self.assertEqual(told + 1, len(self.calls('update_access', 'beta')))
         self.drop(share)
 
-    def test_rules_are_read_only_where_clients_mount_a_replica(self):
+    def test_access_rules_of_a_readable_replica_are_read_only(self):
         share = self.make('readable')
         self.grant(share)
         replica = self.replicate(share)
@@ -186,7 +186,7 @@ class Following(Replicating):
         self.assertEqual(place['path'], old['path'])
         self.drop(share)
 
-    def test_size_and_snapshots_follow(self):
+    def test_replica_gets_size_and_snapshots_of_its_share(self):
         share = self.make()
         replica = self.replicate(share)
         self.admin.action(share['id'], 'extend', {'new_size': 3})
@@ -205,7 +205,7 @@ class Following(Replicating):
         base.eventually(lambda: store.snapshots.get(snapshot) is None, 'it keeps the snapshot')
         self.drop(share)
 
-    def test_it_is_brought_up_to_date_now_and_then(self):
+    def test_replica_is_updated_periodically(self):
         share = self.make()
         active = self.active(share)
         replica = self.replicate(share, 'zone-c')       # its backend updates replicas every second
@@ -216,7 +216,7 @@ class Following(Replicating):
         self.is_in_sync(replica)
         self.drop(share)
 
-    def test_one_that_breaks_can_be_mended(self):
+    def test_failed_replica_is_in_sync_after_resync(self):
         share = self.make('readable')
         replica = self.replicate(share)
         self.service.knob('beta', 'update_replica:fail_final\n')
@@ -236,7 +236,7 @@ class Following(Replicating):
 
 class Promoting(Replicating):
 
-    def test_a_replica_takes_the_place_of_the_active_one(self):
+    def test_promotion_swaps_active_replica_and_access_levels(self):
         share = self.make('readable', name='mine')
         self.grant(share)
         snapshot = self.take(share)
@@ -268,7 +268,7 @@ class Promoting(Replicating):
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
         self.drop(share)
 
-    def test_the_backend_of_the_active_one_is_dead(self):
+    def test_replica_is_promoted_when_the_active_backend_is_unreachable(self):
         share = self.make()
         old, replica = self.active(share), self.replicate(share)
         self.grant(share)
@@ -296,7 +296,7 @@ class Promoting(Replicating):
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
         self.drop(share)
 
-    def test_snapshots_mount_where_the_share_is(self):
+    def test_snapshots_are_exported_by_the_promoted_replica(self):
         share = self.make()
         kept = self.take(share)
         replica = self.replicate(share)
@@ -335,7 +335,7 @@ class Promoting(Replicating):
         self.is_in_sync(old)
         self.assertEqual((False, []), self.rules(old))
 
-    def test_a_rule_that_is_on_its_way_does_not_open_the_old_one(self):
+    def test_old_replica_has_no_access_rules_after_a_pending_rule_change(self):
         share = self.make()
         replica = self.replicate(share)
         self.service.knob('alpha', 'update_access:hang\n')
@@ -347,7 +347,7 @@ class Promoting(Replicating):
         self.assertEqual((True, [('10.1.0.0/20', 'rw')]), self.rules(replica))
         self.drop(share)
 
-    def test_nor_does_a_run_over_its_backend(self):
+    def test_old_replica_has_no_access_rules_after_an_ensure_run(self):
         share = self.make()
         self.grant(share)
         replica = self.replicate(share)
@@ -359,7 +359,7 @@ class Promoting(Replicating):
         self.promote_after(share, replica, 'ensure_shares')
         self.drop(share)
 
-    def test_half_way_it_is_tried_again(self):
+    def test_interrupted_promotion_is_retried(self):
         share = self.make()
         old, replica = self.active(share), self.replicate(share)
         self.service.knob('beta', 'promote_replica:fail_after@once\n')
@@ -368,7 +368,7 @@ class Promoting(Replicating):
         self.is_in_sync(old)
         self.drop(share)
 
-    def test_one_that_cannot_leaves_all_as_it_was(self):
+    def test_failed_promotion_leaves_the_active_replica_in_place(self):
         share = self.make()
         old, replica = self.active(share), self.replicate(share)
         self.grant(share)
@@ -383,7 +383,7 @@ class Promoting(Replicating):
         self.assertEqual((False, []), self.rules(replica))
         self.drop(share)
 
-    def test_a_share_in_error_can_be_replaced(self):
+    def test_replica_of_a_share_in_error_can_be_promoted(self):
         share = self.make()
         old, replica = self.active(share), self.replicate(share)
         self.admin.action(share['id'], 'reset_status', {'status': 'error'})

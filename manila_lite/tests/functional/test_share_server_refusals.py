@@ -115,7 +115,7 @@ class Refusals(base.ServiceTest):
 
     # A new subnet for servers in use
 
-    def test_ids_that_make_no_sense(self):
+    def test_unknown_or_missing_subnet_ids_are_refused(self):
         network = self.network()
         self.share(network)
         self.refused(network, 400, 'neutron_subnet_id', subnet=None)
@@ -125,38 +125,38 @@ class Refusals(base.ServiceTest):
         self.refused(network, 400, 'red', subnet='theirs', net='red')
         self.refused(network, 400, 'nowhere', availability_zone='nowhere')
 
-    def test_what_overlaps(self):
+    def test_overlapping_subnet_is_refused(self):
         network = self.network()
         self.share(network)
         self.refused(network, 409, '10.1.0.128/25', '10.1.0.0/24', subnet='inside', net='green')
 
-    def test_a_network_of_another_project(self):
+    def test_subnet_for_a_network_of_another_project_is_refused(self):
         with self.nothing_changes():
             body = {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'six'}}
             status, _, _ = self.caller('q').call('POST', f'/share-networks/{self.network()}/subnets', body)
             self.assertEqual(404, status)
             self.user.ok('DELETE', f'/share-networks/{self.user.ok("GET", "/share-networks")["share_networks"][0]["id"]}')
 
-    def test_a_network_that_is_not_active(self):
+    def test_subnet_for_a_network_in_error_is_refused(self):
         network = self.network()
         self.share(network)
         self.admin.ok('POST', f'/share-networks/{network}/action', {'reset_status': {'status': 'error'}})
         self.refused(network, 409, network, 'error')
 
-    def test_a_server_that_is_not_well(self):
+    def test_subnet_for_a_server_in_error_is_refused(self):
         network = self.network()
         self.share(network)
         server = self.server(network)
         self.admin.ok('POST', f'/share-servers/{server["id"]}/action', {'reset_status': {'status': 'error'}})
         self.refused(network, 409, server['id'], 'error')
 
-    def test_a_share_that_is_not_well(self):
+    def test_subnet_for_a_share_in_error_is_refused(self):
         network = self.network()
         share = self.share(network)
         self.admin.action(share['id'], 'reset_status', {'status': 'error'})
         self.refused(network, 409, share['id'], 'error')
 
-    def test_a_backend_that_is_down(self):
+    def test_subnet_is_refused_when_the_backend_is_down(self):
         network = self.network()
         self.share(network)
         self.heard_of_backends(datetime.timedelta(hours=1))     # until the next heartbeat, in some seconds
@@ -169,7 +169,7 @@ class Refusals(base.ServiceTest):
             conn.execute(services.update().where(services.c.binary == 'manila-share').values(
                 heartbeat_at=timeutils.utcnow() - ago))
 
-    def test_a_backend_that_does_not_answer(self):
+    def test_subnet_is_refused_when_the_backend_does_not_answer(self):
         network = self.network()
         share = self.share(network)
         backend = share['host'].partition('@')[2].partition('#')[0] if 'host' in share else None
@@ -182,7 +182,7 @@ class Refusals(base.ServiceTest):
 
     # Addresses
 
-    def test_a_subnet_in_which_all_addresses_are_taken(self):
+    def test_share_is_in_error_when_its_subnet_has_no_free_address(self):
         network = self.network('tiny')
         self.assertEqual('available', self.share(network)['status'])
         failed = self.share(network)
@@ -196,7 +196,7 @@ class Refusals(base.ServiceTest):
         self.admin.ok('DELETE', f'/shares/{failed["id"]}')
         self.admin.wait(f'/shares/{failed["id"]}', 'share', 'gone')
 
-    def test_not_enough_addresses_for_all_servers(self):
+    def test_servers_are_in_error_when_a_new_subnet_has_too_few_addresses(self):
         network = self.network()
         shares = [self.share(network, availability_zone='east') for _ in range(2)]
         self.assertEqual({'available'}, {share['status'] for share in shares})
@@ -218,7 +218,7 @@ class Refusals(base.ServiceTest):
 
     # Availability zones, and subnets in use
 
-    def test_a_zone_without_a_subnet(self):
+    def test_share_in_a_zone_without_a_subnet_is_refused(self):
         network = self.network(availability_zone='east')
         body = {'size': 1, 'share_proto': 'NFS', 'share_type': 'served', 'share_network_id': network}
         with self.nothing_changes():
@@ -228,7 +228,7 @@ class Refusals(base.ServiceTest):
         share = self.share(network)     # without a zone, it is placed in the subnet's
         self.assertEqual(('available', 'east'), (share['status'], share['availability_zone']))
 
-    def test_servers_in_another_zone_are_not_touched(self):
+    def test_servers_in_another_zone_are_unchanged(self):
         network = self.network()
         self.assertEqual('available', self.share(network, availability_zone='east')['status'])
         server = self.server(network)
@@ -237,7 +237,7 @@ class Refusals(base.ServiceTest):
         self.assertEqual('active', self.user.ok('GET', f'/share-networks/{network}')['share_network']['status'])
         self.assertEqual(server, self.server(network))
 
-    def test_a_subnet_in_use_stays(self):
+    def test_subnet_and_network_in_use_cannot_be_deleted(self):
         network = self.network()
         self.share(network)
         [subnet] = self.user.ok('GET', f'/share-networks/{network}/subnets')['share_network_subnets']

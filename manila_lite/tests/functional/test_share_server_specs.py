@@ -43,7 +43,7 @@ class Specs(served.ServedTest):
         [message] = self.user.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
         return message['detail_id'], message['user_message']
 
-    def test_each_can_be_asked_for(self):
+    def test_each_spec_leads_to_a_backend_with_that_capability(self):
         network = self.network('blue-v4')
         for text in ('True', '<is> True', 'true'):
             for wanted, home in (({_ADD: '<is> False'}, 'test@gamma'), ({_SEVERAL: 'False'}, 'test@beta'),
@@ -51,25 +51,25 @@ class Specs(served.ServedTest):
                                  ({_ADD: text, _SEVERAL: text, _SECURITY: text}, 'test@alpha')):
                 self.assertEqual(home, self.home(network, self.kind(**wanted)))
 
-    def test_the_owner_is_told_what_no_backend_can(self):
+    def test_message_names_the_missing_capability(self):
         network = self.network('blue-v4')
         for name, zone in ((_ADD, 'c'), (_SEVERAL, 'b'), (_SECURITY, 'b')):
             number, text = self.refused(network, self.kind(**{name: '<is> True'}), zone)
             self.assertEqual('008', number)
             self.assertIn(f"asks {name}='<is> True', the pool reports False", text)
 
-    def test_a_network_with_several_subnets_needs_backends_that_span_them(self):
+    def test_network_with_two_subnets_needs_multiple_subnet_support(self):
         network = self.network('blue-v4', 'blue-v6')
         number, text = self.refused(network, self.kind(), 'b')
         self.assertEqual('007', number)
         self.assertIn(f'has 2 subnets in zone \'b\', and the pool has no {_SEVERAL}', text)
         self.assertEqual('test@gamma', self.home(network, self.kind(share_backend_name='gamma')))
 
-    def test_values_that_are_no_booleans(self):
+    def test_values_other_than_booleans_are_refused(self):
         for name in (_ADD, _SEVERAL, _SECURITY):
             self.assertIn(f'extra_specs.{name}: must be True or False', self.kind(400, **{name: 'perhaps'})['message'])
 
-    def test_users_see_nothing_of_it(self):
+    def test_specs_are_hidden_from_members(self):
         kind = self.kind(**{_ADD: 'True'})
         user = self.caller('someone', roles='member,reader')
         self.assertNotIn(_ADD, user.ok('GET', f'/types/{kind["id"]}')['share_type']['extra_specs'])

@@ -40,7 +40,7 @@ class Servers(base.ServiceTest):
         with self.service.services.db.reader() as conn:
             return share_servers.list_servers(conn, {'share_network_id': self.network.id})
 
-    def test_shares_share_a_server_as_far_as_they_may(self):
+    def test_server_takes_shares_up_to_its_limit_and_is_deleted_when_unused(self):
         shares = [self.admin.share(share_type='served', share_network_id=self.network.id, wait=None) for _ in range(3)]
         for share in shares:
             self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
@@ -68,7 +68,7 @@ class Servers(base.ServiceTest):
                 self.assertEqual([], allocations.of_server(conn, server.id))
                 self.assertIsNone(store.servers.get(server.id))
 
-    def test_a_network_that_is_deleted_takes_its_unused_servers_along(self):
+    def test_unused_servers_are_deleted_with_their_network(self):
         share = self.admin.share(share_type='served', share_network_id=self.network.id)
         path = f'/share-networks/{self.network.id}'
         self.assertEqual(409, self.admin.call('DELETE', path)[0])
@@ -82,13 +82,13 @@ class Servers(base.ServiceTest):
         with self.service.services.db.reader() as conn:
             self.assertIsNone(conn.execute(table.select().where(table.c.id == self.network.id)).first(), 'its row stays')
 
-    def test_a_server_with_shares_stays(self):
+    def test_server_with_shares_cannot_be_deleted(self):
         self.admin.share(share_type='served', share_network_id=self.network.id)
         [server] = self.servers()
         self.assertEqual(409, self.admin.call('DELETE', f'/share-servers/{server.id}')[0])
         self.assertEqual(403, self.caller('p', roles='member').call('DELETE', f'/share-servers/{server.id}')[0])
 
-    def test_what_a_share_needs(self):
+    def test_share_with_an_unsuitable_type_or_network_is_refused(self):
         body = {'size': 1, 'share_proto': 'NFS'}
         for more, status in (({'share_type': 'served'}, 400),
                              ({'share_type': 'served', 'share_network_id': self.service.state.name}, 404),
@@ -113,7 +113,7 @@ class Servers(base.ServiceTest):
         self.assertEqual(2, len(paths), paths)
         self.assertIn('[fd00:1::', paths[1])
 
-    def test_a_backend_that_says_no(self):
+    def test_subnet_denied_by_the_backend_is_refused(self):
         self.admin.share(share_type='served', share_network_id=self.network.id)
         self.service.knob('alpha', 'check_update_share_server_network_allocations:deny')
         self.addCleanup(self.service.knob, 'alpha', '')
@@ -122,7 +122,7 @@ class Servers(base.ServiceTest):
         self.network_is('active')
         self.assertEqual(1, len(self.admin.ok('GET', f'/share-networks/{self.network.id}/subnets')['share_network_subnets']))
 
-    def test_a_backend_that_fails(self):
+    def test_servers_and_access_rules_are_in_error_after_a_failed_update(self):
         share = self.admin.share(share_type='served', share_network_id=self.network.id)
         self.service.knob('alpha', 'update_share_server_network_allocations:fail_final')
         self.addCleanup(self.service.knob, 'alpha', '')
@@ -133,7 +133,7 @@ class Servers(base.ServiceTest):
         self.assertEqual('error', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['access_rules_status'])
         self.assertEqual('available', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['status'])
 
-    def test_asking_first(self):
+    def test_check_of_a_subnet_returns_the_answer_of_each_backend(self):
         self.admin.share(share_type='served', share_network_id=self.network.id)
         body = {'share_network_subnet_create_check': {'neutron_net_id': 'net-a', 'neutron_subnet_id': 'six'}}
         path = f'/share-networks/{self.network.id}/action'
@@ -141,7 +141,7 @@ class Servers(base.ServiceTest):
         base.eventually(lambda: self.admin.ok('POST', path, body)['compatible'] is True, 'no answer')
         self.assertEqual({'test@alpha': True}, self.admin.ok('POST', path, body)['hosts_check_result'])
 
-    def test_several_who_ask_at_once_ask_the_backend_once(self):
+    def test_concurrent_checks_ask_the_backend_once(self):
         self.admin.share(share_type='served', share_network_id=self.network.id)
         self.service.knob('alpha', 'check_update_share_server_network_allocations:delay=0.5')
         self.addCleanup(self.service.knob, 'alpha', '')

@@ -16,14 +16,14 @@ class Filled(served.ServedTest):
     def server_of(self, share):
         return self.admin.ok('GET', f'/shares/{share["id"]}')['share']['share_server_id']
 
-    def test_one_takes_shares_up_to_its_size(self):
+    def test_server_takes_shares_up_to_its_size(self):
         network = self.network()
         first, second, third = (self.server_of(self.share(network, size=size)) for size in (2, 1, 1))
         self.assertEqual(first, second)
         self.assertNotEqual(first, third)
         self.assertEqual(third, self.server_of(self.share(network, size=2)))
 
-    def test_one_without_shares_takes_a_share_of_its_size(self):
+    def test_empty_server_takes_a_share_of_its_size(self):
         network = self.network()
         share = self.share(network)
         server = self.server_of(share)
@@ -53,14 +53,14 @@ class Subnets(served.ServedTest):
         """Return the server's details, which its backend keeps in its row."""
         return self.admin.ok('GET', f'/share-servers/{server}/details')['details']
 
-    def test_what_is_known_of_a_server_changes_with_its_subnets(self):
+    def test_details_of_a_server_change_with_its_subnets(self):
         network, [server] = self.used()
         before = self.known(server)
         subnets = self.add(network)
         self.assertEqual(subnets['blue-v4'], before['subnets'])
         self.assertEqual({**before, 'subnets': f'{subnets["blue-v4"]},{subnets["blue-v6"]}'}, self.known(server))
 
-    def test_where_one_of_two_servers_fails_the_other_has_the_subnet(self):
+    def test_failure_on_one_server_leaves_the_subnet_on_the_other(self):
         network, idents = self.used(shares=2)
         self.fault(f'{_UPDATE}:fail_final@once')
         subnets = self.add(network)
@@ -110,14 +110,14 @@ class Down(served.ServedTest):
         self.assertIn('1 shares and 1 share servers could not be ensured. Its share server does not run.', ended['error'])
         self.assertIn('Its share server does not run.', str(self.messages(share)))
 
-    def test_what_is_on_a_server_that_cannot_be_brought_back_is_not_ensured(self):
+    def test_share_is_not_ensured_when_its_server_cannot_be_ensured(self):
         share = self.share(self.network())['id']
         self.fault('ensure_servers:fail')
         self.is_told(share)
         self.service.knob('alpha', '')
         self.assertEqual('done', self.ensured()['state'])
 
-    def test_what_is_on_a_server_that_does_not_run_is_not_ensured(self):
+    def test_share_is_not_ensured_when_its_server_has_no_address(self):
         network = self.network()
         share = self.share(network)['id']
         [server] = self.servers(network)

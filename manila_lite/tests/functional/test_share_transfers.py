@@ -43,7 +43,7 @@ class Transfers(ServiceTest):
         _, other = self.offered(self.caller('giver'))
         self.assertNotEqual(row.salt, self.rows(models.share_transfers, id=other['id'])[0].salt)
 
-    def test_others_hear_of_it_and_not_of_the_key(self):
+    def test_notifications_are_sent_without_the_key(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         giver = self.caller('giver')
         share, transfer = self.offered(giver)
@@ -59,7 +59,7 @@ class Transfers(ServiceTest):
             self.assertEqual(status, giver.action(other['resource_id'], event)[0])
             heard.wait(f'share.{event}', share_id=other['resource_id'], owner='giver', size=1)
 
-    def test_one_that_nobody_accepts_ends(self):
+    def test_transfer_ends_when_it_expires(self):
         giver = self.caller('giver')
         share, transfer = self.offered(giver)
         self.expire(transfer)
@@ -67,7 +67,7 @@ class Transfers(ServiceTest):
         self.assertEqual(404, giver.call('GET', f'/share-transfers/{transfer["id"]}')[0])
         self.assertEqual(404, self.accept(self.caller('taker'), transfer)[0])
 
-    def test_snapshots_rules_and_exports_go_along_and_locks_do_not(self):
+    def test_accept_keeps_snapshots_rules_and_exports_and_removes_locks(self):
         giver, taker = self.caller('giver'), self.caller('heir')
         share = giver.share(size=2)
         path = f'/shares/{share["id"]}'
@@ -92,7 +92,7 @@ class Transfers(ServiceTest):
         self.assertEqual(202, taker.call('DELETE', path)[0])
         taker.wait(path, 'share', 'gone')
 
-    def test_rules_of_its_snapshots_go_with_those_of_the_share(self):
+    def test_accept_with_clear_access_rules_clears_rules_of_snapshots(self):
         self.admin.ok('POST', '/types', {'share_type': {'name': 'mounting', 'extra_specs': {
             'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'mount_snapshot_support': 'True'}}})
         giver, taker = self.caller('opener'), self.caller('closer')
@@ -107,7 +107,7 @@ class Transfers(ServiceTest):
         eventually(lambda: not taker.ok('GET', path)['snapshot_access_list'], 'the giver mounts the snapshot')
         self.assertEqual({}, self.service.managers['alpha'].driver.store.snapshot(snapshot).rules)
 
-    def test_a_share_with_a_key_counts_it_for_the_other_project(self):
+    def test_accept_over_the_encryption_key_quota_is_refused(self):
         giver, taker = self.caller('locker'), self.caller('unlocker')
         share, transfer = self.offered(giver)
         with self.service.services.db.writer() as conn:
@@ -119,7 +119,7 @@ class Transfers(ServiceTest):
         self.admin.ok('PUT', '/quota-sets/unlocker', {'quota_set': {'encryption_keys': 1}})
         self.assertEqual(202, self.accept(taker, transfer)[0])
 
-    def test_a_share_of_a_type_that_the_other_project_may_not_use(self):
+    def test_accept_without_access_to_the_share_type_is_refused(self):
         kind = self.admin.ok('POST', '/types', {'share_type': {
             'name': 'ours', 'share_type_access:is_public': False,
             'extra_specs': {'driver_handles_share_servers': 'False'}}})['share_type']
@@ -130,7 +130,7 @@ class Transfers(ServiceTest):
         self.admin.call('POST', f'/types/{kind["id"]}/action', {'addProjectAccess': {'project': 'taker'}})
         self.assertEqual(202, self.accept(self.caller('taker'), transfer)[0])
 
-    def test_a_share_whose_snapshot_is_not_settled(self):
+    def test_share_with_a_snapshot_in_error_cannot_be_transferred(self):
         giver = self.caller('giver')
         share = giver.share()
         snapshot = giver.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
@@ -139,7 +139,7 @@ class Transfers(ServiceTest):
         self.assertEqual(400, giver.call('POST', '/share-transfers', {'transfer': {'share_id': share['id']}})[0])
         self.assertEqual('available', giver.ok('GET', f'/shares/{share["id"]}')['share']['status'])
 
-    def test_an_administrator_sets_another_status(self):
+    def test_status_reset_of_the_share_ends_the_transfer(self):
         giver = self.caller('giver')
         share, transfer = self.offered(giver)
         self.assertEqual(202, self.admin.action(share['id'], 'reset_status', {'status': 'available'})[0])

@@ -56,7 +56,7 @@ class SnapshotAccess(base.ServiceTest):
         found = (caller or self.user).ok('GET', f'/snapshots/{snapshot}/export-locations')
         return [place['path'] for place in found['share_snapshot_export_locations']]
 
-    def test_a_rule_comes_into_force_and_goes(self):
+    def test_access_rule_is_applied_and_removed_at_the_backend(self):
         snapshot = self.snapshot()
         rule = self.allow(snapshot, '10.0.0.5')
         self.settled(snapshot, {'10.0.0.5': 'active'})
@@ -65,7 +65,7 @@ class SnapshotAccess(base.ServiceTest):
         self.settled(snapshot, {})
         self.assertEqual([], self.in_force(snapshot))
 
-    def test_rules_queued_while_the_backend_is_at_work_are_not_lost(self):
+    def test_access_rules_added_during_a_backend_call_are_all_applied(self):
         snapshot = self.snapshot()
         self.knobs('serve_snapshot:hang')
         wanted = [f'10.0.1.{number}' for number in range(1, 9)]
@@ -75,7 +75,7 @@ class SnapshotAccess(base.ServiceTest):
         self.settled(snapshot, dict.fromkeys(wanted, 'active'))
         self.assertEqual([(to, 'ro') for to in wanted], self.in_force(snapshot))
 
-    def test_a_rule_that_the_backend_refuses_is_in_error_and_its_owner_told(self):
+    def test_access_rule_refused_by_the_backend_is_in_error_with_a_message(self):
         snapshot = self.snapshot()
         self.allow(snapshot, 'somebody', 'cert')
         self.allow(snapshot, '10.0.0.5')
@@ -83,7 +83,7 @@ class SnapshotAccess(base.ServiceTest):
         self.assertEqual([('10.0.0.5', 'ro')], self.in_force(snapshot))
         self.assertIn('cert somebody', self.messages(snapshot)[0])
 
-    def test_a_backend_that_fails_for_good(self):
+    def test_access_rule_is_in_error_after_a_backend_failure_and_can_be_removed(self):
         snapshot = self.snapshot()
         self.knobs('serve_snapshot:fail_final')
         rule = self.allow(snapshot, '10.0.0.5')
@@ -93,13 +93,13 @@ class SnapshotAccess(base.ServiceTest):
         self.act(snapshot, 'deny_access', {'access_id': rule})
         self.settled(snapshot, {})
 
-    def test_where_it_mounts(self):
+    def test_admin_export_location_is_shown_to_administrators_only(self):
         """Show the export location for administrators only to them."""
         snapshot = self.snapshot()
         self.assertEqual([f'10.0.0.1:/shares/{snapshot}', f'[fd00::1]:/shares/{snapshot}'], self.paths(snapshot))
         self.assertEqual(f'10.9.9.9:/shares/{snapshot}', self.paths(snapshot, self.admin)[-1])
 
-    def test_a_snapshot_that_goes_takes_its_rules_with_it(self):
+    def test_snapshot_with_access_rules_can_be_deleted(self):
         snapshot = self.snapshot()
         self.allow(snapshot, '10.0.0.5')
         self.settled(snapshot, {'10.0.0.5': 'active'})
@@ -107,7 +107,7 @@ class SnapshotAccess(base.ServiceTest):
         self.user.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
         self.assertIsNone(self.store.snapshots.get(snapshot))
 
-    def test_what_a_reboot_lost_is_there_again_when_the_share_was_ensured(self):
+    def test_access_rules_lost_by_a_reboot_are_restored_by_an_ensure_run(self):
         snapshot = self.snapshot()
         self.allow(snapshot, '10.0.0.5')
         self.settled(snapshot, {'10.0.0.5': 'active'})
@@ -116,7 +116,7 @@ class SnapshotAccess(base.ServiceTest):
         self.admin.ok('POST', '/services/ensure-shares', {'host': 'test@alpha'})
         self.granted(snapshot, [('10.0.0.5', 'ro')])
 
-    def test_a_share_whose_type_does_not_say_so(self):
+    def test_access_rule_is_refused_without_mount_snapshot_support(self):
         self.admin.ok('POST', '/types', {'share_type': {'name': 'plain', 'extra_specs': {
             'driver_handles_share_servers': 'False', 'snapshot_support': 'True'}}})
         snapshot = self.snapshot(self.user.share(share_type='plain')['id'])
@@ -137,7 +137,7 @@ class SnapshotAccess(base.ServiceTest):
         self.user.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         return share['id'], rule, self.snapshot(share['id'])
 
-    def test_the_rules_of_a_share_hold_for_its_snapshots_if_its_type_says_so(self):
+    def test_snapshots_inherit_share_access_rules_if_the_type_says_so(self):
         """Apply the share's rules to a snapshot, read-only, beside its own, from its creation until they are denied."""
         share, rule, snapshot = self.inheriting()
         self.assertEqual([('10.0.0.7', 'ro')], self.in_force(snapshot))
@@ -150,14 +150,14 @@ class SnapshotAccess(base.ServiceTest):
         self.granted(snapshot, [('10.0.0.5', 'ro'), ('10.0.0.8', 'ro')])
         self.assertEqual({'10.0.0.5': 'active'}, self.states(snapshot))
 
-    def test_who_is_denied_mounts_no_snapshot_that_is_in_error_either(self):
+    def test_denied_share_rule_is_removed_from_a_snapshot_in_error(self):
         share, rule, snapshot = self.inheriting()
         self.admin.ok('POST', f'/snapshots/{snapshot}/action', {'reset_status': {'status': 'error'}})
         self.assertEqual(202, self.user.action(share, 'deny_access', {'access_id': rule})[0])
         self.granted(snapshot, [])
         self.assertEqual([], self.messages(snapshot))
 
-    def test_a_snapshot_that_could_not_be_taken_is_left_alone(self):
+    def test_share_rules_are_not_applied_to_a_failed_snapshot(self):
         share = self.inheriting()[0]
         self.knobs('create_snapshot:fail_final')
         made = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
@@ -174,7 +174,7 @@ class RetypedSnapshots(test_share_migration.MigrationTest):
 
     BACKENDS = dict.fromkeys(('alpha', 'beta'), 'migration_driver_continue_update_interval = 0.1\n')
 
-    def test_they_mount_nowhere_and_their_rules_can_go(self):
+    def test_access_rules_are_in_error_without_mount_support_and_can_be_removed(self):
         self.make_type('mounting', mount_snapshot_support='True')
         share = self.make(kind='mounting')
         path = f'/snapshots/{self.take(share)}'
@@ -189,7 +189,7 @@ class RetypedSnapshots(test_share_migration.MigrationTest):
         self.admin.ok('POST', f'{path}/action', {'deny_access': {'access_id': rule}})
         base.eventually(lambda: not self.states(path), 'the rule stays')
 
-    def test_a_rule_that_the_old_backend_was_not_told_comes_into_force_at_the_new_one(self):
+    def test_access_rule_pending_during_a_migration_is_applied_at_the_new_backend(self):
         kind = self.getUniqueString()
         self.make_type(kind, mount_snapshot_support='True')
         share = self.make(kind=kind)

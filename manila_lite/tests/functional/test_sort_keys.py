@@ -16,16 +16,16 @@ class Refused(refused.Refusing):
                 if op.method == 'GET' and op.path in (path, f'{path}/detail') and op.lives(versions.MAX):
                     yield op.path, path
 
-    def test_what_is_no_field(self):
+    def test_unknown_sort_key_is_refused(self):
         for path, _ in self.paths():
             self.no(400, 'invalid_input', "sort_key: 'colour' is not a field to sort by.", f'{path}?sort_key=colour',
                     caller=self.admin, method='GET')
 
-    def test_every_list_that_is_sorted_is_tried(self):
+    def test_every_list_with_sort_keys_is_covered(self):
         sorted_by = {op.path.removesuffix('/detail') for op in OPS if any(field.name == 'sort_key' for field in op.query)}
         self.assertEqual(sorted_by, set(sort_keys.KEYS))
 
-    def test_the_order_tells_members_nothing_that_they_do_not_see(self):
+    def test_sorting_by_hidden_fields_is_refused_for_members(self):
         for caller in (self.caller(), self.caller(roles='reader')):
             for path, plain in self.paths():
                 hidden = sort_keys.FOR_ADMINISTRATORS.get(plain, '').split()
@@ -36,7 +36,7 @@ class Refused(refused.Refusing):
                     status, said, _ = caller.call('GET', f'{path}?sort_key={key}')
                     self.assertEqual(403 if plain in sort_keys.CLOSED else 200, status, (path, key, said))
 
-    def test_administrators_sort_by_all(self):
+    def test_administrators_may_sort_by_every_key(self):
         for path, plain in self.paths():
             for key in sort_keys.KEYS[plain].split():
                 self.admin.ok('GET', f'{path}?sort_key={key}')

@@ -90,7 +90,7 @@ class Ordered(refused.Refusing):
         rows, *_ = self.admin.ok('GET', f'{path}?{urllib.parse.urlencode({"all_tenants": 1, **query})}').values()
         return [row['id'] for row in rows]
 
-    def test_each_list_is_in_the_order_of_each_of_its_keys(self):
+    def test_each_list_is_sorted_by_each_of_its_keys(self):
         for path, keys in sort_keys.KEYS.items():
             for key in keys.split():
                 rising = self.rows(path, key)

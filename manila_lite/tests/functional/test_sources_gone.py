@@ -30,7 +30,7 @@ class SourcesGone(GroupTest):
         [told] = self.user.ok('GET', f'/messages?resource_id={share_id}')['messages']
         return told['user_message']
 
-    def test_a_member_of_a_group_snapshot(self):
+    def test_share_fails_once_when_its_group_snapshot_is_deleted(self):
         group = self.group()
         self.share(group)
         snapshot = self.snapshot(group)
@@ -44,7 +44,7 @@ class SourcesGone(GroupTest):
         self.assertIn(f'Share group snapshot member {member["id"]} is gone.',
                       self.told(f'/share-group-snapshots/{snapshot["id"]}', 'share_group_snapshot', make))
 
-    def test_a_snapshot(self):
+    def test_share_fails_once_when_its_snapshot_is_deleted(self):
         share = self.user.share()
         snapshot = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
         self.user.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')

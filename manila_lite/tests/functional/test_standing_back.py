@@ -30,12 +30,12 @@ class StandingBack(base.ServiceTest):
             if owner:
                 self.assertTrue(backend_leases.take(conn, *self.service_of, owner, 60))
 
-    def test_wakeups_go_to_the_process_that_works_there(self):
+    def test_wake_ups_are_received_only_with_the_lease(self):
         base.eventually(lambda: not self.manager.worker._listening, 'receives what is for the other process')
         self.hand_over(None)
         base.eventually(lambda: self.manager.worker._listening, 'receives nothing')
 
-    def test_capacity_is_not_reported(self):
+    def test_capacity_is_reported_only_with_the_lease(self):
         reports, report = [], self.manager.driver.report
         self.patch(self.manager.driver, 'report', lambda: reports.append(1) or report())
         self.manager._report()
@@ -43,7 +43,7 @@ class StandingBack(base.ServiceTest):
         self.hand_over(None)
         base.eventually(lambda: reports, 'reports nothing')
 
-    def test_a_report_that_was_begun_before_is_not_stored(self):
+    def test_report_is_not_stored_when_the_lease_was_lost_meanwhile(self):
         asked, report = [], self.manager.driver.report
 
         def slow():

@@ -36,7 +36,7 @@ class Startup(base.ServiceTest):
         self.driver.lose_exports()
         self.service.start()
 
-    def test_exports_and_rules_come_back(self):
+    def test_exports_and_access_rules_are_restored_after_a_restart(self):
         caller = self.caller('back')
         share = caller.share()
         self.rule(caller, share, '10.0.0.1')
@@ -47,7 +47,7 @@ class Startup(base.ServiceTest):
         after = caller.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
         self.assertEqual(before, after)
 
-    def test_a_rule_denied_meanwhile_does_not_come_back(self):
+    def test_access_rule_denied_during_a_restart_is_not_restored(self):
         caller = self.caller('gone')
         share = caller.share()
         self.rule(caller, share, '10.0.0.1')
@@ -69,7 +69,7 @@ class Startup(base.ServiceTest):
     def ensuring(self):
         return self.admin.ok('GET', '/services?host=test@alpha&binary=manila-share')['services'][0]['ensuring']
 
-    def test_a_backend_that_is_not_ready_at_first(self):
+    def test_share_is_created_after_two_failed_starts_of_the_backend(self):
         self.service.stop()
         self.service.knob('alpha', 'setup:fail@times=2')
         self.service.start()

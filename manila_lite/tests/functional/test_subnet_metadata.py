@@ -29,7 +29,7 @@ class Pushed(served.ServedTest):
     def count(self):
         return sum(self.calls(_METHOD).count(server.id) for server in self.servers(self.net))
 
-    def test_every_way_to_change_it(self):
+    def test_each_way_to_change_metadata_reaches_the_servers(self):
         self.user.ok('POST', self.path, {'metadata': {'quality': 'good', 'other': 'x'}})
         self.eventually(quality='good')
         self.user.ok('POST', f'{self.path}/colour', {'metadata': {'colour': 'red'}})
@@ -40,7 +40,7 @@ class Pushed(served.ServedTest):
         self.eventually()
         self.assertEqual({'active'}, {server.status for server in self.servers(self.net)})
 
-    def test_what_means_nothing_to_drivers_is_not_pushed(self):
+    def test_unchanged_metadata_and_keys_not_for_drivers_are_not_pushed(self):
         self.user.ok('PUT', self.path, {'metadata': {'other': 'x'}})
         self.user.ok('DELETE', f'{self.path}/other')
         self.user.ok('PUT', self.path, {'metadata': {'quality': 'good'}}, version='2.88')
@@ -49,7 +49,7 @@ class Pushed(served.ServedTest):
         self.eventually(quality='good', colour='red')
         self.assertEqual(2, self.count())
 
-    def test_changes_that_come_while_it_is_pushed(self):
+    def test_changes_during_a_push_are_pushed_together(self):
         """Push the last of several values, without a call for each."""
         self.fault(f'{_METHOD}:hang')
         self.user.ok('POST', self.path, {'metadata': {'quality': '0'}})
@@ -60,7 +60,7 @@ class Pushed(served.ServedTest):
         self.eventually(quality='5')
         self.assertLessEqual(self.count(), 2 + 2 * 2)
 
-    def test_a_backend_that_fails(self):
+    def test_failed_push_sends_messages_and_servers_stay_active(self):
         self.fault(f'{_METHOD}:fail_final')
         self.user.ok('POST', self.path, {'metadata': {'quality': 'bad'}})
         base.eventually(lambda: len(self.messages(self.subnet)) == 2, 'no message')
@@ -73,7 +73,7 @@ class Pushed(served.ServedTest):
         self.user.ok('POST', self.path, {'metadata': {'quality': 'good'}})
         self.eventually(quality='good')
 
-    def test_a_server_that_went_meanwhile(self):
+    def test_push_to_a_deleted_server_sends_no_message(self):
         """Send no message if a server is deleted before the metadata is pushed to it."""
         self.fault(f'{_METHOD}:hang')
         first, _ = self.servers(self.net)

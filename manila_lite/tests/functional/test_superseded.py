@@ -32,31 +32,31 @@ class Reset(test_deletion_rows.Going):
         self.assertEqual([_STRANGER] * 2, [row.kind for state in ('open', 'parked')
                                                 for row in self.work(resource_id, state=state)])
 
-    def test_work_on_a_share(self):
+    def test_reset_of_a_share_ends_its_operations(self):
         self.ends('/shares', self.share(), 'share.create share.extend share.shrink share.revert share.delete '
                                            'share.deferred_delete share.manage share.unmanage', table='share_instances')
 
-    def test_work_on_a_snapshot(self):
+    def test_reset_of_a_snapshot_ends_its_operations(self):
         self.ends('/snapshots', self.snapshot(self.share()), 'snapshot.create snapshot.delete snapshot.deferred_delete '
                                                              'snapshot.manage snapshot.unmanage', table='snapshots')
 
-    def test_work_on_a_group(self):
+    def test_reset_of_a_group_ends_its_operations(self):
         self.ends('/share-groups', self.group(), 'share_group.create share_group.delete', table='share_groups')
 
-    def test_work_on_a_group_snapshot(self):
+    def test_reset_of_a_group_snapshot_ends_its_operations(self):
         self.ends('/share-group-snapshots', self.taken(self.group()), 'share_group_snapshot.create share_group_snapshot.delete',
                   table='share_group_snapshots')
 
-    def test_work_on_a_replica(self):
+    def test_reset_of_a_replica_ends_its_operations(self):
         name = self.getUniqueString()
         self.type(name, replication_type='dr')
         replica = self.aside(self.share(share_type=name), replica_state='out_of_sync')
         self.ends('/share-replicas', replica, 'replica.create replica.delete replica.update replica.promote')
 
-    def test_work_on_a_backup(self):
+    def test_reset_of_a_backup_ends_its_operations(self):
         self.ends('/share-backups', self.backup(self.share()), 'share_backup.create share_backup.restore share_backup.delete')
 
-    def test_work_on_a_share_server(self):
+    def test_reset_of_a_share_server_ends_its_operations(self):
         with self.service.services.db.writer() as conn:
             [(*_, server)] = networks.make(conn, 1)
         self.ends('/share-servers', server, 'share_server.create share_server.delete share_server.manage share_server.unmanage '

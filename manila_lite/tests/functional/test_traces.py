@@ -54,7 +54,7 @@ class Traces(base.ServiceTest):
     def parts(self, base_id):
         return [info for info in list(Collected.seen) if info['base_id'] == base_id]
 
-    def test_one_request_is_one_trace(self):
+    def test_signed_request_is_one_trace_from_api_to_driver(self):
         base_id = '11111111-2222-4333-8444-555555555555'
         self.ask(base_id)
         base.eventually(lambda: [info['name'] for info in self.parts(base_id)].count('operation-stop') >= 2,
@@ -74,12 +74,12 @@ class Traces(base.ServiceTest):
         self.assertTrue(any(above(info) == ['wsgi-start'] for info in begun.values() if info['name'] == 'db-start'))
         self.assertNotIn('hush-4711', str(self.parts(base_id)))
 
-    def test_a_request_that_is_not_signed_with_our_key(self):
+    def test_request_signed_with_another_key_is_not_traced(self):
         base_id = '99999999-2222-4333-8444-555555555555'
         self.ask(base_id, key='another-key')
         self.assertEqual([], self.parts(base_id))
 
-    def test_errors_are_in_the_trace_and_do_not_unbalance_it(self):
+    def test_trace_with_an_error_has_a_stop_for_each_start(self):
         base_id = '77777777-2222-4333-8444-555555555555'
         self.service.knob('alpha', 'create_share:fail@once')
         self.ask(base_id)
@@ -91,7 +91,7 @@ class Traces(base.ServiceTest):
 
 class Keys(testtools.TestCase):
 
-    def test_the_key_that_everybody_knows_is_refused(self):
+    def test_default_hmac_key_is_refused(self):
         conf = setup.cfg.ConfigOpts()
         setup.manila_lite.conf.register(conf)
         conf.set_default('enabled', True, 'profiler')

@@ -47,7 +47,7 @@ class Statuses(base.ServiceTest):
     def status(self, name):
         return self.table.row(name).status
 
-    def test_a_verb_begins_for_one_that_may(self):
+    def test_begin_is_refused_in_a_forbidden_status(self):
         self.assertEqual({'available'}, self.told_by(transitions.begin, 'extend', self.row_id('available'))[0])
         for name in STATUSES:       # 'available' is extending by now
             error = self.assertRaises(errors.WrongState, self.told_by, transitions.begin, 'shrink', self.row_id(name))
@@ -55,11 +55,11 @@ class Statuses(base.ServiceTest):
         error = self.assertRaises(errors.WrongState, self.told_by, transitions.begin, 'shrink', 'nobody')
         self.assertIn('is gone;', str(error))
 
-    def test_a_verb_begins_for_those_of_many_that_may(self):
+    def test_begin_many_changes_only_rows_in_an_allowed_status(self):
         self.assertEqual(({'available', 'error'}, 2), self.told_by(transitions.begin_many, 'delete', self.firsts()))
         self.assertEqual('deleting', self.status('error'))
 
-    def test_a_verb_ends_where_it_runs(self):
+    def test_finish_and_fail_change_only_the_running_row(self):
         for call, status in ((transitions.finish, 'available'), (transitions.fail, 'extending_error')):
             for name in set(STATUSES) - {'extending'}:
                 self.assertEqual(set(), self.told_by(call, 'extend', self.row_id(name))[0], name)
@@ -67,29 +67,29 @@ class Statuses(base.ServiceTest):
             self.assertEqual({name}, self.told_by(call, 'extend', self.row_id(name))[0])
             self.assertEqual(status, self.status(name))
 
-    def test_what_is_deleted_is_gone_only_where_it_was_to_be(self):
+    def test_finish_of_delete_removes_only_rows_in_deletion(self):
         for name in set(STATUSES) - {'deleting'}:
             self.assertEqual(set(), self.told_by(transitions.finish, 'delete', self.row_id(name))[0], name)
         self.assertEqual({'deleting'}, self.told_by(transitions.finish, 'delete', self.row_id('deleting'))[0])
         self.assertIsNone(self.table.row('deleting'))
 
-    def test_of_many_those_go_that_show_it(self):
+    def test_remove_deletes_only_rows_in_the_given_status(self):
         self.assertEqual(({'deleting'}, 1), self.told_by(transitions.remove, self.firsts(), 'deleting'))
         self.assertEqual((set(), 0), self.told_by(transitions.remove, self.firsts(), 'deleting'))
 
-    def test_of_many_those_end_that_show_it(self):
+    def test_settle_changes_only_rows_in_the_given_status(self):
         self.assertEqual(({'shrinking'}, 1), self.told_by(transitions.settle, self.firsts(), 'shrinking', 'error'))
         self.assertEqual('error', self.status('shrinking'))
 
-    def test_values_are_set_with_the_status(self):
+    def test_values_are_set_only_with_the_status(self):
         self.told_by(transitions.finish, 'extend', self.row_id('extending'), progress='7%')
         self.told_by(transitions.finish, 'extend', self.row_id('error'), progress='7%')
         self.assertEqual(('7%', '100%'), (self.table.row('extending').progress, self.table.row('error').progress))
 
-    def test_one_is_reset(self):
+    def test_reset_changes_only_one_row(self):
         self.assertEqual({'available'}, self.told_by(transitions.reset, self.row_id('available'), 'error')[0])
 
-    def test_other_columns_of_one_are_written(self):
+    def test_each_column_setter_changes_only_one_row(self):
         resource_id = self.row_id('available')
         self.assertEqual({'available'}, self.table.by(transitions.set_rules_status, resource_id, states.Rules.ERROR))
         self.assertEqual('error', self.table.row('available').access_rules_status)
@@ -130,10 +130,10 @@ class Tasks(base.ServiceTest):
             found |= touched
         return found
 
-    def test_of_a_share_only_from_where_it_may_start(self):
+    def test_task_state_of_a_share_changes_only_from_allowed_states(self):
         self.assertEqual({'a'}, self.changed(self.shares, transitions.swap_share_task_state, ['a']))
         self.assertEqual({'b', 'None'}, self.changed(self.shares, transitions.swap_share_task_state, ['b', None]))
 
-    def test_of_a_server_only_from_where_it_may_start(self):
+    def test_task_state_of_a_server_changes_only_from_allowed_states(self):
         self.assertEqual({'None'}, self.changed(self.servers, transitions.swap_server_task_state, [None]))
         self.assertEqual({'a', 'b'}, self.changed(self.servers, transitions.swap_server_task_state, ['a', 'b']))

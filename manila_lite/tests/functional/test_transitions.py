@@ -29,7 +29,7 @@ class Transitions(base.ServiceTest):
             return conn.execute(sa.select(models.share_instances.c.status)
                                 .where(models.share_instances.c.id == self.instance)).scalar()
 
-    def test_begin_finish_fail(self):
+    def test_begin_and_fail_set_their_statuses(self):
         with self.service.services.db.writer() as conn:
             transitions.begin(conn, states.SHARE, 'extend', self.instance)
         self.assertEqual('extending', self.status())
@@ -37,7 +37,7 @@ class Transitions(base.ServiceTest):
             transitions.fail(conn, states.SHARE, 'extend', self.instance)
         self.assertEqual('extending_error', self.status())
 
-    def test_a_verb_starts_only_from_its_statuses(self):
+    def test_action_begins_only_from_its_allowed_statuses(self):
         with self.service.services.db.writer() as conn:
             transitions.begin(conn, states.SHARE, 'extend', self.instance)
         with self.service.services.db.writer() as conn:
@@ -45,19 +45,19 @@ class Transitions(base.ServiceTest):
         self.assertIn('extending', str(refused))
         self.assertIn('available', str(refused))
 
-    def test_finish_leaves_what_an_administrator_set(self):
+    def test_finish_keeps_a_status_set_by_an_administrator(self):
         with self.service.services.db.writer() as conn:
             transitions.begin(conn, states.SHARE, 'extend', self.instance)
             transitions.reset(conn, states.SHARE, self.instance, 'error')
             transitions.finish(conn, states.SHARE, 'extend', self.instance)
         self.assertEqual('error', self.status())
 
-    def test_reset_takes_only_what_may_be_set(self):
+    def test_reset_to_a_status_that_cannot_be_set_is_refused(self):
         with self.service.services.db.writer() as conn:
             self.assertRaises(errors.Invalid, transitions.reset, conn, states.SHARE, self.instance, 'reverting')
             self.assertRaises(errors.NotFound, transitions.reset, conn, states.SHARE, 'nobody', 'error')
 
-    def test_of_eight_one_wins(self):
+    def test_only_one_of_eight_concurrent_begins_succeeds(self):
         won, lost = [], []
 
         def begin():
@@ -74,7 +74,7 @@ class Transitions(base.ServiceTest):
             thread.join()
         self.assertEqual((1, 7), (len(won), len(lost)))
 
-    def test_pairs_are_merged_and_replaced(self):
+    def test_metadata_pairs_are_merged_replaced_and_removed(self):
         table = models.share_metadata
         with self.service.services.db.writer() as conn:
             key_values.merge(conn, table, self.share, {'a': '1', 'c': '3'})

@@ -90,33 +90,33 @@ class Tries(base.ServiceTest):
     def count(self, name):
         return self.notes.count(name)
 
-    def test_a_step_that_fails_has_all_tries(self):
+    def test_failing_step_has_all_tries(self):
         row = self.run_plan(self.step('a', self.all_but_one), self.step('b', self.all_but_one))
         self.assertEqual((rows.DONE, self.tries, self.tries), (row.state, self.count('a'), self.count('b')))
 
-    def test_a_step_whose_process_dies_has_all_tries(self):
+    def test_step_whose_process_dies_has_all_tries(self):
         deaths = ['die'] * (self.tries - 1)
         row = self.run_plan(self.step('a', deaths), self.step('b', deaths))
         self.assertEqual((rows.DONE, self.tries, self.tries), (row.state, self.count('a'), self.count('b')))
 
-    def test_a_step_has_its_own_tries_when_their_saving_was_refused(self):
+    def test_step_has_its_own_tries_after_a_refused_save(self):
         db = Refusing(self.db, is_at_the_second_step)
         row = self.run_plan(self.step('a', self.all_but_one), self.step('b', ['fail']), db=db)
         self.assertEqual((rows.DONE, self.tries, 2), (row.state, self.count('a'), self.count('b')))
 
-    def test_what_was_asked_for_again_has_all_tries_again(self):
+    def test_rerun_has_all_tries(self):
         row = self.run_plan(self.step('a', [*self.all_but_one, 'ask', *self.all_but_one]))
         self.assertEqual((rows.DONE, 2 * self.tries), (row.state, self.count('a')))
 
-    def test_what_was_asked_for_again_begins_with_the_first_step(self):
+    def test_rerun_begins_with_the_first_step(self):
         row = self.run_plan(self.step('a', ['', *self.all_but_one]), self.step('b', [*self.all_but_one, 'ask']))
         self.assertEqual((rows.DONE, 1 + self.tries, self.tries + 1), (row.state, self.count('a'), self.count('b')))
 
-    def test_what_was_passed_on_has_all_tries(self):
+    def test_passed_on_operation_has_all_tries(self):
         row = self.run_plan(self.step('a', [*self.all_but_one, 'send']), then=[self.step('b', self.all_but_one)])
         self.assertEqual((rows.DONE, self.tries, self.tries), (row.state, self.count('a'), self.count('b')))
 
-    def test_to_wait_is_no_try(self):
+    def test_waiting_costs_no_try(self):
         row = self.run_plan(self.step('a', [*self.all_but_one, 'again'] * 3))
         self.assertEqual((rows.DONE, 3 * self.tries + 1), (row.state, self.count('a')))
 

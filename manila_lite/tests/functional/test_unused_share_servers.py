@@ -35,14 +35,14 @@ class Looks(refused.Refusing):
             found = dict(conn.execute(table.select().with_only_columns(table.c.id, table.c.status)).all())
         return [found[resource_id] for resource_id in self.idents]
 
-    def test_one_goes_after_as_many_minutes_as_configured(self):
+    def test_unused_server_is_deleted_after_the_configured_interval(self):
         early, late = self.idents
         self.unused_for(early, _INTERVAL * 0.995)
         self.unused_for(late, _INTERVAL * 1.005)
         share_servers.remove_unused(self.manager)
         self.assertEqual(['active', 'deleting'], self.statuses())
 
-    def test_only_one_that_runs_or_is_broken_goes(self):
+    def test_only_active_servers_and_servers_in_error_are_deleted(self):
         one, other = self.idents
         for status in sorted(states.SHARE_SERVER.statuses - {'active', 'error'}):
             self.unused_for(one, 2 * _INTERVAL, status=status)
@@ -53,18 +53,18 @@ class Looks(refused.Refusing):
         share_servers.remove_unused(self.manager)
         self.assertEqual(['deleting', 'deleting'], self.statuses())
 
-    def test_where_that_is_switched_off_they_stay(self):
+    def test_servers_are_kept_when_the_cleanup_is_off(self):
         self.option('automatic_share_server_cleanup', False)
         self.unused_for(self.idents[0], 2 * _INTERVAL)
         share_servers.remove_unused(self.manager)
         self.assertEqual(['active', 'active'], self.statuses())
 
-    def test_a_process_that_may_not_work_at_the_backend_takes_none_away(self):
+    def test_servers_are_kept_by_a_process_without_the_backend_lease(self):
         self.unused_for(self.idents[0], 2 * _INTERVAL)
         self.manager._remove_unused()
         self.assertEqual(['active', 'active'], self.statuses())
 
-    def test_one_that_got_a_share_after_the_look_stays_and_the_other_goes(self):
+    def test_server_that_gets_a_share_during_the_cleanup_is_kept(self):
         share, table, used = self.share(), models.share_instances, self.idents[0]
         for resource_id in self.idents:
             self.unused_for(resource_id, 2 * _INTERVAL)
@@ -77,7 +77,7 @@ class Looks(refused.Refusing):
 class Timer(served.ServedTest):
     """A backend whose share manager works."""
 
-    def test_each_look_takes_away_what_nobody_used_for_so_long(self):
+    def test_share_manager_deletes_unused_servers(self):
         network = self.network()
         share = self.share(network)
         self.user.ok('DELETE', f'/shares/{share["id"]}')

@@ -67,18 +67,18 @@ class UpgradedTest(_MigrationTest):
         with self.db.reader() as conn:
             return list(self.notes), rows.get(conn, resource_id)
 
-    def test_each_goes_on_at_its_step(self):
+    def test_open_operation_continues_at_its_step(self):
         for (topic, kind, number), resource_id in self.given(rows.OPEN).items():
             names, row = self.run_on(topic, resource_id)
             self.assertEqual((list(_OLD[topic][kind][number:]), rows.DONE), (names, row.state), kind)
 
-    def test_each_is_undone_from_its_step(self):
+    def test_failed_operation_is_undone_from_its_step(self):
         for (topic, kind, number), resource_id in self.given(rows.OPEN, undoing=True).items():
             names, row = self.run_on(topic, resource_id)
             undone = [f'undo {name}' for name in reversed(_OLD[topic][kind][:number + 1])]
             self.assertEqual((undone, rows.FAILED), (names, row.state), kind)
 
-    def test_each_shows_its_step(self):
+    def test_ended_operation_shows_its_step_name(self):
         made = self.given(rows.DONE)
         with self.db.reader() as conn:
             found = {row.id: row for row in conn.execute(sa.select(models.operations))}
@@ -86,7 +86,7 @@ class UpgradedTest(_MigrationTest):
             self.assertEqual(_OLD[topic][kind][number], operation_views.phase(found[resource_id]), kind)
             self.assertEqual(_OLD[topic][kind], rows.step_names(found[resource_id]), kind)
 
-    def test_each_goes_on_after_a_worker_of_the_release_before(self):
+    def test_operation_continues_after_a_step_by_an_old_worker(self):
         """Old workers, which run until they are upgraded too, write the number of the step only."""
         made = self.given(rows.OPEN)
         with self.db.writer() as conn:
@@ -96,7 +96,7 @@ class UpgradedTest(_MigrationTest):
                 conn.execute(models.operations.update().where(models.operations.c.id == resource_id).values(step=number))
             self.assertEqual(list(_OLD[topic][kind][number:]), self.run_on(topic, resource_id)[0], kind)
 
-    def test_what_a_scheduler_of_the_release_before_passed_on(self):
+    def test_operation_passed_on_by_an_old_scheduler_continues_at_its_step(self):
         """It says nothing of names, so that the row has those of the scheduler."""
         made = {place: resource_id for place, resource_id in self.given(rows.OPEN).items() if place[0] == 'scheduler'}
         for (_, kind, _), resource_id in made.items():

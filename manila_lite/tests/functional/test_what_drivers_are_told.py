@@ -59,7 +59,7 @@ class Told(served.ServedTest):
                     **known, id=address.id, ip_address=address.ip_address, mac_address=address.mac_address),),
                 availability_zone='here', neutron_subnet_id='blue-v4', metadata={'quality': 'good'}),))
 
-    def test_all_that_there_is(self):
+    def test_driver_gets_each_field_of_share_and_server(self):
         network, *more = self.network_with_all()
         share = self.user.share(share_type='rich', share_network_id=network, name='mine', size=2, mount_point_name='there')
         instance = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances'][0]['id']

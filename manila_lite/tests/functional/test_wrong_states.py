@@ -49,13 +49,13 @@ SHARES = {
 class Shares(refused.Refusing):
     """A share in every status."""
 
-    def test_what_is_asked_of_a_share_in_another_status_is_refused_and_says_which(self):
+    def test_requests_in_a_forbidden_share_status_are_refused_and_name_it(self):
         ids = {'share': self.share(size=2)}
         ids['snapshot'] = self.snapshot(ids['share'])
         self.assertEqual([], self.wrong(self.admin, SHARES, ids, states.SHARE.statuses,
                                         lambda now: self.share_is(ids['share'], status=now)))
 
-    def test_a_share_whose_data_may_be_lost_takes_a_backup_back_and_no_other_but_one_at_rest(self):
+    def test_restore_is_allowed_only_in_available_and_backup_restoring_error(self):
         ids = {'share': self.share(size=2)}
         ids['backup'] = self.backup(ids['share'])
         calls = {'restore': ('/share-backups/{backup}/action', {'restore': None}, 'available backup_restoring_error', 409,
@@ -63,7 +63,7 @@ class Shares(refused.Refusing):
         self.assertEqual([], self.wrong(self.admin, calls, ids, states.SHARE.statuses,
                                         lambda now: self.share_is(ids['share'], status=now)))
 
-    def test_an_access_rule_goes_with_a_share_that_goes(self):
+    def test_access_rule_of_a_share_in_deletion_cannot_be_denied(self):
         ids = {'share': self.share()}
         ids['rule'] = self.rule(ids['share'])
         calls = {'deny': (ACTION, {'deny_access': {'access_id': '{rule}'}}, '', 400, 'wrong_state',
@@ -71,7 +71,7 @@ class Shares(refused.Refusing):
         self.assertEqual([], self.wrong(self.admin, calls, ids, {'deleting', 'unmanage_starting'},
                                         lambda now: self.share_is(ids['share'], status=now)))
 
-    def test_a_replica_is_made_of_a_share_that_is_available(self):
+    def test_replica_is_refused_unless_the_share_is_available(self):
         self.type('replicated', replication_type='dr')
         ids = {'share': self.share(share_type='replicated')}
         calls = {'replica': ('/share-replicas', {'share_replica': {'share_id': '{share}'}}, 'available', 400,
@@ -79,7 +79,7 @@ class Shares(refused.Refusing):
         self.assertEqual([], self.wrong(self.admin, calls, ids, states.SHARE.statuses,
                                         lambda now: self.share_is(ids['share'], status=now)))
 
-    def test_a_lock_comes_too_late_to_a_share_that_goes(self):
+    def test_lock_of_a_share_in_deletion_is_refused(self):
         ids = {'share': self.share()}
         calls = {'lock': ('/resource-locks', {'resource_lock': {'resource_id': '{share}', 'resource_type': 'share'}}, '', 409,
                           'too_late_to_lock', 'Share {share} is {status}: it is too late to lock it')}
@@ -122,10 +122,10 @@ class Snapshots(refused.Refusing):
     def be(self, now):
         self.put(models.snapshots, self.ids['snapshot'], status=now)
 
-    def test_what_is_asked_of_a_snapshot_in_another_status_is_refused_and_says_which(self):
+    def test_requests_in_a_forbidden_snapshot_status_are_refused_and_name_it(self):
         self.assertEqual([], self.wrong(self.admin, _SNAPSHOTS, self.ids, states.SNAPSHOT.statuses, self.be))
 
-    def test_an_access_rule_goes_with_a_snapshot_that_goes(self):
+    def test_access_rule_of_a_snapshot_in_deletion_cannot_be_denied(self):
         rule = self.user.ok('POST', _OF_SNAPSHOT.format(**self.ids), {'allow_access': {
             'access_type': 'ip', 'access_to': '10.0.0.1'}})['snapshot_access']
         ids = {**self.ids, 'rule': rule['id']}
@@ -145,12 +145,12 @@ class Rules(refused.Refusing):
     def be(self, now):
         self.put(models.access_rules, self.ids['rule'], state=now)
 
-    def test_a_lock_comes_too_late_to_a_rule_that_goes(self):
+    def test_lock_of_an_access_rule_in_removal_is_refused(self):
         calls = {'lock': ('/resource-locks', {'resource_lock': {'resource_id': '{rule}', 'resource_type': 'access_rule'}}, '',
                           409, 'too_late_to_lock', 'Access rule {rule} is {status}: it is too late to lock it.')}
         self.assertEqual([], self.wrong(self.user, calls, self.ids, {'queued_to_deny', 'denying'}, self.be))
 
-    def test_a_level_is_changed_of_a_rule_that_is_in_force_or_in_error(self):
+    def test_level_change_is_refused_unless_the_rule_is_active_or_in_error(self):
         found = []
         for now in sorted(states.ACCESS.statuses - {'active', 'error'}):
             self.be(now)
@@ -173,7 +173,7 @@ _BACKUPS = {
 class Backups(refused.Refusing):
     """A backup in every status."""
 
-    def test_what_is_asked_of_a_backup_in_another_status_is_refused_and_says_which(self):
+    def test_requests_in_a_forbidden_backup_status_are_refused_and_name_it(self):
         ids = {'share': self.share()}
         ids['backup'] = self.backup(ids['share'])
         self.assertEqual([], self.wrong(self.admin, _BACKUPS, ids, states.SHARE_BACKUP.statuses,

@@ -66,18 +66,18 @@ class Groups(refused.Refusing):
             'share_group_snapshot': {'share_group_id': self.ids['group']}})['share_group_snapshot']['id']
         return lambda now: self.put(models.share_group_snapshots, self.ids['snapshot'], status=now)
 
-    def test_what_is_asked_of_a_group_in_another_status_is_refused_and_says_which(self):
+    def test_requests_in_a_forbidden_group_status_are_refused_and_name_it(self):
         self.assertEqual([], self.wrong(self.user, _GROUPS, self.ids, states.SHARE_GROUP.statuses, self.be))
 
-    def test_what_is_asked_of_a_group_snapshot_in_another_status_is_refused_and_says_which(self):
+    def test_requests_in_a_forbidden_group_snapshot_status_are_refused(self):
         put = self.taken()
         self.assertEqual([], self.wrong(self.user, _GROUP_SNAPSHOTS, self.ids, states.SHARE_GROUP_SNAPSHOT.statuses, put))
 
-    def test_no_snapshot_is_taken_of_a_group_of_which_a_share_is_busy(self):
+    def test_group_snapshot_is_refused_unless_every_share_is_available(self):
         self.assertEqual([], self.wrong(self.user, _MEMBERS, self.ids, states.SHARE.statuses,
                                         lambda now: self.share_is(self.ids['share'], status=now)))
 
-    def test_shares_of_a_group_stand_still_while_its_snapshot_is_taken_or_deleted(self):
+    def test_changes_of_shares_are_refused_during_work_on_a_group_snapshot(self):
         self.ids['single'] = self.snapshot(self.ids['share'])
         self.ids['backup'] = self.backup(self.ids['share'])
         put = self.taken()

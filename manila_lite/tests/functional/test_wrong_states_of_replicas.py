@@ -38,16 +38,16 @@ class Replicas(refused.Refusing):
     def be(self, now, **values):
         self.put(models.share_instances, self.ids['replica'], status=now, **values)
 
-    def test_what_is_asked_of_a_replica_in_another_status_is_refused_and_says_which(self):
+    def test_requests_in_a_forbidden_replica_status_are_refused_and_name_it(self):
         self.assertEqual([], self.wrong(self.admin, _REPLICAS, self.ids, states.SHARE.statuses, self.be))
 
-    def test_none_takes_the_place_of_a_share_that_is_busy(self):
+    def test_promotion_is_refused_while_the_share_is_busy(self):
         [active] = [row['id'] for row in self.admin.ok('GET', f'/share-replicas?share_id={self.ids["share"]}')['share_replicas']
                     if row['id'] != self.ids['replica']]
         self.assertEqual([], self.wrong(self.admin, _OVER, self.ids, states.SHARE.statuses,
                                         lambda now: self.put(models.share_instances, active, status=now)))
 
-    def test_none_takes_the_place_of_a_share_whose_snapshot_is_busy(self):
+    def test_promotion_is_refused_while_a_snapshot_is_busy(self):
         self.ids['snapshot'] = self.snapshot(self.ids['share'])
         self.assertEqual([], self.wrong(self.admin, _BUSY, self.ids, states.SNAPSHOT.statuses,
                                         lambda now: self.put(models.snapshots, self.ids['snapshot'], status=now)))

@@ -68,7 +68,7 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
         with contextlib.closing(sqlite3.connect(self.parts.state / 'manila_lite.sqlite')) as database:
             return database.execute(sql, values).fetchall()
 
-    def test_every_process_of_the_server_works(self):
+    def test_shares_are_created_by_every_server_process(self):
         """Make shares in every process of the server; a scheduler and a backend find their operations."""
         self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
         with futures.ThreadPoolExecutor(8) as callers:
@@ -96,7 +96,7 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
             return len(self.workers()) == WORKERS
         self.parts.until(worked, 'requests were answered by every process')
 
-    def test_stop_answers_what_is_under_way(self):
+    def test_running_request_is_answered_when_the_server_stops(self):
         """Stop the server while a request waits for a lock of the database; the request is answered."""
         self.parts.until(lambda: self.parts.log.read_text().count(self.loaded) >= WORKERS, 'all processes are ready')
         lock = sqlite3.connect(self.parts.state / 'manila_lite.sqlite', isolation_level=None)

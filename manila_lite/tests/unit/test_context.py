@@ -24,7 +24,7 @@ class Working(testtools.TestCase):
         # Tests that ran in this thread before may have let a library make contexts.
         self.useFixture(fixture.ClearRequestContext())
 
-    def test_a_context_that_is_only_made_is_not_logged(self):
+    def test_context_is_not_logged_before_work_begins(self):
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             def make():
                 context.RequestContext(request_id='req-1')
@@ -32,7 +32,7 @@ class Working(testtools.TestCase):
                 return logged()
             self.assertIsNone(pool.submit(make).result())
 
-    def test_while_it_works(self):
+    def test_context_and_task_are_set_during_work_and_restored_after_it(self):
         one, other = (context.RequestContext(request_id=f'req-{number}') for number in (1, 2))
         with context.working(one, 'outer'):
             with context.working(other, 'inner'):
@@ -43,7 +43,7 @@ class Working(testtools.TestCase):
         self.assertIsNone(logged())
         self.assertEqual([], context.tasks())
 
-    def test_forgotten_after_an_error(self):
+    def test_context_is_removed_after_an_error(self):
         def fail():
             with context.working(context.RequestContext(request_id='req-1'), 'x'):
                 raise ValueError
@@ -51,7 +51,7 @@ class Working(testtools.TestCase):
         self.assertIsNone(logged())
         self.assertEqual([], context.tasks())
 
-    def test_known_as(self):
+    def test_known_as_replaces_the_context_during_work_only(self):
         with context.working(context.RequestContext(request_id='req-1'), 'x'):
             context.known_as(context.RequestContext(request_id='req-1', project_id='p'))
             self.assertEqual('p', oslo_context.get_current().project_id)
@@ -59,7 +59,7 @@ class Working(testtools.TestCase):
         context.known_as(context.RequestContext(request_id='req-1'))
         self.assertIsNone(logged())
 
-    def test_threads_do_not_know_each_other(self):
+    def test_context_of_a_thread_is_not_visible_in_other_threads(self):
         going, go = threading.Event(), threading.Event()
 
         def work():

@@ -38,10 +38,10 @@ class EntryPointsTest(testtools.TestCase):
     def _refused(self, *arguments):
         return str(self.assertRaises(errors.BadConfig, self._load, *arguments))
 
-    def test_class_by_name(self):
+    def test_class_is_loaded_by_name(self):
         self.assertIs(OSError, self._load('square'))
 
-    def test_unknown_name_is_refused_with_the_known_ones(self):
+    def test_refusal_of_an_unknown_name_lists_the_known_names(self):
         self.assertEqual('shape = cube: no such shape; known: circle, line, oval, square', self._refused('cube'))
         self.assertEqual([], entry_points.names('manila_lite.tests.none'))
 
@@ -49,6 +49,6 @@ class EntryPointsTest(testtools.TestCase):
         for name, why in (('circle', 'no_such_module'), ('oval', 'NoSuchClass')):
             self.assertRegex(self._refused(name), f'^shape = {name}: cannot be loaded: .*{why}')
 
-    def test_another_kind_is_refused(self):
+    def test_class_of_another_kind_is_refused(self):
         self.assertEqual("shape = square: <class 'OSError'> is not a int", self._refused('square', int))
         self.assertEqual('shape = line: <built-in function len> is not a Exception', self._refused('line'))

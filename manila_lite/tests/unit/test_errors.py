@@ -18,7 +18,7 @@ class Errors(testtools.TestCase):
         for code in codes:
             self.assertTrue(code.isidentifier() and code.islower(), code)
 
-    def test_codes_stay(self):
+    def test_codes_are_unchanged(self):
         """Clients match on these: a change here breaks them."""
         self.assertEqual(
             ['already_exists', 'conflict', 'entity_missing', 'forbidden', 'invalid_input', 'microversion_out_of_range',
@@ -27,23 +27,23 @@ class Errors(testtools.TestCase):
                 'NotFound', 'Invalid', 'Unprocessable', 'Forbidden', 'Unauthorized', 'Conflict', 'WrongState', 'Exists',
                 'OverQuota', 'NotAcceptable', 'Unavailable')))
 
-    def test_every_class_has_words_of_its_own(self):
+    def test_every_class_has_its_own_docstring(self):
         for found in CLASSES:
             self.assertIn('__doc__', vars(found), found)
 
-    def test_default_message(self):
+    def test_default_message_is_the_docstring_of_the_class(self):
         self.assertEqual(errors.Unauthorized.__doc__, str(errors.Unauthorized()))
         self.assertEqual('words', str(errors.Unauthorized('words')))
 
-    def test_a_code_for_one_case(self):
+    def test_code_can_be_overridden(self):
         self.assertEqual('special', errors.Invalid('x', code='special').code)
         self.assertEqual('invalid_input', errors.Invalid('x').code)
 
-    def test_not_found_of(self):
+    def test_not_found_has_the_message_and_code_of_its_resource(self):
         found = errors.NotFound.of('access rule', 'x')
         self.assertEqual(('Access rule x could not be found.', 'access_rule_not_found'), (str(found), found.code))
 
-    def test_what_ends_work(self):
+    def test_final_errors_have_a_detail_and_again_is_not_final(self):
         self.assertEqual('017', errors.Final('x', detail='017').detail)
         self.assertIsNone(errors.Final('x').detail)
         self.assertTrue(issubclass(errors.NoValidHost, errors.Final))

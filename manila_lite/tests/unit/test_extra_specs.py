@@ -50,7 +50,7 @@ class TestOperators(testscenarios.WithScenarios, testtools.TestCase):
     def test_bad_values_do_not_match(self):
         self.assertEqual([], [value for value in self.bad if extra_specs.matches(value, self.text)])
 
-    def test_can_be_read(self):
+    def test_spec_is_parsed_without_an_error(self):
         self.assertIsNone(extra_specs.requirement(self.text).wrong)
 
 
@@ -61,7 +61,7 @@ class TestUnreadable(testscenarios.WithScenarios, testtools.TestCase):
         ('<is>', '<is> has no value'), ('== ', '== has no value'),
         ('<range-in> [ 1 2 ]', 'there is no operator <range-in>')]]
 
-    def test_nothing_satisfies_it_and_the_reason_is_told(self):
+    def test_no_value_matches_and_the_reason_is_returned(self):
         for value in (True, 5, 'much', 'perhaps', [1, 2], ''):
             self.assertFalse(extra_specs.matches(value, self.text))
         self.assertEqual(f'the share type asks key={self.text!r}, which cannot be read: {self.why}',
@@ -73,11 +73,11 @@ class TestUnmet(testtools.TestCase):
     def test_one_of_several_values_is_enough(self):
         self.assertIsNone(extra_specs.unmet('dedupe', '<is> True', {'dedupe': [False, True]}))
 
-    def test_names_the_spec_and_both_values(self):
+    def test_reason_has_the_spec_and_both_values(self):
         self.assertEqual("the share type asks dedupe='<is> True', the pool reports False",
                          extra_specs.unmet('dedupe', '<is> True', {'dedupe': False}))
 
-    def test_not_reported(self):
+    def test_reason_says_that_the_capability_is_not_reported(self):
         for reported in ({}, {'dedupe': None}):
             self.assertEqual("the share type asks dedupe='!= 1', the pool reports no dedupe",
                              extra_specs.unmet('dedupe', '!= 1', reported))
@@ -85,7 +85,7 @@ class TestUnmet(testtools.TestCase):
 
 class TestScopes(testtools.TestCase):
 
-    def test_own_scope_is_taken_off_and_others_are_left_out(self):
+    def test_capabilities_scope_is_removed_and_other_scopes_are_ignored(self):
         self.assertEqual({'a': '1', 'b': '2'}, extra_specs.capability_specs(
             {'a': '1', 'capabilities:b': '2', 'netapp:c': '3', 'provisioning:max_share_size': '4',
              'capabilities:x:y': '5'}))
@@ -105,32 +105,32 @@ class TestLikeOslo(testtools.TestCase):
 
     @hypothesis.given(strategies.sampled_from(['=', '==', '!=', '<=', '>=', '<', '>']), FIGURES, FIGURES)
     @hypothesis.settings(database=None, deadline=None, max_examples=200)
-    def test_figures_are_compared_as_by_oslo(self, sign, held, asked):
+    def test_numbers_are_compared_as_in_oslo(self, sign, held, asked):
         text = f'{sign} {asked}'
         self.assertEqual(specs_matcher.match(str(held), text), extra_specs.matches(held, text))
 
     @hypothesis.given(strategies.sampled_from(['s==', 's!=', 's<=', 's<', 's>=', 's>', '<in>', '<or>']), WORDS, WORDS)
     @hypothesis.settings(database=None, deadline=None, max_examples=200)
-    def test_texts_are_compared_as_by_oslo(self, sign, held, asked):
+    def test_texts_are_compared_as_in_oslo(self, sign, held, asked):
         text = f'{sign} {asked}'
         self.assertEqual(specs_matcher.match(held, text), extra_specs.matches(held, text))
 
     @hypothesis.given(strategies.lists(WORDS, max_size=4), strategies.lists(WORDS, min_size=1, max_size=3))
     @hypothesis.settings(database=None, deadline=None, max_examples=200)
-    def test_all_in(self, held, asked):
+    def test_all_in_matches_as_in_oslo(self, held, asked):
         text = '<all-in> ' + ' '.join(asked)
         self.assertEqual(specs_matcher.match(str(held), text), extra_specs.matches(held, text))
 
 
 class IsTrue(testtools.TestCase):
 
-    def test_true_and_false_in_every_spelling(self):
+    def test_all_spellings_of_true_and_false_are_recognised(self):
         for text in ('True', 'true', '<is> True', '<IS>true', ' yes ', '1', '<is> on'):
             self.assertTrue(extra_specs.is_true(text, strict=True), text)
         for text in ('False', '<is> false', 'no', '0'):
             self.assertFalse(extra_specs.is_true(text, strict=True), text)
 
-    def test_what_is_neither_is_false_or_refused(self):
+    def test_other_texts_are_false_or_refused_if_strict(self):
         for text in ('', 'host', '<is> maybe'):
             self.assertFalse(extra_specs.is_true(text))
             self.assertRaises(ValueError, extra_specs.is_true, text, strict=True)

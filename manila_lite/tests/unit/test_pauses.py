@@ -39,7 +39,7 @@ def parts(node):
 
 class Pauses(testtools.TestCase):
 
-    def test_each_is_longer_than_nothing(self):
+    def test_each_pause_is_longer_than_zero(self):
         seen = {}
         for path in sorted(_HOME.rglob('*.py')):
             where = '.'.join(('manila_lite', *path.relative_to(_HOME).with_suffix('').parts))

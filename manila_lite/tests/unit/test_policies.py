@@ -31,9 +31,9 @@ class Enforced(testtools.TestCase):
         enforcer.rules['x'] = Stumbles(times)
         return enforcer.enforce('x', {}, {'roles': []})
 
-    def test_once_more(self):
+    def test_evaluation_is_retried_after_interpreter_errors(self):
         for times in (0, 1, 5):
             self.assertTrue(self.enforce(times))
 
-    def test_not_for_ever(self):
+    def test_retries_after_interpreter_errors_are_limited(self):
         self.assertRaises(SystemError, self.enforce, 1000)

@@ -37,7 +37,7 @@ class Turns(testtools.TestCase):
         self.assertLess(time.monotonic() - began, min(thread_reserve.PATIENCE))
         return str(refusal)
 
-    def test_how_many(self):
+    def test_limits_are_computed_from_the_number_of_threads(self):
         for threads, bounds in ((1, (1, 1, 1)), (2, (1, 1, 1)), (3, (2, 1, 1)), (4, (3, 2, 1)), (8, (7, 4, 2)),
                                 (64, (63, 32, 16))):
             found = thread_reserve.ThreadReserve(threads)
@@ -46,44 +46,44 @@ class Turns(testtools.TestCase):
         self.assertEqual((7, 3, 3), (found.all, found.most, found.each))
         self.assertEqual((6, 3), ((found := thread_reserve.ThreadReserve(8, 6)).most, found.each))
 
-    def test_without_bounds(self):
+    def test_reserve_without_limits_refuses_no_turn(self):
         found = thread_reserve.ThreadReserve()
         self.inside(*(found.work('a') for _ in range(100)), *(found.login() for _ in range(100)))
 
-    def test_one_owner_leaves_the_others_some(self):
+    def test_owner_at_its_limit_is_refused_while_others_get_turns(self):
         found = thread_reserve.ThreadReserve(8)
         self.inside(found.work('a'), found.work('a'))
         self.refused(found.work('a'))
         with found.work('b'), found.work('b'):
             pass
 
-    def test_all_owners_leave_some_for_logins(self):
+    def test_work_at_its_limit_is_refused_while_logins_get_turns(self):
         found = thread_reserve.ThreadReserve(8)
         self.inside(*(found.work(owner) for owner in 'abcd'))
         self.assertIn('backends', self.refused(found.work('e', 'backends')))
         with found.login(), found.login(), found.login():
             pass
 
-    def test_one_thread_is_always_free(self):
+    def test_last_free_thread_is_refused_to_logins_and_work(self):
         found = thread_reserve.ThreadReserve(8)
         self.inside(*(found.login() for _ in range(7)))
         self.refused(found.login())
         self.refused(found.work('a'))
 
-    def test_who_has_no_name_is_an_owner_too(self):
+    def test_callers_without_a_name_count_as_one_owner(self):
         found = thread_reserve.ThreadReserve(4)
         self.inside(found.work(None))
         self.refused(found.work(None))
         with found.login():
             pass
 
-    def test_a_turn_ends_with_an_error(self):
+    def test_turn_is_released_after_an_error(self):
         found = thread_reserve.ThreadReserve(2)
         for _ in range(3):
             with contextlib.suppress(KeyError), found.work('a'):
                 raise KeyError
 
-    def test_quick_ones_are_waited_for(self):
+    def test_short_concurrent_logins_are_all_served(self):
         """Of twenty quick callers at once, of whom one may be inside, none is refused."""
         found, refused = thread_reserve.ThreadReserve(2), []
 
@@ -102,7 +102,7 @@ class Turns(testtools.TestCase):
             thread.join()
         self.assertEqual([], refused)
 
-    def test_nobody_is_waited_for_long(self):
+    def test_wait_for_a_turn_ends_with_a_refusal(self):
         """No caller waits for long, even if each of those inside has just come."""
         found = thread_reserve.ThreadReserve(8)
         with found.work('a'), found.work('a'):
@@ -111,7 +111,7 @@ class Turns(testtools.TestCase):
         with found.login():
             self.assertRaises(errors.Busy, found.login().__enter__)
 
-    def test_few_stay_for_work(self):
+    def test_number_of_waiting_callers_is_limited(self):
         """Few callers stay for work: they hold threads, too."""
         found = thread_reserve.ThreadReserve(8)
         with concurrent.futures.ThreadPoolExecutor(8) as pool, found.work('a'), found.work('a'):
@@ -122,7 +122,7 @@ class Turns(testtools.TestCase):
             self.inside(found.login(), found.login(), found.login())
             self.refused(found.login())
 
-    def test_the_last_thread_is_not_for_who_stays(self):
+    def test_work_is_refused_at_once_if_waiting_needs_the_last_thread(self):
         found = thread_reserve.ThreadReserve(3)
         with found.work('a'), found.login():
             self.refused(found.work('b'))

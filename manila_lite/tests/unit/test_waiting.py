@@ -8,17 +8,17 @@ from manila_lite.tests import waiting
 
 class Until(testtools.TestCase):
 
-    def test_it_returns_what_came_when_it_came(self):
+    def test_first_true_value_is_returned(self):
         answers = iter(('', None, [], 'there', 'more'))
         self.assertEqual('there', waiting.until(lambda: next(answers), 'it', pause=0.001))
         self.assertEqual('more', next(answers))
 
-    def test_what_never_comes_is_named(self):
+    def test_timeout_error_names_the_missing_condition(self):
         late = self.assertRaises(waiting.Late, waiting.until, list, 'the share is gone', 0.01, pause=0.001)
         self.assertEqual('not within 0.01 s: the share is gone', str(late))
         self.assertIsInstance(late, AssertionError)
 
-    def test_what_did_not_come_may_be_said_at_the_end(self):
+    def test_timeout_message_can_be_computed_at_the_end(self):
         seen = []
 
         def looks():
@@ -26,12 +26,12 @@ class Until(testtools.TestCase):
         late = self.assertRaises(waiting.Late, waiting.until, looks, lambda: f'{len(seen)} looks', 0.01, pause=0.001)
         self.assertEqual(f'not within 0.01 s: {len(seen)} looks', str(late))
 
-    def test_it_looks_once_more_when_time_is_over(self):
+    def test_condition_is_tested_again_after_the_time_limit(self):
         """The condition is tested once more at the end: the machine may have stood still since the first test."""
         answers = iter((False, True))
         self.assertIs(True, waiting.until(lambda: next(answers), 'it', seconds=0))
 
-    def test_errors_are_a_no_if_so_wanted(self):
+    def test_ignored_errors_count_as_false_and_others_are_raised(self):
         answers = iter((0, 1))
         self.assertEqual(1, waiting.until(lambda: 1 / next(answers), 'it', ignoring=(ZeroDivisionError,), pause=0.001))
         self.assertRaises(waiting.Late, waiting.until, lambda: 1 / 0, 'it', 0.01, ignoring=(ZeroDivisionError,), pause=0.001)

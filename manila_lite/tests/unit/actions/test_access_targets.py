@@ -35,16 +35,16 @@ BAD = (
 class Check(testtools.TestCase):
     """Values that are accepted, and values that are refused with their name."""
 
-    def test_good_ones_are_taken_as_they_are(self):
+    def test_valid_targets_are_accepted_unchanged(self):
         for kind, text in GOOD:
             self.assertEqual(text, access_targets.check(kind, text), (kind, text))
 
-    def test_bad_ones_are_refused_by_name(self):
+    def test_invalid_targets_are_refused_with_the_value_in_the_message(self):
         for kind, text in BAD:
             refused = self.assertRaises(errors.Invalid, access_targets.check, kind, text)
             self.assertIn(repr(text.strip() if kind == 'cert' else text), str(refused), (kind, text))
 
-    def test_ipv6_where_it_is_not_served(self):
+    def test_ipv6_is_refused_where_it_is_not_served(self):
         for text in ('fd00::1', 'fd00::/64', '::ffff:10.0.0.1'):
             self.assertRaises(errors.Invalid, access_targets.check, 'ip', text, ipv6=False)
         self.assertEqual('10.0.0.0/8', access_targets.check('ip', '10.0.0.0/8', ipv6=False))
@@ -56,17 +56,17 @@ class Check(testtools.TestCase):
 class Same(testtools.TestCase):
     """Rules that would be a second one for the same client."""
 
-    def test_two_ways_to_write_one_are_the_same(self):
+    def test_two_notations_of_one_client_are_the_same(self):
         for kind, one, other in (('ip', '10.0.0.1', '10.0.0.1/32'), ('ip', '10.0.0.0/8', '10.0.0.0/255.0.0.0'),
                                  ('ip', 'fd00::1', 'fd00:0:0::1/128'), ('user', 'anna', 'anna')):
             self.assertTrue(access_targets.is_same_client(kind, one, other), (one, other))
 
-    def test_a_rule_from_before(self):
+    def test_old_rule_with_an_unsupported_address_matches_no_new_rule(self):
         """Compare no rule with an old one whose value is no longer an address for us."""
         self.assertFalse(access_targets.is_same_client('ip', 'fe80::1', 'fe80::1%eth0'))
         self.assertFalse(access_targets.is_same_client('ip', '10.0.0.1', '::ffff:10.0.0.1'))
 
-    def test_others_are_not_the_same(self):
+    def test_different_clients_are_not_the_same(self):
         for kind, one, other in (('ip', '10.0.0.1', '10.0.0.2'), ('ip', '10.0.0.0/8', '10.0.0.0/9'),
                                  ('ip', '0.0.0.0/0', '::/0'), ('user', 'anna', 'Anna'), ('user', '10.0.0.1', '10.0.0.1/32')):
             self.assertFalse(access_targets.is_same_client(kind, one, other), (one, other))

@@ -47,11 +47,11 @@ REFUSED = (
 class ReadTest(testtools.TestCase):
     """Values as they are kept, by the values that are sent."""
 
-    def test_what_is_accepted_is_kept_in_one_form(self):
+    def test_accepted_values_are_kept_in_one_form(self):
         for key, sent, kept in ACCEPTED:
             self.assertEqual({key: kept}, type_extra_specs.read({key: sent}), f'{key}={sent!r}')
 
-    def test_refused_with_the_key_in_the_message(self):
+    def test_bad_values_are_refused_with_the_key_in_the_message(self):
         for key, sent in REFUSED:
             error = self.assertRaises(errors.Invalid, type_extra_specs.read, {key: sent})
             self.assertTrue(str(error).startswith('extra_specs'), f'{key}={sent!r}: {error}')
@@ -59,7 +59,7 @@ class ReadTest(testtools.TestCase):
 
     @settings(deadline=None, database=None)
     @given(st.sampled_from(sorted(type_extra_specs.KNOWN)), st.text(max_size=30) | st.booleans() | st.integers())
-    def test_what_is_kept_can_be_sent_again(self, key, sent):
+    def test_kept_values_can_be_sent_again(self, key, sent):
         try:
             kept = type_extra_specs.read({key: sent})
         except errors.Invalid:
@@ -76,16 +76,16 @@ class ReadTest(testtools.TestCase):
 class WholeTest(testtools.TestCase):
     """Rules for all extra specs of a type together."""
 
-    def test_the_required_one_is_missing(self):
+    def test_missing_required_extra_spec_is_refused(self):
         error = self.assertRaises(errors.Invalid, type_extra_specs.check_complete, {'snapshot_support': 'True'})
         self.assertIn(DHSS, str(error))
 
-    def test_sizes_that_leave_none(self):
+    def test_minimum_size_above_the_maximum_is_refused(self):
         for large in (MAX, MOST):
             error = self.assertRaises(errors.Invalid, type_extra_specs.check_complete, {DHSS: 'False', MIN: '10', large: '9'})
             self.assertIn(MIN, str(error))
 
-    def test_sizes_that_leave_one(self):
+    def test_equal_minimum_and_maximum_sizes_are_accepted(self):
         type_extra_specs.check_complete({DHSS: 'False', MIN: '10', MAX: '10', MOST: '10'})
 
     def test_numbers_are_compared_as_numbers(self):
@@ -98,14 +98,14 @@ class VisibleTest(testtools.TestCase):
     SPECS = {DHSS: 'False', 'snapshot_support': 'True', 'vendor:secret': 'x', 'thin_provisioning': 'True', MAX: '5',
              'provisioning:mount_point_prefix': 'p', 'default_qos_type': 'gold', 'availability_zones': 'nova'}
 
-    def test_only_how_shares_will_behave(self):
+    def test_users_see_only_specs_about_share_behaviour(self):
         self.assertEqual({DHSS: 'False', 'snapshot_support': 'True', MAX: '5', 'availability_zones': 'nova'},
                          type_extra_specs.visible_specs(self.SPECS))
 
-    def test_abilities_that_the_type_does_not_mention(self):
+    def test_unmentioned_abilities_are_returned_as_false(self):
         self.assertEqual({'create_share_from_snapshot_support': 'False', 'revert_to_snapshot_support': 'False',
                           'mount_snapshot_support': 'False'}, type_extra_specs.missing_abilities(self.SPECS))
 
-    def test_required_are_those_that_users_must_know(self):
+    def test_only_driver_handles_share_servers_is_required(self):
         self.assertEqual({DHSS: 'False'}, type_extra_specs.required_specs(self.SPECS))
         self.assertEqual({}, type_extra_specs.required_specs({'snapshot_support': 'True'}))

@@ -36,14 +36,14 @@ class Bodies(testtools.TestCase):
         self.assertEqual({'name': 'a', 'size': 5, 'flag': True},
                          BODY.parse(50, {'thing': {'name': 'a', 'size': '5', 'flag': 'yes'}}))
 
-    def test_what_was_not_sent_is_not_there(self):
+    def test_fields_that_were_not_sent_are_absent(self):
         self.assertEqual({'size': 1, 'flag': None}, BODY.parse(50, {'thing': {'size': 1, 'flag': None}}))
 
     def test_an_alias_is_read_where_the_name_is_missing(self):
         self.assertEqual('a', BODY.parse(50, {'thing': {'size': 1, 'display_name': 'a'}})['name'])
         self.assertEqual('b', BODY.parse(50, {'thing': {'size': 1, 'display_name': 'a', 'name': 'b'}})['name'])
 
-    def test_the_entity_is_missing(self):
+    def test_body_without_the_entity_is_refused(self):
         for sent in (None, {}, [], 'thing', 5, {'thing': None}, {'other': {}}):
             self.refused(sent, kind=errors.Unprocessable)
 
@@ -54,10 +54,10 @@ class Bodies(testtools.TestCase):
                             ({'size': 1, 'flag': 'perhaps'}, 'thing.flag:'), ({'size': 1, 'nonsense': 1}, 'thing')):
             self.assertTrue(self.refused({'thing': sent}).startswith(start), (sent, self.refused({'thing': sent})))
 
-    def test_nothing_beside_the_entity(self):
+    def test_keys_beside_the_entity_are_refused(self):
         self.assertIn('more', self.refused({'thing': {'size': 1}, 'more': {}}))
 
-    def test_fields_of_other_versions_may_be_sent_empty(self):
+    def test_fields_of_other_versions_are_accepted_only_if_null(self):
         self.assertEqual({'size': 1, 'old': 'x'}, BODY.parse(8, {'thing': {'size': 1, 'old': 'x', 'new': None}}))
         self.refused({'thing': {'size': 1, 'new': 'x'}}, version=8)
         self.refused({'thing': {'size': 1, 'old': 'x'}}, version=9)
@@ -114,7 +114,7 @@ class Views(testtools.TestCase):
             self.assertEqual({'made': text}, orjson.loads(encode({'made': made})))
         self.assertRaises(TypeError, encode, {'made': object()})
 
-    def test_what_is_always_the_same(self):
+    def test_constant_fields_are_shown_for_every_row(self):
         view = View('thing', 'things', (Field('id', shapes.ID), Field('none', shapes.NULL_ID, read=Always(None))))
         self.assertEqual([{'id': 'i', 'none': None}] * 2, view.render_all([ROW, ROW], Asking(0)))
 
@@ -131,10 +131,10 @@ class Views(testtools.TestCase):
             self.assertEqual(VIEW.render(ROW, Asking(version)), VIEW.render(row, Asking(version)))
         self.assertEqual([VIEW.render(row, Asking(9))] * 2, VIEW.render_all([row, row], Asking(9)))
 
-    def test_a_field_with_a_rule_is_shown_to_whom_it_permits(self):
+    def test_field_with_a_rule_is_shown_to_permitted_callers(self):
         self.assertEqual('s', VIEW.render(ROW, Asking(9, ('see:secret',)))['secret'])
 
-    def test_links_lead_to_the_thing(self):
+    def test_links_point_to_the_resource(self):
         linked = View('thing', 'things', (Field('id', shapes.ID),), 'things')
         self.assertEqual('/things/i', linked.render(ROW, Asking(0))['links'][0]['href'])
         self.assertIn('links', linked.schema(0)['required'])
@@ -145,13 +145,13 @@ class Views(testtools.TestCase):
                               (Many(VIEW), []), (Plain(shapes.PAIRS, 'meta'), {'a': 'b'}), (Plain({'type': 'object'}), {})):
             compiled(answer.schema(9))(orjson.loads(encode(answer.render(value, asking))))
 
-    def test_counted_and_paged(self):
+    def test_list_shows_its_count_and_the_next_page(self):
         answer = Many(VIEW, counted=True, paged=True)
         shown = answer.render([ROW], Asking(9, count=7, following='/next'))
         self.assertEqual((7, [{'rel': 'next', 'href': '/next'}]), (shown['count'], shown['things_links']))
         self.assertEqual(['things'], list(answer.render([], Asking(9))))
 
-    def test_schemas_are_strict(self):
+    def test_schemas_refuse_unknown_missing_and_mistyped_fields(self):
         fits = compiled(One(VIEW).schema(9))
         good = orjson.loads(encode(One(VIEW).render(ROW, Asking(9))))
         fits(good)

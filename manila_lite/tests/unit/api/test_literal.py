@@ -18,24 +18,24 @@ class Literal(testtools.TestCase):
 
     @settings(deadline=None, database=None)
     @given(st.dictionaries(_SCALARS, _SCALARS))
-    def test_what_python_writes(self, value):
+    def test_dictionaries_written_by_python_are_read(self, value):
         self.assertEqual(value, literal.pairs(repr(value)))
 
     @settings(deadline=None, database=None)
     @given(st.text(alphabet='{}\'":, \\xuU1aTrue-\n[(', max_size=40))
-    def test_never_more_than_python_reads(self, text):
+    def test_accepted_text_means_the_same_to_python(self, text):
         try:
             found = literal.pairs(text)
         except ValueError:
             return
         self.assertEqual(ast.literal_eval(text.strip()), found)
 
-    def test_every_form_means_what_python_means(self):
+    def test_every_notation_is_read_as_python_reads_it(self):
         for text, meant in (("{}", {}), (" { 'a' : 1 , } ", {'a': 1}), ("{u'a': U\"b\"}", {'a': 'b'}),
                             ("{'a': 'b', 'a': 'c'}", {'a': 'c'}), (r"{'\x41\u00e9\U0001f600\'\q': ''}", {"Aé😀'\\q": ''})):
             self.assertEqual(meant, literal.pairs(text), text)
 
-    def test_what_is_refused_at_any_length(self):
+    def test_other_expressions_are_refused_at_any_nesting_depth(self):
         for text in ('', '{', '}', '{,}', "{'a'}", "{'a': 'b' 'c'}", "{'a': 'b',,}", "{'a': 'b'}}", "{'a': 'b'", "{'a': 1.5}",
                      "{'a': None}", "{'a': b'b'}", "{'a': f'{1}'}", "{'a': ['b']}", "{{'a': 'b'}: 'c'}", r"{'a': '\x'}",
                      r"{'a': '\N{DASH}'}", r"{'a': '\777'}", r"{'a': '\U99999999'}", "{'a': 'b'} {'c': 'd'}",

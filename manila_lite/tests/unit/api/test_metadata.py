@@ -37,12 +37,12 @@ class Metadata(testtools.TestCase):
         self.actions = _Actions(a='1')
         self.calls = MetadataCalls('shares', self.actions, ('share_id',))
 
-    def test_the_rows_are_the_noun_s(self):
+    def test_metadata_calls_are_named_after_their_resource(self):
         found = {(op.method, op.path, op.name, op.policy) for op in metadata_ops('/shares/{share_id}', self.calls, rules)}
         self.assertEqual(6, len(found))
         self.assertIn(('POST', '/shares/{share_id}/metadata/{key}', 'shares.set_metadata_item', rules.UPDATE_METADATA), found)
 
-    def test_merge_keeps_and_replace_does_not(self):
+    def test_merge_keeps_other_pairs_and_replace_removes_them(self):
         self.assertEqual({'a': '1', 'b': '2'}, self.calls.merge_metadata(_request({'b': '2'})))
         self.assertEqual({'c': '3'}, self.calls.replace_metadata(_request({'c': '3'})))
 

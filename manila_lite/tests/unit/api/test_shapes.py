@@ -54,12 +54,12 @@ class Shapes(testtools.TestCase):
         for value in ('yesterday', '', '2026-13-01', '2026-02-30', '0000-00-00T00:00:00'):
             self.assertRaises(ValueError, shapes.time, value)
 
-    def test_one_of(self):
+    def test_one_of_ignores_case_and_refuses_other_words(self):
         parse = shapes.one_of('asc', 'desc')
         self.assertEqual('asc', parse('ASC'))
         self.assertIn('asc, desc', str(self.assertRaises(ValueError, parse, 'up')))
 
-    def test_parsers_refuse_in_one_way(self):
+    def test_parsers_return_their_type_or_raise_a_known_error(self):
         """A parser returns a value of its kind or raises one of these errors, which become a 400, for any JSON."""
         parsed = collections.Counter()
 
@@ -99,7 +99,7 @@ class Shapes(testtools.TestCase):
         for value in (0, -1, shapes.MAX_INT + 1, '0', '-1', '', 'x', 1.5, True, None, [], '1' * 30):
             self.assertRaises(ValueError, fits, value)
 
-    def test_time_shown(self):
+    def test_time_schema_accepts_encoded_times_and_refuses_a_zone(self):
         fits = fields.compiled(shapes.TIME)
         for time in (moment(2026, 1, 31), moment(2026, 1, 31, 1, 2, 3, 456)):
             self.assertEqual(26, len(fits(orjson.loads(fields.encode(time)))))

@@ -61,7 +61,7 @@ class LogLines(testtools.TestCase):
             self.assertEqual(line, log_lines.escaped(line))
         return found
 
-    def test_messages_and_arguments(self):
+    def test_messages_and_arguments_are_logged_on_one_line(self):
         for make, evil in self.each():
             for call in (lambda to, evil=evil: to.warning(evil), lambda to, evil=evil: to.warning('%s', evil),
                          lambda to, evil=evil: to.warning('%(a)s', {'a': ValueError(evil)})):
@@ -69,7 +69,7 @@ class LogLines(testtools.TestCase):
                 self.assertIn('before', line)
                 self.assertIn('forged', line)
 
-    def test_what_an_exception_says(self):
+    def test_exception_text_cannot_forge_a_log_line(self):
         """A traceback has a line for each of its lines and one for the exception, also for chained ones."""
         for make, evil in self.each():
             def call(logger, evil=evil):
@@ -96,7 +96,7 @@ class LogLines(testtools.TestCase):
         self.assertEqual([], [line for line in lines if line.startswith(FORGED)], lines)
         self.assertTrue(any('ValueError: a\\n' in line and line.endswith(FORGED) for line in lines), lines)
 
-    def test_what_cannot_say_what_it_is(self):
+    def test_exception_whose_str_fails_is_logged_by_its_class(self):
         class Mute(Exception):
             def __str__(self):
                 raise ValueError
@@ -108,7 +108,7 @@ class LogLines(testtools.TestCase):
                 logger.exception('It broke')
         self.assertIn('Mute', self.assert_clean(self.logged(_plain, call), None)[-1])
 
-    def test_what_else_a_record_has(self):
+    def test_other_attributes_of_a_record_are_escaped(self):
         """Other attributes of a record are escaped too: oslo.log puts the resource before each line of a traceback, for one."""
         def call(logger):
             try:
@@ -129,13 +129,13 @@ class LogLines(testtools.TestCase):
         self.assertIn('It broke', head)
         self.assertEqual([], [line for line in lines if ' TRACE test_log_lines.' not in line])
 
-    def test_objects_stay_what_they_are(self):
+    def test_json_texts_are_not_escaped_twice(self):
         """JSON has escapes of its own, so that its texts are not escaped twice."""
         text = self.logged(lambda conf: formatters.JSONFormatter(), lambda to: to.warning('-'.join(EVIL)))
         self.assertEqual('-'.join(EVIL), json.loads(text)['message'])
         self.assertEqual(1, text.count('\n'))
 
-    def test_twice_is_once(self):
+    def test_second_escape_all_changes_nothing(self):
         formatter = logging.Formatter()
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(formatter)

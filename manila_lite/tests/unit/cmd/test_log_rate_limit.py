@@ -31,7 +31,7 @@ class TestFlood(testtools.TestCase):
     def lines(self):
         return self.said.output.splitlines()
 
-    def test_each_cause_has_so_many_lines(self):
+    def test_each_cause_logs_at_most_the_burst_of_lines(self):
         self.limit(3)
         self.limit(3)       # a second call changes nothing
         for number in range(10):
@@ -41,7 +41,7 @@ class TestFlood(testtools.TestCase):
         self.assertEqual([*(f'{self.log.name} {number} was refused' for number in range(3)),
                           f'{self.log.name} another cause', 'manila_lite.manager 11 was refused'], self.lines())
 
-    def test_then_it_is_said_how_many_more(self):
+    def test_number_of_omitted_lines_is_logged_later(self):
         held = log_rate_limit.RateLimitFilter(2, 0.05)
         self.log.addFilter(held)
         self.addCleanup(self.log.removeFilter, held)
@@ -54,13 +54,13 @@ class TestFlood(testtools.TestCase):
         self.assertEqual([f'{self.log.name} 5 more lines like this were left out: %s was refused'],
                          [line for line in self.lines() if 'more lines' in line][:1])
 
-    def test_no_limit(self):
+    def test_burst_of_zero_limits_nothing(self):
         self.limit(0)
         for number in range(500):
             self.log.info('%s was refused', number)
         self.assertEqual(500, len(self.lines()))
 
-    def test_causes_do_not_take_memory_without_end(self):
+    def test_memory_for_causes_is_bounded(self):
         held = log_rate_limit.RateLimitFilter(1, 3600.0)
         for number in range(5000):
             held.filter(logging.LogRecord('a', logging.INFO, '', 0, f'{number} in the text itself', None, None))

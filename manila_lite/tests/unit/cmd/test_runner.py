@@ -113,7 +113,7 @@ class RunnerTestCase(testtools.TestCase):
 
 class TestConfigFiles(testtools.TestCase):
 
-    def test_who_reads_meanwhile_does_not_keep_the_old_value(self):
+    def test_concurrent_reader_does_not_keep_the_old_value(self):
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).join('a.conf'))
         path.write_text('[DEFAULT]\nsize = 0\n')
         conf = cfg.ConfigOpts()
@@ -146,7 +146,7 @@ class TestOrder(RunnerTestCase):
             child.send_signal(signo)
             self.assertEqual((0, ['stop two', 'stop one'], ''), self.finish(child))
 
-    def test_sighup_reloads_those_who_can_and_goes_on(self):
+    def test_sighup_reloads_services_and_a_failed_reload_is_survived(self):
         child = self.launch("""
             class Reloads(Plain):
                 def reload(self):
@@ -175,7 +175,7 @@ class TestOrder(RunnerTestCase):
         child.terminate()
         self.assertEqual((0, ['stop one'], ''), self.finish(child))
 
-    def test_a_hangup_during_start_does_not_end_it(self):
+    def test_sighup_during_start_does_not_end_the_process(self):
         child = self.launch("""
             class Slow(Plain):
                 def start(self):
@@ -191,7 +191,7 @@ class TestOrder(RunnerTestCase):
 
 class TestFailures(RunnerTestCase):
 
-    def test_bad_configuration_is_one_line_and_stops_what_started(self):
+    def test_bad_configuration_is_one_line_and_stops_started_services(self):
         child = self.launch("""
             class Bad(Plain):
                 def start(self):
@@ -200,7 +200,7 @@ class TestFailures(RunnerTestCase):
         self.assertEqual((1, ['start one', 'stop one'], 'Cannot start: option driver of [alpha]: no driver named x\n'),
                          self.finish(child))
 
-    def test_an_unforeseen_error_at_start_has_its_trace(self):
+    def test_unexpected_error_at_start_prints_its_traceback(self):
         child = self.launch("""
             class Bad(Plain):
                 def start(self):
@@ -222,7 +222,7 @@ class TestFailures(RunnerTestCase):
         self.assertEqual((1, ['stop one']), (status, out))
         self.assertIn('ZeroDivisionError: oops', err)
 
-    def test_a_drain_has_an_end(self):
+    def test_hanging_stop_ends_after_the_drain_time(self):
         child = self.launch("""
             class Hangs(Plain):
                 def stop(self):
@@ -235,7 +235,7 @@ class TestFailures(RunnerTestCase):
         self.assertEqual((1, ['stop one']), (status, out))
         self.assertIn('in stop', err)
 
-    def test_a_thread_left_over_does_not_keep_the_process(self):
+    def test_leftover_thread_does_not_keep_the_process_alive(self):
         child = self.launch("""
             threading.Thread(target=threading.Event().wait).start()
             sys.exit(runner.run([Plain('one')], drain=1))""")
@@ -243,7 +243,7 @@ class TestFailures(RunnerTestCase):
         child.terminate()
         self.assertEqual((1, ['stop one']), self.finish(child)[:2])
 
-    def test_a_second_interrupt_ends_at_once(self):
+    def test_second_interrupt_ends_the_process_at_once(self):
         child = self.launch("""
             class Hangs(Plain):
                 def stop(self):
@@ -283,7 +283,7 @@ class TestAllInOne(RunnerTestCase):
         self.assertEqual([(200, b'woken')], answers)
         self.assertGreater(time.monotonic() - begin, 1)
 
-    def test_idle_it_costs_nothing_and_stops_soon(self):
+    def test_idle_process_uses_no_cpu_and_stops_soon(self):
         child, _port = self.start(seconds=0)
         before = self.ticks(child.pid)
         time.sleep(1.5)     # sleeps: it is to do nothing for so long

@@ -27,7 +27,7 @@ class Tighten(testtools.TestCase):
     def conf(self, connection=None, state=None):
         return SimpleNamespace(state_path=str(state or self.state), database=SimpleNamespace(connection=connection))
 
-    def test_what_is_too_wide(self):
+    def test_wide_modes_are_listed_and_narrowed(self):
         for name in ('db', 'db-wal', 'other'):
             (self.state / name).touch()
             (self.state / name).chmod(0o664)
@@ -43,11 +43,11 @@ class Tighten(testtools.TestCase):
         umask.restrict_modes(conf)
         self.assertEqual(said, self.said.output)
 
-    def test_what_is_not_there(self):
+    def test_missing_files_are_ignored(self):
         for connection in (None, 'sqlite://', 'sqlite:///:memory:', 'postgresql://u:p@h/d', f'sqlite:///{self.state}/none'):
             umask.restrict_modes(self.conf(connection, self.state / 'none'))
 
-    def test_folders_of_the_whole_machine(self):
+    def test_system_folder_as_state_path_is_refused_and_unchanged(self):
         sticky = self.state / 'tmp'
         sticky.mkdir()
         sticky.chmod(0o1777)

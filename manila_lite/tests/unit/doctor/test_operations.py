@@ -47,7 +47,7 @@ class JudgeTest(testscenarios.WithScenarios, testtools.TestCase):
         ('parked', {'state': 'parked', 'error': 'out of reach'}, 'out of reach', True, True),
     )]
 
-    def test_the_verdict_is_that_of_the_table(self):
+    def test_operation_gets_the_expected_verdict(self):
         op = types.SimpleNamespace(**{
             'id': 'this', 'state': 'open', 'kind': 'share.create', 'resource_type': 'share', 'topic': 'share', 'host': 'h@up',
             'lane': 'work', 'serial': None, 'owner': None, 'lease_expires_at': None, 'next_run_at': _NOW, 'undoing': False,

@@ -53,7 +53,7 @@ class KnobsTest(DummyCase):
         plain = [name for name in knobs.METHODS if not hasattr(getattr(driver, name), '__wrapped__')]
         self.assertEqual([], plain)
 
-    def test_a_line_is_a_knob(self):
+    def test_valid_lines_are_parsed_as_knobs(self):
         for text, knob in (
                 ('create_share:delay=2', {'method': 'create_share', 'action': 'delay', 'seconds': 2.0}),
                 ('*:delay=0.5@times=3', {'method': '*', 'action': 'delay', 'seconds': 0.5, 'times': 3}),
@@ -62,7 +62,7 @@ class KnobsTest(DummyCase):
                 ('extend_share:die_before', {'method': 'extend_share', 'action': 'die'})):
             self.assertEqual(knobs.Knob(text=text, **knob), knobs.Knob.parse(text))
 
-    def test_texts_that_are_no_knob(self):
+    def test_invalid_knob_texts_are_refused(self):
         for text in ('', 'create_share', 'create_share:', 'create_share:explode', 'make_share:fail', 'create_share:fail@',
                      'create_share:delay=long', 'create_share:fail@twice', 'check:fail'):
             self.assertRaises(ValueError, knobs.Knob.parse, text)
@@ -123,14 +123,14 @@ class KnobsTest(DummyCase):
         threading.Timer(0.1, driver.shutdown).start()
         self.assertRaises(ConnectionError, driver.create_share, a_share())
 
-    def test_partial_answers(self):
+    def test_partial_knob_shortens_the_results(self):
         driver = self.make(dummy_knobs=['ensure_shares:partial', 'create_share:partial@once'])
         self.assertEqual(1, len(driver.create_share(a_share('s1'))))
         self.assertEqual(2, len(driver.create_share(a_share('s2'))))
         targets = [values.EnsureTarget(a_share(name)) for name in ('s1', 's2')]
         self.assertEqual(['s1'], list(driver.ensure_shares(targets)))
 
-    def test_refused_shrink(self):
+    def test_refused_shrink_keeps_the_size(self):
         driver = self.make(dummy_knobs=['shrink_share:refuse'])
         driver.create_share(a_share(size=5))
         self.assertRaises(errors.RefusedShrink, driver.shrink_share, a_share(size=5), 2)
@@ -147,7 +147,7 @@ class KnobsTest(DummyCase):
 
 
 class PoolsTest(DummyCase):
-    def test_thick_pools_set_aside_what_was_promised(self):
+    def test_thick_pool_reserves_the_promised_sizes(self):
         driver = self.make(dummy_pools=['pool1', 'pool2'], dummy_pool_size_gb=10, dummy_reserved_percentage=5)
         driver.create_share(a_share(size=4))
         driver.create_share(a_share('s2', size=1, pool='pool2'))
@@ -158,7 +158,7 @@ class PoolsTest(DummyCase):
                           one.thin_provisioning, one.max_over_subscription_ratio))
         self.assertEqual(('pool2', 9), (two.name, two.free_gb))
 
-    def test_thin_pools_lose_what_was_written(self):
+    def test_thin_pool_loses_only_the_written_space(self):
         driver = self.make(dummy_pool_size_gb=10, dummy_thin_provisioning=True, dummy_max_over_subscription_ratio=2)
         driver.create_share(a_share(size=15))
         driver.write('s1', 'x', used=3)
@@ -167,7 +167,7 @@ class PoolsTest(DummyCase):
         self.assertRaises(errors.Final, driver.create_share, a_share('s2', size=6))
         self.assertTrue(driver.create_share(a_share('s2', size=5)))
 
-    def test_report_sees_what_another_process_did(self):
+    def test_report_includes_changes_of_another_process(self):
         driver, other = self.make(dummy_pool_size_gb=10), self.make()
         self.assertEqual(10, driver.report()[0].free_gb)
         for size in (2, 3, 4):
@@ -176,7 +176,7 @@ class PoolsTest(DummyCase):
             other.delete_share(a_share())
             self.assertEqual(10, driver.report()[0].free_gb)
 
-    def test_full_pool(self):
+    def test_full_pool_refuses_new_and_larger_shares(self):
         driver = self.make(dummy_pool_size_gb=10)
         driver.create_share(a_share(size=10))
         full = self.assertRaises(errors.Final, driver.create_share, a_share('s2', size=1))
@@ -184,7 +184,7 @@ class PoolsTest(DummyCase):
         self.assertRaises(errors.Final, driver.extend_share, a_share(size=10), 11)
         driver.extend_share(a_share(size=10), 10)
 
-    def test_pool_filled_by_another_process(self):
+    def test_pool_filled_by_another_process_refuses_new_shares(self):
         driver, other = self.make(dummy_pool_size_gb=4), self.make(dummy_pool_size_gb=4)
         for number in range(3):
             (driver, other)[number % 2].create_share(a_share(f's{number}'))
@@ -194,7 +194,7 @@ class PoolsTest(DummyCase):
         self.assertTrue(driver.create_share(a_share('s3')))
         self.assertRaises(errors.Final, other.create_share, a_share('s4'))
 
-    def test_pool_made_smaller_than_its_shares(self):
+    def test_pool_smaller_than_its_shares_has_no_free_space(self):
         self.make(dummy_pool_size_gb=10).create_share(a_share(size=10))
         driver = self.make(dummy_pool_size_gb=5)
         self.assertEqual(0, driver.report()[0].free_gb)
@@ -202,7 +202,7 @@ class PoolsTest(DummyCase):
         driver.shrink_share(a_share(size=10), 4)
         self.assertEqual(1, driver.report()[0].free_gb)
 
-    def test_many_at_once_do_not_overfill(self):
+    def test_concurrent_creates_do_not_overfill_the_pool(self):
         driver = self.make(dummy_pool_size_gb=5)
         refused = []
 
@@ -248,7 +248,7 @@ class SharesTest(DummyCase):
         self.assertEqual('\\\\10.0.0.1\\s2', driver.create_share(a_share('s2', proto='cifs'))[0].path)
         self.assertEqual('10.0.0.1:/shares/mine', driver.create_share(a_share('s3', mount_point_name='mine'))[0].path)
 
-    def test_rules_it_cannot_express(self):
+    def test_unsupported_rules_get_an_error(self):
         driver = self.make(dummy_access_types=['ip'])
         driver.create_share(a_share())
         results = driver.update_access(a_share(), [a_rule('good'), a_rule('type', 'user', 'joe'),
@@ -258,7 +258,7 @@ class SharesTest(DummyCase):
         self.assertEqual({'good': ['ip', '10.0.0.0/8', 'rw']}, driver.store.share('s1').rules)
         self.assertIsNone(self.make().update_access(a_share(), [a_rule('joe', 'user', 'joe')])['joe'].error)
 
-    def test_rules_of_a_share_that_is_gone(self):
+    def test_rules_of_a_deleted_share_are_refused(self):
         driver = self.make()
         self.assertEqual({}, driver.update_access(a_share(), []))
         self.assertRaises(errors.Final, driver.update_access, a_share(), [a_rule('r')])
@@ -266,7 +266,7 @@ class SharesTest(DummyCase):
     def test_protocol_that_is_not_served(self):
         self.assertRaises(errors.Final, self.make(dummy_protocols=['CIFS']).create_share, a_share())
 
-    def test_drafts_of_the_dead_are_swept(self):
+    def test_drafts_of_dead_processes_are_deleted_at_setup(self):
         driver = self.make()
         driver.create_share(a_share())
         draft = self.state_dir / 'shares' / '.draft'
@@ -276,7 +276,7 @@ class SharesTest(DummyCase):
         self.assertFalse(draft.exists())
         self.assertEqual('s1', driver.store.share('s1').id)
 
-    def test_ids_that_are_no_file_names(self):
+    def test_ids_that_are_no_file_names_are_refused(self):
         records = self.make().store.shares
         for record_id in ('', '.', '..', '../x', 'a/b', '.hidden'):
             self.assertRaises(errors.Final, records.get, record_id)
@@ -309,7 +309,7 @@ class ServersTest(DummyCase):
         driver = self.make(dummy_capabilities={'network_allocation_update_support': 'false'})
         self.assertIs(False, driver.report()[0].capabilities['network_allocation_update_support'])
 
-    def test_how_many_addresses_follows_the_options(self):
+    def test_number_of_addresses_follows_the_options(self):
         driver = self.make(dummy_allocations_per_subnet=3, dummy_admin_allocations=1)
         self.assertEqual((3, 1), (driver.ALLOCATIONS_PER_SUBNET, driver.ADMIN_ALLOCATIONS))
 
@@ -319,14 +319,14 @@ class ServersTest(DummyCase):
         self.assertEqual([values.ExportLocation('10.1.0.5:/shares/s1', preferred=True),
                           values.ExportLocation('[fd01::5]:/shares/s1')], driver.create_share(a_share(server=a_server())))
 
-    def test_the_check_can_be_denied(self):
+    def test_deny_knob_refuses_the_check_of_a_new_subnet(self):
         driver = self.make(dummy_knobs=['check_update_share_server_network_allocations:deny@once'])
         driver.setup_server(a_server())
         call = driver.check_update_share_server_network_allocations, a_server(), a_server('x', '10.2.0.5').networks[0], []
         self.assertIn('told to deny', str(self.assertRaises(errors.Final, *call)))
         self.assertIsNone(call[0](*call[1:]))
 
-    def test_an_update_that_failed_after_its_work_is_found_done(self):
+    def test_update_that_failed_after_its_work_is_completed_by_a_retry(self):
         driver = self.make(dummy_knobs=['update_share_server_network_allocations:fail_after@once'])
         driver.setup_server(a_server())
         driver.create_share(a_share(server=a_server()))

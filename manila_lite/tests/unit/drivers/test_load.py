@@ -56,13 +56,13 @@ class LoadTest(testtools.TestCase):
     def test_class_by_name(self):
         self.assertIs(DummyDriver, load.load_class('dummy'))
 
-    def test_made_from_its_section(self):
+    def test_driver_is_made_from_its_section(self):
         driver = self._make('dummy_pools = slow, fast')
         self.assertEqual(('east', 'here@east'), (driver.backend.name, driver.backend.host))
         self.assertEqual(['slow', 'fast'], driver.backend.conf.dummy_pools)
         self.assertFalse((self.root / 'state').exists(), 'making a driver wrote to disk')
 
-    def test_whether_it_makes_share_servers_is_up_to_its_section(self):
+    def test_section_decides_whether_share_servers_are_handled(self):
         for text, handles in (('', False), ('driver_handles_share_servers = true', True)):
             driver = self._make(text)
             self.assertIs(handles, driver.HANDLES_SHARE_SERVERS)
@@ -70,7 +70,7 @@ class LoadTest(testtools.TestCase):
         line, = self._refused('driver_handles_share_servers = perhaps')
         self.assertIn('[east] driver_handles_share_servers', line)
 
-    def test_two_backends_of_one_driver(self):
+    def test_one_driver_can_serve_several_backends(self):
         conf = cfg.ConfigOpts()
         conf([], project='manila_lite', default_config_files=[])
         made = [load.make('dummy', name, f'here@{name}', conf, self.root / name) for name in ('east', 'west', 'east')]
@@ -81,31 +81,31 @@ class LoadTest(testtools.TestCase):
         self.assertIn('driver = dumy: no such driver', line)
         self.assertIn(', '.join(load.names()), line)
 
-    def test_drivers_that_cannot_be_used(self):
+    def test_unusable_drivers_are_refused_with_the_reason(self):
         self._install_odd_ones()
         for name, why in (('gone', 'no_such_module'), ('nameless', 'NoSuchDriver'), ('odd', 'is not a ShareDriver')):
             line, = self._refused('', name)
             self.assertIn(f'driver = {name}: ', line)
             self.assertIn(why, line)
 
-    def test_required_option_that_is_missing(self):
+    def test_missing_required_option_is_refused_with_its_help(self):
         self._install_odd_ones()
         self.assertEqual(['[east] needed: missing; Say what is needed.'], self._refused('', 'needy'))
         self.assertEqual('a', self._make('needed = a', 'needy').backend.conf.needed)
 
-    def test_values_that_cannot_be_read(self):
+    def test_unreadable_values_are_refused_with_one_line_each(self):
         lines = self._refused('dummy_pool_size_gb = much\ndummy_export_ips = 10.0.0.1, nowhere')
         self.assertEqual(2, len(lines), lines)
         self.assertTrue(lines[0].startswith('[east] dummy_pool_size_gb: '), lines)
         self.assertTrue(lines[1].startswith('[east] dummy_export_ips: '), lines)
 
-    def test_a_line_for_each_problem_with_its_hint(self):
+    def test_each_problem_is_one_line_with_its_hint(self):
         lines = self._refused('dummy_pools =\ndummy_knobs = create_share:explode, no_such_call:fail')
         self.assertEqual('[east] dummy_pools is empty: name at least one', lines[0])
         self.assertIn("'create_share:explode' is no knob", lines[1])
         self.assertIn("'no_such_call:fail' is no knob", lines[2])
 
-    def test_state_directory_that_cannot_be_made(self):
+    def test_unwritable_state_directory_is_refused(self):
         (self.root / 'state').write_text('in the way')
         line, = self._refused('')
         self.assertIn(f'{self.root / "state"} is not a directory that can be written', line)

@@ -30,12 +30,12 @@ class VetTest(testtools.TestCase):
             odd = values.ShareServer('s', (subnet('n6', SIX), subnet('n4', dataclasses.replace(FOUR, **changes))))
             self.assertIn(text, str(self.assertRaises(errors.Final, networks.vet, odd)))
 
-    def test_addresses_for_administrators_are_looked_at_too(self):
+    def test_admin_addresses_are_checked_too(self):
         odd = dataclasses.replace(SIX, mtu=1279)
         server = values.ShareServer('s', (subnet('n4', FOUR),), admin_allocations=(odd,))
         self.assertIn('1279', str(self.assertRaises(errors.Final, networks.vet, server)))
 
-    def test_no_address(self):
+    def test_server_without_addresses_is_refused(self):
         for subnets in ((), (values.ServerNetwork('n', '10.0.0.0/24', 4),)):
             self.assertRaises(errors.Final, networks.vet, values.ShareServer('s', subnets))
 
@@ -54,7 +54,7 @@ class VetTest(testtools.TestCase):
 
 
 class ShareServerTest(testtools.TestCase):
-    def test_order_of_addresses(self):
+    def test_addresses_are_ordered_ipv4_ipv6_admin(self):
         second = dataclasses.replace(FOUR, id='b4', ip_address='10.1.0.5', cidr='10.1.0.0/24')
         admin = dataclasses.replace(FOUR, id='admin')
         server = values.ShareServer('s', (subnet('n6', SIX), subnet('n4', FOUR), subnet('m4', second)), (admin,))

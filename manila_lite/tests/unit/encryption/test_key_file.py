@@ -17,7 +17,7 @@ class KeyFile(testtools.TestCase):
         self.folder = Path(self.useFixture(fixtures.TempDir()).path)
         self.path = self.folder / 'deep' / 'keys'
 
-    def test_made_once(self):
+    def test_existing_file_is_not_overwritten(self):
         self.assertEqual([], key_file.read(self.path))
         self.assertTrue(key_file.make(self.path))
         before = self.path.read_text()
@@ -27,11 +27,11 @@ class KeyFile(testtools.TestCase):
         self.assertEqual([self.path], list(self.path.parent.iterdir()))
         self.assertEqual(1, len(key_file.read(self.path)))
 
-    def test_where_nothing_can_be_made(self):
+    def test_failure_to_create_the_file_is_bad_config(self):
         (self.folder / 'deep').touch()
         self.assertRaisesRegex(errors.BadConfig, 'cannot be made', key_file.make, self.path)
 
-    def test_keys_are_lines_and_comments_are_none(self):
+    def test_file_is_read_as_one_key_a_line_without_comments(self):
         keys = [key_file.new(), key_file.new()]
         self.path = self.folder / 'keys'
         self.path.touch(mode=0o600)
@@ -53,7 +53,7 @@ class KeyFile(testtools.TestCase):
             self.path.chmod(mode)
             self.assertEqual(1, len(key_file.read(self.path)))
 
-    def test_the_stamp_changes_with_the_file(self):
+    def test_stamp_changes_when_the_file_changes(self):
         self.assertEqual((), key_file.stamp(self.path))
         key_file.make(self.path)
         before = key_file.stamp(self.path)

@@ -27,18 +27,18 @@ class Names(testtools.TestCase):
     def test_a_step_is_named_like_its_function(self):
         self.assertEqual(('copy', 'wait'), plan(copy, _wait).names)
 
-    def test_a_step_may_have_another_name(self):
+    def test_step_name_can_differ_from_its_function(self):
         self.assertEqual(('start', 'copy'), plan('start', copy).names)
 
-    def test_a_name_is_used_once(self):
+    def test_repeated_step_name_is_refused(self):
         self.assertRaisesRegex(ValueError, 'share.move', plan, 'start', copy, copy)
 
-    def test_a_name_is_a_word(self):
+    def test_step_name_must_be_a_single_lower_case_word(self):
         for bad in ('two words', 'Upper', '<lambda>', '1st', 'a-b'):
             self.assertRaises(ValueError, plan, bad)
         self.assertRaises(ValueError, plan, lambda work: None)
 
-    def test_all_names_fit_into_a_row(self):
+    def test_names_longer_than_the_column_are_refused(self):
         self.assertEqual(2, len(plan('a' * 127, 'b' * 127).names))
         self.assertRaises(ValueError, plan, 'a' * 127, 'b' * 128)
 
@@ -48,26 +48,26 @@ class Position(testtools.TestCase):
     def position(self, step, steps, *now):
         return plan(*(now or ('start', 'copy', 'cut_over'))).position(types.SimpleNamespace(step=step, steps=steps))
 
-    def test_what_has_not_begun_begins_at_the_first_step(self):
+    def test_new_operation_starts_at_the_first_step(self):
         self.assertEqual(0, self.position(0, None))
 
-    def test_the_name_counts(self):
+    def test_position_is_found_by_step_name_not_by_number(self):
         self.assertEqual(1, self.position(1, 'start copy cut_over'))
         self.assertEqual(2, self.position(1, 'start copy', 'start', 'check', 'copy'))
         self.assertEqual(0, self.position(1, 'start copy', 'copy'))
 
-    def test_without_a_name_the_number_counts(self):
+    def test_number_is_used_when_the_step_name_is_missing(self):
         self.assertEqual(2, self.position(2, None))
         self.assertEqual(2, self.position(2, 'place'))      # passed on, and then moved, by the release before
         self.assertIsNone(self.position(3, None))
 
-    def test_a_step_that_no_longer_exists(self):
+    def test_removed_step_has_no_position(self):
         self.assertIsNone(self.position(1, 'start freeze copy'))
 
-    def test_a_first_step_that_no_longer_exists(self):
+    def test_removed_first_step_restarts_at_the_first_step(self):
         self.assertEqual(0, self.position(0, 'reserve copy'))
 
-    def test_what_a_row_says_of_a_step_is_read_again(self):
+    def test_position_written_to_a_row_is_read_back(self):
         moving = plan('start', 'copy', 'cut_over')
         for number in range(3):
             self.assertEqual(number, moving.position(types.SimpleNamespace(**moving.at(number))))

@@ -18,10 +18,10 @@ def _name_of_another():
 class Owners(testtools.TestCase):
     """Names of processes, as owners of claims."""
 
-    def test_self_lives(self):
+    def test_own_process_is_not_dead(self):
         self.assertFalse(process_names.is_dead(process_names.name()))
 
-    def test_another_is_dead_once_it_ended(self):
+    def test_other_process_is_dead_after_it_was_killed(self):
         other, name = _name_of_another()
         self.assertFalse(process_names.is_dead(name))
         other.kill()
@@ -32,16 +32,16 @@ class Owners(testtools.TestCase):
         other.wait()
         self.assertTrue(process_names.is_dead(name))
 
-    def test_the_same_pid_begun_at_another_time_is_another(self):
+    def test_same_pid_with_another_start_time_is_dead(self):
         host, world, pid, started = process_names.name().rsplit('/', 3)
         self.assertTrue(process_names.is_dead(f'{host}/{world}/{pid}/{int(started) + 1}'))
 
-    def test_what_cannot_be_seen_from_here_may_live(self):
+    def test_unknown_hosts_boots_and_names_are_not_called_dead(self):
         host, world, _, _ = process_names.name().rsplit('/', 3)
         for name in (f'elsewhere/{world}/999999999/1', f'{host}/another-boot/999999999/1', 'no name', ''):
             self.assertFalse(process_names.is_dead(name), name)
 
-    def test_each_worker_has_a_name_of_its_own_and_dies_with_its_process(self):
+    def test_worker_names_are_unique_and_die_with_their_process(self):
         one, two = process_names.worker_name(), process_names.worker_name()
         self.assertEqual((3, False, False),
                          (len({one, two, process_names.name()}), process_names.is_dead(one), process_names.is_dead(two)))

@@ -29,7 +29,7 @@ class Daemons(testtools.TestCase):
         waiting.until(process.cmdline, 'it has words', pause=0.001)
         return process
 
-    def test_another_one_finds_it(self):
+    def test_process_is_found_and_stopped_through_its_record(self):
         started = self.start()
         other = daemon.Daemon(self.dir / 'record.json')
         self.assertEqual(started, other.process())
@@ -39,12 +39,12 @@ class Daemons(testtools.TestCase):
         self.assertFalse((self.dir / 'record.json').exists())
         other.stop()
 
-    def test_it_is_in_a_session_of_its_own(self):
+    def test_process_runs_in_its_own_session(self):
         started = self.start()
         fields = Path(f'/proc/{started.pid}/stat').read_text().rpartition(')')[2].split()
         self.assertEqual(started.pid, int(fields[3]))
 
-    def test_a_lost_record_is_made_up_for(self):
+    def test_process_is_found_by_command_line_without_its_record(self):
         started = self.start()
         (self.dir / 'record.json').unlink()
         other = daemon.Daemon(self.dir / 'record.json')
@@ -55,7 +55,7 @@ class Daemons(testtools.TestCase):
         other.stop()
         self.assertIsNone(self.daemon.process())
 
-    def test_only_what_was_started_by_these_words_is_adopted(self):
+    def test_only_a_process_with_the_same_command_line_is_adopted(self):
         started = self.start()
         (self.dir / 'record.json').unlink()
         other = daemon.Daemon(self.dir / 'record.json')
@@ -65,7 +65,7 @@ class Daemons(testtools.TestCase):
         other.adopt(started.pid, self.words)
         self.assertEqual(started, other.process())
 
-    def test_records_of_strangers_of_other_boots_and_in_pieces(self):
+    def test_stale_foreign_and_broken_records_are_ignored(self):
         started = self.start()
         good = json.loads((self.dir / 'record.json').read_text())
         boot, ticks = good['birth'].split()
@@ -79,14 +79,14 @@ class Daemons(testtools.TestCase):
         (self.dir / 'record.json').write_text(json.dumps(good))
         self.assertEqual(started, self.daemon.process())
 
-    def test_one_that_will_not_listen_is_killed(self):
+    def test_process_that_ignores_sigterm_is_killed(self):
         self.start(sys.executable, '-c', 'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);'
                                          'print("deaf", flush=True); time.sleep(60)')
         waiting.until(lambda: 'deaf' in (self.dir / 'log').read_text(), 'it does not listen')
         self.daemon.stop(patience=0.2)
         self.assertIsNone(self.daemon.process())
 
-    def test_one_that_ended_is_no_zombie(self):
+    def test_ended_process_is_reaped(self):
         started = self.start(sys.executable, '-c', 'pass')
         end = time.monotonic() + 10
         while started and psutil.pid_exists(started.pid) and time.monotonic() < end:

@@ -51,7 +51,7 @@ class Half(testscenarios.WithScenarios, Configured):
         ('keystone 3, no domain', {'options': {'auth_type': 'v3password', **_KEYSTONE}, 'words': ('user_domain_name',)}),
     ]
 
-    def test_what_is_missing(self):
+    def test_error_names_the_missing_option_in_one_line(self):
         said = str(self.assertRaises(errors.BadConfig, self.make, self.options))
         for word in ('[neutron]', *self.words):
             self.assertIn(word, said)
@@ -70,7 +70,7 @@ class Whole(testscenarios.WithScenarios, Configured):
             ['[service_user]', 'auth_type = password', *(f'{name} = {value}' for name, value in _KEYSTONE.items())])}),
     ]
 
-    def test_nobody_is_asked(self):
+    def test_complete_configuration_loads_without_a_request(self):
         plugin = self.make(self.options, self.section)
         unavailable = self.assertRaises(errors.Unavailable, plugin.owners)
         self.assertEqual('neutron_unavailable', unavailable.code)
@@ -78,7 +78,7 @@ class Whole(testscenarios.WithScenarios, Configured):
 
 class Kept(Configured):
 
-    def test_a_section_that_describes_a_plugin(self):
+    def test_plugin_section_uses_the_options_of_the_neutron_section(self):
         """A section that describes a plugin uses the Neutron of [neutron]."""
         conf = configured(self.path, {'auth_type': 'none', 'endpoint': 'http://127.0.0.1:9'},
                           '[administrators]\nplugin = neutron')
@@ -86,7 +86,7 @@ class Kept(Configured):
         self.assertEqual('neutron_unavailable',
                          self.assertRaises(errors.Unavailable, load.make(conf, 'administrators').owners).code)
 
-    def test_one_connection_for_one_configuration(self):
+    def test_connection_is_reused_until_the_configuration_changes(self):
         options = {'auth_type': 'none', 'endpoint': 'http://127.0.0.1:9'}
         first = configured(self.path, options)
         first([f'--config-file={self.path}'])
@@ -99,7 +99,7 @@ class Kept(Configured):
 class Kinds(testtools.TestCase):
     """Errors by Neutron's type names, and unknown ones."""
 
-    def test_kind_of(self):
+    def test_kind_is_the_neutron_type_or_empty_if_unknown(self):
         for document, kind in (('{"NeutronError": {"type": "PortNotFound"}}', 'PortNotFound'), ('{"NeutronError": "text"}', ''),
                                ('{"error": {}}', ''), ('[]', ''), ('no JSON', ''), ('', '')):
             answer = requests.Response()

@@ -31,39 +31,39 @@ class PluginTest(testtools.TestCase):
 
 class Describe(PluginTest):
 
-    def test_an_ipv4_subnet_is_as_the_file_says(self):
+    def test_ipv4_subnet_has_the_values_of_the_file(self):
         subnet = self.plugin().describe('blue', 'blue-v4', 'p')
         self.assertEqual(('blue', 'blue-v4', '10.10.0.0/24', 4, '10.10.0.1', 1450, 'vlan', 100, None),
                          tuple(vars(subnet).values()))
 
-    def test_an_ipv6_subnet_is_as_the_file_says(self):
+    def test_ipv6_subnet_has_the_values_of_the_file(self):
         subnet = self.plugin().describe('blue', 'blue-v6', 'p')
         self.assertEqual(('fd10::/64', 6, 'fd10::1'), (subnet.cidr, subnet.ip_version, subnet.gateway))
 
-    def test_what_is_not_said_is_not_known(self):
+    def test_omitted_values_are_none(self):
         subnet = self.plugin().describe('red', 'red-v4', 'p')
         self.assertEqual((None, None, None, None), (subnet.gateway, subnet.mtu, subnet.network_type, subnet.segmentation_id))
 
-    def test_the_message_names_the_id(self):
+    def test_error_names_the_unknown_network_or_subnet(self):
         plugin = self.plugin()
         for net, subnet, named in (('black', 'blue-v4', 'black'), ('blue', 'red-v4', 'red-v4'), ('blue', 'x', 'x')):
             refused = self.assertRaises(errors.Invalid, plugin.describe, net, subnet, 'p')
             self.assertIn(named, str(refused))
 
-    def test_a_network_of_one_project(self):
+    def test_network_of_one_project_is_refused_to_others(self):
         plugin = self.plugin()
         self.assertEqual('10.30.0.0/24', plugin.describe('green', 'green-v4', 'first').cidr)
         for other in ('second', None):
             self.assertRaises(errors.Invalid, plugin.describe, 'green', 'green-v4', other)
 
-    def test_the_smallest_and_the_largest_of_everything(self):
+    def test_smallest_and_largest_values_are_accepted(self):
         for name, vlan, mtu in (('n', 1, 68), ('n' * 36, 2**24 - 1, 65535)):
             plugin = self.plugin(f'networks: [{{id: {name}, segmentation_id: {vlan}, mtu: {mtu}, subnets: ['
                                  f'{{id: {name}, cidr: "::/64", gateway: "::", ranges: [["::", "::"]]}}]}}]')
             subnet = plugin.describe(name, name, 'p')
             self.assertEqual(('::', vlan, mtu), (subnet.gateway, subnet.segmentation_id, subnet.mtu))
 
-    def test_without_a_file_there_are_no_networks(self):
+    def test_networks_are_refused_if_no_file_is_configured(self):
         self.conf.clear_override('file', 'standalone_network')
         self.assertRaises(errors.Invalid, load.make(self.conf).describe, 'blue', 'blue-v4', 'p')
 
@@ -79,37 +79,37 @@ class Allocate(PluginTest):
         addresses = plugin.allocate(plugin.describe(net, subnet, 'p'), count, taken=taken, owner='server')
         return [address.ip_address for address in addresses]
 
-    def test_neither_network_nor_gateway(self):
+    def test_network_and_gateway_addresses_are_not_allocated(self):
         self.assertEqual(['10.10.0.2', '10.10.0.3'], self.allocate('blue-v4', 2))
         self.assertEqual(['fd10::2', 'fd10::3'], self.allocate('blue-v6', 2))
 
-    def test_what_is_taken_is_skipped(self):
+    def test_taken_addresses_are_skipped(self):
         self.assertEqual(['10.10.0.3', '10.10.0.5'], self.allocate('blue-v4', 2, taken={'10.10.0.2', '10.10.0.4'}))
 
-    def test_to_the_last_one(self):
+    def test_all_addresses_of_a_subnet_can_be_allocated(self):
         self.assertEqual([f'10.10.1.{number}' for number in range(2, 7)], self.allocate('blue-small', 5))
 
-    def test_a_full_subnet_is_named(self):
+    def test_full_subnet_is_refused_by_name(self):
         full = self.assertRaises(errors.Final, self.allocate, 'blue-small', 2, taken={f'10.10.1.{n}' for n in range(2, 6)})
         self.assertEqual('SUBNET_FULL', full.detail)
         self.assertIn('blue-small', str(full))
 
-    def test_addresses_are_those_of_the_ranges(self):
+    def test_only_addresses_of_the_ranges_are_allocated(self):
         text = ('networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24, gateway: 10.0.0.9, ranges: '
                 '[[10.0.0.8, 10.0.0.10], [10.0.0.20, 10.0.0.20]]}]}]')
         self.assertEqual(['10.0.0.8', '10.0.0.10', '10.0.0.20'], self.allocate('s', 3, net='n', text=text))
         self.assertRaises(errors.Final, self.allocate, 's', 4, net='n', text=text)
 
-    def test_a_subnet_of_one_address(self):
+    def test_subnet_of_one_address_allocates_it(self):
         text = 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.7/32}]}]'
         self.assertEqual(['10.0.0.7'], self.allocate('s', 1, net='n', text=text))
 
-    def test_a_subnet_that_left_the_file(self):
+    def test_allocation_fails_for_a_subnet_removed_from_the_file(self):
         subnet = self.plugin().describe('blue', 'blue-v4', 'p')
         gone = self.assertRaises(errors.Final, self.plugin('networks: []').allocate, subnet, 1, taken=(), owner='s')
         self.assertIn('blue-v4', str(gone))
 
-    def test_addresses_are_free_when_their_owner_forgets_them(self):
+    def test_plugin_keeps_no_record_of_allocated_or_freed_addresses(self):
         """Addresses are free when their owner forgets them: the plugin keeps neither those it gave nor those given back."""
         plugin = self.plugin()
         subnet = plugin.describe('blue', 'blue-v4', 'p')
@@ -160,7 +160,7 @@ class Mistakes(testscenarios.WithScenarios, PluginTest):
          ('s and t', 'overlap')),
     )]
 
-    def test_is_said(self):
+    def test_mistake_is_reported_in_one_line_with_option_and_file(self):
         bad = str(self.assertRaises(errors.BadConfig, self.plugin, self.text))
         self.assertEqual(1, len(bad.splitlines()), bad)
         for word in ('[standalone_network] file', str(self.file), *self.words):
@@ -169,16 +169,16 @@ class Mistakes(testscenarios.WithScenarios, PluginTest):
 
 class Load(PluginTest):
 
-    def test_no_such_file(self):
+    def test_missing_file_is_bad_config(self):
         self.assertIn(str(self.file), str(self.assertRaises(errors.BadConfig, load.make, self.conf)))
 
-    def test_no_such_plugin(self):
+    def test_unknown_plugin_is_bad_config(self):
         self.conf.set_override('plugin', 'nonsense', 'network')
         bad = str(self.assertRaises(errors.BadConfig, load.make, self.conf))
         for word in ('[network] plugin', 'nonsense', 'standalone'):
             self.assertIn(word, bad)
 
-    def test_only_networks_of_one_family_overlap(self):
+    def test_networks_of_different_families_do_not_overlap(self):
         self.assertTrue(overlap('10.0.0.0/8', '10.1.0.0/16'))
         self.assertFalse(overlap('10.0.0.0/16', '10.1.0.0/16'))
         self.assertFalse(overlap('10.0.0.0/8', 'fd00::/8'))

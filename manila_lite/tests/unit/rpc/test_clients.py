@@ -37,20 +37,20 @@ class TestBus(base.BusTestCase):
         self.bus.wake('share', 'h@one', 'op-1')
         self.assertEqual(['op-1'], self.got.get(timeout=5))
 
-    def test_without_an_id_it_means_everything(self):
+    def test_wake_up_without_an_id_delivers_an_empty_list(self):
         self.listen()
         self.bus.wake('share', 'h@one')
         self.assertEqual([], self.got.get(timeout=5))
 
-    def test_without_a_host_any_of_the_topic_wakes(self):
+    def test_wake_up_without_a_host_reaches_a_server_of_the_topic(self):
         self.listen('manila-scheduler', 'a')
         self.bus.wake('scheduler', None, 'op-1')
         self.assertEqual(['op-1'], self.got.get(timeout=5))
 
-    def test_an_unknown_kind_of_service_is_a_mistake_of_the_caller(self):
+    def test_unknown_kind_of_service_raises_keyerror(self):
         self.assertRaises(KeyError, self.bus.wake, 'shares', None, 'op-1')
 
-    def test_a_receiver_that_was_told_just_now_waits_and_others_do_not(self):
+    def test_repeated_wake_ups_are_delayed_for_their_receiver_only(self):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.rpc.clients.PAUSES', 1e9))
         self.useFixture(fixtures.MonkeyPatch('manila_lite.rpc.clients.LONGEST_PAUSE', 60))
         for host in ('h@one', 'h@two'):
@@ -63,7 +63,7 @@ class TestBus(base.BusTestCase):
         self.bus.close(5)       # sends all that is queued, and does not wait
         self.assertEqual(['h@one-2', 'h@one-3'], self.got.get(timeout=5))
 
-    def test_wake_ups_that_pile_up_become_one(self):
+    def test_queued_wake_ups_are_merged_into_one(self):
         self.hold_the_sender()
         for number in (3, 1, 2, 1):
             self.bus.wake('share', 'h@one', f'op-{number}')
@@ -72,7 +72,7 @@ class TestBus(base.BusTestCase):
         self.bus.close(5)
         self.assertTrue(self.got.empty())
 
-    def test_too_many_ids_become_everything_and_stay_it(self):
+    def test_too_many_ids_are_replaced_by_one_wake_up_without_ids(self):
         self.hold_the_sender()
         for number in range(clients.MAX_IDS + 5):
             self.bus.wake('share', 'h@one', f'op-{number}')
@@ -96,7 +96,7 @@ class TestBus(base.BusTestCase):
         self.bus.wake('scheduler', 'nobody')
         self.assertTrue(inside.wait(5))
 
-    def test_close_sends_what_was_taken_and_takes_no_more(self):
+    def test_close_sends_queued_wake_ups_and_later_ones_are_dropped(self):
         self.listen()
         self.bus.wake('share', 'h@one', 'op-1')
         self.assertTrue(self.bus.close(5))
@@ -104,10 +104,10 @@ class TestBus(base.BusTestCase):
         self.assertEqual(['op-1'], self.got.get(timeout=5))
         self.assertTrue(self.got.empty())
 
-    def test_close_of_a_bus_never_used(self):
+    def test_close_of_an_unused_bus_succeeds(self):
         self.assertTrue(clients.Bus(self.conf).close(0))
 
-    def test_a_receiver_that_fails_does_not_matter(self):
+    def test_failure_in_a_receiver_is_logged_and_wake_ups_continue(self):
         def fail(ids):
             self.got.put(ids)
             raise ValueError(ids)
@@ -120,7 +120,7 @@ class TestBus(base.BusTestCase):
         receiver.stop(5)                    # the received message is done, its log line included
         self.assertIn('op-1: wake-up failed', log.output)
 
-    def test_from_wake_to_work_takes_about_a_millisecond(self):
+    def test_wake_up_is_delivered_within_10_milliseconds(self):
         self.listen()
         times = []
         for number in range(50):
@@ -130,7 +130,7 @@ class TestBus(base.BusTestCase):
             times.append(time.perf_counter() - begin)
         self.assertLess(sorted(times)[25], 0.01)        # a transport that polls needs 25 to 50 ms
 
-    def test_a_child_process_sends_from_a_thread_of_its_own(self):
+    def test_child_process_sends_from_its_own_thread(self):
         self.listen()
         self.bus.wake('share', 'h@one', 'op-1')
         self.got.get(timeout=5)
@@ -149,7 +149,7 @@ class TestDeadBroker(base.BusTestCase):
         super().setUp()
         self.use_url(f'rabbit://guest:guest@127.0.0.1:{closed_port()}/')
 
-    def test_requests_do_not_notice_and_the_operator_is_told_once(self):
+    def test_wake_ups_return_at_once_and_one_warning_is_logged(self):
         log = self.useFixture(fixtures.FakeLogger(level=30))
         bus = clients.Bus(self.conf)
         begin = time.monotonic()
@@ -162,7 +162,7 @@ class TestDeadBroker(base.BusTestCase):
         self.assertTrue(bus.close(5))
         self.assertEqual(1, log.output.count('Wake-ups are dropped'))
 
-    def test_a_server_goes_on_without_its_broker(self):
+    def test_server_starts_and_stops_without_its_broker(self):
         child = os.fork()                   # it tries to connect for as long as its process lives
         if child == 0:
             logging.disable()

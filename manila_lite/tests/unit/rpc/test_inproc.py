@@ -77,7 +77,7 @@ class InprocTestCase(base.BusTestCase):
 
 class TestDelivery(InprocTestCase):
 
-    def test_a_call_is_answered_by_the_server_it_names(self):
+    def test_call_is_answered_by_the_named_server(self):
         self.serve('t', 'a')
         self.serve('t', 'b')
         for host in ('b', 'a', 'b', 'b'):
@@ -90,7 +90,7 @@ class TestDelivery(InprocTestCase):
         self.assertEqual(3, answers.count('a'))
         self.assertEqual(3, answers.count('b'))
 
-    def test_topics_and_exchanges_do_not_mix(self):
+    def test_messages_stay_in_their_topic_and_exchange(self):
         self.serve('t', 'a')
         self.assertRaises(oslo_messaging.MessagingTimeout, self.client('other', 'a').call, {}, 'echo', value=1)
         self.assertRaises(oslo_messaging.MessagingTimeout, self.client('t', 'a', exchange='other').call, {}, 'echo',
@@ -117,13 +117,13 @@ class TestDelivery(InprocTestCase):
         self.assertEqual(['clean', 'spoilt'], self.client('t', 'a').call({}, 'spoil', value=mine))
         self.assertEqual(['clean'], mine)
 
-    def test_what_json_cannot_carry_is_refused_at_the_sender(self):
+    def test_value_that_is_not_json_is_refused_at_the_sender(self):
         self.serve('t', 'a')
         when = datetime.date(2026, 1, 2)
         self.assertEqual('2026-01-02', self.client('t', 'a').call({}, 'echo', value=when)['value'])
         self.assertRaises(ValueError, self.client('t', 'a').call, {}, 'echo', value=threading.Lock())
 
-    def test_buses_of_other_names_are_apart(self):
+    def test_call_does_not_reach_a_bus_of_another_name(self):
         self.serve('t', 'a')
         self.use_url('inproc:///elsewhere')
         self.assertRaises(oslo_messaging.MessagingTimeout, self.client('t', 'a').call, {}, 'echo', value=1)
@@ -131,12 +131,12 @@ class TestDelivery(InprocTestCase):
 
 class TestAbsence(InprocTestCase):
 
-    def test_a_call_to_nobody_fails_at_once(self):
+    def test_call_without_a_server_fails_at_once(self):
         begin = time.monotonic()
         self.assertRaises(oslo_messaging.MessagingTimeout, self.client('t', 'a', timeout=60).call, {}, 'echo', value=1)
         self.assertLess(time.monotonic() - begin, 1)
 
-    def test_a_cast_to_a_queue_that_never_was_is_dropped(self):
+    def test_cast_before_the_first_server_start_is_dropped(self):
         self.client('t', 'a').cast({}, 'note', value='early')
         end = self.serve('t', 'a')
         self.client('t', 'a').cast({}, 'note', value='late')
@@ -149,7 +149,7 @@ class TestAbsence(InprocTestCase):
             transport_options=oslo_messaging.TransportOptions(at_least_once=True))
         self.assertRaises(oslo_messaging.MessageUndeliverable, client.cast, {}, 'note', value=1)
 
-    def test_casts_wait_for_a_server_that_is_away(self):
+    def test_casts_are_kept_until_a_stopped_server_returns(self):
         first = self.serve('t', 'a')
         self.end(first.server)
         for number in range(5):
@@ -160,7 +160,7 @@ class TestAbsence(InprocTestCase):
         self.assertEqual([], first.got)
         self.assertEqual(sorted([*range(5), *range(5)]), sorted(second.got))
 
-    def test_a_queue_without_listener_forgets_the_oldest(self):
+    def test_full_queue_without_a_server_drops_the_oldest_messages(self):
         self.end(self.serve('t', 'a').server)
         for number in range(inproc.BACKLOG + 3):
             self.client('t', 'a').cast({}, 'note', value=number)
@@ -169,7 +169,7 @@ class TestAbsence(InprocTestCase):
         self.assertEqual(3, end.got[0])
         self.assertEqual(inproc.BACKLOG, len(end.got))
 
-    def test_a_call_nobody_waits_for_any_more_is_not_run(self):
+    def test_timed_out_call_is_not_run_later(self):
         self.end(self.serve('t', 'a').server)
         self.assertRaises(oslo_messaging.MessagingTimeout, self.client('t', 'a', timeout=0.05).call, {}, 'note',
                           value='stale')
@@ -177,7 +177,7 @@ class TestAbsence(InprocTestCase):
         self.client('t', 'a').call({}, 'note', value='fresh')
         self.assertEqual(['fresh'], end.got)
 
-    def test_a_slow_answer_times_out(self):
+    def test_call_with_a_slow_answer_times_out(self):
         end = self.serve('t', 'a')
         self.assertRaises(oslo_messaging.MessagingTimeout, self.client('t', 'a', timeout=0.1).call, {}, 'slow')
         end.go_on.set()
@@ -190,18 +190,18 @@ class TestErrors(InprocTestCase):
         self.useFixture(fixtures.FakeLogger())
         self.serve('t', 'a')
 
-    def test_our_errors_arrive_as_what_they_are(self):
+    def test_own_errors_keep_their_class(self):
         error = self.assertRaises(errors.NotFound, self.client('t', 'a').call, {}, 'fail', kind='ours')
         self.assertIn('Share x could not be found.', str(error))
 
-    def test_builtin_errors_arrive_as_what_they_are(self):
+    def test_builtin_errors_keep_their_class(self):
         self.assertRaises(ValueError, self.client('t', 'a').call, {}, 'fail', kind='builtin')
 
     def test_other_errors_arrive_as_remote_errors(self):
         error = self.assertRaises(oslo_messaging.RemoteError, self.client('t', 'a').call, {}, 'fail', kind='foreign')
         self.assertEqual(('OddError', 'odd'), (error.exc_type, error.value))
 
-    def test_an_unknown_method_is_an_error_of_the_caller(self):
+    def test_unknown_method_raises_remote_error(self):
         self.assertRaises(oslo_messaging.RemoteError, self.client('t', 'a').call, {}, 'no_such_thing')
 
 
@@ -214,13 +214,13 @@ class TestStopAndCost(InprocTestCase):
         self.assertEqual([[], []], [listener.poll(), listener.poll(timeout=30)])
         self.assertLess(time.monotonic() - begin, 1)
 
-    def test_poll_gives_up_after_its_timeout(self):
+    def test_poll_returns_empty_after_its_timeout(self):
         listener = inproc.Listener(inproc.Bus(), [('e', 't', 'a')])
         begin = time.monotonic()
         self.assertEqual([], listener.poll(timeout=0.05))
         self.assertGreater(time.monotonic() - begin, 0.04)
 
-    def test_stop_answers_what_was_received(self):
+    def test_stop_answers_all_received_calls(self):
         end = self.serve('t', 'a', threads=1)
         answers = []
         callers = [threading.Thread(target=lambda: answers.append(self.client('t', 'a').call({}, 'slow')))
@@ -236,14 +236,14 @@ class TestStopAndCost(InprocTestCase):
             thread.join(5)
         self.assertEqual(['done'] * 3, answers)
 
-    def test_a_requeued_message_comes_again(self):
+    def test_requeued_message_is_delivered_again(self):
         bus = inproc.Bus()
         listener = inproc.Listener(bus, [('e', 't', 'a')])
         bus.deliver(('e', 't', 'a'), inproc.Letter('{"ctxt": {}, "message": {"n": 1}}'), fanout=False)
         listener.poll()[0].requeue()
         self.assertEqual({'n': 1}, listener.poll()[0].message)
 
-    def test_idle_listeners_cost_nothing(self):
+    def test_idle_servers_use_no_cpu_time(self):
         for host in 'abcdefgh':
             self.serve('t', host)
         time.sleep(0.1)     # sleeps: what starting costs is not counted

@@ -25,7 +25,7 @@ class TestNotices(base.BusTestCase):
         return context.RequestContext(user_id='u', project_id='p', request_id='req-1', services=self.services,
                                       auth_token='hush', overwrite=False)
 
-    def test_it_is_heard(self):
+    def test_notification_arrives_with_ids_but_without_the_token(self):
         heard = self.useFixture(hearing.Heard(self.conf))
         notices.emit(self.ctx(), 'thing.start', {'id': 'a'}, host='h@b')
         got = heard.wait('thing.start', id='a')
@@ -33,7 +33,7 @@ class TestNotices(base.BusTestCase):
         self.assertEqual({'id': 'a', 'request_id': 'req-1', 'project_id': 'p'}, got['payload'])
         self.assertNotIn('hush', str(heard.events))
 
-    def test_errors_and_the_api(self):
+    def test_error_from_the_api_has_its_priority_and_no_password(self):
         heard = self.useFixture(hearing.Heard(self.conf))
         notices.emit(self.services, 'thing.error', {'id': 'b', 'admin_password': 'hush'})
         got = heard.wait('thing.error', id='b')
@@ -44,7 +44,7 @@ class TestNotices(base.BusTestCase):
         notices.emit(self.ctx(), 'thing.start', {'id': 'a'})
         self.assertIsNone(self.services.bus.notices._thread)
 
-    def test_close_sends_what_was_taken_in_order(self):
+    def test_drain_sends_queued_notifications_in_order(self):
         heard = self.useFixture(hearing.Heard(self.conf))
         for number in range(50):
             notices.emit(self.ctx(), 'thing.start', {'id': 'c', 'number': number})
@@ -52,7 +52,7 @@ class TestNotices(base.BusTestCase):
         heard.wait('thing.start', id='c', number=49)
         self.assertEqual(list(range(50)), [event['payload']['number'] for event in heard.of(id='c')])
 
-    def test_a_child_process_sends_from_a_thread_of_its_own(self):
+    def test_child_process_starts_its_own_thread(self):
         self.useFixture(hearing.Heard(self.conf))
         notices.emit(self.ctx(), 'thing.start', {'id': 'd'})
         child = os.fork()
@@ -61,7 +61,7 @@ class TestNotices(base.BusTestCase):
             os._exit(7 if self.services.bus.notices._thread.is_alive() else 1)
         self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
-    def test_callers_notice_neither_a_dead_broker_nor_too_many(self):
+    def test_dead_broker_and_full_queue_do_not_delay_callers(self):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.rpc.notices.BACKLOG', 10))
         log = self.useFixture(fixtures.FakeLogger(level=30))
         self.conf.set_override('driver', ['messagingv2'], _GROUP)
@@ -77,7 +77,7 @@ class TestNotices(base.BusTestCase):
             os._exit(7 if quick and not services.bus.close(0.1) and log.output.count('are dropped') == 1 else 1)
         self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
-    def test_what_cannot_be_sent_is_said(self):
+    def test_unusable_transport_is_logged(self):
         log = self.useFixture(fixtures.FakeLogger(level=40))
         self.conf.set_override('driver', ['messagingv2'], _GROUP)
         self.addCleanup(self.conf.clear_override, 'driver', _GROUP)

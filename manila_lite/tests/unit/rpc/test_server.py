@@ -31,19 +31,19 @@ class TestServer(base.BusTestCase):
         bus.close(5)
         return receiver
 
-    def test_stop_waits_for_what_is_under_way(self):
+    def test_stop_waits_for_running_work(self):
         receiver = self.busy()
         threading.Timer(0.2, self.go_on.set).start()
         self.assertTrue(receiver.stop(5))
         self.assertTrue(self.done.is_set())
 
-    def test_stop_gives_up_after_its_time(self):
+    def test_stop_returns_false_if_work_outlasts_its_timeout(self):
         receiver = self.busy()
         self.assertFalse(receiver.stop(0.1))
         self.assertFalse(self.done.is_set())
         self.assertIn('still at work', self.log.output)
 
-    def test_stop_twice_and_without_start(self):
+    def test_stop_succeeds_twice_and_without_start(self):
         receiver = server.Server(self.conf, 'manila-share', 'h', [])
         self.assertTrue(receiver.stop(1))
         receiver.start()

@@ -9,25 +9,25 @@ from manila_lite.tests.unit.rpc import base
 
 class TestTransport(base.BusTestCase):
 
-    def test_one_transport_for_each_url(self):
+    def test_transport_is_reused_for_the_same_url(self):
         first = transport.get_transport(self.conf)
         self.assertIs(first, transport.get_transport(self.conf))
         self.use_url('inproc:///another')
         self.assertIsNot(first, transport.get_transport(self.conf))
 
-    def test_cleanup_forgets(self):
+    def test_new_transport_is_made_after_cleanup(self):
         first = transport.get_transport(self.conf)
         transport.cleanup()
         self.assertIsNot(first, transport.get_transport(self.conf))
 
-    def test_a_child_process_makes_its_own(self):
+    def test_child_process_makes_its_own_transport(self):
         inherited = transport.get_transport(self.conf)
         child = os.fork()
         if child == 0:
             os._exit(7 if transport.get_transport(self.conf) is not inherited else 1)
         self.assertEqual(7, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
-    def test_the_default_url_yields_to_the_operator(self):
+    def test_configured_url_overrides_the_default(self):
         transport.set_defaults(self.conf, 'inproc:///default')
         self.addCleanup(self.conf.clear_default, 'transport_url')
         self.assertNotEqual('inproc:///default', self.conf.transport_url)
@@ -38,7 +38,7 @@ class TestTransport(base.BusTestCase):
 
 class TestContextSerializer(base.BusTestCase):
 
-    def test_a_context_survives_without_its_token(self):
+    def test_context_is_restored_without_its_token(self):
         services = context.Services(conf=self.conf)
         serializer = transport.ContextSerializer(services)
         sent = context.RequestContext(user_id='u', project_id='p', roles=['member'], is_admin=False,
@@ -50,7 +50,7 @@ class TestContextSerializer(base.BusTestCase):
                          (got.user_id, got.project_id, got.roles, got.is_admin, got.request_id, got.auth_token))
         self.assertIs(services, got.services)
 
-    def test_an_empty_context_gives_nobody_with_no_rights(self):
+    def test_empty_context_has_no_user_and_no_rights(self):
         got = transport.ContextSerializer().deserialize_context({})
         self.assertEqual((None, [], False), (got.user_id, got.roles, got.is_admin))
         self.assertTrue(got.request_id.startswith('req-'))

@@ -49,10 +49,10 @@ class TestHeadroom(testscenarios.WithScenarios, testtools.TestCase):
 
     scenarios = [(name, {'held': held, 'specs': specs, 'left': left}) for name, held, specs, left in CASES]
 
-    def test_headroom_is_that_of_the_table(self):
+    def test_headroom_has_the_value_of_the_table(self):
         self.assertAlmostEqual(self.left, capacity.headroom(Request(1, self.specs), PoolState('h@b#p', **self.held)))
 
-    def test_check_agrees(self):
+    def test_check_refuses_requests_larger_than_the_headroom(self):
         pool = PoolState('h@b#p', **self.held)
         self.assertIsNotNone(capacity.Capacity().check(Request(int(self.left) + 1, self.specs), pool))
         if self.left >= 1:
@@ -68,12 +68,12 @@ class TestReason(testtools.TestCase):
             'report, 180 GiB provisioned before, over-subscription ratio 2',
             capacity.Capacity().check(Request(10), pool))
 
-    def test_the_reason_has_no_figures_of_a_thin_pool_for_another(self):
+    def test_reason_for_a_thick_pool_omits_thin_provisioning_figures(self):
         self.assertEqual(
             '61 GiB asked for, 60 GiB left: free 60 GiB of 100 GiB, 0 % reserved, 0 GiB promised since the last report',
             capacity.Capacity().check(Request(61), PoolState('h@b#p', **THICK)))
 
-    def test_values_that_are_no_numbers(self):
+    def test_reason_shows_unknown_free_space(self):
         pool = PoolState('h@b#p', **{**THIN, 'free_gb': 'unknown', 'total_gb': 10.0})
         self.assertIn('free unknown of 10 GiB', capacity.Capacity().check(Request(10), pool))
 

@@ -123,7 +123,7 @@ class TestFilters(testscenarios.WithScenarios, testtools.TestCase):
     scenarios = [(f'{kind.__name__}-{number}', {'kind': kind, 'asked': asked, 'held': held, 'reason': reason})
                  for number, (kind, asked, held, reason) in enumerate(CASES)]
 
-    def test_it_answers_yes_or_the_reason(self):
+    def test_check_returns_none_or_the_reason(self):
         request, pool = Request(**{'size': 1, **self.asked}), dataclasses.replace(POOL, **self.held)
         item = self.kind()
         self.assertTrue(item.applies(request))
@@ -161,12 +161,12 @@ class TestEveryFilter(testscenarios.WithScenarios, testtools.TestCase):
         request = Request(1, only_host='h1', source_host='h1@b1#p1', same_hosts=frozenset({'h1'}))
         self.assertIsNone(self.kind().check(request, POOL))
 
-    def test_has_a_case_that_refuses_and_one_that_does_not(self):
+    def test_filter_has_refusing_and_passing_cases(self):
         reasons = [case[3] for case in CASES if case[0] is self.kind]
         self.assertIn(None, reasons)
         self.assertTrue(any(reasons))
 
-    def test_static_ones_look_only_at_what_the_cache_knows(self):
+    def test_static_filter_reads_only_the_cached_fields(self):
         for kind, asked, held, _reason in CASES:
             if kind is self.kind and kind.static:
                 seen_request, seen_pool = set(), set()
@@ -181,7 +181,7 @@ class TestEveryFilter(testscenarios.WithScenarios, testtools.TestCase):
 
 class TestRollback(testtools.TestCase):
 
-    def test_clients_roll_back_when_backends_are_down_or_failed(self):
+    def test_details_of_refusals_are_those_that_make_clients_roll_back(self):
         # Design, clients, fact 5: manila-csi deletes the share that it asked for at these details and no others.
         for kind in (up.Up, excluded.Excluded, capacity.Capacity, capabilities.Capabilities, protocol.Protocol,
                      availability_zone.AvailabilityZone, affinity.Affinity, affinity.AntiAffinity, only_host.OnlyHost):
@@ -190,7 +190,7 @@ class TestRollback(testtools.TestCase):
 
 class TestWithoutHints(testtools.TestCase):
 
-    def test_filters_of_hints_are_not_asked(self):
+    def test_filters_for_hints_do_not_apply(self):
         for kind in (excluded.Excluded, only_host.OnlyHost, affinity.Affinity, affinity.AntiAffinity,
                      create_from_snapshot.CreateFromSnapshot):
             self.assertFalse(kind().applies(Request(1)))
@@ -216,12 +216,12 @@ class TestShareReplication(testtools.TestCase):
         self.assertTrue(item.applies(request))
         return item.check(item.prepare(request, pools), PoolState(host, capabilities=capabilities))
 
-    def test_a_share_needs_a_domain(self):
+    def test_replicated_share_needs_a_replication_domain(self):
         self.assertFalse(share_replication.ShareReplication().applies(Request(1)))
         self.assertIn('no replication domain', self.refused('a@b#1', {}))
         self.assertIsNone(self.refused('a@b#1', {'replication_domain': 'west'}))
 
-    def test_a_replica_needs_that_of_the_active_one_and_a_backend_without(self):
+    def test_replica_needs_the_same_domain_and_another_backend(self):
         there = {'active_host': 'a@home#1', 'replica_hosts': frozenset({'a@home', 'a@full'})}
         east = {'replication_domain': 'east'}
         self.assertIsNone(self.refused('a@b#1', east, **there))

@@ -47,12 +47,12 @@ class TestLoad(LoadTestCase):
         super().setUp()
         self.install(POINTS)
 
-    def test_in_the_order_given(self):
+    def test_filters_are_loaded_in_the_given_order(self):
         for names in (['up', 'capacity'], ['capacity', 'up']):
             found = [type(item).__name__ for item in filters.load(names)]
             self.assertEqual([name.capitalize() for name in names], found)
 
-    def test_multipliers_are_those_that_were_given(self):
+    def test_given_multipliers_are_used(self):
         found = weighers.load(['capacity', 'goodness'], {'goodness': 0.25})
         self.assertEqual([('Capacity', 1.0), ('Goodness', 0.25)],
                          [(type(item).__name__, item.multiplier) for item in found])
@@ -60,7 +60,7 @@ class TestLoad(LoadTestCase):
     def refused(self, load, *names):
         return str(self.assertRaises(errors.BadConfig, load, list(names)))
 
-    def test_unknown_names_are_refused_with_the_known(self):
+    def test_refusal_of_an_unknown_name_lists_the_known_names(self):
         self.assertEqual('[scheduler] filters: no such filter: upp; known: capacity, gone, up, wrong',
                          self.refused(filters.load, 'up', 'upp'))
         self.assertEqual('[scheduler] weighers: no such weigher: up; known: capacity, goodness',
@@ -69,10 +69,10 @@ class TestLoad(LoadTestCase):
     def test_a_name_given_twice_is_refused(self):
         self.assertEqual('[scheduler] filters: up is given twice', self.refused(filters.load, 'up', 'capacity', 'up'))
 
-    def test_not_a_filter(self):
+    def test_class_that_is_not_a_filter_is_refused(self):
         self.assertIn('[scheduler] filters: wrong is no Filter but', self.refused(filters.load, 'wrong'))
 
-    def test_cannot_be_imported(self):
+    def test_filter_that_cannot_be_imported_is_refused(self):
         self.assertIn('[scheduler] filters: gone cannot be loaded: No module named', self.refused(filters.load, 'gone'))
 
 

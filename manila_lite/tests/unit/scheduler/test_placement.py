@@ -58,25 +58,25 @@ class Counting(Filter):
 
 class TestCandidates(testtools.TestCase):
 
-    def test_best_first(self):
+    def test_candidates_are_ordered_best_first(self):
         result = placing().place(Request(5), [pool('a', 10.0), pool('b', 90.0), pool('c', 40.0), pool('d', 4.0)])
         self.assertEqual(['b', 'c', 'a'], names(result))
         self.assertEqual(4, result.asked)
         self.assertEqual([('CapacityFilter', 'FILTER_CAPACITY', 1, 'h@b#d')],
                          [(item.filter, item.detail, item.pools, item.example) for item in result.refusals])
 
-    def test_multipliers_decide(self):
+    def test_multipliers_change_the_best_candidate(self):
         pools = [pool('roomy', 90.0, capabilities={'goodness': 10}), pool('good', 60.0, capabilities={'goodness': 100}),
                  pool('poor', 10.0, capabilities={'goodness': 0})]
         for weights, best in (((1.0, 0.0), 'roomy'), ((1.0, 2.0), 'good'), ((-1.0, 0.0), 'poor')):
             weighers = [free_space.Capacity(weights[0]), goodness.Goodness(weights[1])]
             self.assertEqual(best, names(placing(weighers=weighers).place(Request(5), pools))[0])
 
-    def test_no_more_than_the_most(self):
+    def test_at_most_20_candidates_are_returned(self):
         pools = [pool(f'p{number}', 50.0 + number / 10) for number in range(30)]
         self.assertEqual([f'p{number}' for number in range(29, 9, -1)], names(placing().place(Request(1), pools)))
 
-    def test_many_pools_are_sampled(self):
+    def test_only_a_random_sample_of_many_pools_is_checked(self):
         pools = [pool(f'p{number}') for number in range(3 * placement.ENOUGH)]
         asked = []
 
@@ -97,7 +97,7 @@ class TestCandidates(testtools.TestCase):
         self.assertEqual(['good'], names(result))
         self.assertEqual(3 * placement.ENOUGH, result.refusals[0].pools)
 
-    def test_equals_are_spread_and_the_same_chance_gives_the_same_order(self):
+    def test_equal_pools_are_shuffled_reproducibly_by_the_seed(self):
         pools = [pool(name) for name in 'abcd']
         first = collections.Counter(names(placing(rng=random.Random(seed)).place(Request(1), pools))[0]
                                     for seed in range(400))
@@ -106,7 +106,7 @@ class TestCandidates(testtools.TestCase):
         again = [names(placing(rng=random.Random(7)).place(Request(1), pools)) for _ in range(2)]
         self.assertEqual(again[0], again[1])
 
-    def test_groups_may_be_kept(self):
+    def test_groups_of_pools_can_be_reused(self):
         groups = placement.Groups([pool('a'), pool('b', 90.0), pool('c', zone='x')])
         chooser = placing()
         for zone, expected in (('nova', ['b', 'a']), ('x', ['c'])):
@@ -119,7 +119,7 @@ class TestCandidates(testtools.TestCase):
             for name in 'bca':
                 self.assertEqual([name], names(chooser.place(Request(1, {key: name}), pools)))
 
-    def test_replication_domain_reaches_the_filter(self):
+    def test_share_from_snapshot_is_placed_in_the_replication_domain(self):
         east = {'replication_domain': 'east', 'create_share_from_snapshots_of_domain': True}
         pools = [pool('a', host='h@one', capabilities=east), pool('b', host='h@two', capabilities=east),
                  pool('c', host='h@three'), pool('d', host='h@four', capabilities={'replication_domain': 'east'})]
@@ -138,7 +138,7 @@ class TestKeptVerdicts(testtools.TestCase):
     def place(self, pools, **asked):
         return self.chooser.place(Request(1, **asked), pools)
 
-    def test_each_signature_is_asked_about_once(self):
+    def test_filter_is_called_once_for_each_signature(self):
         bad = [pool('x'), pool('y')]
         for size in (1, 2, 3):
             result = self.chooser.place(Request(size), [*self.good, *bad])
@@ -147,30 +147,30 @@ class TestKeptVerdicts(testtools.TestCase):
                              result.refusals)
         self.assertEqual(['h@b#a', 'h@b#x'], self.counting.asked)
 
-    def test_a_changed_pool_is_asked_about_again(self):
+    def test_filter_is_called_again_for_a_changed_pool(self):
         self.place(self.good)
         changed = dataclasses.replace(self.good[1], capabilities={'good': False})
         self.assertEqual({'a', 'c'}, set(names(self.place([self.good[0], changed, self.good[2]]))))
         self.assertEqual({'a', 'b', 'c'}, set(names(self.place(self.good))))
         self.assertEqual(['h@b#a', 'h@b#b'], self.counting.asked)
 
-    def test_another_type_zone_or_protocol_is_asked_about_again(self):
+    def test_filter_is_called_again_for_another_type_zone_or_protocol(self):
         for asked in ({}, {'extra_specs': {'a': '1'}}, {'proto': 'CIFS'}, {'availability_zone': 'x'}):
             self.place(self.good, **asked)
         self.assertEqual(4, len(self.counting.asked))
 
-    def test_the_longest_unused_request_is_forgotten(self):
+    def test_least_recently_used_request_is_evicted(self):
         for key in ('1', '2', '1', '3', '1', '2'):
             self.place(self.good, extra_specs={'a': key})
         self.assertEqual(4, len(self.counting.asked))
 
-    def test_signatures_that_are_gone_do_not_pile_up(self):
+    def test_verdicts_of_old_signatures_are_evicted(self):
         for number in range(50):
             self.place([pool('a', capabilities={'good': number})])
         self.assertEqual(50, len(self.counting.asked))
         self.assertLessEqual(max(map(len, self.chooser._verdicts._known.values())), 5)
 
-    def test_as_many_signatures_as_may_be_kept_are_kept(self):
+    def test_verdicts_are_kept_up_to_the_limit_of_signatures(self):
         pools = [pool('a', capabilities={'good': number}) for number in range(1, 5)]
         for _ in range(2):
             for each in pools:
@@ -213,41 +213,41 @@ class TestWhyNone(testtools.TestCase):
     def why(self, pools, for_admin=True, **asked):
         return placement.why_none(placing().place(Request(**{'size': 20, **asked}), pools), for_admin=for_admin)
 
-    def test_one_filter(self):
+    def test_reason_names_the_filter_and_an_example_pool(self):
         pools = [pool(name, capabilities={'dedupe': False}) for name in 'pq']
         text, detail = self.why(pools, extra_specs={'dedupe': '<is> True'})
         self.assertEqual(START + 'CapabilitiesFilter refused 2 of 2 pools '
                          "(pool h@b#p: the share type asks dedupe='<is> True', the pool reports False).", text)
         self.assertEqual('FILTER_CAPABILITIES', detail)
 
-    def test_the_filter_that_took_the_last_pool_gives_the_detail(self):
+    def test_detail_is_that_of_the_filter_that_refused_the_last_pool(self):
         pools = [pool('a', zone='x'), pool('b', up=False), pool('c', 5.0)]
         text, detail = self.why(pools, availability_zone='nova')
         self.assertEqual('FILTER_CAPACITY', detail)
         self.assertIn('CapacityFilter refused the last 1 of 3 pools (pool h@b#c: 20 GiB asked for, 5 GiB left', text)
         self.assertTrue(text.endswith('), after AvailabilityZoneFilter 1, UpFilter 1.'), text)
 
-    def test_every_pool_was_tried(self):
+    def test_reason_names_the_earlier_failure_of_the_only_pool(self):
         text, detail = self.why([pool('a')], excluded={'h@b#a': 'the disk broke'})
         self.assertIn('refused 1 of 1 pool (pool h@b#a: it was tried before and failed: the disk broke)', text)
         self.assertEqual('NO_VALID_HOST', detail)
 
-    def test_what_users_may_not_see_is_left_out(self):
+    def test_pool_names_are_hidden_from_users(self):
         text, detail = self.why([pool('a', 5.0)], for_admin=False)
         self.assertTrue(text.startswith(f'{START}CapacityFilter refused 1 of 1 pool (20 GiB asked for, 5 GiB left: '), text)
         self.assertNotIn('h@b', text)
         self.assertEqual('FILTER_CAPACITY', detail)
 
-    def test_no_pools(self):
+    def test_reason_without_pools_says_that_none_was_reported(self):
         self.assertEqual((f'{START}no backend has reported a pool yet.', 'NO_VALID_HOST'), self.why([]))
 
-    def test_a_share_that_can_be_placed_has_no_why(self):
+    def test_call_for_a_placeable_share_raises_valueerror(self):
         self.assertRaises(ValueError, self.why, [pool('a')])
 
 
 class TestNormalised(testtools.TestCase):
 
-    def test_numbers_are_spread_from_zero_to_one(self):
+    def test_weights_are_scaled_from_zero_to_one(self):
         for given, expected in (([], []), ([5], [0]), ([3, 3], [0, 0]), ([10, 20, 15], [0, 1, 0.5]), ([-4, 0], [0, 1]),
                                 ([0, 10, math.inf], [0, 0.5, 1]), ([7, math.inf], [0, 1]),
                                 ([math.inf, math.inf], [0, 0]), ([math.nan, 2, 4], [0, 0, 1]),
@@ -257,7 +257,7 @@ class TestNormalised(testtools.TestCase):
 
 class TestWeigherContract(testtools.TestCase):
 
-    def test_too_few_weights_are_an_error(self):
+    def test_too_few_weights_raise_valueerror(self):
         class Short(Weigher):
             def weigh(self, request, pools):
                 return [1.0]

@@ -10,7 +10,7 @@ from manila_lite.scheduler.weighers import capacity, goodness, host_affinity
 
 class TestCapacity(testtools.TestCase):
 
-    def test_room_left(self):
+    def test_weight_is_the_unclaimed_free_capacity(self):
         pools = [PoolState('h@b#1', total_gb=100.0, free_gb=40.0, claimed_gb=15.0),
                  PoolState('h@b#2', total_gb=100.0, free_gb=40.0, thin_provisioning=True,
                            max_over_subscription_ratio=3.0),
@@ -21,7 +21,7 @@ class TestCapacity(testtools.TestCase):
 
 class TestGoodness(testtools.TestCase):
 
-    def test_only_numbers_within_the_range_count(self):
+    def test_goodness_is_clamped_to_0_to_100_and_other_values_give_zero(self):
         reported = [{'goodness': 40}, {'goodness': '55.5'}, {'goodness_function': 70, 'goodness': 1},
                     {'goodness_function': '(capabilities.x > 5) ? 1 : 2', 'goodness': 30}, {'goodness': 500},
                     {'goodness': -3}, {'goodness': 'infinite'}, {'goodness': math.nan}, {'goodness': True}, {}]
@@ -33,15 +33,15 @@ class TestHostAffinity(testtools.TestCase):
 
     pools = [PoolState(host) for host in ('h@b#p', 'h@b#q', 'h@c#p', 'i@b#p')]
 
-    def test_nearer_is_better(self):
+    def test_pools_nearer_to_the_source_weigh_more(self):
         self.assertEqual([3, 2, 1, 0], host_affinity.HostAffinity().weigh(Request(1, source_host='h@b#p'), self.pools))
 
-    def test_no_source(self):
+    def test_all_pools_weigh_zero_without_a_source(self):
         self.assertEqual([0, 0, 0, 0], host_affinity.HostAffinity().weigh(Request(1), self.pools))
 
 
 class TestMultiplier(testtools.TestCase):
 
-    def test_given_or_one(self):
+    def test_multiplier_defaults_to_one(self):
         self.assertEqual(1.0, goodness.Goodness().multiplier)
         self.assertEqual(-2.0, goodness.Goodness(-2.0).multiplier)

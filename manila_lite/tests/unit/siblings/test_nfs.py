@@ -63,7 +63,7 @@ class Mounting(testtools.TestCase):
         mounter.unmount(PLACE)
         self.assertIsNone(mounter.mounted(PLACE))
 
-    def test_read_only_mounts_are_read_only(self):
+    def test_read_only_mount_refuses_a_read_write_mount_at_its_path(self):
         for way in ('kernel', 'local'):
             host = Host()
             mounter = nfs.NfsMounter(host, way=way, local={'192.0.2.7:/shares': '/srv'})
@@ -71,7 +71,7 @@ class Mounting(testtools.TestCase):
             self.assertEqual('ro', mounter.mounted(PLACE).level)
             self.assertRaises(nfs.MountFailed, mounter.mount, EXPORT, PLACE)
 
-    def test_another_export_there_is_not_taken_for_ours(self):
+    def test_mount_over_another_export_is_refused(self):
         host = Host()
         mounter = nfs.NfsMounter(host, way='kernel')
         mounter.mount('192.0.2.7:/shares/b', PLACE)
@@ -81,7 +81,7 @@ class Mounting(testtools.TestCase):
         self.assertRaisesRegex(nfs.MountFailed, 'access denied',
                                nfs.NfsMounter(Host(mount=(32, 'access denied by server')), way='kernel').mount, EXPORT, PLACE)
 
-    def test_a_busy_mount_is_told_from_one_that_is_gone(self):
+    def test_busy_mount_is_unmounted_only_lazily(self):
         host = Host()
         mounter = nfs.NfsMounter(host, way='kernel')
         mounter.mount(EXPORT, PLACE)
@@ -92,7 +92,7 @@ class Mounting(testtools.TestCase):
         mounter.unmount(PLACE, lazy=True)
         self.assertIsNone(mounter.mounted(PLACE))
 
-    def test_a_mount_whose_program_died_is_made_anew(self):
+    def test_mount_with_a_dead_endpoint_is_mounted_again(self):
         host = Host()
         mounter = nfs.NfsMounter(host, way='kernel')
         mounter.mount(EXPORT, PLACE)
@@ -103,7 +103,7 @@ class Mounting(testtools.TestCase):
 
 
 class Ways(testtools.TestCase):
-    def test_ways_to_mount_depend_on_the_host(self):
+    def test_mount_method_depends_on_the_support_of_the_host(self):
         local = {'192.0.2.7:/shares': '/srv'}
         for wanted, host, more in (
                 ('local', Host(), {'local': local}),
@@ -114,7 +114,7 @@ class Ways(testtools.TestCase):
         nothing = Host(grep=(1, ''), modprobe=(1, ''), test=(1, ''))
         self.assertRaises(nfs.MountFailed, nfs.NfsMounter(nothing).way_of, EXPORT)
 
-    def test_only_what_is_served_here_is_local(self):
+    def test_only_exports_of_this_host_have_a_local_source(self):
         mounter = nfs.NfsMounter(Host(), local={'192.0.2.7:/shares': '/srv', '[fd00::7]:/shares/': '/srv/'})
         self.assertEqual('/srv/a', mounter.source_of(EXPORT))
         self.assertEqual('/srv/a/b', mounter.source_of('[fd00::7]:/shares/a/b'))
@@ -123,7 +123,7 @@ class Ways(testtools.TestCase):
             self.assertEqual('', mounter.source_of(other), other)
         self.assertRaises(nfs.MountFailed, nfs.NfsMounter(Host(), way='local').mount, EXPORT, PLACE)
 
-    def test_export_locations(self):
+    def test_export_locations_are_split_and_bad_ones_are_refused(self):
         self.assertEqual(('192.0.2.7', '/shares/a'), nfs.split(EXPORT))
         self.assertEqual(('fd00::7', '/'), nfs.split('[fd00::7]:/'))
         self.assertEqual(('nas.example', '/a'), nfs.split('nas.example:/a'))
@@ -132,7 +132,7 @@ class Ways(testtools.TestCase):
 
 
 class Local(testtools.TestCase):
-    def test_results_of_commands(self):
+    def test_commands_return_output_and_status_or_time_out(self):
         local = nfs.LocalExecutor()
         self.assertEqual(nfs.Ended(0, 'x y', ''), local.run(['printf', '%s', 'x y']))
         self.assertEqual(127, local.run(['no-such-command']).status)

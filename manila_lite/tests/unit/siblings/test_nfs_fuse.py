@@ -52,7 +52,7 @@ class Forgotten(testtools.TestCase):
         self.mounts.append(Forgetful(self.calls))
         return self.mounts[-1]
 
-    def test_forgotten_open_file_is_opened_again(self):
+    def test_open_file_is_reopened_if_the_server_lost_its_state(self):
         number = self.export.open('/f', os.O_RDONLY)
         self.mounts[0]._opened = False
         self.assertEqual(b'hi', self.export.read('/f', 2, 0, number))
@@ -60,7 +60,7 @@ class Forgotten(testtools.TestCase):
         self.assertEqual(2, len(self.mounts))
         self.assertEqual(0, self.export.release('/f', number))
 
-    def test_a_handle_that_is_forgotten_need_not_be_closed(self):
+    def test_release_of_a_handle_lost_by_the_server_makes_no_call(self):
         old, new = self.export.open('/f', os.O_RDONLY), self.export.open('/g', os.O_RDONLY)
         self.mounts[0]._opened = False
         self.export.read('/f', 2, 0, old)
@@ -68,7 +68,7 @@ class Forgotten(testtools.TestCase):
         self.export.release('/g', new)
         self.assertEqual([], self.calls)
 
-    def test_forgotten_name_is_looked_up_again(self):
+    def test_readdir_is_retried_after_a_stale_client_id(self):
         self.mounts[0].refuses = libnfs.Refused('NFS4ERR_STALE_CLIENTID', errno.EIO)
         self.assertEqual(['.', '..', 'f'], self.export.readdir('/', 0))
 
@@ -77,7 +77,7 @@ class Forgotten(testtools.TestCase):
         error = self.assertRaises(mfusepy.FuseOSError, self.export.mkdir, '/d', 0o755)
         self.assertEqual((errno.EDQUOT, 1), (error.errno, len(self.mounts)))
 
-    def test_a_server_that_is_away_and_then_waits_for_others(self):
+    def test_request_is_retried_while_the_server_is_away_or_in_grace(self):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.siblings.nfs_fuse._PAUSE', 0))
         self.mounts[0].refuses = libnfs.Refused('nfs_service failed (Input/output error)', errno.EIO)
         answers = [libnfs.Refused('nfs_mount: connection refused', errno.EIO),
@@ -101,7 +101,7 @@ class Forgotten(testtools.TestCase):
         self.assertEqual(0, self.export.mkdir('/d', 0o755))
         self.assertEqual(['nfs_mkdir2'] * 4, self.calls)
 
-    def test_a_server_that_does_not_let_us_in_any_more(self):
+    def test_refused_remount_fails_the_request(self):
         self.mounts[0].refuses = libnfs.Refused('nfs_service failed (Input/output error)', errno.EIO)
 
         def mount():

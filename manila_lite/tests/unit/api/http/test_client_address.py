@@ -16,18 +16,18 @@ class Peers(testtools.TestCase):
         environ = {'REMOTE_ADDR': peer, **({} if forwarded is None else {'HTTP_X_FORWARDED_FOR': forwarded})}
         return found.name(found.of(environ))
 
-    def test_without_a_proxy(self):
+    def test_client_is_named_by_its_peer_address_without_a_proxy(self):
         for peer, name in (('192.0.2.1', '192.0.2.1'), ('::ffff:192.0.2.1', '192.0.2.1'),
                            ('2001:db8:2:3:4:5:6:7', '2001:db8:2:3::/64'), ('fe80::1%eth0', 'fe80::/64'), ('', 'unix'),
                            ('unix:', 'unix'), (None, 'unix')):
             self.assertEqual(name, self.of(peer), peer)
 
-    def test_clients_are_not_believed(self):
+    def test_forwarded_header_of_an_untrusted_client_is_ignored(self):
         for forwarded in ('192.0.2.9', '10.0.0.1', '192.0.2.9, 10.0.0.1', 'nonsense', '', ',,,'):
             self.assertEqual('192.0.2.1', self.of('192.0.2.1', forwarded), forwarded)
             self.assertEqual('unix', self.of('', forwarded), forwarded)
 
-    def test_proxies_are(self):
+    def test_forwarded_header_of_a_trusted_proxy_is_used(self):
         for forwarded, name in (
                 ('192.0.2.9', '192.0.2.9'), ('198.51.100.1, 192.0.2.9', '192.0.2.9'), ('10.0.0.9, 192.0.2.9', '192.0.2.9'),
                 ('192.0.2.9,10.0.0.7', '192.0.2.9'), ('198.51.100.1, 192.0.2.9, 10.0.0.7, 2001:db8:1::1', '192.0.2.9'),
@@ -38,14 +38,14 @@ class Peers(testtools.TestCase):
                 ('192.0.2.9, 10.0.0.7, nonsense, 10.0.0.8', '10.0.0.8'), ('10.0.0.7, 10.0.0.8', '10.0.0.7')):
             self.assertEqual(name, self.of('10.0.0.1', forwarded), forwarded)
 
-    def test_on_a_local_socket(self):
+    def test_forwarded_header_on_a_trusted_local_socket_is_used(self):
         trusted = (*PROXIES, 'unix')
         for forwarded, name in (('192.0.2.9', '192.0.2.9'), ('1.1.1.1, 192.0.2.9, 10.0.0.7', '192.0.2.9'), (None, 'unix')):
             self.assertEqual(name, self.of('', forwarded, trusted), forwarded)
 
-    def test_a_header_without_end(self):
+    def test_overlong_forwarded_header_returns_the_proxy_address(self):
         self.assertEqual('10.0.0.1', self.of('10.0.0.1', ','.join(['192.0.2.9'] + ['10.0.0.1'] * 10000)))
 
-    def test_what_is_no_network(self):
+    def test_invalid_trusted_network_is_refused(self):
         refusal = self.assertRaises(errors.BadConfig, client_address.ClientAddresses, ['10.0.0.0/33'], 64)
         self.assertIn('[rate_limits] trusted_proxies', str(refusal))

@@ -10,7 +10,7 @@ from manila_lite.api.http import connection, server
 
 class TestOrigin(testtools.TestCase):
 
-    def test_what_addresses_of_one_client_have_in_common(self):
+    def test_addresses_of_one_client_have_one_origin(self):
         for address, expected in {'192.0.2.1': '192.0.2.1', '::ffff:192.0.2.1': '192.0.2.1',
                                   '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64', '2001:db8:1:2::9': '2001:db8:1:2::/64',
                                   'fe80::1%eth0': 'fe80::/64'}.items():
@@ -34,7 +34,7 @@ class TestConnection(testtools.TestCase):
         conn.request = conn.incoming.take()
         return conn
 
-    def test_as_much_is_sent_as_the_client_takes(self):
+    def test_large_answer_is_sent_in_parts_as_the_client_reads(self):
         def app(environ, start_response):
             start_response('200 OK', [('Content-Length', '6000000')])
             return [b'a' * 3_000_000, b'b' * 3_000_000]
@@ -51,7 +51,7 @@ class TestConnection(testtools.TestCase):
         self.assertTrue(got.endswith(b'\r\n\r\n' + b'a' * 3_000_000 + b'b' * 3_000_000))
         self.assertEqual((0, False), (conn.size, conn.ends))
 
-    def test_an_application_that_fails(self):
+    def test_failing_application_answers_500_and_ends_the_connection(self):
         def app(environ, start_response):
             raise KeyError('nobody knew')
         conn = self.asked(app)
@@ -59,7 +59,7 @@ class TestConnection(testtools.TestCase):
         self.assertIn(b' 500 ', self.theirs.recv(1000))
         self.assertTrue(conn.ends)
 
-    def test_a_client_that_has_gone(self):
+    def test_answer_to_a_disconnected_client_ends_the_connection(self):
         def app(environ, start_response):
             start_response('200 OK', [])
             return [b'a']

@@ -18,7 +18,7 @@ class TestLimits(testtools.TestCase):
         conf([])
         self.assertEqual(connection_limits.DEFAULTS, connection_limits.read_limits(conf.api))
 
-    def test_no_more_than_there_are_descriptors_for(self):
+    def test_connections_are_limited_by_file_descriptors(self):
         said = self.useFixture(fixtures.FakeLogger())
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         few = connection_limits.Limits(connections=10)

@@ -29,7 +29,7 @@ class TestTable(testtools.TestCase):
         self.table.add(conn)
         return conn
 
-    def test_who_is_given_up_first(self):
+    def test_oldest_idle_connection_of_the_busiest_address_is_dropped_first(self):
         """Idle connections are given up before others, the oldest first, of the address that has most."""
         self.add(1, 'modest')
         busy, first, second = self.add(2, 'greedy', State.WORKING), self.add(3, 'greedy'), self.add(4, 'greedy')
@@ -45,7 +45,7 @@ class TestTable(testtools.TestCase):
             self.table.close(conn)
         self.assertEqual({1, 3}, {conn.fd for conn in self.table.all()})
 
-    def test_late_are_those_since_before_the_time(self):
+    def test_late_connections_are_those_older_than_the_given_time(self):
         old = self.add(1, 'a', State.HEAD, 5.0)
         self.add(2, 'a', State.HEAD, 6.0)
         found = []
@@ -55,7 +55,7 @@ class TestTable(testtools.TestCase):
         self.assertEqual([old], found)
         self.assertEqual(1, len(self.table))
 
-    def test_weights_and_counts_come_back(self):
+    def test_closed_connections_free_their_memory_and_count(self):
         conn, other = self.add(1, 'a'), self.add(2, 'a')
         for size in (10, 30):
             conn.size = size
@@ -67,7 +67,7 @@ class TestTable(testtools.TestCase):
             self.assertTrue(one.closed)
         self.assertEqual((0, 0, 0), (self.table.held, self.table.count_of('a'), len(self.table)))
 
-    def test_a_descriptor_that_came_to_another(self):
+    def test_second_close_keeps_a_new_connection_with_the_same_descriptor(self):
         old = self.add(1, 'a')
         self.table.close(old)
         new = self.add(1, 'a')

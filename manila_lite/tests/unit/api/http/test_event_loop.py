@@ -78,7 +78,7 @@ class TestCrowd(testtools.TestCase):
                 said += got
         return said
 
-    def test_headers_and_bodies_have_a_time_in_all(self):
+    def test_slow_headers_and_bodies_are_refused_with_408(self):
         self.serve(header=0.5, body=0.5)
         for head in (b'GET / HTTP/1.1\r\nX: ', b'POST / HTTP/1.1\r\nContent-Length: 900\r\n\r\n'):
             wire, began, said = self.connect(head), time.monotonic(), b''
@@ -90,11 +90,11 @@ class TestCrowd(testtools.TestCase):
             self.assertIn(b' 408 ', said)
             self.assertLess(time.monotonic() - began, 8)
 
-    def test_an_idle_connection_ends(self):
+    def test_idle_connection_is_closed(self):
         self.serve(idle=0.3)
         self.assertEqual(b'', self.heard(self.connect()))
 
-    def test_who_does_not_read_loses_the_connection_and_holds_no_thread(self):
+    def test_client_that_does_not_read_is_disconnected_and_holds_no_thread(self):
         self.serve(threads=1, answer=0.5)
         wires = [self.connect(_GET % b'large' * 3) for _ in range(4)]
         self.assertEqual(200, self.status(self.connect()))
@@ -105,21 +105,21 @@ class TestCrowd(testtools.TestCase):
     def wait_for_log(self, what, times=1):
         waiting.until(lambda: self.log.output.count(what) >= times, lambda: self.log.output)
 
-    def test_unread_answers_hold_so_much_memory(self):
+    def test_connection_is_dropped_when_unread_answers_exceed_the_memory(self):
         self.serve(memory=3 * _LARGE)
         for _ in range(6):
             self.connect(_GET % b'large')
         self.wait_for_log('given up (memory, answer)')
         self.assertEqual(200, self.status(self.connect()))
 
-    def test_who_reads_slowly_gets_all(self):
+    def test_large_answer_is_complete_and_the_next_request_is_answered(self):
         self.serve()
         wire = self.connect(_GET % b'large' + b'GET /x HTTP/1.1\r\nConnection: close\r\n\r\n')
         said = self.heard(wire)
         self.assertEqual(2, said.count(b'HTTP/1.1 200 OK'))
         self.assertGreater(len(said), _LARGE)
 
-    def test_the_oldest_idle_one_makes_room(self):
+    def test_oldest_idle_connection_is_closed_for_a_new_one(self):
         self.serve(connections=8)
         wires = []
         for _ in range(8):
@@ -131,7 +131,7 @@ class TestCrowd(testtools.TestCase):
         self.assertEqual(200, self.status(self.connect()))
         self.assertEqual([200, 0, *[200] * 6], [self.status(wire) for wire in wires])
 
-    def test_where_all_are_worked_on_others_are_told_and_health_is_answered(self):
+    def test_full_server_answers_503_but_still_answers_health_checks(self):
         self.serve(connections=8)
         callers = [self.connect(_GET % b'slow') for _ in range(8)]
         self.wait_for(lambda: len(self.api._crowd._table.all_in(State.WORKING)) == 8)
@@ -154,7 +154,7 @@ class TestCrowd(testtools.TestCase):
         while not check():
             self.assertLess(time.monotonic(), end)
 
-    def test_of_one_address(self):
+    def test_connections_beyond_the_limit_of_one_address_get_503(self):
         self.serve(per_address=3)
         mine = [self.connect() for _ in range(3)]
         self.assertEqual([200] * 3, [self.status(wire) for wire in mine])
@@ -176,7 +176,7 @@ class TestCrowd(testtools.TestCase):
         for wire in wires:
             self.assertIn(b' 400 ', self.heard(wire))
 
-    def test_stop_hears_who_has_connected_and_cuts_off_who_is_slow(self):
+    def test_stop_closes_idle_connections_and_unfinished_requests(self):
         self.serve()
         slow, idle = self.connect(b'GET /slow'), self.connect()
         self.assertEqual(200, self.status(idle))

@@ -72,17 +72,17 @@ def every_code():
 
 class NextSteps(testtools.TestCase):
 
-    def test_of_each_reason(self):
+    def test_every_error_code_has_a_next_step(self):
         without = [reason for reason in sorted(reasons() - _BY_STATUS)
                    if not any(fnmatch.fnmatchcase(reason, row) for row in next_steps.BY_CODE)]
         self.assertEqual([], without)
 
-    def test_no_row_is_for_nothing(self):
+    def test_every_row_matches_an_error_code(self):
         known = reasons() | _COMPOSED
         for rows in (next_steps.BY_CODE, next_steps.FOR_ADMINISTRATORS):
             self.assertEqual([], [row for row in rows if not fnmatch.filter(known, row)])
 
-    def test_it_depends_on_the_caller_and_on_the_resource_type(self):
+    def test_next_step_depends_on_the_caller_and_the_resource_type(self):
         """An operator is not sent to the operator, and resources of all projects are not hidden by their project."""
         for reason in sorted(reasons() | _COMPOSED):
             self.assertNotRegex(hints.next_step(409, reason, administrator=True), '(?i)ask (the operator|an administrator)')
@@ -92,18 +92,18 @@ class NextSteps(testtools.TestCase):
         self.assertNotEqual(hints.next_step(404, 'share_not_found'),
                             hints.next_step(404, 'share_not_found', administrator=True))
 
-    def test_of_each_status(self):
+    def test_every_status_has_a_next_step(self):
         for status in {*faults.STATUS.values(), *faults.NAMES} - {429, 501}:
             self.assertTrue(next_steps.BY_STATUS[status].endswith('.'), status)
 
-    def test_of_each_class(self):
+    def test_every_error_class_has_a_next_step(self):
         for error in vars(errors).values():
             if inspect.isclass(error) and issubclass(error, errors.ManilaLiteError) and error.code not in _INSIDE:
                 fault, = faults.response(error('It is so.')).json.values()
                 self.assertTrue(fault['next'].endswith('.'), error)
                 self.assertTrue(fault['message'] == 'It is so.' or fault['code'] == 500, fault)
 
-    def test_of_each_message(self):
+    def test_every_user_message_has_a_next_step(self):
         """Every user message, about a failure after the answer, has a next step."""
         self.assertEqual(set(messages.Detail), set(message_calls.NEXT_STEPS))
         for detail, step in message_calls.NEXT_STEPS.items():

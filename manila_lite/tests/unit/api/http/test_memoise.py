@@ -75,7 +75,7 @@ class TestPecan(testtools.TestCase):
         memoise.install()
         self.app = webtest.TestApp(pecan.make_app(Root()))
 
-    def test_every_place_that_asks_gets_the_memory(self):
+    def test_every_pecan_module_that_inspects_arguments_uses_the_cache(self):
         """Every module of pecan that asks for arguments uses the cache: another one in a new pecan would be slow unnoticed."""
         names = [f'pecan.{info.name}' for info in pkgutil.iter_modules(pecan.__path__)
                  if info.name in ('core', 'decorators', 'rest', 'routing', 'util')]
@@ -89,11 +89,11 @@ class TestPecan(testtools.TestCase):
         memoise.install()
         self.assertEqual(first, (pecan.util.getargspec, _checks.inspect))
 
-    def test_a_second_request_asks_nothing(self):
+    def test_second_request_inspects_no_arguments(self):
         self.app.get('/things/1')
         self.assertEqual(0, asked_during(lambda: self.app.get('/things/1')))
 
-    def test_without_the_memory_each_request_asks(self):
+    def test_each_request_inspects_arguments_without_the_cache(self):
         """Without the cache each request asks. If this fails, pecan has improved and the shim can go."""
         stock = pecan.util.getargspec.__wrapped__
         for module in (pecan.core, pecan.rest, pecan.routing, pecan.util):
@@ -101,7 +101,7 @@ class TestPecan(testtools.TestCase):
         self.app.get('/things/1')
         self.assertGreater(asked_during(lambda: self.app.get('/things/1')), 2)
 
-    def test_answers_are_those_of_the_stock_function(self):
+    def test_cached_arguments_equal_those_of_the_original_function(self):
         shapes = Shapes()
         stock = pecan.util.getargspec.__wrapped__
         for _ in range(2):
@@ -116,7 +116,7 @@ class TestPecan(testtools.TestCase):
             self.assertEqual({'posted': ['x', 'y']}, self.app.post('/things/x/y').json)
             self.assertEqual(404, self.app.get('/things/1/2/3', expect_errors=True).status_int)
 
-    def test_what_cannot_be_inspected_fails_as_before(self):
+    def test_uninspectable_object_raises_type_error_each_time(self):
         self.assertRaises(TypeError, pecan.util.getargspec, 3)
         self.assertRaises(TypeError, pecan.util.getargspec, 3)
 
@@ -166,7 +166,7 @@ class TestPolicy(testtools.TestCase):
                 self.assertEqual(may, self.allows('share:show', *roles, project=project))
                 self.assertEqual(not may, self.allows('share:hide', *roles, project=project))
 
-    def test_both_forms_of_checks_are_called_as_they_want(self):
+    def test_both_forms_of_checks_get_the_arguments_they_accept(self):
         mine, other = {'project_id': 'p'}, {'project_id': 'q'}
         for _ in range(2):
             self.assertEqual((True, False), tuple(_checks._check(Legacy(), mine, creds, None, 'share:show')
@@ -174,14 +174,14 @@ class TestPolicy(testtools.TestCase):
             self.assertEqual((True, False), tuple(_checks._check(Yes(), mine, mine, None, rule)
                                                   for rule in ('share:show', 'share:list')))
 
-    def test_a_second_decision_asks_nothing(self):
+    def test_second_decision_inspects_no_arguments(self):
         self.allows('share:hide', 'reader')
         self.assertEqual(0, asked_during(lambda: self.allows('share:hide', 'reader')))
 
-    def test_without_the_memory_each_node_asks(self):
+    def test_each_rule_node_inspects_arguments_without_the_cache(self):
         """Without the cache each node asks. If this fails, oslo.policy has improved and the shim can go."""
         with mock.patch.object(_checks, 'inspect', inspect):
             self.assertGreater(asked_during(lambda: self.allows('share:hide', 'reader')), 4)
 
-    def test_the_rest_of_inspect_is_there(self):
+    def test_other_functions_of_inspect_are_unchanged(self):
         self.assertIs(inspect.signature, _checks.inspect.signature)

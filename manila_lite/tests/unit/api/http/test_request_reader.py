@@ -39,7 +39,7 @@ class TestIncoming(testtools.TestCase):
                     return found
         return found
 
-    def test_in_whatever_pieces_they_come(self):
+    def test_requests_are_read_whatever_pieces_they_arrive_in(self):
         sent = (b'GET /one HTTP/1.1\r\nHost: a\r\n\r\n' + _HEAD + b'Content-Length: 3\r\n\r\nabc'
                 + _HEAD + b'Transfer-Encoding: chunked\r\n\r\n2;x=y\r\nde\r\n1\r\nf\r\n0\r\n')
         for size in (1, 2, 3, 7, 1000):
@@ -51,18 +51,18 @@ class TestIncoming(testtools.TestCase):
                                             found[2].inheaders.get(b'Transfer-Encoding')))
             self.assertEqual(0, len(self.incoming))
 
-    def test_where_it_is(self):
+    def test_reader_tells_its_buffered_bytes_and_whether_it_is_in_a_body(self):
         self.assertEqual((0, False), (len(self.incoming), self.incoming.in_body))
         self.assertEqual([], self.feed(_HEAD))
         self.assertEqual((len(_HEAD), False), (len(self.incoming), self.incoming.in_body))
         self.assertEqual([], self.feed(b'Content-Length: 3\r\n\r\na'))
         self.assertEqual((1, True), (len(self.incoming), self.incoming.in_body))
 
-    def test_who_waits_is_told_to_go_on(self):
+    def test_expect_100_continue_is_answered_with_100(self):
         self.assertEqual([], self.feed(_HEAD + b'Content-Length: 3\r\nExpect: 100-continue\r\n\r\n'))
         self.assertEqual(b'HTTP/1.1 100 Continue\r\n\r\n', self.conn.said)
 
-    def test_what_is_no_request_is_refused(self):
+    def test_invalid_requests_are_refused(self):
         for sent, status in ((b'nonsense\r\n\r\n', '400'), (b'\r\n\r\n', '400'), (b'GET / HTTP/1.1\n\n', '400'),
                              (b'GET http://[::1/ HTTP/1.1\r\n\r\n', '400'), (b'GET / HTTP/2.0\r\n\r\n', '505'),
                              (b'POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n', '400'),
@@ -83,7 +83,7 @@ class TestIncoming(testtools.TestCase):
         self.conn = Conn()
         self.incoming = request_reader.RequestReader(self.settings, self.conn, 1000)
 
-    def test_refused_for_another_reason(self):
+    def test_refusal_sends_the_given_status_text_and_header(self):
         self.feed(_HEAD + b'Content-Length: 3\r\n\r\na')
         request = self.incoming.refuse('408 Request Timeout', 'late', 'Retry-After: 1\r\n')
         self.assertIsInstance(request, framing.Request)

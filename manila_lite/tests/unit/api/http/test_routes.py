@@ -33,7 +33,7 @@ class Routes(testtools.TestCase):
         self.assertEqual((PART,), match.ops)
         self.assertEqual({'thing_id': 'x', 'key': 'k'}, match.params)
 
-    def test_fixed_before_parameters(self):
+    def test_fixed_paths_are_preferred_to_parameters(self):
         self.assertEqual((DETAIL,), self.find('things/detail').ops)
         self.assertEqual((SHOW,), self.find('things/details').ops)
 
@@ -48,14 +48,14 @@ class Routes(testtools.TestCase):
         self.assertIsNone(self.find('os-things', 7))
         self.assertIsNone(self.find('things', 6))
 
-    def test_project_in_front(self):
+    def test_project_id_in_front_of_the_path_is_read(self):
         match = self.find('p/things/x')
         self.assertEqual({'project_id': 'p', 'thing_id': 'x'}, match.params)
         self.assertNotIn('project_id', self.find('things/x').params)
 
-    def test_a_project_named_like_a_path(self):
+    def test_project_named_like_a_path_is_recognised(self):
         self.assertEqual({'project_id': 'things'}, self.find('things/things/detail').params)
 
-    def test_nothing_there(self):
+    def test_unknown_paths_are_not_found(self):
         for path in ('', 'nothing', '/things', 'things/', 'p/q/things', 'things/x/parts', 'things/x/parts/', 'things/x/y/z'):
             self.assertIsNone(self.find(path), path)

@@ -57,7 +57,7 @@ class TestApiServer(testtools.TestCase):
         self.assertTrue(self.app.inside.wait(5))
         return thread, answers
 
-    def test_a_request_is_answered_on_the_port_it_says(self):
+    def test_request_is_answered_on_the_reported_port(self):
         api = self.serve()
         self.assertNotEqual(0, api.port)
         answer, body = self.ask(api, body=b'abc')
@@ -73,7 +73,7 @@ class TestApiServer(testtools.TestCase):
         self.assertEqual(200, self.ask(api)[0].status)
         self.assertEqual(f'[::1]:{api.port}', api.address)
 
-    def test_an_address_in_use_is_named(self):
+    def test_start_on_an_address_in_use_fails_and_names_it(self):
         api = self.serve()
         second = server.ApiServer(self.app, '127.0.0.1', api.port)
         error = self.assertRaises(errors.BadConfig, second.start)
@@ -81,7 +81,7 @@ class TestApiServer(testtools.TestCase):
         self.assertIn('osapi_share_listen_port', str(error))
         self.assertTrue(second.stop(1))
 
-    def test_an_address_of_another_machine_is_named(self):
+    def test_start_on_an_address_of_another_machine_fails_and_names_it(self):
         error = self.assertRaises(errors.BadConfig, server.ApiServer(self.app, '192.0.2.1', 0).start)
         self.assertIn('192.0.2.1:0: Cannot assign requested address', str(error))
 
@@ -115,7 +115,7 @@ class TestApiServer(testtools.TestCase):
             ports.add(connection.sock.getsockname()[1])
         self.assertEqual(1, len(ports))
 
-    def test_stop_answers_what_is_under_way_and_takes_no_more(self):
+    def test_stop_answers_running_requests_and_accepts_no_more(self):
         api = self.serve()
         caller, answers = self.ask_slowly(api)
         threading.Timer(1.0, self.app.go_on.set).start()

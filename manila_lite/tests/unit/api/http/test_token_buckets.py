@@ -34,14 +34,14 @@ class Buckets(testtools.TestCase):
         """Return how many of ``times`` attempts took a token."""
         return sum(not self.local.take(key, rate) for _ in range(times))
 
-    def test_burst_and_rate(self):
+    def test_tokens_are_limited_by_burst_and_rate(self):
         rate = token_buckets.RateLimit(2.0, 10)
         self.assertEqual(10, self.took(rate, 50))
         for seconds, tokens in ((0.25, 0), (0.25, 1), (0.5, 1), (2.0, 4), (1e6, 10)):
             self.clock.now += seconds
             self.assertEqual(tokens, self.took(rate, 50), seconds)
 
-    def test_how_long_to_wait(self):
+    def test_refusal_returns_the_time_until_the_next_token(self):
         rate = token_buckets.RateLimit(0.1, 1)
         self.assertEqual(0.0, self.local.take('a', rate))
         self.assertAlmostEqual(10.0, self.local.take('a', rate), 3)
@@ -50,24 +50,24 @@ class Buckets(testtools.TestCase):
         self.clock.now += 6.01
         self.assertEqual(0.0, self.local.take('a', rate))
 
-    def test_who_is_refused_does_not_wait_the_longer(self):
+    def test_refused_attempts_do_not_lengthen_the_wait(self):
         rate = token_buckets.RateLimit(1.0, 1)
         self.took(rate, 1000)
         self.clock.now += 1.01
         self.assertEqual(1, self.took(rate, 1000))
 
-    def test_sums_are_not_exact(self):
+    def test_floating_point_errors_cost_no_token(self):
         """Errors of floating-point sums cost no client a token."""
         for now in (0.1, 12345.678, 1795370000.123456):
             for a_second, burst in ((50.0, 1), (0.3, 7), (7.7, 100), (1000.0, 30)):
                 self.clock.now, self.local = now, token_buckets.LocalBuckets(10)
                 self.assertEqual(burst, self.took(token_buckets.RateLimit(a_second, burst), 2 * burst), (now, a_second))
 
-    def test_others_have_their_own(self):
+    def test_each_client_has_its_own_tokens(self):
         rate = token_buckets.RateLimit(1.0, 5)
         self.assertEqual([5, 5], [self.took(rate, 9, key) for key in 'ab'])
 
-    def test_another_rate(self):
+    def test_changed_rate_gives_tokens_at_once(self):
         """A client that was refused for an hour gets tokens at once after the rate is corrected."""
         self.took(token_buckets.RateLimit(0.001, 100), 100)
         self.clock.now += 1
@@ -80,12 +80,12 @@ class Buckets(testtools.TestCase):
         self.assertEqual(1000, len(self.local._full))
         self.assertEqual((1, 0), (self.took(rate, 1, '1'), self.took(rate, 1, '4999')))
 
-    def test_what_is_kept_may_be_anything(self):
+    def test_malformed_stored_values_give_a_token(self):
         """Values in memcached may be of any form."""
         for text in (None, b'', b'nonsense', b'nan', b'-inf', b'-5', b'1_0', b'\xff', b'inf', b'1e300'):
             self.assertEqual((1001.0, 0.0), token_buckets.RateLimit(1.0, 1).take(token_buckets._moment(text), 1000.0), text)
 
-    def test_clocks_that_differ(self):
+    def test_small_clock_difference_gains_nothing_and_a_large_one_is_ignored(self):
         """A client gains nothing by a small difference of clocks; a time far in the future is ignored."""
         rate = token_buckets.RateLimit(1.0, 1)
         self.assertEqual([3.0, 0.0], [rate.take(full, 1000.0)[1] for full in (1003.0, 1100.0)])
@@ -106,7 +106,7 @@ class Threads(testtools.TestCase):
 
 class Shared(testtools.TestCase):
 
-    def test_what_is_no_server(self):
+    def test_invalid_server_address_is_refused(self):
         for address in ('cache:port', 'a:1:b:2:c'):
             refused = self.assertRaises(errors.BadConfig, token_buckets.SharedBuckets, [address], 0.1,
                                         token_buckets.LocalBuckets(1))

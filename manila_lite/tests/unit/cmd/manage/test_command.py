@@ -26,7 +26,7 @@ class ShowTest(testtools.TestCase):
     def test_columns_are_as_wide_as_needed(self):
         self.assertEqual('name    size\na       10\nlonger\n', self.shown('table'))
 
-    def test_json_has_all(self):
+    def test_json_shows_all_fields(self):
         self.assertEqual([{**self.ROWS[0], 'more': '2030-01-01 00:00:00'}, self.ROWS[1]], json.loads(self.shown('json')))
 
     def test_natural_numbers_are_not_negative(self):

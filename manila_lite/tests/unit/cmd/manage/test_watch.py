@@ -20,24 +20,24 @@ class Watch(testtools.TestCase):
         """Return a function that gives one state after another."""
         return iter([*_COURSE, *more]).__next__
 
-    def test_a_line_for_each_change(self):
+    def test_each_change_is_printed_on_one_line(self):
         out = io.StringIO()
         self.assertEqual(0, watch.watch(self.course(Progress('moved', 100, ended=True)), 0, out))
         self.assertEqual(['preparing', 'copying  1 %  0.1 of 4.0 GiB  2 min 5 s left',
                           'copying  50 %  2.0 of 4.0 GiB  7 s left', 'ready  100 %  Say go.', 'moved  100 %'],
                          out.getvalue().splitlines())
 
-    def test_a_bad_end(self):
+    def test_failed_end_returns_1_and_prints_its_hint(self):
         out = io.StringIO()
         self.assertEqual(1, watch.watch(self.course(Progress('failed', hint='Why.', ended=False)), 0, out))
         self.assertEqual('failed  Why.', out.getvalue().splitlines()[-1])
 
-    def test_who_had_seen_enough(self):
+    def test_keyboard_interrupt_returns_130(self):
         def look():
             raise KeyboardInterrupt
         self.assertEqual(130, watch.watch(look, 0, io.StringIO()))
 
-    def test_a_bar_on_a_terminal(self):
+    def test_progress_bar_is_shown_on_a_terminal(self):
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)
         with os.fdopen(theirs, 'w') as out:
@@ -48,7 +48,7 @@ class Watch(testtools.TestCase):
         self.assertIn('moved', shown)
         self.assertIn('100%', shown)
 
-    def test_no_text_steers_the_terminal(self):
+    def test_control_characters_are_escaped_in_output(self):
         evil = 'away\x1b[2J\x1b]0;owned\x07\u202e[red]'
         last = Progress(evil, 100, evil, hint=evil, ended=True)
         out = io.StringIO()

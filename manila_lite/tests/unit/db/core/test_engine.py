@@ -37,7 +37,7 @@ class Away(testscenarios.WithScenarios, testtools.TestCase):
 
 class Locked(testtools.TestCase):
 
-    def test_a_lock_that_is_not_had_passes_by_itself(self):
+    def test_locked_database_is_a_transient_error(self):
         file = self.useFixture(fixtures.TempDir()).join('locked.sqlite')
         conf = options.register(cfg.ConfigOpts())
         conf([], project='manila_lite', default_config_files=[], default_config_dirs=[])
@@ -58,7 +58,7 @@ class Locked(testtools.TestCase):
 
 class Words(testtools.TestCase):
 
-    def test_what_will_not_pass_by_itself(self):
+    def test_only_temporary_connection_errors_count_as_away(self):
         there = '(psycopg2.OperationalError) connection to server at "192.0.2.1", port 5432 failed: '
         for said, away in (('Connection refused\n\tIs the server running on that host?\n', True),
                            ('FATAL:  the database system is starting up\n', True),

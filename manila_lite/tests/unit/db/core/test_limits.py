@@ -24,10 +24,10 @@ class Limits(testtools.TestCase):
             else:
                 self.assertRaises(errors.OverLimit, limits.check, self.conf(most), 'subnets', 'it', had, will)
 
-    def test_the_sentence(self):
+    def test_refusal_names_the_limit_and_the_counts(self):
         refused = self.assertRaises(errors.OverLimit, limits.check_one_more, self.conf(3), 'subnets', 'share network 7', 3)
         self.assertEqual(('Limit subnets exceeded: share network 7 may have 3 subnets, has 3, and would have 4.',
                           'over_limit_subnets'), (str(refused), refused.code))
 
-    def test_each_option_of_a_number_of_things_is_counted(self):
+    def test_every_option_for_a_number_of_resources_is_counted(self):
         self.assertEqual({option.name for option in options.LIMITS if not option.name.endswith('_length')}, set(limits.COUNTED))

@@ -50,21 +50,21 @@ class Prepared(testtools.TestCase):
 
 class Rows(Prepared):
 
-    def test_values_come_back_as_they_were(self):
+    def test_values_are_read_as_they_were_written(self):
         self.assertEqual(1, self.insert.execute(self.conn, {'id': 1, 'data': {'a': [1]}, 'flag': True}))
         self.insert.execute(self.conn, {'id': 2, 'name': None})
         rows = self.both_ways(self.all)
         self.assertEqual([(1, _MOMENT, None, True, {'a': [1]}, 'x'), (2, _MOMENT, None, False, None, None)], rows)
         self.assertEqual({'a': [1]}, rows[0].data)
 
-    def test_what_is_written_the_long_way_is_the_same(self):
+    def test_rows_written_through_sqlalchemy_are_the_same(self):
         self.conn.execute(self.table.insert(), {'id': 1, 'data': {'a': 1}})
         self.assertEqual(1, self.insert.execute(self.conn, {'id': 2, 'data': {'a': 1}}))
         self.insert.execute_many(self.conn, [{'id': 3, 'data': {'a': 1}}])
         rows = self.all.all(self.conn)
         self.assertEqual([rows[0][1:]] * 3, [row[1:] for row in rows])
 
-    def test_no_rows(self):
+    def test_query_without_rows_returns_an_empty_list_or_none(self):
         self.assertEqual([], self.all.all(self.conn))
         self.assertIsNone(self.all.first(self.conn))
 
@@ -72,21 +72,21 @@ class Rows(Prepared):
         self.insert.execute_many(self.conn, [{'id': number} for number in (2, 1)])
         self.assertEqual(1, self.all.first(self.conn).id)
 
-    def test_values_of_the_statement_and_of_the_caller(self):
+    def test_values_of_the_statement_and_of_the_caller_are_both_used(self):
         self.insert.execute_many(self.conn, [{'id': number, 'name': name} for number, name in enumerate('aabb')])
         query = prepared.Query(sa.select(self.table.c.id).where(self.table.c.name == 'b',
                                                                 self.table.c.id < sa.bindparam('end')))
         self.assertEqual([(2,)], self.both_ways(query, {'end': 3, 'not asked for': 1}))
         self.assertRaises(KeyError, query.all, self.conn, {})
 
-    def test_a_list_of_any_length_is_refused(self):
+    def test_list_parameter_is_refused(self):
         query = prepared.Query(sa.select(self.table.c.id).where(self.table.c.id.in_(sa.bindparam('ids', expanding=True))))
         self.assertRaises(TypeError, query.all, self.conn, {'ids': [1]})
 
 
 class Writes(Prepared):
 
-    def test_update_counts_and_sets_its_time(self):
+    def test_update_returns_its_row_count_and_sets_the_time(self):
         self.insert.execute_many(self.conn, [{'id': 1}, {'id': 2}])
         update = prepared.Write(self.table.update().where(self.table.c.id == sa.bindparam('ident')).values(
             name=sa.bindparam('new'), flag=~self.table.c.flag))
@@ -95,18 +95,18 @@ class Writes(Prepared):
         self.assertEqual([(None, False, 'x'), (_MOMENT, True, 'n')],
                          [(row.changed, row.flag, row.name) for row in self.all.all(self.conn)])
 
-    def test_many_and_none(self):
+    def test_execute_many_accepts_an_empty_and_a_long_list(self):
         self.insert.execute_many(self.conn, [])
         self.insert.execute_many(self.conn, [{'id': number, 'flag': number == 2} for number in range(5)])
         self.assertEqual([2], [row.id for row in self.all.all(self.conn) if row.flag])
 
-    def test_errors_are_those_of_the_long_way(self):
+    def test_errors_are_those_of_sqlalchemy(self):
         self.insert.execute(self.conn, {'id': 1})
         self.assertRaises(db_exception.DBDuplicateEntry, self.insert.execute, self.conn, {'id': 1})
         self.assertRaises(db_exception.DBDuplicateEntry, self.insert.execute_many, self.conn, [{'id': 2}, {'id': 1}])
         self.assertRaises(db_exception.DBDuplicateEntry, self.conn.execute, self.table.insert(), {'id': 1})
 
-    def test_a_transaction_takes_it_back(self):
+    def test_rollback_undoes_a_prepared_write(self):
         self.insert.execute(self.conn, {'id': 1})
         self.conn.rollback()
         self.assertEqual([], self.all.all(self.conn))
@@ -114,7 +114,7 @@ class Writes(Prepared):
 
 class Listeners(Prepared):
 
-    def test_they_are_called_with_the_statement_that_is_sent(self):
+    def test_listeners_get_the_statement_that_is_sent(self):
         seen = self.listen()
         self.insert.execute(self.conn, {'id': 1, 'flag': None, 'name': 'n'})
         self.insert.execute_many(self.conn, [{'id': 2, 'name': 'n'}, {'id': 3, 'name': 'm'}])
@@ -122,18 +122,18 @@ class Listeners(Prepared):
         self.assertEqual([1, None, 'n'], [seen[0][1][place] for place in (0, 2, 3)])
         self.assertEqual([2, 3], [values[0] for values in seen[1][1]])
 
-    def test_the_path_to_the_driver_is_the_same(self):
+    def test_write_with_listeners_bypasses_connection_execute(self):
         self.listen()
         self.useFixture(fixtures.MonkeyPatch('sqlalchemy.engine.Connection.execute', None))
         self.insert.execute(self.conn, {'id': 1})
         self.assertEqual([1], [row.id for row in self.all.all(self.conn)])
 
-    def test_they_may_change_it(self):
+    def test_listeners_may_change_the_statement(self):
         self.insert.execute_many(self.conn, [{'id': 1}, {'id': 2}])
         sa.event.listen(self.engine, 'before_cursor_execute', lambda *args: (f'{args[2]} DESC', args[3]), retval=True)
         self.assertEqual([2, 1], [row.id for row in self.all.all(self.conn)])
 
-    def test_they_know_when_it_was_executed(self):
+    def test_listeners_are_called_after_execution(self):
         counts = []
         sa.event.listen(self.engine, 'after_cursor_execute',
                         lambda conn, cursor, text, values, context, many: counts.append((cursor.rowcount, many)))
@@ -144,7 +144,7 @@ class Listeners(Prepared):
 
 class ManyOf(Prepared):
 
-    def test_rows_of_many_values(self):
+    def test_rows_of_any_number_of_values_are_returned(self):
         self.insert.execute_many(self.conn, [{'id': number} for number in range(3000)])
         self.useFixture(fixtures.MonkeyPatch('manila_lite.db.core.prepared.Among.MOST', 1024))
         among = prepared.Among(sa.select(self.table.c.id).order_by(self.table.c.id), self.table.c.id)

@@ -37,7 +37,7 @@ class TogetherTest(testtools.TestCase):
         with db.reader() as conn:
             return list(conn.execute(sa.select(TABLE.c.number)).scalars())
 
-    def test_all_is_written_and_then_said(self):
+    def test_callbacks_run_after_all_parts_are_committed(self):
         with self.db.together():
             self.write(1)
             self.write(2)
@@ -45,7 +45,7 @@ class TogetherTest(testtools.TestCase):
             self.assertEqual(([1, 2], [], []), (self.numbers(self.db), self.numbers(self.other), self.said))
         self.assertEqual([[1, 2]], self.said)
 
-    def test_after_an_error_nothing_is_written_or_said(self):
+    def test_error_undoes_all_writes_and_drops_the_callbacks(self):
         def work():
             with self.db.together():
                 self.write(1)
@@ -56,14 +56,14 @@ class TogetherTest(testtools.TestCase):
         self.write(3)
         self.assertEqual([3], self.numbers(self.other))
 
-    def test_a_part_that_fails(self):
+    def test_failed_part_does_not_undo_the_others(self):
         with self.db.together():
             self.write(1)
             self.assertRaises(DBDuplicateEntry, self.write, 1)
             self.write(2)
         self.assertEqual([1, 2], self.numbers(self.other))
 
-    def test_it_begins_with_the_first_thing_written(self):
+    def test_transaction_begins_with_the_first_write(self):
         with self.db.together() as whole:
             self.assertEqual([], self.numbers(self.db))
             with self.other.writer() as conn:       # nobody has the lock yet: the other connection can write
@@ -72,6 +72,6 @@ class TogetherTest(testtools.TestCase):
             self.write(8)
             self.assertTrue(whole.begun)
 
-    def test_outside_it_is_said_at_once(self):
+    def test_callback_outside_a_unit_of_work_runs_at_once(self):
         self.db.afterwards(lambda: self.said.append('now'))
         self.assertEqual(['now'], self.said)

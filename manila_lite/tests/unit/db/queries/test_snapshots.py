@@ -16,7 +16,7 @@ from manila_lite.db.queries import snapshots
 
 class GoneTest(testtools.TestCase):
 
-    def test_the_share_of_a_snapshot_that_went(self):
+    def test_share_of_a_deleted_snapshot_is_not_found(self):
         folder = Path(self.useFixture(fixtures.TempDir()).path)
         config = folder / 'c.conf'
         config.write_text(f'[database]\nconnection = sqlite:///{folder}/x.sqlite\n')

@@ -37,7 +37,7 @@ class Slow(interface.EnsuresOneByOne):
 
 class OneByOne(testtools.TestCase):
 
-    def test_each_has_its_own_result(self):
+    def test_each_share_has_its_own_result(self):
         driver = Slow()
         share_ids = ['a', 'broken', 'b', 'away', 'c', 'd', 'e', 'f']
         results = driver.ensure_shares([target(share_id) for share_id in share_ids])
@@ -46,5 +46,5 @@ class OneByOne(testtools.TestCase):
         self.assertEqual(('f',), results['f'].repaired)
         self.assertEqual(Slow.ENSURED_AT_ONCE, driver.most)
 
-    def test_no_shares_are_no_work(self):
+    def test_empty_list_of_shares_returns_no_results(self):
         self.assertEqual({}, Slow().ensure_shares([]))

@@ -42,12 +42,12 @@ class ServeTest(testtools.TestCase):
                                        {'verb': 'look', 'migration': 'busy'}))
         self.assertEqual([{'seen': 'm'}, {'refused': 'It is gone.'}, {'failed': 'busy'}], self.answers)
 
-    def test_what_is_no_request_is_refused(self):
+    def test_invalid_requests_are_refused(self):
         bad = ('', 'no', '[]', '{}', {'verb': 'secret'}, {'verb': 'look'}, {'verb': 'look', 'other': 1}, {'verb': ['look']})
         self.assertEqual(0, self.serve(*bad))
         self.assertEqual([['refused']] * len(bad), [list(answer) for answer in self.answers])
 
-    def test_a_stream_is_the_last_answer(self):
+    def test_no_request_is_answered_after_a_stream(self):
         self.assertEqual(0, self.serve({'verb': 'send', 'migration': 'm'}, {'verb': 'look', 'migration': 'm'}))
         for about in ({'migration': 'bad'}, {'migration': 'gone'}, {'other': 1}):
             self.assertEqual(1, self.serve({'verb': 'send', **about}, {'verb': 'look', 'migration': 'm'}))
@@ -55,7 +55,7 @@ class ServeTest(testtools.TestCase):
 
 
 class MakeTest(testtools.TestCase):
-    def test_only_backends_of_the_configuration(self):
+    def test_backends_that_are_not_enabled_linux_ones_are_refused(self):
         file = Path(self.useFixture(fixtures.TempDir()).path, 'conf')
         file.write_text('[DEFAULT]\nenabled_share_backends = other\n[other]\ndriver = dummy\n[linux]\ndriver = linux\n')
         for name in ('', 'linux', 'other', 'other; id', '../other', '--help'):

@@ -38,7 +38,7 @@ class ServicesTest(testtools.TestCase):
             conf.set_override(name, value, group='b')
         return Backend('b', 'h@b', conf.b, self.root / 'state')
 
-    def test_the_pool_that_the_options_describe(self):
+    def test_pool_type_follows_the_options(self):
         self.assertIsInstance(make_pool(self.root, self.backend().conf), Directory)
         self.assertIsInstance(make_pool(self.root, self.backend(linux_pool_type='btrfs').conf), BtrfsPool)
 
@@ -57,7 +57,7 @@ class ServicesTest(testtools.TestCase):
         both = self.backend(driver_handles_share_servers=True, max_shares_per_share_server=1)
         self.assertTrue(Services(both).qos.is_supported)
 
-    def test_a_backend_goes_with_its_data(self):
+    def test_backend_tear_down_removes_its_data(self):
         services = Services(self.backend())
         self.assertIsInstance(services.lifecycle, Lifecycle)
         services.pool.open()
@@ -65,7 +65,7 @@ class ServicesTest(testtools.TestCase):
         services.lifecycle.tear_down(remove_data=True)
         self.assertEqual([], list(self.root.glob('**/a')))
 
-    def test_the_report_of_a_directory(self):
+    def test_report_of_a_directory_lacks_snapshots_and_size_limits(self):
         conf = self.backend(linux_export_ips=['10.0.0.1']).conf
         pool = make_pool(self.root, conf)
         pool.open()
@@ -78,7 +78,7 @@ class ServicesTest(testtools.TestCase):
         self.assertEqual({'space': '', 'users': ''}, {name: text for name, text in report.fingerprint(conf).items()
                                                       if name in ('space', 'users')})
 
-    def test_the_size_that_was_set_last(self):
+    def test_last_size_is_remembered_until_forgotten(self):
         sizes = RecentSizes()
         sizes.remember('a', 1)
         sizes.remember('a', 2)
@@ -89,7 +89,7 @@ class ServicesTest(testtools.TestCase):
 
 
 class DriverTest(testtools.TestCase):
-    def test_it_has_abilities_by_its_classes(self):
+    def test_driver_lacks_only_security_services_and_subnet_metadata(self):
         lacking = {values.Ability.SECURITY_SERVICES, values.Ability.SUBNET_METADATA}
         self.assertEqual(set(values.Ability) - lacking, abilities_of(LinuxDriver))
         self.assertTrue(issubclass(LinuxDriver, ComposedDriver))

@@ -30,7 +30,7 @@ class Disks(testtools.TestCase):
         self.image, self.disk = self.folder / 'image', self.folder / 'disk'
         self.image.write_bytes(b'content')
 
-    def test_a_disk_is_a_copy_that_grows(self):
+    def test_disk_is_a_copy_of_the_image_and_never_shrinks(self):
         disks.make(self.image, self.disk, 0)
         self.assertEqual(b'content', self.disk.read_bytes())
         disks.make(self.image, self.disk, 2)
@@ -39,14 +39,14 @@ class Disks(testtools.TestCase):
         self.assertEqual(2 << 30, self.disk.stat().st_size, 'a disk never shrinks')
         self.assertRaises(errors.Final, disks.make, self.folder / 'nothing', self.disk, 0)
 
-    def test_an_image_is_a_copy(self):
+    def test_image_is_a_copy_of_the_disk(self):
         self.disk.write_bytes(b'disk')
         disks.keep(self.disk, self.image, self.folder / '.draft')
         self.assertEqual(b'disk', self.image.read_bytes())
         self.assertRaises(errors.Final, disks.keep, self.disk, self.folder / 'image.qcow2', self.folder / '.draft')
         self.assertEqual({'disk', 'image'}, set(os.listdir(self.folder)))
 
-    def test_a_qcow2_image_that_builds_on_another_file_is_refused(self):
+    def test_qcow2_image_with_a_backing_or_data_file_is_refused(self):
         (self.folder / 'qemu-img').write_text(_QEMU_IMG)
         (self.folder / 'qemu-img').chmod(0o755)
         image = self.folder / 'image.qcow2'

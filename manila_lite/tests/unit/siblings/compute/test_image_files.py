@@ -40,7 +40,7 @@ class Files(testtools.TestCase):
                          tuple(read[key].read_bytes() for key in (('p', 'debian'), ('q', 'debian'), ('p', 'p'))))
         self.assertFalse(read['q', 'p'].exists())
 
-    def test_only_whole_files_are_public(self):
+    def test_only_complete_files_are_public_images(self):
         (self.images / 'projects').mkdir()
         (self.images / 'debian').touch()
         (self.images / '.half.new').touch()

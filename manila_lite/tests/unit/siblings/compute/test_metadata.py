@@ -46,7 +46,7 @@ class Told(testtools.TestCase):
         head, _, body = answer.partition(b'\r\n\r\n')
         return int(head.split()[1]), body.decode()
 
-    def test_files_and_folders(self):
+    def test_metadata_files_and_folders_are_served_and_others_not_found(self):
         self.metadata.serve(self.socket, metadata.files(SERVER, SHARES))
         for version in ('latest', '2025-04-04'):
             status, body = self.ask(f'/openstack/{version}/meta_data.json')
@@ -62,7 +62,7 @@ class Told(testtools.TestCase):
             self.assertEqual(404, self.ask(path)[0], path)
         self.assertEqual(501, self.ask('/openstack', 'POST')[0])
 
-    def test_served_files_can_change(self):
+    def test_changed_files_are_served_and_end_removes_the_socket(self):
         self.metadata.serve(self.socket, metadata.files(SERVER, SHARES))
         self.metadata.serve(self.socket, metadata.files(SERVER, ()))
         self.assertEqual([], json.loads(self.ask('/openstack/latest/meta_data.json')[1])['devices'])

@@ -20,7 +20,7 @@ def known(*entries):
 
 
 class File(testtools.TestCase):
-    def test_allocatable_addresses(self):
+    def test_free_addresses_exclude_taken_gateway_and_out_of_range(self):
         four, six = known().values()
         self.assertEqual([f'192.0.2.{number}' for number in (1, 4, 5, 6)], list(four.free({'192.0.2.2'})))
         self.assertEqual(['fd66::5', 'fd66::6', 'fd66::9'], list(six.free(())))
@@ -28,13 +28,13 @@ class File(testtools.TestCase):
         self.assertEqual(['192.0.2.9'], list(one.free(())))
         self.assertEqual(1, len(list(itertools.islice(known({'id': 'v', 'cidr': 'fd00::/8'})['v'].free(()), 1))))
 
-    def test_requestable_addresses(self):
+    def test_only_usable_addresses_of_the_network_can_be_requested(self):
         four, six = known().values()
         self.assertEqual('fd66::77', six.fixed('FD66:0::0077'))
         for address in ('192.0.2.0', '192.0.2.7', '192.0.2.3', '192.0.2.9', 'fd66::5', 'x', '192.0.2.1/29'):
             self.assertRaises(errors.Invalid, four.fixed, address)
 
-    def test_wrong_files_are_refused_with_the_place(self):
+    def test_refusal_of_a_wrong_file_names_the_mistake(self):
         for entry, why in (({'id': 'a'}, 'cidr'), ({'id': 'a', 'cidr': '192.0.2.1/29'}, 'host bits'), (FOUR, 'twice'),
                            ({**SIX, 'name': 'data'}, 'twice'), ({**SIX, 'gateway': '192.0.2.1'}, 'gateway'),
                            ({**SIX, 'ranges': [['fd66::6', 'fd66::5']]}, 'after its last'),
@@ -60,7 +60,7 @@ class Request(testtools.TestCase):
         self.assertRaises(errors.Conflict, networks.wanted, 'auto', known())
         self.assertRaises(errors.Invalid, networks.wanted, [{'uuid': 'data'}], known())
 
-    def test_mac_addresses_are_local_and_differ(self):
+    def test_mac_addresses_are_random_with_the_openstack_prefix(self):
         self.assertRegex(networks.mac(), '^fa:16:3e(:[0-9a-f]{2}){3}$')
         self.assertNotEqual(1, len({networks.mac() for _ in range(20)}))
 

@@ -27,11 +27,11 @@ def values(arguments, option):
 
 
 class Qemu(testtools.TestCase):
-    def test_memory_is_shared_where_shares_need_it(self):
+    def test_guest_memory_is_shared_only_if_requested(self):
         self.assertEqual(['memory-backend-memfd,id=mem,size=64M,share=on'], values(words(), '-object'))
         self.assertEqual(['memory-backend-ram,id=mem,size=64M'], values(words(shared_memory=False), '-object'))
 
-    def test_a_device_for_each_share(self):
+    def test_each_share_has_a_device(self):
         arguments = words()
         self.assertIn('vhost-user-fs-pci,chardev=share0,tag=data', values(arguments, '-device'))
         self.assertIn('vhost-user-fs-pci,chardev=share1,tag=s2', values(arguments, '-device'))
@@ -44,7 +44,7 @@ class Qemu(testtools.TestCase):
         self.assertEqual('/var/lib/a,b c/servers/1/metadata', shlex.split(command)[-1])
         self.assertIn('restrict=on', network.split(','))
 
-    def test_an_interface_for_each_network(self):
+    def test_each_network_has_an_interface(self):
         nics = tuple(Nic(name, name, '192.0.2.5', f'fa:16:3e:00:00:0{number}', '192.0.2.0/24', mtu=1400)
                      for number, name in enumerate('ab'))
         server = {'id': '11111111-2222-3333-4444-555555555555', 'nics': nics}
@@ -54,7 +54,7 @@ class Qemu(testtools.TestCase):
         self.assertIn('virtio-net-pci,netdev=nic1,mac=fa:16:3e:00:00:01,host_mtu=1400,romfile=', values(arguments, '-device'))
         self.assertTrue(all(len(name) < 16 for name in names), 'or the kernel takes no such name')
 
-    def test_boot_options(self):
+    def test_kernel_or_disk_image_sets_the_boot_options(self):
         arguments = words(kernel='k', initrd='i', cmdline='a b')
         self.assertEqual((['/images/k'], ['/images/i'], ['a b']),
                          tuple(values(arguments, option) for option in ('-kernel', '-initrd', '-append')))
@@ -64,7 +64,7 @@ class Qemu(testtools.TestCase):
 
 
 class Virtiofsd(testtools.TestCase):
-    def test_command_lines_of_both_implementations(self):
+    def test_c_and_rust_virtiofsd_get_their_own_options(self):
         self.assertEqual('v -f --socket-path=/run/share0 -o source=/mounts/1 -o cache=none -o sandbox=chroot',
                          ' '.join(qemu_arguments.virtiofsd('v', 'c', DEVICES[0], 'none', 'chroot')))
         self.assertEqual('v --socket-path=/run/share0 --shared-dir=/mounts/1 --cache=never --sandbox=namespace',

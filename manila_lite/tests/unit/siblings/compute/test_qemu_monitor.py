@@ -52,17 +52,17 @@ class Monitored(testtools.TestCase):
         self.addCleanup(thread.join, 60)
         return Monitor(self.folder / 'qmp')
 
-    def test_answers_come_between_events(self):
+    def test_answer_is_found_among_events(self):
         with self.answers(query_status={'return': {'running': True}}) as monitor:
             self.assertEqual({'running': True}, monitor.do('query-status'))
 
-    def test_refusal_has_its_reason(self):
+    def test_refused_save_has_the_reason_and_resumes_the_guest(self):
         with self.answers(migrate={'error': {'class': 'GenericError', 'desc': 'not with this device'}}) as monitor:
             refused = self.assertRaises(Refused, monitor.save, self.folder / 'memory')
         self.assertIn('not with this device', str(refused))
         self.assertEqual(['qmp_capabilities', 'stop', 'getfd', 'migrate', 'cont'], self.asked, 'the guest goes on')
 
-    def test_failed_migration_is_refused(self):
+    def test_save_fails_if_its_migration_fails(self):
         with self.answers(query_migrate={'return': {'status': 'failed', 'error-desc': 'no space'}}) as monitor:
             self.assertIn('no space', str(self.assertRaises(Refused, monitor.save, self.folder / 'memory')))
 
@@ -71,7 +71,7 @@ class Monitored(testtools.TestCase):
         with self.answers(stop=None) as monitor:
             self.assertRaises(errors.Unavailable, monitor.do, 'stop')
 
-    def test_command_lines_are_read_whole_or_not_at_all(self):
+    def test_truncated_command_lines_are_not_read(self):
         files = Files(self.folder)
         self.assertIsNone(CommandLines.read(files))
         plan = CommandLines(['qemu', '-x'], {'s': ['virtiofsd']}, {'s': 'socket'})

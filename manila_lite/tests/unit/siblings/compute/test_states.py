@@ -17,10 +17,10 @@ class MachinesTest(testtools.TestCase):
             self.assertLessEqual({verb.ok for verb in machine.verbs.values() if verb.ok}, starts)
             self.assertLessEqual({verb.fail for verb in machine.verbs.values()}, starts)
 
-    def test_each_status_of_a_server_is_shown(self):
+    def test_each_server_status_has_a_status_shown_to_clients(self):
         self.assertEqual(states.SERVER.statuses, set(states.SHOWN))
 
-    def test_attachments_are_as_nova_names_them(self):
+    def test_attachment_statuses_are_those_of_nova(self):
         self.assertEqual({'attaching', 'inactive', 'active', 'detaching', 'error'}, states.ATTACHMENT.statuses)
         self.assertEqual({'attaching', 'detaching'}, states.ATTACHMENT.transient)
 
@@ -29,5 +29,5 @@ class MachinesTest(testtools.TestCase):
         self.assertEqual({f'server.{verb}' for verb in states.SERVER.verbs}, kinds)
         self.assertEqual({'attachment.attach', 'attachment.detach'}, {plan.kind for plan in SHARE_PLANS})
 
-    def test_statuses_that_need_a_mount_are_on(self):
+    def test_statuses_of_a_running_server_exclude_the_stopped_ones(self):
         self.assertEqual(states.SERVER.statuses - states.ON, {'building', 'stopped', 'suspended', 'error', 'deleting'})

@@ -19,14 +19,14 @@ def mount(path, export='10.0.0.5:/shares/a', level='rw'):
 
 
 class Fstab(testtools.TestCase):
-    def test_line_has_the_fields_of_the_manual(self):
+    def test_line_has_the_fields_of_an_nfs_mount(self):
         self.assertEqual(
             b'[fd00::5]:/shares/a /mnt/a\\040b nfs ro,vers=4.2,hard,_netdev,nofail 0 0 # mlite ' + SHARE.encode() + b'\n',
             fstab.line(mount('/mnt/a b', '[fd00::5]:/shares/a', 'ro'), 'vers=4.2,hard'))
 
     @settings(deadline=None, database=None)
     @given(_PATHS)
-    def test_the_kernel_and_fstab_read_a_path_back(self, path):
+    def test_escaped_path_is_read_back_unchanged(self, path):
         line = fstab.line(mount(path), 'vers=4.2')
         self.assertEqual(1, line.count(b'\n'))
         # The kernel's table of mounts has the same escapes.
@@ -35,7 +35,7 @@ class Fstab(testtools.TestCase):
 
     @settings(deadline=None, database=None)
     @given(_OTHERS, _PATHS, _PATHS)
-    def test_only_our_lines_are_changed(self, others, path, second):
+    def test_only_own_lines_are_added_and_removed(self, others, path, second):
         once = fstab.with_line(others, mount(path), 'vers=4.2')
         self.assertTrue(fstab.has(once, path))
         self.assertEqual(once, fstab.with_line(once, mount(path), 'vers=4.2'))
@@ -46,11 +46,11 @@ class Fstab(testtools.TestCase):
         self.assertFalse(fstab.has(gone, path))
         self.assertEqual(others, gone if not others or others.endswith(b'\n') else gone.removesuffix(b'\n'))
 
-    def test_somebody_elses_line_for_the_same_path_stays(self):
+    def test_foreign_line_for_the_same_path_is_kept(self):
         others = b'10.0.0.5:/shares/a /mnt/a nfs rw 0 0\n# 10.0.0.5:/x /mnt/a # mlite is good\n'
         self.assertFalse(fstab.has(others, '/mnt/a'))
         self.assertEqual(others, fstab.without(fstab.with_line(others, mount('/mnt/a'), ''), '/mnt/a'))
 
-    def test_longer_path_with_the_same_beginning_stays(self):
+    def test_line_of_a_longer_path_is_kept(self):
         text = fstab.with_line(b'', mount('/mnt/ab'), '')
         self.assertEqual(text, fstab.without(text, '/mnt/a'))

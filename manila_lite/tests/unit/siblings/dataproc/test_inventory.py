@@ -24,7 +24,7 @@ class Read(testtools.TestCase):
              'two': Node('two', 'two', 'fd00::2', 2222, 'debian', 'ssh-ed25519 BBBB', '/k')},
             inventory.read({'nodes': [ONE, TWO]}, 'root'))
 
-    def test_mistakes_are_named(self):
+    def test_error_names_the_mistake_and_the_node(self):
         for entries, why in (
                 (None, 'a list "nodes"'), ({}, 'a list "nodes"'), (['one'], 'node 1'),
                 ([{**ONE, 'pasword': 'x'}], 'nothing else'), ([{**ONE, 'host_key': ''}], 'needs host_key'),
@@ -53,12 +53,12 @@ class Pool(testtools.TestCase):
         self.assertEqual('two', self.infra.offer(WANTED, frozenset({'one', 'gone'})))
         self.assertIn('has 2', str(self.assertRaises(errors.Final, self.infra.offer, WANTED, frozenset({'one', 'two'}))))
 
-    def test_unusable_file_fails_for_good(self):
+    def test_unusable_file_is_a_final_error(self):
         self.assertIn('cannot be used', str(self.assertRaises(errors.Final, self.infra.offer, WANTED, frozenset())))
         for text in ('nodes: [', 'nodes: 5', '\x00'):
             self.file.write_text(text)
             self.assertIn('cannot be used', str(self.assertRaises(errors.Final, self.infra.offer, WANTED, frozenset())))
 
-    def test_node_missing_in_the_file_fails_for_good(self):
+    def test_node_missing_in_the_file_is_a_final_error(self):
         self.file.write_text(f'nodes: [{ONE}]')
         self.assertIn('no longer', str(self.assertRaises(errors.Final, self.infra.ready, 'two', WANTED)))

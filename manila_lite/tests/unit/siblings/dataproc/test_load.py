@@ -18,7 +18,7 @@ class LoadTest(testtools.TestCase):
             made.set_override(name, value, 'dataproc')
         return made
 
-    def test_infra_and_handlers_by_name(self):
+    def test_infra_and_handlers_are_loaded_by_name(self):
         options = self.options(infra='fake', handlers={'nfs': 'fake'})
         self.assertIsInstance(load.infra(options), fake.FakeInfra)
         self.assertEqual({'NFS': fake.FakeHandler}, {name: type(made) for name, made in load.handlers(options).items()})

@@ -26,5 +26,5 @@ class CommandLine(testtools.TestCase):
         self.assertRegex(command_line(['ls', 'a b'], 'debian', 60),
                          "^sudo -n -- env LC_ALL=C PATH=[^ ]+ timeout 60 ls 'a b'$")
 
-    def test_a_nul_is_refused(self):
+    def test_argument_with_a_nul_is_refused(self):
         self.assertRaises(errors.Invalid, command_line, ['ls', 'a\0b'], 'root', 1)

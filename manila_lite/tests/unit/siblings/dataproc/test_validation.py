@@ -32,7 +32,7 @@ class SchemaTest(testtools.TestCase):
 class PathsTest(testtools.TestCase):
     """Paths where a share may be mounted."""
 
-    def test_a_path_is_made_normal(self):
+    def test_paths_are_normalised(self):
         for given_, wanted in (('/a', '/a'), ('//a///b/', '/a/b'), ('/a b;"\'$(x)`', '/a b;"\'$(x)`'), ('/é/ü', '/é/ü'),
                                ('/mnt/...', '/mnt/...'), ('/etcetera', '/etcetera'), ('/mnt/etc', '/mnt/etc')):
             self.assertEqual(wanted, paths.normal(given_))
@@ -45,13 +45,13 @@ class PathsTest(testtools.TestCase):
                      '/lib64/x', '/lib32', '/run/x', '/root/x'):
             self.assertRaises(errors.Invalid, paths.normal, path)
 
-    def test_path_length_limits(self):
+    def test_longest_paths_are_accepted(self):
         self.assertEqual(255, len(paths.normal(f'/{"a" * 255}')) - 1)
         self.assertEqual(4094, len(paths.normal('/a' * 2047)))
 
     @settings(deadline=None, database=None)
     @given(st.text(max_size=40))
-    def test_accepted_paths_are_normal(self, text):
+    def test_normalised_paths_are_absolute_and_stay_unchanged(self, text):
         try:
             normal = paths.normal(text)
         except errors.Invalid:
@@ -62,7 +62,7 @@ class PathsTest(testtools.TestCase):
 
     @settings(deadline=None, database=None)
     @given(st.lists(st.lists(st.sampled_from(['a', 'a b', 'a!', 'b']), min_size=1, max_size=4), max_size=6))
-    def test_clash_is_detected_in_any_order(self, parts):
+    def test_nested_and_equal_paths_clash_in_any_order(self, parts):
         paths_of_parts = [f'/{"/".join(one)}' for one in parts]
         there = any(paths.within(inner, outer) for number, inner in enumerate(paths_of_parts)
                     for other, outer in enumerate(paths_of_parts) if number != other)
@@ -93,7 +93,7 @@ class SharesTest(testtools.TestCase):
         self.assertIn("inside '/mnt'", self.refused({'id': ONE, 'path': '/mnt'}, {'id': TWO}))
         self.assertIn('shares[1].path', self.refused({'id': ONE}, {'id': TWO, 'path': 'x'}))
 
-    def test_cluster_overrides_group(self):
+    def test_shares_of_the_cluster_override_those_of_the_group(self):
         cluster = validation.normal([{'id': ONE, 'path': '/x', 'access_level': 'ro'}])
         group = validation.normal([{'id': ONE, 'path': '/y'}, {'id': TWO}])
         self.assertEqual([*cluster, group[1]], validation.effective(cluster, group))

@@ -24,10 +24,10 @@ class Stillness(testtools.TestCase):
             finally:
                 process.kill()
 
-    def test_one_that_waits(self):
+    def test_waiting_process_is_still(self):
         self.assertTrue(self.ends_still('cat'))
         self.assertTrue(self.ends_still('sh', '-c', 'cat; true'))
 
-    def test_one_that_works(self):
+    def test_working_process_is_not_still(self):
         self.assertFalse(self.ends_still('dd', 'if=/dev/zero', 'of=/dev/null', 'bs=64k'))
         self.assertFalse(self.ends_still('sh', '-c', 'while :; do :; done'))

@@ -15,7 +15,7 @@ from manila_lite.tests import waiting
 
 class Failed(testtools.TestCase):
 
-    def test_without_the_options(self):
+    def test_error_of_a_failed_mount_hides_its_options(self):
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder, 'place')
             bad = self.assertRaises(CommandFailed, backup_jobs.BackupJobs.mount, '/no/such/place', place, 'none',
@@ -56,7 +56,7 @@ class Halted(testtools.TestCase):
     def complete(self):
         waiting.until(lambda: self.copies.make(self.share, self.backup) >= 100, 'the copy is complete', pause=0.01)
 
-    def test_none_begins_until_it_goes_on(self):
+    def test_halted_copies_do_not_begin_until_resumed(self):
         self.copies.halt()
         self.assertRaises(CommandFailed, self.copies.make, self.share, self.backup)
         self.assertEqual((False, frozenset()), (self.copies.is_copying(self.backup), self.copies.left()))
@@ -67,12 +67,12 @@ class Halted(testtools.TestCase):
         self.copies.halt()
         self.assertFalse(self.copies.is_copying(self.backup))
 
-    def test_cleared_away(self):
+    def test_cleared_copy_is_removed(self):
         self.complete()
         self.copies.clear('b')
         self.assertEqual((False, frozenset()), (self.copies.is_copying(self.backup), self.copies.left()))
 
-    def test_only_ids_of_ours_are_left(self):
+    def test_left_returns_only_valid_backup_ids(self):
         self.copies.folder.mkdir()
         for name in ('b', 'b.share', '.hidden', 'no space'):
             (self.copies.folder / name).mkdir()

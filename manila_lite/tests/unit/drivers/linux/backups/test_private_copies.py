@@ -22,7 +22,7 @@ class Beside(testtools.TestCase):
     def test_backups_are_beside_the_shares(self):
         self.assertEqual(self.root / 'backups' / 'b', private_copies.at(self.pool, 'b'))
 
-    def test_what_fits(self):
+    def test_backup_that_uses_more_than_the_size_is_refused(self):
         for used, size, fits in ((None, 1, True), (1 << 30, 1, True), (2 << 30, 1, False), (2 << 30, 2, True)):
             with mock.patch.object(self.pool, 'measure', return_value=(None, used)):
                 if fits:

@@ -11,19 +11,19 @@ from manila_lite.drivers.linux.backups import rsync
 
 class Said(testtools.TestCase):
 
-    def test_the_last_progress_counts(self):
+    def test_last_progress_in_the_output_is_returned(self):
         for said, progress in ((b'', (0, 0)), (b'\n    1,024  12%  3.45MB/s    0:00:01\r', (1024, 12)),
                                (b'\r 1 7% 1MB/s\r 2 31% 1MB/s\r', (2, 31)), (b'\n 9 100% 1MB/s (xfr#1, to-chk=0/2)\n', (9, 99)),
                                (b'\ncut 5', (0, 0)), (b'\nx% y', (0, 0)), (b'\nrsync: "/a 999 99% b": no (2)\n', (0, 0))):
             self.assertEqual(progress, rsync._progress(said), said)
         self.assertEqual((1, 40), rsync._progress(b'\r 1 7% 1MB/s', 40))
 
-    def test_last_words(self):
+    def test_error_lines_of_the_output_are_returned_as_the_reason(self):
         said = b' 1 7%\rrsync: [receiver] write failed\nmore\nrsync error: some files (code 23)\n'
         self.assertEqual('rsync: [receiver] write failed; rsync error: some files (code 23)', rsync._last_words(said))
         self.assertEqual('it failed', rsync._last_words(b''))
 
-    def test_what_it_comes_to(self):
+    def test_error_output_is_mapped_to_its_error_class(self):
         gone = b'failed: Operation not supported (95)\n'
         for said, kinds in (
                 (b'rsync: [receiver] rsync_xal_set: fsetxattr("/a/b c","user.d") ' + gone, {rsync.CannotKeepAll}),
@@ -42,7 +42,7 @@ class Ends(testtools.TestCase):
         self.assertFalse(copy.is_alive())
         return copy
 
-    def test_what_was_copied_is_there_and_the_rest_gone(self):
+    def test_target_has_exactly_the_files_of_the_source(self):
         with tempfile.TemporaryDirectory() as folder:
             source, target = Path(folder, 'source'), Path(folder, 'target')
             for place, name in ((source, 'a'), (target, 'b')):
@@ -55,7 +55,7 @@ class Ends(testtools.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.assertIn('rsync', str(self.copy(Path(folder, 'nothing'), Path(folder, 'target')).error))
 
-    def test_one_that_was_stopped_has_ended(self):
+    def test_stopped_copy_has_ended(self):
         with tempfile.TemporaryDirectory() as folder:
             copy = rsync.Copy(Path(folder), Path(folder, 'target'), '--checksum')
             copy.stop()

@@ -25,23 +25,23 @@ class Changed(testtools.TestCase):
         (self.place / 'a' / 'b').mkdir(parents=True)
         (self.place / 'a' / 'one').write_text('one')
 
-    def test_removed_once_and_again(self):
+    def test_tree_is_removed_and_a_second_removal_is_no_error(self):
         for _ in range(2):
             trees.remove(self.place)
             self.assertFalse(self.place.exists())
 
-    def test_a_link_goes_and_not_where_it_leads(self):
+    def test_link_is_removed_and_its_target_is_kept(self):
         link = self.place.parent / 'link'
         link.symlink_to(self.place)
         trees.remove(link)
         self.assertEqual((False, True), (os.path.lexists(link), (self.place / 'a' / 'one').exists()))
 
-    def test_what_cannot_go(self):
+    def test_failed_removal_names_the_tree_and_the_reason(self):
         with mock.patch.object(trees, 'run', side_effect=CommandFailed('find / -delete: no')):
             bad = self.assertRaises(CommandFailed, trees.remove, self.place)
         self.assertEqual(f'{self.place} cannot be deleted: no', str(bad))
 
-    def test_what_was_linked_is_a_file_of_its_own(self):
+    def test_extra_hard_links_and_too_deep_folders_are_removed(self):
         os.link(self.place / 'a' / 'one', self.place / 'two')
         deep = self.place / ('x' * 250)
         for _ in range(7):

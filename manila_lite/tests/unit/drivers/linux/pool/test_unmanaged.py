@@ -13,7 +13,7 @@ class LeftTest(testtools.TestCase):
         super().setUp()
         self.root = Path(self.useFixture(fixtures.TempDir()).path)
 
-    def test_marks_come_and_go_with_their_notes(self):
+    def test_marks_are_added_and_dropped_with_their_notes(self):
         marks = unmanaged.Unmanaged(self.root, unmanaged.SHARES)
         self.assertNotIn('a', marks)
         marks.drop('a')
@@ -37,12 +37,12 @@ class PathsTest(testtools.TestCase):
     def parts(self, path):
         return unmanaged.parts_of(path, self.root, self.ADDRESSES)
 
-    def test_ways_to_say_it(self):
+    def test_each_notation_of_a_path_is_parsed(self):
         for path in ('10.0.0.1:/shares/a', '[fd00::1]:/shares/a', r'\\10.0.0.1\a', r'\\fd00::1\a', f'{self.root}/shares/a'):
             self.assertEqual(('shares', 'a'), self.parts(path))
         self.assertEqual(('nas', 'old', 'a'), self.parts('10.0.0.1:/nas/old/a/'))
 
-    def test_what_names_nothing_here(self):
+    def test_foreign_and_malformed_paths_are_refused(self):
         for path in (r'\\10.0.0.2\a', r'\\10.0.0.1', r'\\10.0.0.1\..', '10.0.0.2:/shares/a', '/etc', str(self.root), '',
                      '10.0.0.1:/', '10.0.0.1://shares/a', 'shares/a', '10.0.0.1:/shares/../a', '10.0.0.1:/shares/.a.old',
                      '10.0.0.1:/shares/a\0b', f'{self.root}/../etc'):

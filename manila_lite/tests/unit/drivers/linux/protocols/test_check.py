@@ -38,7 +38,7 @@ class Check(testtools.TestCase):
         commands.ENV['PATH'] = '/nowhere'
         self.addCleanup(commands.ENV.__setitem__, 'PATH', before)
 
-    def test_missing_programs_and_their_packages(self):
+    def test_missing_programs_are_reported_with_their_packages(self):
         self.without_programs()
         said = self.said(self.backend(), needs_btrfs=True)
         for package in ('nfs-ganesha', 'dbus-daemon', 'btrfs-progs', 'gcc'):
@@ -78,7 +78,7 @@ class Check(testtools.TestCase):
         self.assertNotIn('linux_export_ips', said)
         self.assertNotIn('linux_netns', said)
 
-    def test_cifs_is_not_served_where_something_is_missing_and_nfs_is(self):
+    def test_cifs_with_missing_requirements_is_not_served_but_nfs_is(self):
         self.assertIn('linux_cifs_users', check.lacks_for_cifs(self.backend().conf))
         served = self.backend(linux_cifs_users='/there', linux_pool_type='btrfs')
         self.assertEqual(frozenset({'CIFS'}), protocol_servers.protocols(self.backend(linux_cifs_users='/there').conf))

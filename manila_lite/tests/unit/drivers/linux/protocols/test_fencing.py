@@ -15,7 +15,7 @@ class HaltingTest(testtools.TestCase):
         super().setUp()
         self.home = Path(self.useFixture(fixtures.TempDir()).path)
 
-    def test_note_and_back(self):
+    def test_note_is_kept_until_it_is_dropped(self):
         self.assertEqual('', fencing.by(self.home))
         for _ in range(2):
             fencing.note(self.home, 'm1')
@@ -24,13 +24,13 @@ class HaltingTest(testtools.TestCase):
             fencing.drop(self.home)
             self.assertEqual('', fencing.by(self.home))
 
-    def test_a_server_that_went_away_is_not_started(self):
+    def test_server_that_moved_away_is_not_started(self):
         fencing.note(self.home, 'm1')
         server = Ganesha(self.home, 2049, netns=None, graceless=True, grace=30)
         self.assertRaisesRegex(CommandFailed, 'moved away', server.start, lambda: None)
         self.assertFalse((self.home / 'bus.json').exists())
 
-    def test_alone_also_between_openings_of_the_lock(self):
+    def test_second_thread_waits_for_the_exclusive_lock(self):
         entered = threading.Event()
         with fencing.exclusive(self.home):
             other = threading.Thread(target=self._enter, args=(entered,))

@@ -54,7 +54,7 @@ class Life(testtools.TestCase):
         self.assertFalse(self.server.running)
         self.mounted += 1
 
-    def test_started_once_and_again_when_it_died(self):
+    def test_running_server_is_kept_and_a_dead_one_is_restarted(self):
         self.server.start(self.mount)
         first = self.server.process
         self.server.start(self.mount)
@@ -64,21 +64,21 @@ class Life(testtools.TestCase):
         self.assertEqual((True, 2), (self.server.restart_if_dead(), self.mounted))
         self.assertNotEqual(first, self.server.process)
 
-    def test_started_anew_when_its_options_changed(self):
+    def test_server_is_restarted_when_its_options_change(self):
         self.server.start(self.mount)
         first = self.server.process
         self.server.fits = False
         self.server.start(self.mount)
         self.assertNotEqual(first, self.server.process)
 
-    def test_one_that_is_not_needed_does_not_run(self):
+    def test_unneeded_server_is_not_started(self):
         self.server.needed = False
         self.server.start(self.mount)
         self.assertEqual((False, False, False), (self.server.running, self.server.missed, self.server.restart_if_dead()))
         self.server.needed = True
         self.assertEqual((True, True), (self.server.restart_if_dead(), self.server.running))
 
-    def test_one_that_was_stopped_stays_so(self):
+    def test_stopped_server_stays_stopped_until_an_explicit_start(self):
         self.server.start(self.mount)
         self.server.stop()
         self.assertRaises(CommandFailed, self.server.restart_if_dead)
@@ -87,18 +87,18 @@ class Life(testtools.TestCase):
         self.server.start(self.mount)
         self.assertTrue(self.server.running)
 
-    def test_one_that_moved_away_is_not_started(self):
+    def test_server_that_moved_away_is_not_started(self):
         fencing.note(self.state, 'a-migration')
         self.assertRaises(CommandFailed, self.server.start, self.mount)
         self.assertFalse(self.server.running)
 
-    def test_one_that_ends_at_once_says_why(self):
+    def test_server_that_ends_at_once_reports_its_log(self):
         self.server.answers = False
         self.server._inside = lambda _: ['sh', '-c', 'echo because >&2']
         refused = self.assertRaises(CommandFailed, self.server.start, self.mount)
         self.assertIn('sleep ended; log: because', str(refused))
 
-    def test_one_that_runs_and_does_not_answer_is_started_anew(self):
+    def test_server_that_does_not_answer_is_restarted(self):
         self.impatient(_READY_SECONDS=0.1, _LONGEST_START=0)
         self.server.start(self.mount)
         first = self.server.process
@@ -107,7 +107,7 @@ class Life(testtools.TestCase):
         self.assertNotEqual(first, self.server.process)
         self.assertEqual((True, 2), (self.server.running, self.mounted))
 
-    def test_one_that_takes_long_to_come_up_is_left_to_it(self):
+    def test_slowly_starting_server_is_not_restarted(self):
         self.impatient(_READY_SECONDS=0.1)
         self.server.answers = False
         for _ in range(2):

@@ -22,13 +22,13 @@ class Server(testtools.TestCase):
         for path in paths:
             self.assertLess(len(str(path)), 108)
 
-    def test_every_option_tells_a_server_of_before_from_one_of_now(self):
+    def test_mark_differs_for_each_changed_option(self):
         marks = {server('/x', **change)._mark for change in (
             {}, {'port': 2050}, {'netns': 'blue'}, {'graceless': True}, {'grace': 31})}
         self.assertEqual(5, len(marks))
         self.assertEqual(server('/x')._mark, server('/x')._mark)
 
-    def test_nothing_runs_and_stopping_it_is_no_error(self):
+    def test_stop_without_a_running_server_is_no_error(self):
         state = self.useFixture(fixtures.TempDir()).path
         nfs = server(state)
         self.assertFalse(nfs.running)

@@ -28,13 +28,13 @@ def _text(rows):
 
 
 class Blocks(testtools.TestCase):
-    def test_longest_prefix_first_across_families(self):
+    def test_longest_prefix_is_written_first_across_families(self):
         self.assertEqual(
             [('10.0.0.1', 'RW'), ('fd00::1', 'RW'), ('10.0.0.0/24', 'RO'), ('fd00::/64', 'RO'), ('10.0.0.0/8', 'RW')],
             written(('ip', '10.0.0.0/8', 'rw'), ('ip', '10.0.0.0/24', 'ro'), ('ip', '10.0.0.1', 'rw'),
                     ('ip', 'fd00::/64', 'ro'), ('ip', 'fd00::1/128', 'rw')))
 
-    def test_everybody_is_two_halves(self):
+    def test_network_of_all_addresses_is_written_as_two_halves(self):
         self.assertEqual([('0.0.0.0/1, 128.0.0.0/1', 'RO')], written(('ip', '0.0.0.0/0', 'ro')))
         self.assertEqual([('::/1, 8000::/1', 'RW')], written(('ip', '::/0', 'rw')))
 
@@ -56,13 +56,13 @@ class Blocks(testtools.TestCase):
         for block in blocks:
             self.assertEqual(1, block.text.count('\n'))
 
-    def test_nothing_can_be_smuggled_in_behind_an_address(self):
+    def test_address_with_a_zone_is_refused_and_not_written(self):
         for zone in ('eth0', 'x; } EXPORT { Path = "/"; Access_Type = RW; ', 'a, ::/1'):
             text, results = _text([('ip', f'fe80::1%{zone}', 'rw')])
             self.assertEqual('', text)
             self.assertIn('interface', results['r0'].error)
 
-    def test_rules_that_cannot_be_have_their_reasons(self):
+    def test_unsupported_rules_are_refused_with_their_reasons(self):
         text, results = _text((
             ('user', 'joe', 'rw'), ('ip', 'nonsense; }', 'rw'), ('ip', 'fd00::/112', 'ro'), ('ip', '::ffff:10.0.0.1', 'rw'),
             ('ip', '10.0.0.1', 'admin'), ('ip', '10.0.0.2', 'rw')))
@@ -83,7 +83,7 @@ class Blocks(testtools.TestCase):
         st.tuples(st.ip_addresses(v=6), st.integers(0, 128)).map(lambda pair: f'{pair[0]}/{pair[1]}'),
         st.tuples(st.ip_addresses(v=6), st.text(max_size=20)).map(lambda pair: f'{pair[0]}%{pair[1]}'),
         st.text(max_size=20)), st.sampled_from(['rw', 'ro', 'x'])), max_size=6))
-    def test_whatever_is_written_can_be_read(self, rows):
+    def test_every_written_block_can_be_parsed(self, rows):
         text, results = _text(rows)
         self.assertEqual(len(rows), len(results))
         self.assertEqual(sum(result.error is None for result in results.values()), text.count('CLIENT {'))

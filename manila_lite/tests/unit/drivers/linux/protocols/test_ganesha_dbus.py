@@ -25,15 +25,15 @@ class Unreachable(testtools.TestCase):
         server.listen()
         return server
 
-    def test_no_socket(self):
+    def test_call_without_a_socket_fails_and_names_the_method(self):
         refused = self.assertRaises(CommandFailed, self.manager.shown)
         self.assertIn('ShowExports', str(refused))
 
-    def test_nobody_behind_the_socket(self):
+    def test_call_to_a_closed_socket_fails(self):
         self.listen().close()
         self.assertRaises(CommandFailed, self.manager.apply, 'AddExport', Path('file'), 1)
 
-    def test_no_answer(self):
+    def test_call_without_an_answer_fails_within_its_time(self):
         self.listen()
         self.patch(ganesha_dbus, '_SECONDS', 0.2)
         began = time.monotonic()

@@ -36,14 +36,14 @@ class Files(testtools.TestCase):
         self.assertEqual([], self.exports.clients_of('c'))
         self.assertEqual([3, 7, 8, 9], [self.exports._number(name) for name in 'abcd'])
 
-    def test_what_clients_mount_it_by_is_remembered(self):
+    def test_mount_names_are_read_again(self):
         self.write('exports.d', 'a.conf', text(3, _CLIENT, name='team_music'))
         self.write('held', 'b.conf', text(7, name='team_films'))
         self.exports.load()
         self.assertEqual(['team_music', 'team_films', 'c', 'other'], [
             self.exports._pseudo(*wanted) for wanted in (('a', None), ('b', None), ('c', None), ('a', 'other'))])
 
-    def test_what_is_not_whole_is_gone(self):
+    def test_incomplete_export_files_are_deleted(self):
         good = text(1, _CLIENT)
         self.write('exports.d', 'good.conf', good)
         for number, bad in enumerate((good[:-2], '', good + good, good.replace('Export_Id = 1', 'Export_Id = 70000'),
@@ -53,7 +53,7 @@ class Files(testtools.TestCase):
         self.exports.load()
         self.assertEqual(['good.conf'], [file.name for file in (self.state / 'exports.d').iterdir()])
 
-    def test_held_is_not_served_and_forgets_nothing(self):
+    def test_held_export_is_not_served_and_keeps_its_clients_and_number(self):
         self.write('exports.d', 'a.conf', text(3, _CLIENT))
         self.exports.load()
         self.exports.hold('a')
@@ -63,11 +63,11 @@ class Files(testtools.TestCase):
         self.assertEqual([_CLIENT], self.exports.clients_of('a'))
         self.assertEqual(3, self.exports._number('a'))
 
-    def test_a_free_number_comes_back_last(self):
+    def test_export_numbers_continue_after_the_highest_and_then_wrap(self):
         self.write('exports.d', 'last.conf', text(65534))
         self.write('exports.d', 'first.conf', text(1))
         self.exports.load()
         self.assertEqual([65535, 2, 3], [self.exports._number(name) for name in 'abc'])
 
-    def test_where_the_clients_begin(self):
+    def test_clients_begin_at_the_expected_line(self):
         self.assertEqual(_CLIENT, text(1, _CLIENT).splitlines(keepends=True)[ganesha_exports._FIRST - 1])

@@ -17,7 +17,7 @@ class Guard(testtools.TestCase):
             self.skipTest(f'the guard needs {handle_guard.PACKAGES} nfs-ganesha-vfs')
         self.home = Path(self.useFixture(fixtures.TempDir()).path)
 
-    def test_it_is_placed_once_and_only_for_root(self):
+    def test_guard_library_is_placed_once_and_only_for_root(self):
         guarded = handle_guard.HandleGuard(self.home)
         guarded.place()
         library = guarded.folder / handle_guard.LIBRARY
@@ -27,7 +27,7 @@ class Guard(testtools.TestCase):
         self.assertEqual(0o700, guarded.folder.stat().st_mode & 0o777)
         self.assertEqual([handle_guard.LIBRARY], [file.name for file in guarded.folder.iterdir()])
 
-    def test_another_server_says_anew_that_it_goes_by_it(self):
+    def test_placing_the_guard_again_requires_a_new_confirmation(self):
         guarded = handle_guard.HandleGuard(self.home)
         self.assertFalse(guarded.works)
         (self.home / 'guarded').touch()
@@ -35,7 +35,7 @@ class Guard(testtools.TestCase):
         guarded.place()
         self.assertFalse(guarded.works)
 
-    def test_without_a_compiler(self):
+    def test_placing_the_guard_without_a_compiler_fails(self):
         before = commands.ENV['PATH']
         commands.ENV['PATH'] = '/nowhere'
         self.addCleanup(commands.ENV.__setitem__, 'PATH', before)

@@ -22,7 +22,7 @@ class StoppedProtocolServerTest(testtools.TestCase):
         for place in ('exports.d', 'held', 'drafts'):
             (self.state / place).mkdir(parents=True)
 
-    def test_a_share_is_discarded_wherever_it_is_remembered(self):
+    def test_discarded_share_is_deleted_from_all_folders(self):
         for place in ('exports.d', 'held', 'drafts'):
             for name in ('gone', 'kept'):
                 (self.state / place / f'{name}.conf').write_text('EXPORT {}')
@@ -32,7 +32,7 @@ class StoppedProtocolServerTest(testtools.TestCase):
             self.assertEqual([], list(self.state.rglob('gone*')))
         self.assertEqual(['kept.conf'] * 3, [file.name for file in self.state.rglob('kept*')])
 
-    def test_it_is_not_started_by_what_only_looks_whether_it_runs(self):
+    def test_stopped_server_is_not_started_by_restart_if_dead(self):
         self.protocol_server.server.stop()
         refused = self.assertRaises(CommandFailed, self.protocol_server.server.restart_if_dead)
         self.assertIn('stopped', str(refused))

@@ -22,12 +22,12 @@ class Server(testtools.TestCase):
         for place in places:
             self.assertLess(len(str(place / 'ncalrpc' / 'np' / 'a-name-of-a-pipe')), 108)
 
-    def test_every_option_tells_a_server_of_before_from_one_of_now(self):
+    def test_mark_differs_for_each_changed_option(self):
         marks = {server('/x', **change)._mark for change in ({}, {'port': 446}, {'netns': 'blue'}, {'lacks': 'smbd'})}
         self.assertEqual(4, len(marks))
         self.assertEqual(server('/x')._mark, server('/x')._mark)
 
-    def test_nothing_runs_and_nothing_has_to(self):
+    def test_server_without_shares_is_not_started_and_stop_is_no_error(self):
         state = self.useFixture(fixtures.TempDir()).path
         cifs = server(state)
         self.assertEqual((False, False, True), (cifs.running, cifs.missed, cifs.fits))
@@ -37,7 +37,7 @@ class Server(testtools.TestCase):
         cifs.stop()
         cifs.stop()
 
-    def test_what_cannot_be_served_says_why(self):
+    def test_export_without_smbd_is_refused_with_the_reason(self):
         state = self.useFixture(fixtures.TempDir()).path
         refused = self.assertRaises(errors.Final, server(state, lacks='smbd not installed').export, 'one', Path('/mnt'), [])
         self.assertIn('smbd not installed', str(refused))

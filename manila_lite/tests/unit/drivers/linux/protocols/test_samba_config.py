@@ -11,7 +11,7 @@ PLACE = Path('/s/exports/one')
 
 
 class Sections(testtools.TestCase):
-    def test_what_is_written_is_read(self):
+    def test_written_section_is_read_back(self):
         clients = ['ro bob', 'rw alice', 'rw carol']
         text = samba_config.section('one', 'Team', PLACE, clients)
         self.assertEqual(clients, samba_config.clients_of(text))
@@ -22,14 +22,14 @@ class Sections(testtools.TestCase):
         for line in ('available = yes', 'valid users = alice bob', 'admin users = alice bob', 'read list = bob'):
             self.assertIn(f'  {line}\n', text)
 
-    def test_a_share_for_nobody(self):
+    def test_share_without_clients_is_unavailable(self):
         text = samba_config.section('one', 'one', PLACE, [])
         self.assertEqual([], samba_config.clients_of(text))
         self.assertIn('  available = no\n', text)
         # An empty list would allow everybody.
         self.assertIn('  valid users = root\n', text)
 
-    def test_a_file_falls_into_its_sections_again(self):
+    def test_configuration_is_split_into_its_sections(self):
         first = samba_config.main(Path('/s'), Path('/r'), 445)
         sections = {name: samba_config.section(name, name.upper(), PLACE, ['rw alice']) for name in ('one', 'two')}
         self.assertEqual(sections, samba_config.sections(samba_config.configuration(first, sections.values())))
@@ -43,7 +43,7 @@ class Sections(testtools.TestCase):
                      'rpc start on demand helpers = no', 'multicast dns register = no'):
             self.assertIn(f'  {line}\n', min(texts))
 
-    def test_names_that_mean_something_else_are_refused(self):
+    def test_reserved_and_malformed_share_names_are_refused(self):
         for name in ('global', 'Homes', 'printers', 'n' * 81, 'a]', 'a\nb', '%u', ''):
             self.assertNotEqual('', samba_config.objection(name))
         self.assertEqual(['', ''], [samba_config.objection(name) for name in ('docs', 'n' * 80)])

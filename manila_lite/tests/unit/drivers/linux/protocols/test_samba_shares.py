@@ -26,7 +26,7 @@ class Shares(testtools.TestCase):
     def defects(self, *clients, name='one', path=PLACE):
         return self.shares.defects(name, path, clients, self.shares.inspect([name])[name])
 
-    def test_what_was_put_is_in_force_and_smbd_was_told_once(self):
+    def test_put_share_is_in_force_and_smbd_is_told_once(self):
         for _ in range(2):
             self.shares.put('one', PLACE, ['rw alice'])
         self.assertEqual([('one', False)], self.reloads)
@@ -35,7 +35,7 @@ class Shares(testtools.TestCase):
         self.assertIn('not exported', ' '.join(self.defects('rw alice', path=Path('/mnt/two'))))
         self.assertEqual(['one'], self.shares.served())
 
-    def test_what_smbd_was_not_told_is_not_in_force(self):
+    def test_share_is_not_in_force_when_smbd_was_not_told(self):
         def deaf(*_):
             raise CommandFailed('it does not hear')
         self.shares.put('one', PLACE, ['rw alice'])
@@ -45,7 +45,7 @@ class Shares(testtools.TestCase):
         self.assertEqual([], self.defects())
         self.assertEqual(2, len(self.reloads))
 
-    def test_a_file_that_somebody_changed(self):
+    def test_changed_or_missing_files_are_reported_as_defects(self):
         self.shares.put('one', PLACE, ['ro alice'])
         conf, file = self.state / 'smb.conf', self.state / 'exports.d' / 'one.conf'
         conf.write_text(conf.read_text().replace('read list = alice', 'read list ='))
@@ -56,7 +56,7 @@ class Shares(testtools.TestCase):
         file.unlink()
         self.assertIn('was missing', ' '.join(self.defects('ro alice')))
 
-    def test_withdrawn_remembered_and_forgotten(self):
+    def test_withdrawn_share_keeps_its_clients_until_it_is_forgotten(self):
         self.shares.put('one', PLACE, ['rw alice', 'ro bob'], 'Team')
         self.shares.withdraw('one')
         self.assertEqual(('Team', True), self.reloads[-1])
@@ -69,14 +69,14 @@ class Shares(testtools.TestCase):
             self.assertEqual([], list(self.state.rglob('one*')))
         self.assertEqual('[global]\n', (self.state / 'smb.conf').read_text())
 
-    def test_names_differ_by_more_than_case(self):
+    def test_names_that_differ_only_in_case_are_refused(self):
         self.shares.put('one', PLACE, [], 'Team')
         self.shares.put('one', PLACE, [])
         self.assertRaises(errors.Final, self.shares.put, 'two', PLACE, [], 'team')
         self.assertRaises(errors.Final, self.shares.put, 'two', PLACE, [], 'global')
         self.assertEqual(['one'], self.shares.served())
 
-    def test_files_in_pieces_are_gone(self):
+    def test_incomplete_files_are_deleted_on_load(self):
         self.shares.put('one', PLACE, ['rw alice'])
         for name in ('two.conf', 'one.conf.new'):
             (self.state / 'exports.d' / name).write_text('# share o')

@@ -18,13 +18,13 @@ def rules(*rows):
 
 
 class Lists(testtools.TestCase):
-    def test_only_users_are_read(self):
+    def test_malformed_and_reserved_users_are_ignored(self):
         text = '\n'.join((f'alice:70000:{REST}', '# a comment', '', f'Alice:1:{REST}', f'root:0:{REST}', f'nobody:1:{REST}',
                           f'"x y":1:{REST}', f'@wheel:1:{REST}', f'b%u:1:{REST}',
                           f'S-1-1-0:1:{REST}', f's-1-5-11:1:{REST}', 'short:1:2', 'none:1:zz:', f'bob:x:{REST}'))
         self.assertEqual([samba_users.User('alice', REST), samba_users.User('bob', REST)], list(samba_users.read(text)))
 
-    def test_a_server_has_a_copy_that_follows(self):
+    def test_private_copy_follows_the_list_of_users(self):
         root = Path(self.useFixture(fixtures.TempDir()).path)
         users = samba_users.Users(str(root / 'users'), root / 'private')
         users.copy()
@@ -44,7 +44,7 @@ class Lists(testtools.TestCase):
         users.copy()
         self.assertEqual('', copy.read_text())
 
-    def test_a_list_that_is_lost_takes_nobody_along(self):
+    def test_lost_list_keeps_the_known_users(self):
         root = Path(self.useFixture(fixtures.TempDir()).path)
         (root / 'users').write_text(f'alice:0:{REST}\n')
         samba_users.Users(str(root / 'users'), root / 'private').copy()
@@ -57,7 +57,7 @@ class Lists(testtools.TestCase):
         self.assertEqual([None, 'this backend has no user bob; ask its operator for one'],
                          [results[rule_id].error for rule_id in ('0', '1')])
 
-    def test_a_user_keeps_its_number_whoever_else_there_is(self):
+    def test_uid_of_a_user_does_not_depend_on_other_users(self):
         names = [f'user{number}' for number in range(500)]
         numbers = samba_users.uids(names)
         self.assertEqual(500, len(set(numbers.values())))
@@ -65,7 +65,7 @@ class Lists(testtools.TestCase):
         self.assertEqual({'USER7': numbers['user7']}, samba_users.uids(['USER7']))
         self.assertGreater((1 << 31) - 1000, max(numbers.values()))
 
-    def test_no_list_has_no_users(self):
+    def test_rules_for_users_are_refused_without_a_list(self):
         users = samba_users.Users(None, Path('/nowhere'))
         expressed, results = users.blocks(rules(('user', 'alice', 'rw')))
         self.assertEqual([], expressed)
@@ -80,15 +80,15 @@ class Rules(testtools.TestCase):
         return [(block.rule_id, block.text) for block in expressed], {
             rule_id: result.error for rule_id, result in results.items()}
 
-    def test_users_are_known_whatever_the_case(self):
+    def test_users_are_matched_regardless_of_case(self):
         self.assertEqual(([('0', 'rw Alice'), ('1', 'ro bob')], {'0': None, '1': None}),
                          self.blocks(('user', 'ALICE', 'rw'), ('user', 'bob', 'ro')))
 
-    def test_of_two_rules_for_a_user_ro_decides(self):
+    def test_read_only_rule_overrides_a_read_write_rule_of_the_same_user(self):
         self.assertEqual(([('1', 'ro Alice')], {'0': None, '1': None}),
                          self.blocks(('user', 'Alice', 'rw'), ('user', 'alice', 'ro')))
 
-    def test_others_are_refused_with_a_reason(self):
+    def test_rules_of_other_types_levels_and_users_are_refused_with_a_reason(self):
         expressed, errors = self.blocks(('ip', '10.0.0.1', 'rw'), ('user', 'alice', 'admin'), ('user', 'eve', 'rw'))
         self.assertEqual([], expressed)
         for rule_id, word in (('0', 'type user only, not ip'), ('1', 'not admin'), ('2', 'no user eve')):

@@ -52,7 +52,7 @@ class SupervisorTest(testtools.TestCase):
     def release(self):
         self.made[-1].go.set()
 
-    def test_one_copy_until_it_is_near(self):
+    def test_repeated_polls_make_only_one_copy(self):
         self.assertFalse(self.poll())
         self.assertFalse(self.supervisor.poll('m', self.fail))
         self.assertEqual(7, self.supervisor.progress('m').percent)
@@ -61,7 +61,7 @@ class SupervisorTest(testtools.TestCase):
         self.assertTrue(self.poll())
         self.assertEqual(1, len(self.made))
 
-    def test_one_that_breaks_is_begun_again_while_it_gets_further(self):
+    def test_broken_copy_is_restarted_while_it_makes_progress(self):
         for number in range(8):
             self.assertFalse(self.poll(CommandFailed('broken'), number + 1))
             self.release()
@@ -70,12 +70,12 @@ class SupervisorTest(testtools.TestCase):
             self.release()
         self.assertRaisesRegex(errors.Final, '5 times', self.poll)
 
-    def test_one_that_cannot_be(self):
+    def test_impossible_copy_fails_with_its_reason(self):
         self.assertFalse(self.poll(errors.Final('never')))
         self.release()
         self.assertRaisesRegex(errors.Final, 'never', self.poll)
 
-    def test_one_that_was_ended_begins_anew(self):
+    def test_ended_copy_is_begun_anew(self):
         self.assertFalse(self.poll())
         self.supervisor.end('m')
         self.supervisor.end('other')

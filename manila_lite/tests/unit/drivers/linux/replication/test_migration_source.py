@@ -38,7 +38,7 @@ class MigrationSourceTest(testtools.TestCase):
     def objection(self, free, copy):
         return migration_source.objection(types.SimpleNamespace(capacity=lambda: (9.0, free)), lambda: copy, 'h@b')
 
-    def test_reasons_why_a_copy_cannot_be_made(self):
+    def test_missing_space_or_a_missing_source_is_an_objection(self):
         self.assertEqual('', self.objection(1.5, _Copy()))
         self.assertEqual('There are 1.00 GiB to copy, and 0.50 free.', self.objection(0.5, _Copy()))
         self.assertEqual('h@b: gone', self.objection(1.5, _Copy(errors.Final('gone'))))

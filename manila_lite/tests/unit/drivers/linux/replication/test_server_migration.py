@@ -5,7 +5,7 @@ from manila_lite.tests.unit.drivers.linux.replication import base
 
 
 class ServerMigrationsTest(base.ReplicationTest):
-    def test_migrations_that_are_not_possible(self):
+    def test_impossible_migrations_are_refused_with_a_reason(self):
         source, target = values.ShareServer('old'), values.ShareServer('new')
         for host, shares, why in ((base.HOST, (), 'on this backend already'),
                                   ('there@linux', (base.share(proto='CIFS'),), 'serve CIFS'),

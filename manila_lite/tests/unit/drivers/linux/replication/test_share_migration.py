@@ -5,7 +5,7 @@ from manila_lite.tests.unit.drivers.linux.replication import base
 
 
 class ShareMigrationsTest(base.ReplicationTest):
-    def test_migrations_that_are_not_possible(self):
+    def test_impossible_migrations_are_refused_with_a_reason(self):
         for migration, why in (
                 (values.ShareMigration(base.share('old'), base.HOST, base.share('new')), 'on this backend already'),
                 (values.ShareMigration(base.share('old'), 'there@linux', base.share('new', 'CIFS')), 'no pool pool for CIFS'),

@@ -8,7 +8,7 @@ class ShareReplicasTest(base.ReplicationTest):
     def replica(self, kind='readable', host='there@linux', **changes):
         return values.Replica(base.share('new', **changes), kind, '', base.share('old'), host)
 
-    def test_replicas_that_cannot_be_here(self):
+    def test_impossible_replicas_are_refused_with_a_reason(self):
         for replica, why in ((self.replica('writable'), 'readable or dr'), (self.replica(host=base.HOST), 'another backend'),
                              (self.replica(proto='CIFS'), 'not serve CIFS'), (self.replica(pool='other'), 'no pool')):
             self.assertIn(why, str(self.assertRaises(errors.Final, self.replicas.create, replica)))

@@ -10,7 +10,7 @@ from manila_lite.host.commands import CommandFailed
 
 
 class NamesTest(testtools.TestCase):
-    def test_there_and_back(self):
+    def test_number_is_read_back_from_its_name(self):
         self.assertEqual(12, transfer_folder.number_of('a.b', transfer_folder.taken('a.b', 12)))
         for name in (transfer_folder.taken('a', 1), '+a.b', 'a.b.1', '+a.b.x', '=+a.b.1'):
             self.assertEqual(0, transfer_folder.number_of('a.b', name))
@@ -32,20 +32,20 @@ class ReceivedTest(testtools.TestCase):
         for name in names:
             (self.received.path / name).mkdir()
 
-    def test_all_but_the_last_of_a_stream_that_broke_are_whole(self):
+    def test_all_but_the_last_subvolume_of_a_broken_stream_are_whole(self):
         self.come('+s.10', '+s.9', '+s.11')
         self.received.settle(ended_well=False)
         self.assertEqual({'+s.9', '+s.10'}, self.received.whole())
         self.assertEqual({'=+s.9', '=+s.10'}, self.received.names())
 
-    def test_all_of_one_that_ended_well_are_whole_if_nobody_can_write_to_them(self):
+    def test_read_only_subvolumes_of_a_complete_stream_are_whole(self):
         self.come('+s.1', '+s.2')
         self.writable = {'+s.1'}
         self.received.settle(ended_well=True)
         self.assertEqual({'+s.2'}, self.received.whole())
         self.assertTrue(self.received.at('+s.2').exists())
 
-    def test_forget_and_clear(self):
+    def test_forgotten_and_cleared_subvolumes_are_deleted(self):
         self.come('+s.1', '+s.2')
         self.received.settle(ended_well=True)
         self.received.forget(['+s.1', '+s.7'])
@@ -55,7 +55,7 @@ class ReceivedTest(testtools.TestCase):
             self.assertFalse(self.received.path.exists())
         self.assertEqual(set(), self.received.whole())
 
-    def test_only_one_receives_at_a_time(self):
+    def test_second_receiver_is_refused(self):
         self.patch(transfer_folder, '_PATIENCE', 0.1)
         with self.received.exclusive(), testtools.ExpectedException(CommandFailed, '.*another process.*'):
             self.received.exclusive().__enter__()

@@ -16,16 +16,16 @@ class BridgeTest(testtools.TestCase):
         self.assertLessEqual(len(name), 15)
         return name
 
-    def test_by_segment(self):
+    def test_bridge_is_named_after_its_segment(self):
         self.assertEqual('vlan101', self.bridge(network_type='vlan', segmentation_id=101, neutron_net_id='n'))
         self.assertEqual('geneve16777215', self.bridge(network_type='geneve', segmentation_id=16777215))
         self.assertEqual('vlan0', self.bridge(network_type='vlan', segmentation_id=0))
 
-    def test_by_network(self):
+    def test_bridge_without_a_segment_is_named_after_its_network(self):
         one, other = (self.bridge(network_type='flat', neutron_net_id=network_id) for network_id in ('one', 'other'))
         self.assertNotEqual(one, other)
         self.assertEqual(one, self.bridge(network_type='local', neutron_net_id='one', segmentation_id=5))
         self.assertEqual(one, self.bridge(network_type='vlan', neutron_net_id='one'))
 
-    def test_without_either(self):
+    def test_bridge_without_segment_and_network_is_named_flat(self):
         self.assertEqual('flat', self.bridge())

@@ -19,13 +19,13 @@ class NamesTest(testtools.TestCase):
         self.assertEqual(200, len(names))
         self.assertEqual({True}, {len(name) <= 15 for name in names})
 
-    def test_tables_are_none_of_the_kernels_own(self):
+    def test_table_numbers_are_distinct_from_those_of_the_kernel(self):
         tables = {int(namespace._table(namespace._interface(allocation))) for allocation in self.allocations}
         self.assertEqual(200, len(tables))
         self.assertLess(255, min(tables))
         self.assertLess(max(tables), 1 << 32)
 
-    def test_hardware_addresses_are_the_given_or_stay_the_same(self):
+    def test_hardware_address_is_the_given_one_or_stable(self):
         addresses = {namespace._mac(allocation) for allocation in self.allocations}
         self.assertEqual(200, len(addresses))
         self.assertEqual(addresses, {namespace._mac(allocation) for allocation in self.allocations})

@@ -16,11 +16,11 @@ class NotesTest(testtools.TestCase):
         super().setUp()
         self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
 
-    def test_without_notes_it_is_ours_and_has_no_name(self):
+    def test_folder_without_notes_has_no_name(self):
         self.assertEqual(({}, ''), (notes.of(self.home), notes.name(self.home)))
         self.assertEqual({}, notes.of(self.home / 'missing'))
 
-    def test_let_go_of_and_taken_over(self):
+    def test_name_is_kept_after_the_note_is_dropped(self):
         notes.leave(self.home, 'nas', ['10.0.0.1', 'fd00::1'])
         self.assertEqual({'identifier': 'nas', 'addresses': ['10.0.0.1', 'fd00::1']}, notes.of(self.home))
         notes.rename(self.home, 'nas')
@@ -28,7 +28,7 @@ class NotesTest(testtools.TestCase):
         notes.drop(self.home)
         self.assertEqual(({}, 'nas'), (notes.of(self.home), notes.name(self.home)))
 
-    def test_one_that_is_not_ours_has_its_name_in_the_note(self):
+    def test_name_of_an_unmanaged_server_is_in_its_note(self):
         notes.rename(self.home, 'nas')
         notes.leave(self.home, notes.name(self.home), [])
         self.assertEqual('', notes.name(self.home))

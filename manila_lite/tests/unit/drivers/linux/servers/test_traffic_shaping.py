@@ -27,5 +27,5 @@ class Refusals(testscenarios.WithScenarios, testtools.TestCase):
         ({'maxbps': '-70000'}, 'maxbps=-70000'), ({'maxbpspergib': ''}, 'maxbpspergib='),
         ({'maxbps': '7_0_0_0_0_0'}, 'maxbps='))]
 
-    def test_what_cannot_be_held_is_refused_by_name(self):
+    def test_unsupported_specs_are_refused_by_name(self):
         self.assertIn(self.word, str(self.assertRaises(errors.Final, traffic_shaping.limit, share(**self.qos))))

@@ -17,13 +17,13 @@ class ShareAccessTest(base.ServiceTest):
         self.assertEqual({'1': '', '2': 'Unknown.', '3': 'No user.'}, {name: one.error or '' for name, one in results.items()})
         self.assertEqual([('serve', 'a', 'a', ['alice', 'nobody'])], self.server.calls)
 
-    def test_a_missing_share_has_no_rules(self):
+    def test_rules_for_a_missing_share_are_refused(self):
         self.assertEqual({}, self.access.update(base.share(), []))
         rule = values.AccessRule('1', 'user', 'alice', 'rw')
         self.assertRaisesRegex(errors.Final, 'not in the pool', self.access.update, base.share(), [rule])
         self.assertEqual([], self.server.calls)
 
-    def test_qos_that_cannot_be_kept_is_refused_before_a_client_gets_in(self):
+    def test_unsupported_qos_is_refused_before_access_is_given(self):
         self.pool.create('a', 1)
         rule = values.AccessRule('1', 'user', 'alice', 'rw')
         self.assertRaises(errors.Final, self.access.update, base.share(qos={'maxbps': '1000000'}), [rule])

@@ -23,6 +23,6 @@ class EnsuringTest(base.ServiceTest):
         self.assertEqual({'r'}, set(results['a'].rules))
         self.assertEqual([('serve', 'a', 'a', ['alice'])], self.server.calls)
 
-    def test_no_share_is_missing_while_the_pool_is(self):
+    def test_missing_pool_fails_instead_of_reporting_missing_shares(self):
         (self.pool.root / 'shares').rmdir()
         self.assertRaisesRegex(CommandFailed, 'pool cannot be used', self.ensuring.ensure, [self.target('a')])

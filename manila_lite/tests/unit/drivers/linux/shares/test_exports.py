@@ -23,7 +23,7 @@ def _server():
 
 
 class WithoutShareServersTest(base.ServiceTest):
-    def test_shares_that_cannot_be_here(self):
+    def test_unsupported_shares_are_refused(self):
         self.exports.vet(base.share())
         self.assertRaisesRegex(errors.Final, 'no pool', self.exports.vet, base.share(pool='other'))
         self.assertRaisesRegex(errors.Final, 'does not serve NFS', self.exports.vet, base.share(proto='NFS'))
@@ -51,7 +51,7 @@ class WithShareServersTest(base.ServiceTest):
         self.exports.forget(share, 'snapshot')
         self.assertEqual([('server', 'snapshot')], self.share_servers.forgotten)
 
-    def test_a_share_without_a_share_server(self):
+    def test_share_without_a_share_server_has_no_protocol_server(self):
         self.assertRaisesRegex(errors.Final, 'no share server', self.exports.protocol_server_of, base.share())
         self.exports.forget(base.share())
         self.assertEqual([], self.share_servers.forgotten + self.server.calls)

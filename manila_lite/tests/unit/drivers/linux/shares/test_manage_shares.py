@@ -22,7 +22,7 @@ class ManagedSharesTest(base.ServiceTest):
         self.assertEqual(3, self.sizes.get('a'))
         self.assertEqual([('serve', 'a', 'a', [])], self.server.calls)
 
-    def test_what_cannot_become_one(self):
+    def test_unsuitable_directories_and_options_are_refused(self):
         (self.pool.share('theirs')).mkdir()
         self.exported.add('theirs')
         for path, options, why in (
@@ -33,7 +33,7 @@ class ManagedSharesTest(base.ServiceTest):
             self.assertIn(why, str(self.assertRaises(errors.Final, self.manage, path, **options)))
         self.assertEqual([], self.server.calls)
 
-    def test_unmanaged_it_stays_and_can_be_managed_again(self):
+    def test_unmanaged_share_is_kept_and_can_be_managed_again(self):
         self.manage(size='3')
         self.managed.unmanage(base.share())
         self.assertIsNone(self.storage.share_path('a'))
@@ -41,7 +41,7 @@ class ManagedSharesTest(base.ServiceTest):
         self.assertIsNone(self.sizes.get('a'))
         self.assertEqual(4, self.manage('shares/a', size='4').size)
 
-    def test_one_whose_management_did_not_finish_is_put_back(self):
+    def test_directory_is_moved_back_when_management_did_not_finish(self):
         self.manage(size='3')
         old = values.ExportLocation(str(self.pool.root / 'old'))
         self.managed.unmanage(base.share(export_locations=(old,)))

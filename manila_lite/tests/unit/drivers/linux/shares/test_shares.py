@@ -9,7 +9,7 @@ class SharesTest(base.ServiceTest):
         super().setUp()
         self.shares = Shares(self.storage, self.exports, self.qos, self.sizes)
 
-    def test_a_share_comes_and_goes(self):
+    def test_share_is_created_exported_and_deleted(self):
         self.assertEqual([r'\\10.0.0.1\a'], [location.path for location in self.shares.create(base.share())])
         self.assertTrue(self.pool.share('a').is_dir())
         self.shares.delete(base.share())
@@ -22,12 +22,12 @@ class SharesTest(base.ServiceTest):
         self.shares.delete(base.share())
         self.assertTrue(self.pool.share('a').is_dir())
 
-    def test_nothing_is_made_of_a_share_that_cannot_be_here(self):
+    def test_unsupported_share_is_refused_before_anything_is_created(self):
         self.assertRaises(errors.Final, self.shares.create, base.share(proto='NFS'))
         self.assertRaises(errors.Final, self.shares.create, base.share(qos={'maxbps': '1000000'}))
         self.assertFalse(self.pool.share('a').exists())
 
-    def test_a_directory_has_no_sizes(self):
+    def test_extending_in_a_plain_directory_is_refused(self):
         self.shares.create(base.share())
         self.assertRaisesRegex(errors.Final, 'plain directory', self.shares.extend, base.share(), 2)
         self.assertIsNone(self.sizes.get('a'))

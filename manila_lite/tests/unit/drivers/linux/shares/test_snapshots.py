@@ -14,7 +14,7 @@ class OnDirectoryTest(base.ServiceTest):
         self.pool.create('a', 1)
         self.snapshot = values.Snapshot('s', base.share(), 1, provider_location=provider_location('s'))
 
-    def test_none_is_taken_or_served(self):
+    def test_snapshots_are_neither_taken_nor_served(self):
         snapshots = Snapshots(self.storage, self.exports)
         self.assertRaisesRegex(errors.Final, 'plain directory', snapshots.create, self.snapshot)
         self.assertRaisesRegex(errors.Final, 'not in the pool', snapshots.serve, self.snapshot, [])
@@ -22,7 +22,7 @@ class OnDirectoryTest(base.ServiceTest):
                                [self.snapshot])
         self.assertEqual([], self.server.calls)
 
-    def test_none_is_managed(self):
+    def test_managing_a_snapshot_is_refused(self):
         managed = ManagedSnapshots(self.storage, self.exports)
         self.assertRaisesRegex(errors.Final, 'plain directory', managed.manage, self.snapshot, {})
         self.assertRaisesRegex(errors.Final, 'no driver option size', managed.manage, self.snapshot, {'size': '1'})

@@ -6,7 +6,7 @@ from manila_lite.tests.unit.drivers.linux.shares import base
 
 
 class StorageTest(base.ServiceTest):
-    def test_shares_that_are_managed_have_a_path(self):
+    def test_only_managed_shares_have_a_path(self):
         self.assertIsNone(self.storage.share_path('a'))
         self.pool.create('a', 1)
         self.assertEqual(self.pool.share('a'), self.storage.share_path('a'))
@@ -20,10 +20,10 @@ class StorageTest(base.ServiceTest):
         self.assertIsNone(self.storage.snapshot_path('s'))
         self.assertRaisesRegex(errors.Final, 'plain directory', lambda: self.storage.btrfs)
 
-    def test_ids_that_are_no_file_names(self):
+    def test_ids_that_are_no_file_names_are_refused(self):
         self.assertRaisesRegex(errors.Final, 'not an id', self.storage.require, base.share('../a'))
 
-    def test_one_thread_at_a_time_has_a_share(self):
+    def test_second_thread_waits_for_the_share(self):
         order = []
 
         def enter():
