@@ -99,7 +99,7 @@ class Notes(testtools.TestCase):
     def test_a_note_has_the_caller_and_the_next_step(self):
         folder = self.useFixture(fixtures.TempDir()).path
         self.useFixture(fixtures.EnvironmentVariable('MANILA_LITE_TEST_SENTENCES', folder))
-        name = 'manila_lite.tests.functional.test_refused_transfers.Offered.test_another_key_will_not_do'
+        name = 'manila_lite.tests.functional.test_refused_transfers.Offered.test_wrong_auth_key_is_refused'
         subprocess.run([sys.executable, '-m', 'testtools.run', name], stdin=subprocess.DEVNULL, capture_output=True,
                        timeout=300, check=True, cwd=ROOT)
         notes = [json.loads(line) for path in pathlib.Path(folder).iterdir() for line in path.read_text().splitlines()]

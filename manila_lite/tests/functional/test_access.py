@@ -71,7 +71,7 @@ class Access(base.ServiceTest):
             return [messages.user_message(row) for row in messages.list_messages(
                 conn, self.service.context(), {'resource_id': self.share}, paging.Page())]
 
-    def test_a_rule_comes_into_force_and_goes(self):
+    def test_rule_becomes_active_and_is_removed_when_denied(self):
         rule = self.allow('10.0.0.5', 'ro')
         self.assertEqual('queued_to_apply', rule['state'])
         self.wait(rule['id'], 'active')
@@ -108,7 +108,7 @@ class Access(base.ServiceTest):
         self.settled()
         self.assertEqual((25, calls + 1), (len(self.in_force()), self.calls()))
 
-    def test_many_at_once_have_one_open_operation(self):
+    def test_simultaneous_rules_share_backend_calls(self):
         self.knobs('update_access:delay=0.2')
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             rules = list(pool.map(lambda number: self.allow(f'10.2.0.{number}')['id'], range(16)))
@@ -118,7 +118,7 @@ class Access(base.ServiceTest):
         self.assertEqual(16, len(self.in_force()))
         self.assertLess(self.calls(), 10)
 
-    def test_the_same_rule_many_times_at_once_is_there_once(self):
+    def test_same_rule_requested_eight_times_at_once_is_created_once(self):
         def ask(_):
             return self.user.action(self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.9'})[0]
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -131,7 +131,7 @@ class Access(base.ServiceTest):
         self.service.conf.set_override('dummy_access_types', types, group='alpha')
         self.addCleanup(self.service.conf.clear_override, 'dummy_access_types', group='alpha')
 
-    def test_each_type_comes_into_force_and_ceph_clients_get_keys(self):
+    def test_every_rule_type_becomes_active_and_cephx_rules_get_keys(self):
         wanted = {'ip': 'fd00::/64', 'user': 'anna', 'cert': 'client.example.org', 'cephx': 'alice'}
         idents = {kind: self.allow(to, kind=kind)['id'] for kind, to in wanted.items()}
         rules = {kind: self.wait(resource_id, 'active') for kind, resource_id in idents.items()}
@@ -153,7 +153,7 @@ class Access(base.ServiceTest):
             listed = self.user.ok('POST', f'/shares/{self.share}/action', {'access_list': None}, version=version)['access_list']
             self.assertEqual({'id', 'access_type', 'access_to', 'access_level', 'state'} | fields, set(listed[0]), version)
 
-    def test_a_refused_rule_is_in_error_and_says_why(self):
+    def test_rule_of_an_unsupported_type_ends_in_error_with_a_reason(self):
         self.knows('ip', 'user')
         good, bad = self.allow('10.0.0.1')['id'], self.allow('some-certificate', kind='cert')['id']
         self.wait(bad, 'error')
@@ -161,7 +161,7 @@ class Access(base.ServiceTest):
         self.settled('error')
         self.assertEqual([('10.0.0.1', 'rw')], self.in_force())
         self.assertIn('some-certificate', self.messages()[0])
-        self.assertIn('not cert: ip, user', self.messages()[0])
+        self.assertIn('does not support access rules of type cert', self.messages()[0])
         self.assertIn('Delete it', self.messages()[0])
         old = self.user.call('POST', f'/shares/{self.share}/action', {'allow_access': {
             'access_type': 'ip', 'access_to': '10.0.0.3'}}, version='2.27')
@@ -171,7 +171,7 @@ class Access(base.ServiceTest):
         self.wait(bad, 'gone')
         self.settled()
 
-    def test_a_rule_that_the_backend_stops_to_support_is_in_error(self):
+    def test_active_rule_is_in_error_after_its_type_loses_support(self):
         first = self.allow('10.0.0.1')['id']
         self.wait(first, 'active')
         self.knows('user')
@@ -180,7 +180,7 @@ class Access(base.ServiceTest):
         self.wait(first, 'error')
         self.settled('error')
 
-    def test_a_backend_that_fails_for_good(self):
+    def test_rules_are_in_error_while_the_backend_fails(self):
         active = self.allow('10.0.0.1')['id']
         self.wait(active, 'active')
         self.knobs('update_access:fail')
@@ -198,7 +198,7 @@ class Access(base.ServiceTest):
         self.settled()
         self.assertEqual([], self.in_force())
 
-    def test_rules_queued_meanwhile_are_in_error_too_when_the_backend_fails_for_good(self):
+    def test_rules_queued_during_a_final_backend_failure_are_in_error_too(self):
         old = self.allow('10.0.0.1')['id']
         self.wait(old, 'active')
         calls = self.calls()
@@ -214,14 +214,14 @@ class Access(base.ServiceTest):
         self.settled('error')
         self.assertEqual(calls + 1, self.calls())
 
-    def test_a_passing_failure_and_half_an_answer_are_tried_again(self):
+    def test_transient_failure_and_partial_answer_are_retried(self):
         self.knobs('update_access:fail@once', 'update_access:partial@once')
         rule = self.allow('10.0.0.1')['id']
         self.wait(rule, 'active')
         self.assertEqual([('10.0.0.1', 'rw')], self.in_force())
         self.assertEqual(3, self.calls())
 
-    def test_denied_before_it_was_applied(self):
+    def test_rule_denied_before_it_is_applied_is_removed(self):
         self.knobs('update_access:hang')
         first = self.allow('10.0.0.1')['id']
         self.reach(1)
@@ -235,7 +235,7 @@ class Access(base.ServiceTest):
         self.settled()
         self.assertEqual([], self.in_force())
 
-    def test_a_level_is_changed(self):
+    def test_access_level_change_reaches_the_backend(self):
         rule = self.allow('10.0.0.1')['id']
         self.wait(rule, 'active')
         changed = self.user.ok('PUT', f'/share-access-rules/{rule}', {'update_access': {'access_level': 'ro'}})['access']
@@ -248,7 +248,7 @@ class Access(base.ServiceTest):
         self.settled()
         self.assertEqual(calls, self.calls())
 
-    def test_a_level_is_not_changed_under_way(self):
+    def test_access_level_change_is_refused_while_the_rule_is_being_applied(self):
         self.knobs('update_access:hang')
         rule = self.allow('10.0.0.1')['id']
         status, document, _ = self.user.call('PUT', f'/share-access-rules/{rule}', {'update_access': {'access_level': 'ro'}})
@@ -256,7 +256,7 @@ class Access(base.ServiceTest):
         self.knobs()
         self.wait(rule, 'active')
 
-    def test_old_versions_say_new(self):
+    def test_old_versions_show_queued_rules_as_new(self):
         self.knobs('update_access:hang')
         rule = self.allow('10.0.0.1')['id']
         path = f'/shares/{self.share}/action'
@@ -269,7 +269,7 @@ class Access(base.ServiceTest):
         self.knobs()
         self.wait(rule, 'active')
 
-    def test_a_share_that_is_going(self):
+    def test_rule_changes_are_refused_while_the_share_is_being_deleted(self):
         rule = self.allow('10.0.0.1')['id']
         self.wait(rule, 'active')
         self.knobs('delete_share:hang')
@@ -281,7 +281,7 @@ class Access(base.ServiceTest):
         self.user.wait(f'/shares/{self.share}', 'share', 'gone')
         self.assertEqual(404, self.user.call('GET', f'/share-access-rules/{rule}')[0])
 
-    def test_a_rule_queued_just_before_the_share_goes_leaves_no_work(self):
+    def test_rule_queued_just_before_share_deletion_leaves_no_operation(self):
         self.knobs('update_access:fail@once', 'delete_share:hang')
         self.allow('10.0.0.1')
         self.user.ok('DELETE', f'/shares/{self.share}')
@@ -301,7 +301,7 @@ class Access(base.ServiceTest):
         with self.service.services.db.writer() as conn:
             return rows.request_rerun(conn, f'access:{self.share}') is not None
 
-    def test_a_denial_is_done_after_a_failed_deletion(self):
+    def test_rule_can_be_denied_after_share_deletion_failed(self):
         rule = self.allow('10.0.0.1')['id']
         self.wait(rule, 'active')
         self.knobs('delete_share:fail_final')
@@ -311,12 +311,12 @@ class Access(base.ServiceTest):
         self.wait(rule, 'gone')
         self.assertEqual([], self.in_force())
 
-    def test_locks_that_are_not_wanted(self):
+    def test_rule_with_locks_set_to_false_or_null_is_accepted(self):
         status, _, _ = self.user.action(self.share, 'allow_access', {
             'access_type': 'ip', 'access_to': '10.0.0.1', 'lock_visibility': False, 'lock_deletion': None})
         self.assertEqual(200, status)
 
-    def test_nobody_sees_the_rules_of_others(self):
+    def test_rules_of_another_project_are_not_found(self):
         rule = self.allow('10.0.0.1')['id']
         self.admin.ok('PUT', f'/shares/{self.share}', {'share': {'is_public': True}})
         other = self.caller(project='q')
@@ -330,19 +330,19 @@ class Access(base.ServiceTest):
             self.assertEqual(404, other.call(method, where, body)[0], (method, where))
         self.assertEqual(200, self.admin.call('GET', path)[0])
 
-    def test_a_rule_of_another_share(self):
+    def test_rule_cannot_be_denied_through_another_share(self):
         rule = self.allow('10.0.0.1')['id']
         elsewhere = self.user.share()['id']
         self.assertEqual(404, self.user.action(elsewhere, 'deny_access', {'access_id': rule})[0])
 
-    def test_readers_only_look(self):
+    def test_readers_can_show_but_not_change_rules(self):
         rule = self.allow('10.0.0.1')['id']
         reader = self.caller(roles='reader')
         self.assertEqual(200, reader.call('GET', f'/share-access-rules/{rule}')[0])
         self.assertEqual(403, reader.action(self.share, 'deny_access', {'access_id': rule})[0])
         self.assertEqual(403, reader.action(self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.2'})[0])
 
-    def test_what_only_administrators_see_of_exports(self):
+    def test_admin_only_export_locations_are_hidden_from_users(self):
         path = f'/shares/{self.share}/export_locations'
         hidden = [row for row in self.admin.ok('GET', path)['export_locations'] if row['is_admin_only']]
         self.assertEqual(['10.9.9.9'], [row['path'].partition(':')[0] for row in hidden])
@@ -358,7 +358,7 @@ class Access(base.ServiceTest):
         self.assertEqual('b', self.admin.ok('PUT', where, {'metadata': {'a': 'b'}})['metadata']['a'])
         self.assertEqual('b', self.admin.ok('GET', where)['metadata']['a'])
 
-    def test_an_error_that_is_not_final_is_no_reason_to_lose_rules(self):
+    def test_rule_changes_made_while_the_service_is_down_are_applied(self):
         rule = self.allow('10.0.0.1')['id']
         self.wait(rule, 'active')
         self.service.stop()

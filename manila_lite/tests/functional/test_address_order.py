@@ -36,7 +36,7 @@ class Order(served.ServedTest):
     def ends(self, server, status):
         self.admin.wait(f'/share-servers/{server}', 'share_server', status, patience=60)
 
-    def test_a_server_that_cannot_be_torn_down_keeps_its_addresses(self):
+    def test_server_keeps_its_addresses_when_teardown_fails(self):
         share, server = self.server_of(self.network())
         self.admin.ok('DELETE', f'/shares/{share["id"]}')
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
@@ -51,7 +51,7 @@ class Order(served.ServedTest):
         self.ends(server, 'gone')
         self.assertEqual([], self.addresses(server))
 
-    def test_a_server_that_is_not_let_go_of_keeps_its_addresses(self):
+    def test_server_keeps_its_addresses_when_unmanage_fails(self):
         network, store = self.network(), self.service.managers['alpha'].driver.store
         with store.locked():
             store.servers.put(ServerRecord('nas1', {'lan': ['10.10.0.77']}, ours=False))
@@ -64,7 +64,7 @@ class Order(served.ServedTest):
         self.ends(server, 'unmanage_error')
         self.assertEqual(['10.10.0.77'], self.addresses(server))
 
-    def test_a_server_that_has_moved_keeps_its_addresses_until_its_backend_let_go(self):
+    def test_migrated_server_keeps_its_addresses_when_source_teardown_fails(self):
         _, server = self.server_of(self.network())
         before = self.addresses(server)
         self.fault('teardown_server:fail_final')
@@ -80,7 +80,7 @@ class Order(served.ServedTest):
 
 class Plugin(NetworkTest):
 
-    def test_a_plugin_that_did_not_take_them_back_is_asked_again(self):
+    def test_address_release_is_retried_after_the_plugin_failed(self):
         """Check that allocations stay after a failure: otherwise nothing would show the addresses that the plugin holds."""
         network = self.network(self.caller(uuidutils.generate_uuid()), neutron_net_id='blue', neutron_subnet_id='blue-v4')
         server = uuidutils.generate_uuid()

@@ -58,7 +58,7 @@ class AdminNetwork(served.ServedTest):
         found = caller.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']
         return sorted((location.get('is_admin_only', False), location['path'].partition(':/')[0]) for location in found)
 
-    def test_so_many_in_each_subnet_and_so_many_for_administrators(self):
+    def test_server_gets_the_configured_addresses_per_subnet_and_for_admins(self):
         network = self.network()
         share = self.share(network)
         [server] = self.servers(network)
@@ -72,7 +72,7 @@ class AdminNetwork(served.ServedTest):
         self.assertEqual([2, 2, 3], self.at_backend(server.id))
         self.assertEqual(7, len(self.paths(share, self.admin)))
 
-    def test_their_export_locations_are_for_administrators(self):
+    def test_export_locations_at_admin_addresses_are_admin_only(self):
         network = self.network()
         share = self.share(network)
         [server] = self.servers(network)
@@ -84,7 +84,7 @@ class AdminNetwork(served.ServedTest):
         self.assertEqual({row.ip_address for row in theirs}, {path for admin, path in every if admin})
         self.assertEqual([path for admin, path in every if not admin], [path for _, path in self.paths(share, self.user)])
 
-    def test_they_are_freed_with_the_server(self):
+    def test_admin_addresses_are_freed_with_the_server(self):
         network = self.network()
         share = self.share(network)
         [server] = self.servers(network)
@@ -94,7 +94,7 @@ class AdminNetwork(served.ServedTest):
         base.eventually(lambda: not self.servers(network), 'the server stays')
         self.assertEqual({}, self.addresses(server.id))
 
-    def test_they_are_there_again_after_a_restart(self):
+    def test_admin_addresses_are_restored_after_a_restart(self):
         network = self.network()
         self.share(network)
         [server] = self.servers(network)
@@ -105,7 +105,7 @@ class AdminNetwork(served.ServedTest):
         self.assertEqual(set(), share_servers.restore(manager))
         self.assertEqual((True, before), (self.record(server.id).running, self.record(server.id).addresses))
 
-    def test_not_enough_for_administrators(self):
+    def test_server_creation_fails_when_admin_addresses_run_out(self):
         """Check that the server is not created and keeps none of its addresses."""
         network = self.network()
         share = self.share(network, kind='small', wait='error')
@@ -115,7 +115,7 @@ class AdminNetwork(served.ServedTest):
         self.assertIn('033', [told['detail_id'] for told in self.messages(share['id'])])
         self.assertIsNone(self.record(server.id, 'beta'))
 
-    def test_users_cannot_choose_it(self):
+    def test_users_cannot_use_the_admin_network(self):
         status, document, _ = self.user.call('POST', '/share-networks', {'share_network': {
             'neutron_net_id': 'management', 'neutron_subnet_id': 'wide'}})
         self.assertEqual(400, status, document)
@@ -130,11 +130,11 @@ class AdminNetwork(served.ServedTest):
         for word in words:
             self.assertIn(word, said)
 
-    def test_its_section_is_known(self):
+    def test_configuration_section_of_the_admin_network_is_recognized(self):
         self.assertEqual([], [str(doubt) for doubt in settings.find_doubtful(self.service.conf)
                               if doubt.group == 'administrators'])
 
-    def test_what_is_wrong_is_said_at_start(self):
+    def test_service_refuses_to_start_with_wrong_admin_network_options(self):
         service.check(self.service.conf)
         self.refused('alpha', 'admin_subnet_id', '', '[alpha] admin_subnet_id', '3 addresses')
         self.refused('beta', 'admin_network_id', None, '[beta] admin_network_id')

@@ -56,7 +56,7 @@ class Backup(testtools.TestCase):
         self.assertIn(status, (0, 1), out + err)
         return status
 
-    def test_the_page_restores_what_it_says(self):
+    def test_documented_commands_restore_a_backup(self):
         kept = self.available(self.share())
         self.allow(kept, '192.0.2.1')
         base.eventually(lambda: self.rules(kept) == {'192.0.2.1': 'active'}, 'the rule is not in force')

@@ -24,7 +24,7 @@ class Benchmarks(testtools.TestCase):
         self.assertEqual(0, done.returncode, done.stderr)
         return done.stdout
 
-    def test_the_cheap_ones(self):
+    def test_fast_benchmarks_run_and_report_positive_values(self):
         *_, last = self.run_script(BENCH / 'every.py', '--tiny', *CHEAP).splitlines()
         found = {one['benchmark']: one for one in json.loads(last)}
         self.assertEqual(set(CHEAP), set(found))
@@ -35,7 +35,7 @@ class Benchmarks(testtools.TestCase):
                 self.assertIn(line['baseline'], {other['what'] for other in one['lines']})
                 self.assertGreater(line['value'], 0, line)
 
-    def test_grants_on_real_storage(self):
+    def test_grants_benchmark_reports_idle_and_busy_values(self):
         if lacks := base.missing():
             self.skipTest(f'real storage needs {lacks}')
         *_, last = self.run_script(BENCH / 'grants.py', '--tiny').splitlines()
@@ -44,7 +44,7 @@ class Benchmarks(testtools.TestCase):
             what.rpartition(',')[0] for what in values if what.endswith('p99')})
         self.assertTrue(all(values.values()), values)
 
-    def test_each_is_a_command_that_run_knows(self):
+    def test_every_benchmark_script_is_listed_and_shows_its_help(self):
         sys.path.insert(0, str(BENCH))
         self.addCleanup(sys.path.remove, str(BENCH))
         import every

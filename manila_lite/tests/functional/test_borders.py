@@ -29,7 +29,7 @@ class BordersTest(ServiceTest):
 
 class Snapshots(BordersTest):
 
-    def test_none_is_taken_of_a_public_share_of_another_project(self):
+    def test_snapshot_of_a_public_share_of_another_project_is_refused(self):
         owner, stranger = self.caller('first'), self.caller('second')
         share = owner.share()
         self.admin.ok('PUT', f'/shares/{share["id"]}', {'share': {'is_public': True}})
@@ -40,7 +40,7 @@ class Snapshots(BordersTest):
         for caller in (owner, stranger):
             self.assertEqual([], caller.ok('GET', f'/snapshots?share_id={share["id"]}')['snapshots'])
 
-    def test_a_share_goes_back_to_its_latest_one_only(self):
+    def test_revert_is_refused_except_to_the_latest_snapshot(self):
         caller = self.caller('back')
         share = caller.share()
         older, latest = self.snapshot(caller, share), self.snapshot(caller, share)
@@ -56,7 +56,7 @@ class Snapshots(BordersTest):
         self.assertEqual(202, caller.action(share['id'], 'revert', {'snapshot_id': latest['id']})[0])
         caller.wait(f'/shares/{share["id"]}', 'share', 'available')
 
-    def test_a_share_goes_back_to_the_size_that_it_had_also_at_its_backend(self):
+    def test_revert_restores_the_size_in_the_database_and_at_the_backend(self):
         caller, store = self.caller('back'), self.service.managers['alpha'].driver.store
         share = caller.share()
         [instance] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
@@ -74,7 +74,7 @@ class Transfers(BordersTest):
 
     EXTRA = 'check_for_expired_transfers = 3600\n'
 
-    def test_one_whose_time_is_over_is_not_accepted_though_it_is_still_there(self):
+    def test_expired_transfer_is_refused_before_it_is_collected(self):
         giver, taker = self.caller('giver'), self.caller('taker')
         share = giver.share()
         transfer = self.offered(giver, share)
@@ -88,7 +88,7 @@ class Transfers(BordersTest):
         self.assertEqual('awaiting_transfer', giver.ok('GET', f'/shares/{share["id"]}')['share']['status'])
         giver.ok('GET', f'/share-transfers/{transfer["id"]}')
 
-    def test_gigabytes_of_its_snapshots_count_for_who_takes_it(self):
+    def test_snapshots_of_a_transferred_share_count_in_the_new_owners_quota(self):
         giver, taker = self.caller('giver'), self.caller('short')
         share = giver.share(size=2)
         for _ in range(2):

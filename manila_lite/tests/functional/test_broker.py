@@ -73,7 +73,7 @@ class Broker(testtools.TestCase):
         self.assertLessEqual({'manila-scheduler', 'manila-share', 'manila-share.test@alpha'}, kinds.keys())
         self.assertEqual({'quorum'}, set(kinds.values()), kinds)
 
-    def test_the_broker_goes_and_returns(self):
+    def test_requests_are_executed_while_the_broker_is_stopped_and_after(self):
         self.serve('[oslo_messaging_notifications]\ndriver = messagingv2\n')
         self.poll(SOON)
         self.broker.stop()
@@ -85,7 +85,7 @@ class Broker(testtools.TestCase):
         self.wake_ups_arrive()
         self.useFixture(hearing.Heard(self.service.conf, url=None)).wait('broker.gone', patience=90, id='meanwhile')
 
-    def test_the_broker_falls_silent(self):
+    def test_requests_are_executed_while_the_broker_hangs_and_after(self):
         self.serve(_EXTRA)
         self.available(self.create())           # so that everything is connected
         self.poll(SOON)

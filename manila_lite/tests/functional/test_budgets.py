@@ -82,7 +82,7 @@ class Budgets(base.ServiceTest):
     def counting(self):
         return counting(self.service.services.db.engine)
 
-    def test_create_share(self):
+    def test_share_creation_stays_within_its_statement_budget(self):
         caller = self.caller('budget')
         caller.share(name='warm')       # the first share of a project creates its quota lock
         body = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'x', 'metadata': {'a': 'b'}}}

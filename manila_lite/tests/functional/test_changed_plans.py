@@ -46,31 +46,31 @@ class ChangedPlans(base.ServiceTest):
         with self.db.reader() as conn:
             return rows.get(conn, resource_id)
 
-    def test_it_goes_on_at_the_step_of_its_name(self):
+    def test_operation_resumes_at_the_step_with_the_same_name(self):
         row = self.row(step=1, steps='start copy end')
         self.assertEqual(['copy', 'end'], self.notes)
         self.assertEqual((rows.DONE, 'start check copy end', 3), (row.state, row.steps, row.step))
         self.assertEqual('end', operation_views.phase(row))
 
-    def test_it_is_undone_from_the_step_of_its_name(self):
+    def test_undoing_resumes_at_the_step_with_the_same_name(self):
         row = self.row(step=1, steps='start copy end', undoing=True)
         self.assertEqual(['undo copy', 'undo check', 'undo start'], self.notes)
         self.assertEqual(rows.FAILED, row.state)
 
-    def test_it_fails_at_the_step_of_its_name(self):
+    def test_failed_operation_undoes_the_steps_of_the_new_plan(self):
         self.wrong = 'copy'
         self.row(step=1, steps='start copy end')
         self.assertEqual(['copy', 'undo copy', 'undo check', 'undo start'], self.notes)
 
-    def test_it_begins_if_it_had_finished_no_step(self):
+    def test_operation_without_finished_steps_starts_at_the_first_step(self):
         self.assertEqual(rows.DONE, self.row(step=0, steps='reserve copy end').state)
         self.assertEqual(['start', 'check', 'copy', 'end'], self.notes)
 
-    def test_without_names_its_number_counts(self):
+    def test_operation_without_step_names_resumes_by_step_number(self):
         self.assertEqual(rows.DONE, self.row(step=2).state)
         self.assertEqual(['copy', 'end'], self.notes)
 
-    def test_a_step_that_nobody_knows_is_set_aside_after_all_tries(self):
+    def test_operation_at_an_unknown_step_is_parked_after_all_tries(self):
         row = self.row(step=1, steps='start freeze copy end')
         self.assertEqual((rows.PARKED, []), (row.state, self.notes))
         self.assertEqual('Nobody here knows step freeze of test.plan', row.error)

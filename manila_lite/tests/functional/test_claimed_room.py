@@ -54,14 +54,14 @@ class Room(base.ServiceTest):
                 return not conn.execute(sa.select(models.operations.c.id).where(models.operations.c.state == 'open')).first()
         base.eventually(ended, 'operations are open', patience=60)
 
-    def test_room_of_a_share_that_could_not_be_made_is_free(self):
+    def test_capacity_is_free_after_share_creation_fails(self):
         self.silent(alpha='create_share:fail_final')
         before = self.promised('alpha')
         self.make('alpha', wait='error')
         self.at_rest()
         self.assertEqual(before, self.promised('alpha'))
 
-    def test_room_of_a_share_that_is_deleted_is_free(self):
+    def test_capacity_is_free_after_a_share_is_deleted(self):
         self.silent()
         before = self.promised('alpha')
         share = self.make('alpha')
@@ -70,7 +70,7 @@ class Room(base.ServiceTest):
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
         self.assertEqual(before, self.promised('alpha'))
 
-    def test_room_for_a_share_that_does_not_move_after_all_is_free(self):
+    def test_capacity_is_free_after_share_migration_is_cancelled(self):
         share = self.make('alpha')
         self.silent()
         before = self.promised('beta')
@@ -82,7 +82,7 @@ class Room(base.ServiceTest):
         self.admin.wait(path, 'share', 'migration_cancelled', 60, 'task_state')
         self.assertEqual(before, self.promised('beta'))
 
-    def test_room_for_a_server_that_does_not_move_after_all_is_free(self):
+    def test_capacity_is_free_after_server_migration_is_cancelled(self):
         network = self.admin.ok('POST', '/share-networks', {'share_network': {
             'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}})['share_network']['id']
         server = self.make('east', 'served', share_network_id=network)['share_server_id']
@@ -101,13 +101,13 @@ class Room(base.ServiceTest):
             'share_id': share['id'], 'availability_zone': 'zone-b'}})['share_replica']
         return self.admin.wait(f'/share-replicas/{made["id"]}', 'share_replica', until)
 
-    def test_room_of_a_replica_that_could_not_be_made_is_free(self):
+    def test_capacity_is_free_after_replica_creation_fails(self):
         self.silent(beta='create_replica:fail_final')
         before = self.promised('beta')
         self.replicate('error')
         self.assertEqual(before, self.promised('beta'))
 
-    def test_room_of_a_replica_that_is_deleted_is_free(self):
+    def test_capacity_is_free_after_a_replica_is_deleted(self):
         self.silent()
         before = self.promised('beta')
         replica = self.replicate('available')

@@ -17,7 +17,7 @@ class Claims(base.ServiceTest):
     PARTS = ('share',)
     BACKENDS = {'alpha': '', 'beta': ''}
 
-    def test_a_scheduler_that_lost_its_claim_moves_no_share(self):
+    def test_scheduler_without_its_claim_does_not_move_the_share(self):
         db = self.service.services.db
         admin = self.caller(roles='admin,member,reader')
         share = admin.share(wait=None)
@@ -33,7 +33,7 @@ class Claims(base.ServiceTest):
         with db.reader() as conn:
             self.assertEqual('test@beta#pool1', shares.find_by_instance(conn, instance).host)
 
-    def test_a_hurry_is_not_lost_on_one_that_goes_to_sleep(self):
+    def test_operation_made_due_while_it_is_postponed_stays_claimable(self):
         db = self.service.services.db
         for hurry in (False, True):
             with db.writer() as conn:
@@ -48,7 +48,7 @@ class Claims(base.ServiceTest):
                 claimable = project_turns.list_claimable(conn, 'nobody', '', 10, ['work'])
                 self.assertEqual(hurry, operation_id in [row.id for row in claimable])
 
-    def test_growth_does_not_stand_in_its_own_way(self):
+    def test_extension_is_not_blocked_by_the_capacity_it_claims(self):
         admin = self.caller(roles='admin,member,reader')
         manager = self.service.managers['alpha']
         db = self.service.services.db

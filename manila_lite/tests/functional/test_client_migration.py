@@ -38,7 +38,7 @@ class Moves(commandline.OverHttp, served.ServedTest):
         [server] = self.servers(network)
         return server.id, share['id'], ('share', 'server', 'migration', 'start', server.id, 'test@beta', *_MAY)
 
-    def test_from_start_to_end(self):
+    def test_migration_commands_move_a_share_server(self):
         server, share, start = self.make()
         self.assertTrue(self.cli(*start, '--check-only')['compatible'])
         self.run_cli(*start)
@@ -56,7 +56,7 @@ class Moves(commandline.OverHttp, served.ServedTest):
         rest, complaints = watcher.communicate(timeout=60)
         self.assertEqual((0, 'moved'), (watcher.returncode, rest.splitlines()[-1].split()[0]), complaints)
 
-    def test_called_off(self):
+    def test_cancelled_migration_ends_the_watch_with_status_1(self):
         server, share, _ = self.make()
         self.admin.ok('POST', f'/share-servers/{server}/action', {'migration_start': {
             'host': 'test@beta', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}})

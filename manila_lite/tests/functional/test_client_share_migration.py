@@ -15,7 +15,7 @@ class Moves(commandline.OverHttp, base.ServiceTest):
         self.run_cli('share', 'migration', 'start', share['id'], host, *_MAY)
         base.eventually(lambda: self.admin.ok('GET', f'/shares/{share["id"]}')['share']['task_state'] == state, f'not {state}')
 
-    def test_the_commands_move_a_share(self):
+    def test_migration_commands_cancel_and_complete_a_share_migration(self):
         share = self.admin.share(name='mine', scheduler_hints={'only_host': 'test@alpha#pool1'})
         self.start(share, 'test@beta#pool1', 'migration_driver_phase1_done')
         self.run_cli('share', 'migration', 'cancel', 'mine')

@@ -30,7 +30,7 @@ class Versions(commandline.OverHttp, base.ServiceTest):
         for field, value in wanted.items():
             self.admin.wait(f'/shares/{share.id}', 'share', value, field=field)
 
-    def test_a_share_lives_at_each_version(self):
+    def test_share_life_cycle_works_at_each_version(self):
         self.each(self.live_share)
 
     def live_share(self, at, minor):
@@ -76,7 +76,7 @@ class Versions(commandline.OverHttp, base.ServiceTest):
         at.share_snapshots.delete(snapshot)
         self.admin.wait(f'/snapshots/{snapshot.id}', 'snapshot', 'gone')
 
-    def test_what_operators_do(self):
+    def test_operator_calls_work_at_each_version(self):
         self.each(self.operate)
 
     def operate(self, at, minor):

@@ -36,7 +36,7 @@ class Clients(commandline.Calls, testtools.TestCase):
         cls.url = f'http://127.0.0.1:{cls.lite.port}'
         waiting.until(lambda: cls.lite.ok('GET', '/scheduler-stats/pools')['pools'], cls.lite.tail, pause=0.05)
 
-    def test_command_line(self):
+    def test_command_line_manages_shares_rules_and_snapshots(self):
         kind = self.cli('share', 'type', 'create', 'default', 'False', '--snapshot-support', 'True',
                         '--create-share-from-snapshot-support', 'True', '--revert-to-snapshot-support', 'True')
         self.assertEqual('default', kind['name'])
@@ -64,7 +64,7 @@ class Clients(commandline.Calls, testtools.TestCase):
         self.assertEqual([], self.cli('share', 'list'))
         self.assertIn('No share with a name or ID', self.run_cli('share', 'show', '12345', fails=True))
 
-    def test_command_line_of_operators(self):
+    def test_command_line_shows_pools_and_services_and_sets_quotas(self):
         self.assertEqual(['test@alpha#pool1'], [row['Name'] for row in self.cli('share', 'pool', 'list')])
         self.assertEqual({'manila-share', 'manila-scheduler'}, {row['Binary'] for row in self.cli('share', 'service', 'list')})
         self.assertEqual(['nova'], [row['Name'] for row in self.cli('share', 'availability', 'zone', 'list')])
@@ -75,7 +75,7 @@ class Clients(commandline.Calls, testtools.TestCase):
         self.cli('share', 'limits', 'show', '--absolute')
         self.assertEqual([], self.cli('share', 'message', 'list'))
 
-    def test_command_line_of_networks(self):
+    def test_command_line_manages_networks_and_security_services(self):
         network = self.cli('share', 'network', 'create', '--name', 'net', '--description', 'd')
         self.assertEqual(('net', 'active', True), (network['name'], network['status'],
                                                    network['network_allocation_update_support']))
@@ -118,7 +118,7 @@ class Clients(commandline.Calls, testtools.TestCase):
                 'shared_file_system_default_microversion': '2.82', **more}
         return openstack.connect(load_yaml_config=False, load_envvars=False, **auth).shared_file_system
 
-    def test_the_sdk_finds_the_api_and_works(self):
+    def test_sdk_manages_shares_rules_and_snapshots(self):
         for end in ('/v2', '/v2/'):
             self.assertEqual([], list(self.connect(
                 shared_file_system_endpoint_override=f'{self.url}{end}').shares(name='no such share')))
@@ -145,7 +145,7 @@ class Clients(commandline.Calls, testtools.TestCase):
         proxy.delete_share(share.id)
         self.lite.wait(f'/shares/{share.id}', 'share', 'gone')
 
-    def test_ensure_shares(self):
+    def test_clients_can_ensure_shares(self):
         host = self.idle_backend()
         self.run_cli('share', 'service', 'ensure', 'shares', host)
         self.idle_backend()
@@ -163,7 +163,7 @@ class Clients(commandline.Calls, testtools.TestCase):
             return not row['ensuring'] and row['host']
         return waiting.until(idle, 'nothing is ensured any more', pause=0.05)
 
-    def test_sdk_of_networks(self):
+    def test_sdk_manages_share_networks_and_subnets(self):
         proxy = self.connect()
         network = proxy.create_share_network(name='sdk', neutron_net_id='blue', neutron_subnet_id='blue-v4')
         self.assertEqual('10.10.0.0/24', network.share_network_subnets[0]['cidr'])
@@ -176,11 +176,11 @@ class Clients(commandline.Calls, testtools.TestCase):
         proxy.delete_share_network(network.id)
         self.assertEqual([], list(proxy.share_networks(name='other')))
 
-    def test_sdk_without_a_microversion(self):
+    def test_sdk_lists_shares_without_a_microversion(self):
         proxy = self.connect(shared_file_system_default_microversion=None)
         self.assertEqual([], list(proxy.shares(name='no such share')))
 
-    def test_http_basic(self):
+    def test_http_basic_accepts_right_and_refuses_wrong_passwords(self):
         lite = process.Lite()
         state = self.useFixture(lite).state
         file = state / 'htpasswd'

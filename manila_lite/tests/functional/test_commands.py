@@ -93,7 +93,7 @@ class Commands(testtools.TestCase):
         self.run_module('manage', 'db', 'purge', 'x', status=2)
         self.assertIn('[]', self.run_module('manage', 'service', 'list', '--format_output', 'json'))
 
-    def test_the_upgrade_check_says_what_is_missing(self):
+    def test_upgrade_check_reports_missing_schema_and_unknown_driver(self):
         said = self.run_module('status', 'upgrade', 'check', status=2)
         self.assertIn('run manila-manage db sync', ' '.join(said.replace('|', ' ').split()))
         self.run_module('manage', 'db', 'sync')
@@ -116,7 +116,7 @@ class Commands(testtools.TestCase):
             self.assertEqual([f'"share:create": "role:{folder.name}"'],
                              [line for line in done.stdout.splitlines() if line.startswith('"share:create"')])
 
-    def test_wsgi_module(self):
+    def test_wsgi_module_serves_requests(self):
         """Check the module that uwsgi and gunicorn load. Importing it connects to nothing."""
         script = ('from webob import Request; from manila_lite.wsgi.api import application; '
                   'print(Request.blank("/v2/shares").get_response(application).status_int, '
@@ -126,7 +126,7 @@ class Commands(testtools.TestCase):
                               env=os.environ | {'MANILA_LITE_CONFIG_FILES': str(self.config)})
         self.assertEqual('200 2.99', done.stdout.strip().splitlines()[-1], done.stderr)
 
-    def test_mistakes_are_one_line_and_status_1(self):
+    def test_configuration_errors_exit_with_status_1_and_no_traceback(self):
         for old, new, said in (('driver = dummy', 'driver = nonsense', 'no such driver'),
                                ('enabled_share_backends = alpha,beta', 'enabled_share_backends = gamma', '[gamma] driver'),
                                ('driver = dummy', 'driver = dummy\ndriver_handles_share_servers = perhaps', 'driver_handles')):
@@ -138,7 +138,7 @@ class Commands(testtools.TestCase):
                 self.assertNotIn('Traceback', found)
             self.config.write_text(text)
 
-    def test_three_processes_without_a_broker(self):
+    def test_three_processes_work_without_a_broker(self):
         """Check that polling does all work when no wake-up arrives."""
         self.run_module('manage', 'db', 'sync')
         started = [self.start(name) for name in ('api', 'scheduler', 'share')]

@@ -104,7 +104,7 @@ class CopyTest(manage.AloneTest):
 
 class Copied(CopyTest):
 
-    def test_what_an_api_made(self):
+    def test_data_created_through_the_api_is_copied_and_usable(self):
         lite = self.useFixture(process.Lite())
         lite.start()
         lite.ok('POST', '/types', process.DEFAULT_TYPE)
@@ -140,7 +140,7 @@ class Copied(CopyTest):
         lite.config.write_text(text.partition('[database]')[0])
         self.assertEqual(before, self.rows(lite.config))
 
-    def test_every_column_of_every_table(self):
+    def test_every_column_of_every_table_is_copied(self):
         self.manage('db', 'sync')
         self.fill(5)
         with self.written() as conn:
@@ -151,7 +151,7 @@ class Copied(CopyTest):
         self.assertIn('100 %', said)
         self.assert_copied()
 
-    def test_what_comes_next_has_a_number_of_its_own(self):
+    def test_rows_added_after_the_copy_get_unused_ids(self):
         self.manage('db', 'sync')
         for host in 'ab':
             with self.written() as conn:
@@ -161,7 +161,7 @@ class Copied(CopyTest):
             services.heartbeat(conn, 'c', 'manila-share', 'nova')
             self.assertEqual([1, 2, 3], sorted(row.id for row in services.list_services(conn)))
 
-    def test_the_way_back(self):
+    def test_copy_to_sqlite_is_complete(self):
         self.config, self.new = self.new, self.config
         self.manage('db', 'sync')
         self.fill(3)
@@ -170,7 +170,7 @@ class Copied(CopyTest):
         self.copy()
         self.assert_copied()
 
-    def test_it_is_of_one_moment(self):
+    def test_copy_is_consistent_despite_concurrent_writes(self):
         self.config, self.new = self.new, self.config
         self.manage('db', 'sync')
         self.fill(3)
@@ -188,7 +188,7 @@ class Copied(CopyTest):
         self.assertNotEqual(before, self.rows(self.config))
         self.assertEqual(before, self.rows(self.new))
 
-    def test_json_that_is_none(self):
+    def test_invalid_json_is_copied_unchanged(self):
         self.manage('db', 'sync')
         self.fill(1)
         data = sa.type_coerce(models.operations.c.data, sa.Text)
@@ -204,7 +204,7 @@ class Copied(CopyTest):
         self.assert_no_rows()
         self.copy()
 
-    def test_a_schema_that_is_there(self):
+    def test_copy_into_an_existing_empty_schema_succeeds(self):
         self.manage('db', 'sync')
         self.fill(1)
         self.assertEqual(0, manage.run(self.new, 'manage', 'db', 'sync')[0])
@@ -223,24 +223,24 @@ class Refused(CopyTest):
             conn.execute(models.services.insert().values(
                 {'host': 'here@alpha', 'binary': 'manila-share', 'topic': 'manila-share', **values}))
 
-    def test_target_is_not_empty(self):
+    def test_target_with_rows_is_refused_even_with_force(self):
         schema_migrations.upgrade(self.database(self.new))
         with self.written(self.new) as conn:
             share_types.create(conn, 'default', {})
         self.refused('is not empty', 'share_types', 'Nothing was changed')
         self.refused('is not empty', words=['--force'])
 
-    def test_target_is_of_somebody_else(self):
+    def test_target_with_foreign_tables_is_refused(self):
         with self.written(self.new) as conn:
             conn.exec_driver_sql('CREATE TABLE customers (id INTEGER)')
         self.refused('tables that are not ours: customers')
 
-    def test_target_has_no_revision(self):
+    def test_target_without_schema_revision_is_refused(self):
         with self.written(self.new) as conn:
             models.quota_locks.create(conn)
         self.refused('no revision of the schema: quota_locks')
 
-    def test_target_is_of_another_release(self):
+    def test_target_with_another_schema_revision_is_refused(self):
         schema_migrations.upgrade(self.database(self.new), '0005')
         self.refused('has a schema at 0005, not at ', 'Make an empty database')
         self.assertEqual('0005', schema_migrations.current(self.database(self.new)))
@@ -248,30 +248,30 @@ class Refused(CopyTest):
             conn.exec_driver_sql("UPDATE alembic_version SET version_num = 'x1'")
         self.refused('has a schema at x1, not at ')
 
-    def test_source_is_behind(self):
+    def test_source_with_outdated_schema_is_refused(self):
         self.manage('db', 'stamp', '0003')
         self.refused('run "manila-manage db sync" first')
         self.assertEqual({}, self.content())
 
-    def test_same_database(self):
+    def test_copy_to_the_same_database_is_refused(self):
         self.new = self.config
         self.refused('is the configured database')
         self.new = self.naming(f'sqlite:///{self.state}/../{self.state.name}/old.sqlite', 'again')
         self.refused('is the configured database')
 
-    def test_service_that_is_up(self):
+    def test_copy_is_refused_while_a_service_is_up_unless_forced(self):
         self.service(heartbeat_at=timeutils.utcnow())
         self.refused('manila-share on here@alpha is up', 'Stop every manila-api')
         self.assertEqual({}, self.content())
         self.copy('--force')
         self.assert_copied()
 
-    def test_lease_that_is_not_over(self):
+    def test_copy_is_refused_before_the_lease_of_a_stopped_service_expires(self):
         soon = timeutils.utcnow() + datetime.timedelta(minutes=9)
         self.service(stopped=True, lease_owner='x', lease_expires_at=soon)
         self.refused('manila-share on here@alpha is down and its lease is not over')
 
-    def test_work_that_is_claimed(self):
+    def test_copy_is_refused_while_operations_are_claimed(self):
         soon = timeutils.utcnow() + datetime.timedelta(minutes=9)
         with self.written() as conn:
             operation_rows.insert(conn, kind='share.create', resource_type='share', resource_id='x', topic='scheduler', host='',
@@ -281,7 +281,7 @@ class Refused(CopyTest):
             conn.execute(models.operations.update().values(owner=None, lease_expires_at=None))
         self.copy()
 
-    def test_where_to_makes_no_sense(self):
+    def test_unusable_target_is_refused_without_showing_passwords(self):
         nowhere = self.state / 'nowhere.conf'
         nowhere.write_text('[database]\nmax_retries = 3\n')
         broken = self.state / 'broken.conf'
@@ -306,7 +306,7 @@ class Refused(CopyTest):
                     f'sqlite:///{self.state}/missing/x.sqlite'):
             self.assertIn('the database to copy to: ', self.manage('db', 'copy', '--to', url, status=1))
 
-    def test_environment_speaks_of_the_source(self):
+    def test_environment_variable_applies_only_to_the_source(self):
         self.useFixture(fixtures.EnvironmentVariable('OS_DATABASE__CONNECTION', f'sqlite:///{self.state}/old.sqlite'))
         self.copy()
         self.assertEqual(set(models.metadata.tables), set(self.content()))
@@ -326,19 +326,19 @@ class CutOff(CopyTest):
         self.assertEqual(status, done.returncode, done.stdout + done.stderr)
         return done.stderr
 
-    def test_killed_among_the_rows(self):
+    def test_copy_killed_while_writing_rows_leaves_no_rows(self):
         for statement in ('INSERT INTO availability_zones', 'INSERT INTO snapshots', 'UPDATE resource_locks'):
             self.die(statement)
             self.assert_no_rows()
         self.copy()
         self.assert_copied()
 
-    def test_ctrl_c(self):
+    def test_interrupted_copy_leaves_no_rows(self):
         said = self.die('INSERT INTO snapshots', signal.SIGINT, 130)
         self.assertEqual('manila-manage: nothing was copied\n', said)
         self.assert_no_rows()
 
-    def test_killed_while_the_schema_is_made(self):
+    def test_copy_succeeds_after_a_kill_during_schema_creation(self):
         self.die('CREATE TABLE resource_locks')
         if places.backend() == 'mysql':
             # MySQL cannot roll back the tables that exist by then.
@@ -347,7 +347,7 @@ class CutOff(CopyTest):
         self.copy()
         self.assert_copied()
 
-    def test_a_row_that_is_not_taken(self):
+    def test_rejected_row_fails_the_copy_and_leaves_no_rows(self):
         with dirty.unguarded(self.database(self.config).engine) as conn:
             conn.execute(models.snapshot_metadata.insert().values(owner_id='nobody', key='k', value='v'))
         line = self.copy(status=1)
@@ -358,7 +358,7 @@ class CutOff(CopyTest):
         self.copy()
         self.assert_copied()
 
-    def test_somebody_writes_there_meanwhile(self):
+    def test_concurrent_write_to_the_target_fails_the_copy(self):
         db = self.database(self.new)
         schema_migrations.upgrade(db)
         with db.writer() as conn:

@@ -17,7 +17,7 @@ class Bin(ServiceTest):
 
     EXTRA = 'soft_deleted_share_retention_time = 0\ncheck_for_expired_shares_in_recycle_bin_interval = 0.1\n'
 
-    def test_a_share_whose_time_is_over_is_deleted(self):
+    def test_expired_share_is_deleted(self):
         caller = self.caller('bin')
         share = caller.share()
         other = caller.share()
@@ -31,7 +31,7 @@ class Bin(ServiceTest):
         super().setUp()
         self.addCleanup(self.service.knob, 'alpha', '')
 
-    def test_it_is_tried_again_when_the_backend_fails(self):
+    def test_deletion_of_an_expired_share_is_retried_after_a_backend_failure(self):
         caller = self.caller('bin')
         share = caller.share()
         self.service.knob('alpha', 'delete_share:fail_final')
@@ -47,7 +47,7 @@ class Looks(ServiceTest):
 
     EXTRA = 'soft_deleted_share_retention_time = 0\n'
 
-    def test_what_cannot_go_stands_in_nobodys_way(self):
+    def test_undeletable_share_does_not_block_other_expired_shares(self):
         caller = self.caller('bin')
         stuck, free = (caller.share()['id'] for _ in range(2))
         for resource_id in (stuck, free):
@@ -72,7 +72,7 @@ class Retention(refused.Refusing):
 
     EXTRA = 'soft_deleted_share_retention_time = 86400\n'
 
-    def test_a_share_stays_for_the_configured_time_and_goes_when_it_is_over(self):
+    def test_share_is_deleted_only_after_the_retention_time(self):
         share_id, day = self.share(), datetime.timedelta(days=1)
         self.all_done()
         before = self.now()
@@ -105,7 +105,7 @@ class Deferred(ServiceTest):
         return {name: found[f'total{name}Used'] for name in (
             'Shares', 'ShareGigabytes', 'ShareSnapshots', 'SnapshotGigabytes')}
 
-    def test_gone_for_its_owner_while_the_backend_still_has_it(self):
+    def test_deleted_share_is_hidden_from_its_owner_before_the_backend_deletes_it(self):
         caller = self.caller('unseen')
         share = caller.share()
         snapshot = caller.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
@@ -126,7 +126,7 @@ class Deferred(ServiceTest):
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
         self.admin.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'gone')
 
-    def test_a_share_stays_at_its_backend_as_long_as_a_snapshot_of_it(self):
+    def test_share_stays_at_the_backend_until_its_snapshot_is_deleted(self):
         caller, store = self.caller('behind'), self.service.managers['alpha'].driver.store
         share = caller.share()
         [instance] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
@@ -141,7 +141,7 @@ class Deferred(ServiceTest):
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
         self.assertEqual((None, None), (store.snapshots.get(snapshot['id']), store.shares.get(instance['id'])))
 
-    def test_an_administrator_forces_it(self):
+    def test_administrator_can_force_a_failed_deferred_deletion(self):
         caller = self.caller('forced')
         share = caller.share()
         self.service.knob('alpha', 'delete_share:fail_final')
@@ -153,7 +153,7 @@ class Deferred(ServiceTest):
         self.assertEqual(202, self.admin.action(share['id'], 'force_delete')[0])
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
 
-    def test_an_administrator_gives_it_back(self):
+    def test_administrator_can_restore_a_share_after_a_failed_deletion(self):
         caller = self.caller('back')
         share = caller.share(size=3)
         self.service.knob('alpha', 'delete_share:fail_final')
@@ -169,7 +169,7 @@ class DeferredOfReplicas(Replicating):
 
     EXTRA = f'is_deferred_deletion_enabled = true\n{Replicating.EXTRA}'
 
-    def test_replicas_let_go_of_a_snapshot_too(self):
+    def test_deleted_snapshot_is_removed_from_replicas_too(self):
         share = self.make()
         store = self.driver(self.replicate(share)).store
         snapshot = self.take(share)

@@ -73,19 +73,19 @@ class Going(test_refused_groups.Grouping):
 class Forced(Going):
     """A forced deletion ends every other operation on the resource."""
 
-    def test_it_ends_work_that_began_on_a_share_until_its_row_was_taken(self):
+    def test_share_operation_begun_just_before_the_lock_is_superseded(self):
         self.forced('/shares', self.share(), 'share_instances', 'share.delete')
 
-    def test_it_ends_work_that_began_on_a_snapshot_until_its_row_was_taken(self):
+    def test_snapshot_operation_begun_just_before_the_lock_is_superseded(self):
         self.forced('/snapshots', self.snapshot(self.share()), 'snapshots', 'snapshot.delete')
 
-    def test_it_ends_work_that_began_on_a_group_until_its_row_was_taken(self):
+    def test_group_operation_begun_just_before_the_lock_is_superseded(self):
         self.forced('/share-groups', self.group(), 'share_groups', 'share_group.delete')
 
-    def test_it_ends_work_that_began_on_a_group_snapshot_until_its_row_was_taken(self):
+    def test_group_snapshot_operation_begun_just_before_the_lock_is_superseded(self):
         self.forced('/share-group-snapshots', self.taken(self.group()), 'share_group_snapshots', 'share_group_snapshot.delete')
 
-    def test_a_share_that_was_to_grow_does_not(self):
+    def test_pending_extension_is_superseded_and_its_target_size_cleared(self):
         share = self.share(size=2)
         self.rests(share)
         self.assertEqual(202, self.user.action(share, 'extend', {'new_size': 5})[0])
@@ -95,13 +95,13 @@ class Forced(Going):
         self.ended(growing)
         self.assertEqual((2, None), self.sizes(share))
 
-    def test_a_snapshot_goes_though_a_share_is_being_made_from_it(self):
+    def test_snapshot_is_deleted_while_a_share_is_created_from_it(self):
         snapshot = self.snapshot(self.share())
         self.share(snapshot_id=snapshot, status='creating_from_snapshot')
         self.goes(f'/snapshots/{snapshot}/action', _FORCED)
         self.assertEqual('deleting', self.user.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
 
-    def test_a_group_snapshot_goes_though_a_share_is_being_made_from_it(self):
+    def test_group_snapshot_is_deleted_while_a_group_is_created_from_it(self):
         group = self.group()
         self.share(share_group_id=group)
         snapshot = self.taken(group)
@@ -121,14 +121,14 @@ class Deleted(Going):
         share = self.share(share_type=name)
         return share, self.aside(share, replica_state='out_of_sync')
 
-    def test_a_groups_deletion_is_its_only_work_and_is_told(self):
+    def test_group_deletion_is_its_only_operation_and_is_notified(self):
         heard, group = self.useFixture(hearing.Heard(self.service.conf)), self.group()
         self.rests(group)
         self.goes(f'/share-groups/{group}')
         self.is_going(group, 'share_group.delete', f'share_group:{group}', group)
         heard.wait('share_group.delete.start', share_group_id=group)
 
-    def test_a_group_snapshots_deletion_is_its_only_work_and_is_told(self):
+    def test_group_snapshot_deletion_is_its_only_operation_and_is_notified(self):
         heard, group = self.useFixture(hearing.Heard(self.service.conf)), self.group()
         snapshot = self.taken(group)
         self.rests(snapshot)
@@ -136,7 +136,7 @@ class Deleted(Going):
         self.is_going(snapshot, 'share_group_snapshot.delete', f'share_group_snapshot:{snapshot}', group)
         heard.wait('share_group_snapshot.delete.start', share_group_snapshot_id=snapshot)
 
-    def test_a_replica_that_goes_is_not_brought_up_to_date(self):
+    def test_replica_deletion_supersedes_its_resync(self):
         _, replica = self.replica()
         self.goes(f'/share-replicas/{replica}/action', {'resync': None})
         [update] = self.work(replica, state='open')
@@ -144,7 +144,7 @@ class Deleted(Going):
         self.ended(update)
         self.is_going(replica, 'replica.delete', f'replica:{replica}', replica)
 
-    def test_a_replica_that_became_the_active_one_until_its_share_was_locked_stays(self):
+    def test_replica_promoted_just_before_the_share_lock_is_not_deleted(self):
         share, replica = self.replica()
         table = models.share_instances
         change = table.update().where(table.c.share_id == share).values(is_aside=~table.c.is_aside)
@@ -153,7 +153,7 @@ class Deleted(Going):
                     f'/share-replicas/{replica}')
         self.assertEqual([], self.work(replica))
 
-    def test_a_group_snapshot_that_began_to_go_until_its_group_and_shares_were_held_does_not_go_twice(self):
+    def test_concurrent_second_deletion_of_a_group_snapshot_is_refused(self):
         group, table = self.group(), models.share_group_snapshots
         self.share(share_group_id=group)
         snapshot = self.taken(group)
@@ -164,7 +164,7 @@ class Deleted(Going):
                 self.no(409, 'wrong_state', 'The share group snapshot is deleting; to delete it, it must be available',
                         f'/share-group-snapshots/{snapshot}')
 
-    def test_what_a_migration_left_goes_with_its_share(self):
+    def test_instance_left_by_a_migration_is_released_with_its_share(self):
         share = self.share()
         self.rests(share)
         left = self.aside(share)
@@ -173,7 +173,7 @@ class Deleted(Going):
         self.assertEqual(('open', left, left), (release.state, release.serial, release.data['instance']))
         self.assertEqual('deleting', self.instance(share, id=left).status)
 
-    def test_what_a_migration_left_and_goes_already_is_not_released_again(self):
+    def test_leftover_instance_already_being_deleted_is_not_released_again(self):
         share = self.share()
         self.rests(share)
         self.aside(share, status=states.SHARE['delete'].during)
@@ -195,24 +195,24 @@ class Resized(Going):
         status, said, _ = self.user.call('POST', f'/shares/{self.share_id}/action', action)
         self.assertEqual(202, status, said)
 
-    def test_one_that_shrinks(self):
+    def test_shrinking_sets_the_target_size(self):
         self.act(shrink={'new_size': 1})
         self.assertEqual((3, 1), self.sizes(self.share_id))
 
-    def test_one_that_is_reverted_to_a_smaller_snapshot(self):
+    def test_revert_to_a_smaller_snapshot_sets_the_target_size(self):
         snapshot = self.snapshot(self.share_id)
         self.put(models.snapshots, snapshot, size=2)
         self.act(revert={'snapshot_id': snapshot})
         self.assertEqual((3, 2), self.sizes(self.share_id))
 
-    def test_one_that_keeps_its_size_is_reverted_though_it_would_be_too_large_today(self):
+    def test_revert_at_unchanged_size_ignores_a_lowered_size_limit(self):
         snapshot = self.snapshot(self.share_id)
         self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'per_share_gigabytes': 2, 'force': True}})
         self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/p')
         self.act(revert={'snapshot_id': snapshot})
         self.assertEqual((3, 3), self.sizes(self.share_id))
 
-    def test_what_changes_it_runs_in_turn_with_its_other_work(self):
+    def test_size_changes_run_in_turn_with_other_operations_of_the_share(self):
         snapshot, instance = self.snapshot(self.share_id), self.instance(self.share_id).id
         self.put(models.snapshots, snapshot, size=2)
         for kind, caller, action in (('share.extend', self.user, {'extend': {'new_size': 5}}),
@@ -224,7 +224,7 @@ class Resized(Going):
             self.rests(self.share_id)
             self.share_is(self.share_id, status='available')
 
-    def test_one_in_the_bin_is_refused_for_that_before_all_else(self):
+    def test_share_in_the_recycle_bin_is_refused_before_all_other_checks(self):
         other = self.snapshot(self.share())
         self.put(models.shares, self.share_id, is_soft_deleted=True)
         words = f'Share {self.share_id} is in the recycle bin (soft deleted); restore it first.'

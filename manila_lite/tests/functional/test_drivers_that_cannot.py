@@ -48,14 +48,14 @@ class Shares(Cannot, base.ServiceTest):
         cls.admin.ok('POST', '/types', {'share_type': {'name': 'dr', 'extra_specs': {
             'driver_handles_share_servers': 'False', 'replication_type': 'dr'}}})
 
-    def test_it_takes_no_share_in(self):
+    def test_share_migration_to_the_backend_is_refused(self):
         share = self.admin.share(availability_zone='alpha')['id']
         self.can_only('beta')
         self.refused('The driver of the backend does not support the migration of single shares to it.',
                      f'/shares/{share}/action', {
             'migration_start': {**_MOVE, 'preserve_metadata': True, 'host': 'test@beta'}})
 
-    def test_it_makes_no_replica(self):
+    def test_replica_creation_fails_with_a_message(self):
         share = self.admin.share(share_type='dr', availability_zone='alpha')['id']
         self.can_only('beta')
         replica = self.admin.ok('POST', '/share-replicas', {'share_replica': {
@@ -63,7 +63,7 @@ class Shares(Cannot, base.ServiceTest):
         self.admin.wait(f'/share-replicas/{replica}', 'share_replica', 'error')
         self.assertIn('The driver of the backend does not support replication.', str(self.told(replica)))
 
-    def test_it_takes_over_no_share_and_lets_go_of_none(self):
+    def test_managing_and_unmanaging_a_share_fail_with_a_message(self):
         self.can_only('beta')
         share = self.admin.ok('POST', '/shares/manage', {'share': {
             'service_host': 'test@beta#pool1', 'protocol': 'nfs', 'export_path': '10.0.0.1:/nas'}})['share']['id']
@@ -74,7 +74,7 @@ class Shares(Cannot, base.ServiceTest):
         self.admin.wait(f'/shares/{share}', 'share', 'unmanage_error')
         self.assertIn(self.NEITHER.format('shares'), self.told(share)[0])
 
-    def test_it_takes_over_no_snapshot_and_lets_go_of_none(self):
+    def test_managing_and_unmanaging_a_snapshot_fail_with_a_message(self):
         share = self.admin.share(availability_zone='beta')['id']
         made = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
         self.admin.wait(f'/snapshots/{made}', 'snapshot', 'available')
@@ -103,20 +103,20 @@ class Servers(Cannot, served.ServedTest):
         [server] = self.servers(self.net)
         self.server = server.id
 
-    def test_it_takes_no_server_in(self):
+    def test_server_migration_to_the_backend_is_refused(self):
         self.can_only('beta', interface.MakesServers)
         self.refused('The driver of the backend does not support the migration of share servers to it.',
                      f'/share-servers/{self.server}/action', {
             'migration_start': {**_MOVE, 'host': 'test@beta'}})
 
-    def test_it_gives_no_server_another_subnet(self):
+    def test_adding_a_subnet_is_refused_with_a_message(self):
         self.can_only('alpha', interface.MakesServers)
         self.refused('cannot be given the subnet', f'/share-networks/{self.net}/subnets', {'share-network-subnet': {
             'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})
         [told] = self.told(self.net)
         self.assertIn('Backend test@alpha cannot add another subnet to its share servers.', told)
 
-    def test_it_tells_no_server_of_a_security_service(self):
+    def test_adding_a_security_service_is_refused_with_a_message(self):
         self.can_only('alpha', interface.MakesServers)
         service = self.admin.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']['id']
         self.refused('cannot be updated with the security service', f'/share-networks/{self.net}/action', {
@@ -124,7 +124,7 @@ class Servers(Cannot, served.ServedTest):
         [told] = self.told(self.net)
         self.assertIn('Backend test@alpha cannot update its share servers with another security service.', told)
 
-    def test_no_server_acts_by_metadata_of_its_subnet(self):
+    def test_unused_subnet_metadata_is_reported_in_a_message(self):
         self.can_only('alpha', interface.MakesServers)
         [subnet] = self.shown(self.net)['share_network_subnets']
         self.admin.ok('POST', f'/share-networks/{self.net}/subnets/{subnet["id"]}/metadata', {'metadata': {'quality': 'good'}})

@@ -39,7 +39,7 @@ class Keys(base.ServiceTest):
         self.assertEqual(reason, found['reason'], document)
         return status
 
-    def test_the_backend_is_told(self):
+    def test_encryption_key_of_a_share_reaches_the_backend(self):
         caller, key = self.caller('told'), self.key()
         share = caller.share(share_type='safe', encryption_key_ref=key)
         self.assertEqual(key, share['encryption_key_ref'])
@@ -53,20 +53,20 @@ class Keys(base.ServiceTest):
         old = caller.ok('GET', f'/shares/{share["id"]}', version='2.89')['share']
         self.assertNotIn('encryption_key_ref', old)
 
-    def test_a_key_that_is_not_there(self):
+    def test_unknown_encryption_key_is_refused(self):
         status = self.refused(self.caller(), 'encryption_key_not_found', share_type='safe',
                               encryption_key_ref=uuidutils.generate_uuid())
         self.assertEqual(400, status)
 
-    def test_what_is_no_id(self):
+    def test_malformed_encryption_key_id_is_refused(self):
         self.assertEqual(400, self.refused(self.caller(), 'invalid_input', share_type='safe', encryption_key_ref='secret'))
 
-    def test_types_that_do_not_encrypt_so(self):
+    def test_key_is_refused_for_types_without_share_encryption(self):
         key = self.key()
         for name in ('plain', 'servers'):
             self.refused(self.caller(), 'encryption_not_supported', share_type=name, encryption_key_ref=key)
 
-    def test_a_share_from_a_snapshot_has_the_same_key(self):
+    def test_share_from_a_snapshot_keeps_the_key_and_refuses_another(self):
         caller, key = self.caller('same'), self.key()
         share = caller.share(share_type='safe', encryption_key_ref=key)
         made = caller.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
@@ -83,14 +83,14 @@ class Keys(base.ServiceTest):
         self.assertEqual(413, self.refused(caller, 'over_quota_encryption_keys', share_type='safe', encryption_key_ref=keys[2]))
         caller.share(share_type='safe', encryption_key_ref=keys[1])
 
-    def test_shares_that_come_at_once_with_one_key(self):
+    def test_simultaneous_shares_with_one_key_fit_a_quota_of_one_key(self):
         self.admin.ok('PUT', '/quota-sets/hasty', {'quota_set': {'encryption_keys': 1}})
         body = {'share': {'size': 1, 'share_proto': 'NFS', 'share_type': 'safe', 'encryption_key_ref': self.key()}}
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
             calls = [pool.submit(self.caller('hasty').call, 'POST', '/shares', body) for _ in range(6)]
         self.assertEqual([200] * 6, [call.result()[0] for call in calls])
 
-    def test_a_key_is_one_however_it_is_written(self):
+    def test_key_id_spellings_are_treated_as_the_same_key(self):
         caller, key = self.caller('written'), self.key()
         ways = (key, key.upper(), key.replace('-', ''))
         shares = [caller.share(share_type='safe', encryption_key_ref=way) for way in ways]
@@ -108,7 +108,7 @@ class Servers(served.ServedTest):
 
     BACKENDS = {'alpha': 'driver_handles_share_servers = true'}
 
-    def test_a_server_has_one_key(self):
+    def test_shares_with_different_keys_are_on_different_servers(self):
         """Check that shares with different keys, or none, are on different servers. Keys are not looked up by default."""
         self.admin.ok('POST', '/types', {'share_type': {'name': 'sealed', 'extra_specs': {
             _DHSS: 'True', 'encryption_support': 'share_server'}}})
@@ -124,7 +124,7 @@ class Servers(served.ServedTest):
             found = self.admin.ok('GET', f'/share-servers?encryption_key_ref={way}')['share_servers']
             self.assertEqual([on[1]], [server['id'] for server in found])
 
-    def test_what_comes_to_an_encrypted_server_has_its_key(self):
+    def test_managed_share_gets_the_key_of_its_encrypted_server(self):
         """Check that a managed share gets the key of its share server, and that a type without encryption is refused.
 
         Otherwise new shares from its snapshots could be on servers that are not encrypted so.
@@ -150,7 +150,7 @@ class Unreachable(base.ServiceTest):
 
     EXTRA = '[encryption]\ncheck_keys = true\n[key_manager]\nbackend = vault\n[vault]\nvault_url = http://127.0.0.1:9\n'
 
-    def test_it_is_said(self):
+    def test_request_with_a_key_answers_503(self):
         self.admin.ok('POST', '/types', {'share_type': {'name': 'safe', 'extra_specs': {
             _DHSS: 'False', 'encryption_support': 'share'}}})
         status, document, _ = self.caller().call('POST', '/shares', {'share': {
@@ -158,7 +158,7 @@ class Unreachable(base.ServiceTest):
         self.assertEqual((503, 'service_unavailable'), (status, document['serviceUnavailable']['reason']), document)
         self.caller().share(share_type='safe')
 
-    def test_a_key_manager_that_cannot_be_loaded_is_told_before_anything_starts(self):
+    def test_unknown_key_manager_backend_is_a_configuration_error(self):
         key_manager.check(self.service.conf)        # registers castellan's options
         self.service.conf.set_override('backend', 'no.such.Manager', 'key_manager')
         self.addCleanup(self.service.conf.clear_override, 'backend', 'key_manager')

@@ -35,7 +35,7 @@ class Gone(GoneTest):
                 (models.share_metadata, models.share_metadata.c.owner_id, share),
                 (models.export_locations, models.export_locations.c.share_instance_id, instance))]
 
-    def test_what_is_said_of_a_share_that_is_gone_is_not_stored(self):
+    def test_backend_answer_about_a_deleted_share_is_not_stored(self):
         gone, stays = self.shares(2)
         instances = [self.instance(instance_id) for instance_id in (gone, stays)]
         left = [gone]
@@ -53,7 +53,7 @@ class Gone(GoneTest):
         self.assertEqual([1, 1], [self.asked(instance_id) for instance_id in instances],
                          'the answer was stored at the first try')
 
-    def test_nobody_is_told_that_a_share_was_broken_that_is_gone(self):
+    def test_deleted_share_gets_no_message_about_being_broken(self):
         gone, stays = self.shares(2)
         with self.driver.store.locked():
             self.driver.store.shares.drop(self.instance(gone))
@@ -68,7 +68,7 @@ class Gone(GoneTest):
         self.assertEqual(('done', []), (found['state'], self.told(gone)))
         self.assertEqual(['available'], self.statuses([stays]))
 
-    def test_what_stood_aside_meanwhile_is_looked_at_once_more(self):
+    def test_instance_set_aside_during_the_run_is_ensured_again(self):
         """Check that an instance that was aside, as in a migration, is ensured again: its first result was not stored."""
         self.small_batches()
         first, second = sorted(self.instance(instance_id) for instance_id in self.shares(2))
@@ -101,13 +101,13 @@ class Told(GoneTest):
                         patience=60)
         self.assertGreater(self.asked(self.instance(instance_id)), before)
 
-    def test_what_is_found_again_and_again_is_told_once(self):
+    def test_automatic_runs_report_a_broken_share_once(self):
         resource_id = self.lost()
         for _ in range(3):
             self.by_itself(resource_id)
         self.assertEqual(1, len(self.told(resource_id)))
 
-    def test_who_asks_is_told_each_time(self):
+    def test_requested_runs_report_a_broken_share_each_time(self):
         resource_id = self.lost()
         self.by_itself(resource_id)
         for times in (2, 3):

@@ -55,7 +55,7 @@ class Many(testtools.TestCase):
         status, document, _ = self.api.call('POST', '/services/ensure', {'host': 'test@alpha'})
         self.assertEqual(202, status, document)
 
-    def test_statements_do_not_grow_with_the_shares(self):
+    def test_statements_per_share_stay_within_the_budget(self):
         self.addCleanup(self.manager.stop)
         count, run = self.costs(self.manager.start, 'start')
         self.assertEqual(('done', COUNT, 0), (run.state, run.data['progress']['done'], run.data['progress']['updated']))
@@ -73,7 +73,7 @@ class Many(testtools.TestCase):
         self.assertEqual(('done', COUNT, COUNT), (run.state, run.data['progress']['done'], run.data['progress']['updated']))
         self.assertLessEqual(count, BUDGET * COUNT)
 
-    def test_a_start_that_waits_for_nobody(self):
+    def test_service_works_while_the_first_shares_are_ensured(self):
         """Check that the service is up, and works, while the backend is ensuring the first shares."""
         self.service.knob('alpha', 'ensure_shares:hang')
         self.manager.start()

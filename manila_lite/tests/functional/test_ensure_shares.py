@@ -91,7 +91,7 @@ class EnsureTest(base.ServiceTest):
 class Asked(EnsureTest):
     """Requests to ensure a backend."""
 
-    def test_one_that_is_down(self):
+    def test_backend_that_is_down_is_refused(self):
         services = models.services
         before = timeutils.utcnow() - datetime.timedelta(seconds=3600)
         with self.service.services.db.writer() as conn:
@@ -105,14 +105,14 @@ class Asked(EnsureTest):
         with self.service.services.db.writer() as conn:
             conn.execute(models.services.delete().where(models.services.c.host == host))
 
-    def test_one_that_is_disabled(self):
+    def test_disabled_backend_is_refused(self):
         which = {'host': HOST, 'binary': 'manila-share'}
         self.admin.ok('PUT', '/services/disable', which)
         self.addCleanup(self.admin.ok, 'PUT', '/services/enable', which)
         status, document = self.ask()
         self.assertEqual((409, 'service_disabled'), (status, document['conflictingRequest']['reason']))
 
-    def test_one_that_is_at_it(self):
+    def test_second_request_during_a_run_is_refused(self):
         [resource_id] = self.shares(1)
         self.service.knob('alpha', 'ensure_shares:hang')
         self.assertEqual(202, self.ask()[0])
@@ -128,7 +128,7 @@ class Asked(EnsureTest):
         self.idle()
         self.assertEqual(['available'], self.statuses([resource_id]))
 
-    def test_strictly_one_share_that_is_not_available_refuses_all(self):
+    def test_strict_mode_refuses_if_a_share_is_not_available(self):
         [resource_id, _] = self.shares(2)
         self.override('ensure_shares_strict', True)
         self.assertEqual('done', self.ensure()['state'])
@@ -141,7 +141,7 @@ class Asked(EnsureTest):
 class Run(EnsureTest):
     """Results for the shares, with correct and faulty answers of the backend."""
 
-    def test_what_was_lost_is_back(self):
+    def test_lost_exports_and_access_rules_are_restored(self):
         heard = self.heard()
         idents = self.shares(2)
         self.admin.action(idents[0], 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})
@@ -160,21 +160,21 @@ class Run(EnsureTest):
         self.assertEqual((HOST, 2, 2, 0), tuple(ended['payload'][name] for name in ('host', 'done', 'repaired', 'failed')))
         self.assertEqual(set(idents), set(ended['payload']['repairs']))
 
-    def test_export_locations_that_are_the_same_are_not_counted(self):
+    def test_unchanged_export_locations_are_not_counted_as_updated(self):
         heard = self.heard()
         self.shares(1)
         found = self.ensure()
         told = heard.wait('share.ensure.end', request_id=found['request_id'])['payload']
         self.assertEqual((1, 0), (told['done'], told['updated']))
 
-    def test_addresses_of_another_configuration(self):
+    def test_newly_configured_export_addresses_are_stored(self):
         [share_id] = self.shares(1)
         self.override('dummy_export_ips', ['10.9.9.9'], 'alpha')
         self.ensure()
         locations = self.admin.ok('GET', f'/shares/{share_id}/export_locations')['export_locations']
         self.assertEqual(['10.9.9.9'], [one['path'].partition(':')[0] for one in locations if not one['is_admin_only']])
 
-    def test_a_backend_that_fails(self):
+    def test_failing_backend_fails_the_run_and_keeps_share_statuses(self):
         heard = self.heard()
         idents = self.shares(3)
         self.service.knob('alpha', 'ensure_shares:fail_final')
@@ -189,19 +189,19 @@ class Run(EnsureTest):
         self.assertEqual(('ERROR', HOST, 3), (ended['priority'], ended['payload']['host'], ended['payload']['failed']))
         self.assertIn('3 shares could not be ensured', ended['payload']['error'])
 
-    def test_what_a_machine_said_is_told_to_nobody(self):
+    def test_technical_error_text_is_kept_out_of_messages(self):
         [resource_id] = self.shares(1)
         self.service.knob('alpha', 'ensure_shares:fail')
         self.assertEqual('failed', self.ensure()['state'])
         self.assertNotIn('lost touch', self.told(resource_id)[0][1])
 
-    def test_a_backend_that_fails_once(self):
+    def test_single_backend_failure_is_retried_successfully(self):
         idents = self.shares(3)
         self.service.knob('alpha', 'ensure_shares:fail@once')
         self.assertEqual('done', self.ensure()['state'])
         self.assertEqual((['available'] * 3, []), (self.statuses(idents), self.told(idents[0])))
 
-    def test_a_backend_that_fails_is_asked_as_often_as_configured(self):
+    def test_failing_backend_is_called_max_attempts_times(self):
         self.override('max_attempts', 2, 'operations')
         [instance_id] = self.shares(1)
         before = len(self.driver.store.calls('ensure_shares'))
@@ -210,14 +210,14 @@ class Run(EnsureTest):
         self.assertEqual([self.instance(instance_id)] * 2,
                          [ids for _, ids in self.driver.store.calls('ensure_shares')[before:]])
 
-    def test_half_an_answer_at_first(self):
+    def test_partial_answer_is_completed_by_a_retry(self):
         idents = self.shares(4)
         self.service.knob('alpha', 'ensure_shares:partial@once')
         found = self.ensure()
         self.assertEqual(('done', 4), (found['state'], found['progress']['done']))
         self.assertEqual(['available'] * 4, self.statuses(idents))
 
-    def test_never_more_than_half_an_answer(self):
+    def test_run_with_only_partial_answers_fails_and_reports_missing_shares(self):
         idents = self.shares(4)
         self.service.knob('alpha', 'ensure_shares:partial')
         self.assertEqual('failed', self.ensure()['state'])
@@ -226,7 +226,7 @@ class Run(EnsureTest):
         self.assertEqual(2, sum(bool(one) for one in told))
         self.assertIn('did not report', str(told))
 
-    def test_one_that_is_broken(self):
+    def test_broken_share_is_in_error_with_a_message(self):
         heard = self.heard()
         lost, well = self.shares(2)
         with self.driver.store.locked():
@@ -261,7 +261,7 @@ class Run(EnsureTest):
         ended = heard.wait('share.ensure.end', request_id=found['request_id'])['payload']
         self.assertEqual((4, 2), (ended['repaired'], len(ended['repairs'])))
 
-    def test_the_time_that_is_left_is_as_long_for_each_share_as_it_took_so_far(self):
+    def test_remaining_time_is_estimated_from_the_time_per_share(self):
         self.small_batches(1)
         self.shares(3)
         seen, ask, table = [], self.driver.ensure_shares, models.operations
@@ -283,7 +283,7 @@ class Run(EnsureTest):
         self.assertTrue(0.4 <= of_two <= 2 * after_one + 0.05, seen)
         self.assertTrue(0.2 <= of_one <= after_two / 2 + 0.05, seen)
 
-    def test_statuses_are_let_be_where_that_is_wanted(self):
+    def test_backend_option_keeps_share_statuses_unchanged(self):
         self.override('update_shares_status_on_ensure', False, 'alpha')
         lost, well = self.shares(2)
         with self.driver.store.locked():
@@ -297,7 +297,7 @@ class Run(EnsureTest):
         self.assertEqual(['available'] * 2, self.statuses([lost, well]))
         self.assertIn('data of the share is missing', self.told(lost)[0][1])
 
-    def test_the_default_of_all_backends(self):
+    def test_default_option_keeps_share_statuses_unchanged(self):
         self.override('update_shares_status_on_ensure', False)
         [lost] = self.shares(1)
         with self.driver.store.locked():
@@ -305,7 +305,7 @@ class Run(EnsureTest):
         self.ensure()
         self.assertEqual(['available'], self.statuses([lost]))
 
-    def test_what_is_busy_or_in_error_is_let_be(self):
+    def test_busy_and_error_shares_are_skipped(self):
         busy, bad, well = self.shares(3)
         self.service.knob('alpha', 'extend_share:hang')
         self.admin.action(busy, 'extend', {'new_size': 2})
@@ -317,7 +317,7 @@ class Run(EnsureTest):
         self.service.knob('alpha', '')
         self.admin.wait(f'/shares/{busy}', 'share', 'available')
 
-    def test_only_the_batch_at_the_backend_waits(self):
+    def test_only_shares_of_the_current_batch_refuse_changes(self):
         self.small_batches(1)
         idents = self.shares(2)
         first, second = sorted(idents, key=self.instance)
@@ -336,7 +336,7 @@ class Run(EnsureTest):
         self.idle()
         self.assertEqual(['available'] * 2, self.statuses(idents))
 
-    def test_what_leaves_meanwhile_is_let_go(self):
+    def test_status_resets_and_deletion_during_a_run_are_kept(self):
         gone, reset, lost = idents = self.shares(3)
         with self.driver.store.locked():
             self.driver.store.shares.drop(self.instance(lost))
@@ -352,7 +352,7 @@ class Run(EnsureTest):
         self.idle()
         self.assertEqual(['error', 'available'], self.statuses([reset, lost]))
 
-    def test_what_else_a_backend_says(self):
+    def test_reported_metadata_are_merged_and_access_rules_reapplied(self):
         """Check that metadata are added to those of the user, and that access rules are applied again on request."""
         first, second = idents = self.shares(2)
         for share_id in idents:
@@ -371,7 +371,7 @@ class Run(EnsureTest):
             self.admin.ok('GET', f'/shares/{share_id}/metadata')['metadata'] for share_id in idents])
         base.eventually(lambda: [ids for _, ids in self.driver.store.calls('update_access')[told:]] == [wanted], 'is not told')
 
-    def test_rules_that_changed_meanwhile(self):
+    def test_access_rule_added_during_a_run_is_applied(self):
         """Check that rules can change during a run that does not change statuses."""
         self.override('update_shares_status_on_ensure', False, 'alpha')
         [share_id] = self.shares(1)
@@ -394,7 +394,7 @@ class Interrupted(EnsureTest):
         self.service.stop()
         self.service.start()
 
-    def test_another_process_goes_on(self):
+    def test_interrupted_run_is_continued_by_the_next_process(self):
         self.small_batches(1)
         idents = sorted(self.shares(4), key=self.instance)
         self.service.knob('alpha', 'ensure_shares:hang')
@@ -414,7 +414,7 @@ class Interrupted(EnsureTest):
         self.assertEqual([self.instance(instance_id) for instance_id in (*idents[1:], idents[0])], asked)
         self.assertEqual(('done', ['available'] * 4), (self.last()['state'], self.statuses(idents)))
 
-    def test_what_a_killed_process_left(self):
+    def test_shares_left_ensuring_by_a_kill_are_ensured_at_start(self):
         """Check that a start ensures shares after a kill, even with an unchanged fingerprint."""
         share_id, other = self.shares(2)
         self.ensure()
@@ -429,7 +429,7 @@ class Interrupted(EnsureTest):
         self.idle()
         self.assertTrue(self.driver.store.share(self.instance(other)).exported)
 
-    def test_a_start_serves_what_is_under_work_too(self):
+    def test_start_ensures_extending_but_not_creating_shares(self):
         """Check that a share is served that an operation is to go on with, and none that its backend may not have."""
         grows, new = self.shares(2)
         self.idle()
@@ -444,7 +444,7 @@ class Interrupted(EnsureTest):
         self.assertEqual(self.instance(grows), self.driver.store.calls('ensure_shares')[-1][1])
         self.assertEqual(['extending', 'creating'], self.statuses([grows, new]))
 
-    def test_the_configuration_changed(self):
+    def test_configuration_change_starts_a_run(self):
         [share_id] = self.shares(1)
         self.override('dummy_export_ips', ['10.9.9.1'], 'alpha')
         base.eventually(lambda: '10.9.9.1' in json.dumps(self.admin.ok('GET', f'/shares/{share_id}/export_locations')),
@@ -455,7 +455,7 @@ class Interrupted(EnsureTest):
         self.assertEqual(ensure.fingerprint(self.service.managers['alpha']), kept.ensured_as)
         self.assertIsNotNone(kept.ensured_at)
 
-    def test_now_and_then(self):
+    def test_interval_starts_runs_periodically(self):
         [instance_id] = self.shares(1)
         self.override('ensure_interval', 0.2, 'alpha')
         self.restart()
@@ -470,7 +470,7 @@ class Interrupted(EnsureTest):
             return [row.id for row in conn.execute(table.select().where(table.c.kind == 'service.ensure'))
                     if row.data['why'] == ensure.INTERVAL]
 
-    def test_never_by_itself_where_no_interval_is_wanted(self):
+    def test_no_periodic_run_starts_without_an_interval(self):
         self.patch(startup, '_WATCH', 0.05)
         self.restart()
         self.idle()
@@ -480,7 +480,7 @@ class Interrupted(EnsureTest):
         base.eventually(lambda: len(looks) > 5, 'nobody looks whether the configuration changed')
         self.assertEqual(before, self.runs_by_the_clock())
 
-    def test_what_fails_at_a_start_is_tried_again_until_it_works(self):
+    def test_failed_run_at_start_is_repeated_until_it_succeeds(self):
         [instance_id] = self.shares(1)
         self.service.stop()
         self.driver.lose_exports()
@@ -495,7 +495,7 @@ class Watched(EnsureTest):
     def watch(self, host=HOST):
         return manage.run(self.service.state / 'manila_lite.conf', 'manage', 'ensure', 'watch', host, '--every', '0.1')
 
-    def test_until_it_ends(self):
+    def test_watch_shows_progress_and_exits_with_the_result(self):
         _, lost = self.shares(2)
         self.service.knob('alpha', 'ensure_shares:delay=1.5')
         self.ask()

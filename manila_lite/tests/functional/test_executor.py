@@ -105,14 +105,14 @@ class Operations(base.ServiceTest):
     def _runner(self, journal, queue):
         return engine.Runner(self.service.services, 'share', queue, [journal.plan], None)
 
-    def test_all_steps_in_order(self):
+    def test_steps_run_in_order(self):
         journal = Journal()
         row = self.run_plan(journal)
         self.assertEqual(rows.DONE, row.state)
         self.assertEqual(['do 0', 'do 1', 'do 2'], journal.notes)
         self.assertEqual(['done'], journal.ends)
 
-    def test_killed_in_each_step_goes_on_there(self):
+    def test_operation_killed_in_a_step_resumes_at_that_step(self):
         for number in range(3):
             journal = Journal(die_at=number)
             row = self.run_plan(journal)
@@ -122,7 +122,7 @@ class Operations(base.ServiceTest):
                 self.assertEqual(1, journal.notes.count(f'do {other}'))
             self.assertEqual(['done'], journal.ends)
 
-    def test_final_error_undoes_backwards(self):
+    def test_final_error_undoes_the_steps_in_reverse_order(self):
         for number in range(3):
             journal = Journal(fail_at=number)
             row = self.run_plan(journal)
@@ -130,14 +130,14 @@ class Operations(base.ServiceTest):
             self.assertEqual([f'undo {step}' for step in range(number, -1, -1)], journal.notes[number + 1:])
             self.assertEqual([f'failed: step {number} says no'], journal.ends)
 
-    def test_killed_while_undoing_goes_on_undoing(self):
+    def test_operation_killed_while_undoing_resumes_undoing(self):
         journal = Journal(fail_at=2, die_at=-2)
         row = self.run_plan(journal)
         self.assertEqual(rows.FAILED, row.state)
         self.assertEqual(['undo 2', 'undo 1', 'undo 1', 'undo 0'], journal.notes[3:])
         self.assertEqual(1, len(journal.ends))
 
-    def test_killed_while_undoing_it_knows_why_and_what_the_failed_step_left(self):
+    def test_error_and_data_of_the_failed_step_survive_a_kill_while_undoing(self):
         known = []
 
         def do(work):
@@ -164,7 +164,7 @@ class Operations(base.ServiceTest):
         self.assertEqual(['do 0', *['do 1'] * (times + 1), 'do 2'], journal.notes)
         self.assertEqual(['done'], journal.ends)
 
-    def test_unknown_errors_are_tried_again_but_not_for_ever(self):
+    def test_step_with_unknown_errors_is_tried_max_attempts_times(self):
         journal = Journal(fail_at=1, error=RuntimeError)
         row = self.run_plan(journal)
         self.assertEqual(rows.FAILED, row.state)
@@ -184,14 +184,14 @@ class Operations(base.ServiceTest):
             waits.append(runner.executor.run(op))
         self.assertEqual([delay, 2 * delay], waits)
 
-    def test_a_step_that_got_on_in_its_last_try_has_all_its_tries_again(self):
+    def test_step_that_saves_progress_in_its_last_try_gets_all_tries_again(self):
         most = self.service.conf.operations.max_attempts
         for name in ('do 0', 'undo 0'):
             journal = GettingOn(name, saving_try=most)
             self.run_plan(journal)
             self.assertEqual(2 * most - 1, journal.notes.count(name))
 
-    def test_a_step_that_always_kills_ends_too(self):
+    def test_operation_that_always_kills_its_worker_fails_after_max_attempts(self):
         journal = Journal()
 
         def deadly(work):
@@ -202,7 +202,7 @@ class Operations(base.ServiceTest):
         self.assertEqual(rows.FAILED, row.state)
         self.assertEqual(self.service.conf.operations.max_attempts, len(journal.notes))
 
-    def test_one_of_many_claims_wins(self):
+    def test_exactly_one_of_simultaneous_claims_succeeds(self):
         services = self.service.services
         with services.db.writer() as conn:
             wake = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='race')
@@ -220,7 +220,7 @@ class Operations(base.ServiceTest):
             thread.join()
         self.assertEqual(1, len(won))
 
-    def test_a_worker_that_lost_its_claim_writes_nothing(self):
+    def test_worker_without_its_claim_cannot_finish_the_operation(self):
         services = self.service.services
         with services.db.writer() as conn:
             wake = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='lost')
@@ -231,7 +231,7 @@ class Operations(base.ServiceTest):
             self.assertRaises(errors.LostClaim, rows.finish, conn, wake.operation_id, 'first', rows.DONE)
             self.assertTrue(rows.finish(conn, wake.operation_id, 'second', rows.DONE))
 
-    def test_asked_again_while_running_runs_once_more(self):
+    def test_operation_requested_again_while_running_runs_once_more(self):
         services = self.service.services
         with services.db.writer() as conn:
             wake = engine.begin(conn, self.service.context(), 'test.plan', 'test', 'x', topic='share', host='again',

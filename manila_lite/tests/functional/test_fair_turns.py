@@ -59,14 +59,14 @@ class TurnsTest(base.ServiceTest):
 class Due(TurnsTest):
     """The statement that selects the next operations."""
 
-    def test_the_oldest_of_each_project_the_oldest_first(self):
+    def test_oldest_operation_of_each_project_is_selected_in_order_of_age(self):
         many = self.rows(5, 'greedy', age=30)
         one, = self.rows(1, 'modest', age=10)
         other, = self.rows(1, 'other', age=20)
         self.assertEqual([(many[0], 0, True), (other, 0, False), (one, 0, False)],
                          [(row.id, row.running, row.more) for row in self.due()])
 
-    def test_who_has_the_least_running_is_first(self):
+    def test_project_with_fewest_running_operations_is_first(self):
         many = self.rows(5, 'greedy', age=30)
         few = self.rows(2, 'modest', age=20)
         one, = self.rows(1, 'new')
@@ -74,13 +74,13 @@ class Due(TurnsTest):
             self.claim(resource_id, owner=f'process of {resource_id}')
         self.assertEqual([(one, 0), (few[1], 1), (many[3], 3)], [(row.id, row.running) for row in self.due()])
 
-    def test_what_nobody_asked_for_takes_turns_too(self):
+    def test_operations_without_a_project_take_turns_too(self):
         many = self.rows(5, 'greedy', age=30)
         own = self.rows(2, None)
         self.claim(many[0])
         self.assertEqual([own[0], many[1]], self.found())
 
-    def test_what_runs_elsewhere_does_not_count(self):
+    def test_operations_of_other_hosts_lanes_and_dead_workers_do_not_count(self):
         other = self.rows(1, 'greedy', host=uuidutils.generate_uuid(), age=90)
         fast, over, mine = self.rows(1, 'greedy', FAST, age=80), self.rows(1, 'greedy', age=70), self.rows(2, 'greedy', age=60)
         modest = self.rows(1, 'modest')
@@ -90,21 +90,21 @@ class Due(TurnsTest):
         self.assertEqual([(*over, 0, True), (*modest, 0, False)], [(row.id, row.running, row.more) for row in self.due()])
         self.assertNotIn(mine[0], self.found())
 
-    def test_lanes_have_turns_of_their_own(self):
+    def test_each_lane_counts_its_own_running_operations(self):
         work, fast = self.rows(2, 'greedy', age=20), self.rows(2, 'greedy', FAST, age=10)
         self.claim(work[0])
         self.assertEqual([(fast[0], 0), (work[1], 1)], [(row.id, row.running) for row in self.due()])
         self.assertEqual([work[1]], self.found([WORK]))
         self.assertEqual([fast[0]], self.found([FAST]))
 
-    def test_scarce_hands_are_for_those_with_nothing_running(self):
+    def test_scarce_lane_offers_only_projects_with_nothing_running(self):
         work, fast, new = self.rows(2, 'greedy'), self.rows(2, 'greedy', FAST), self.rows(1, 'new')
         self.claim(work[0])
         self.claim(fast[0])
         self.assertEqual([*new, fast[1]], self.found(scarce=[WORK]))
         self.assertEqual([*new], self.found(scarce=[FAST, WORK]))
 
-    def test_what_is_not_due_or_in_the_way_hides_nothing(self):
+    def test_blocked_operations_do_not_hide_other_due_operations(self):
         hour = timeutils.utcnow() + datetime.timedelta(hours=1)
         self.rows(3, 'a', next_run_at=hour)
         serial, = self.rows(1, 'b', age=9, serial='one')
@@ -112,12 +112,12 @@ class Due(TurnsTest):
         self.assertEqual(after, self.found(skip=known, busy=['one', 'two', 'three']))
         self.assertEqual([serial], self.found())
 
-    def test_no_more_than_asked_for(self):
+    def test_result_is_limited_to_the_requested_number(self):
         for number in range(5):
             self.rows(2, f'p{number}')
         self.assertEqual(3, len(self.due(most=3)))
 
-    def test_an_operation_takes_the_turn_of_who_asked(self):
+    def test_begun_operations_take_the_turn_of_their_caller(self):
         with self.db.writer() as conn:
             begin(conn, self.service.context('greedy'), 'test', 'test', uuidutils.generate_uuid(), topic=TOPIC, host=self.host)
             begin(conn, self.service.context('modest'), 'test', 'test', uuidutils.generate_uuid(), topic=TOPIC, host=self.host)
@@ -127,7 +127,7 @@ class Due(TurnsTest):
 class Cost(TurnsTest):
     """The query costs as much with thousands of operations of one project as with ten."""
 
-    def test_a_backlog_is_not_read(self):
+    def test_query_cost_does_not_grow_with_a_projects_backlog(self):
         self.rows(20, 'greedy', age=900)
         for number in range(9):
             self.rows(1, f'modest{number}')
@@ -184,7 +184,7 @@ def _read(node):
 class Upgraded(test_migrations.MigrationTest):
     """Operations that waited through the upgrade take the turn of their project."""
 
-    def test_what_waits_has_a_turn(self):
+    def test_waiting_operations_get_the_turn_of_their_project(self):
         schema_migrations.upgrade(self.db, '0016')
         now = timeutils.utcnow()
         with self.db.writer() as conn:
@@ -233,7 +233,7 @@ class Runners(TurnsTest):
     def until(self, count):
         base.eventually(lambda: len(self.began) >= count, f'only {len(self.began)} of {count} have begun')
 
-    def test_one_project_does_not_get_the_last_hand(self):
+    def test_reserved_worker_is_kept_for_another_project(self):
         many = self.rows(6, 'greedy', age=9)
         runner = self.runner()
         self.until(3)
@@ -245,7 +245,7 @@ class Runners(TurnsTest):
         self.until(4)
         self.assertEqual(modest[0], self.began[3])
 
-    def test_turns_are_taken(self):
+    def test_free_worker_takes_the_project_with_fewer_running_operations(self):
         """Check that a free thread takes an operation of the project with fewer running, and that no project is starved."""
         many = self.rows(8, 'greedy', age=9)
         self.runner()
@@ -270,7 +270,7 @@ class Runners(TurnsTest):
         runner._poke.clear()
         return runner
 
-    def test_one_look_finds_work_for_every_project_and_lane(self):
+    def test_one_query_starts_work_for_every_project_and_lane(self):
         runner = self.looking_when_told()
         wanted = {self.rows(2, project, lane)[0] for project in ('one', 'two') for lane in (WORK, FAST)}
         runner._look()
@@ -292,13 +292,13 @@ class Runners(TurnsTest):
         runner._pools[FAST].shutdown(wait=True)
         return runner._poke.is_set()
 
-    def test_who_was_woken_when_all_hands_were_full_looks_when_one_is_free(self):
+    def test_runner_woken_while_full_queries_again_when_a_worker_is_free(self):
         self.assertTrue(self.looks_again(woken=True))
 
-    def test_who_was_not_woken_and_left_nothing_does_not_look_for_more(self):
+    def test_runner_not_woken_while_full_does_not_query_again(self):
         self.assertFalse(self.looks_again(woken=False))
 
-    def test_alone_a_project_gets_all_hands_that_are_not_kept(self):
+    def test_single_project_gets_all_workers_that_are_not_reserved(self):
         self.service.services.conf.set_override('reserved_workers', 0, 'operations')
         self.addCleanup(self.service.services.conf.clear_override, 'reserved_workers', 'operations')
         many = self.rows(6, 'only')
@@ -306,7 +306,7 @@ class Runners(TurnsTest):
         self.until(4)
         self.assertEqual({*many[:4]}, {*self.began})
 
-    def test_several_processes_of_one_queue(self):
+    def test_operations_claimed_by_another_process_count(self):
         """Check that operations claimed by one process count for the other."""
         self.rows(3, 'greedy', age=9)
         first = self.runner()
@@ -321,7 +321,7 @@ class Runners(TurnsTest):
         # Three threads are not reserved: modest has 0, 1 and 2 running, greedy has 3.
         self.assertEqual({*modest[:3]}, {*self.began[3:]})
 
-    def test_reserved_workers_are_a_part_and_never_all(self):
+    def test_reserved_workers_are_a_fraction_and_never_all(self):
         self.assertEqual([0, 1, 1, 1, 2, 3, 4], [kept(hands, 33) for hands in (1, 2, 3, 4, 6, 8, 12)])
         self.assertEqual([0, 1, 11], [kept(hands, 90) for hands in (1, 2, 12)])
         self.assertEqual(0, kept(12, 0))

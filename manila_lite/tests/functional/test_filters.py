@@ -48,7 +48,7 @@ class Filtered(base.ServiceTest):
         number = field.schema.get('type') == 'integer'
         return _STRANGE.get((op.path, field.name)) or _STRANGE.get(field.name) or (987654 if number else 'nobody')
 
-    def test_each_filter_leaves_out_what_does_not_fit(self):
+    def test_every_filter_removes_rows_that_do_not_match(self):
         tried = 0
         for op in OPS:
             if not (isinstance(op.view, Many) and op.lives(versions.MAX)):
@@ -61,7 +61,7 @@ class Filtered(base.ServiceTest):
                     self.assertLess(found, self.listed(op, query), (op.path, field.name))
         self.assertLess(150, tried)
 
-    def test_all_tenants_can_be_off(self):
+    def test_all_tenants_false_lists_only_the_callers_project(self):
         elsewhere, tried = refused.Api(self.service.app, 'a', 'elsewhere', 'admin,member,reader'), 0
         for op in OPS:
             if isinstance(op.view, Many) and op.lives(versions.MAX) and 'all_tenants' in {field.name for field in op.query}:
@@ -73,7 +73,7 @@ class Filtered(base.ServiceTest):
                 self.assertEqual(counts[:3], counts[3:], op.path)
         self.assertLess(12, tried)
 
-    def test_shares_that_are_not_in_the_bin(self):
+    def test_is_soft_deleted_false_lists_shares_outside_the_recycle_bin(self):
         def listed(value):
             return [len(self.admin.ok('GET', f'{path}?is_soft_deleted={value}')['shares'])
                     for path in ('/shares', '/shares/detail')]
@@ -81,7 +81,7 @@ class Filtered(base.ServiceTest):
         self.assertLess(0, listed('false')[0])
         self.assertEqual(listed('false'), listed('0'))
 
-    def test_with_count_can_be_off(self):
+    def test_with_count_false_returns_no_count(self):
         tried = 0
         for op in OPS:
             if isinstance(op.view, Many) and op.lives(versions.MAX) and 'with_count' in {field.name for field in op.query}:

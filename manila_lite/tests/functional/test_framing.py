@@ -73,23 +73,23 @@ class Wire(base.ServiceTest):
                 pass        # the server hangs up on bytes that it does not want to read
         return [int(status) for status in re.findall(rb'HTTP/1\.1 (\d{3}) ', said)], said
 
-    def test_no_request_hides_another(self):
+    def test_ambiguous_request_gets_a_single_400_answer(self):
         for name, sent in AMBIGUOUS.items():
             statuses, said = self.say(_HEAD + sent + _HIDDEN)
             self.assertEqual([400], statuses, (name, said))
 
-    def test_two_honest_requests(self):
+    def test_two_valid_requests_on_one_connection_are_answered(self):
         """Check that the second request is answered if it is an honest one, so that the test above would notice it."""
         body = b'Content-Length: %d\r\n\r\n%s' % (len(_SHARE), _SHARE)
         self.assertEqual([404, 404], self.say(_HEAD.replace(b'shares', b'shares/none/action') + body + _HIDDEN)[0][:2])
 
-    def test_a_body_in_chunks(self):
+    def test_chunked_body_is_accepted(self):
         chunks = b''.join(b'%X; why=not\r\n%s\r\n' % (len(part), part) for part in (_SHARE[:7], _SHARE[7:]))
         statuses, said = self.say(_HEAD + b'Transfer-Encoding: Chunked\r\n\r\n' + chunks + b'0\r\n\r\n' + _HIDDEN)
         self.assertEqual([200], statuses, said)         # the answer to the second request is missing: the server hung up
         self.assertIn(b'"share_proto":"NFS"', said)
 
-    def test_a_body_too_large(self):
+    def test_body_over_the_limit_is_refused_with_413(self):
         one, many = b'%X\r\n' % (self.most + 1), b'1000\r\n' + b' ' * 0x1000 + b'\r\n'
         chunked = _HEAD + b'Transfer-Encoding: chunked\r\n\r\n'
         for name, sent in {'a chunk': [chunked, one], 'many chunks': [chunked] + [many] * (self.most // 0x1000 + 2),
@@ -98,7 +98,7 @@ class Wire(base.ServiceTest):
             statuses, said = self.say(*sent)
             self.assertEqual([413], statuses, (name, said[:500]))
 
-    def test_who_sends_on_after_the_answer_still_finds_it(self):
+    def test_client_that_keeps_sending_still_receives_the_413(self):
         for name, head in {'a length': b'Content-Length: 1000000000\r\n\r\n',
                            'a chunk': b'Transfer-Encoding: chunked\r\n\r\n%X\r\n' % (self.most + 1)}.items():
             with socket.create_connection(('127.0.0.1', self.api.port), timeout=60) as wire:
@@ -108,12 +108,12 @@ class Wire(base.ServiceTest):
                     wire.sendall(b' ' * 65536)
                 self.assertIn(b' 413 ', wire.makefile('rb').read(), name)
 
-    def test_a_body_in_chunks_that_is_no_json(self):
+    def test_chunked_body_with_invalid_json_is_refused(self):
         statuses, said = self.say(_HEAD + b'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n\r\n')
         self.assertEqual([400], statuses, said)
         self.assertIn(b'malformed_body', said)
 
-    def test_a_header_with_an_underscore_is_not_one_with_a_dash(self):
+    def test_header_with_underscores_is_ignored(self):
         """Check that a header with underscores is ignored: a proxy that sets X-Forwarded-Host leaves such a header alone."""
         request = b'GET /v2/ HTTP/1.1\r\nHost: a\r\nX_Forwarded_Host: evil\r\nConnection: close\r\n\r\n'
         statuses, said = self.say(request)

@@ -30,11 +30,11 @@ class GoneAlready(base.ServiceTest):
         with self.service.services.db.reader() as conn:
             return rows.get(conn, wake.operation_id)
 
-    def test_a_share(self):
+    def test_deletion_of_a_missing_share_succeeds(self):
         self.ends_well('share', 'share.delete', 'share.deferred_delete')
 
-    def test_a_snapshot(self):
+    def test_deletion_of_a_missing_snapshot_succeeds(self):
         self.ends_well('snapshot', 'snapshot.delete', 'snapshot.deferred_delete')
 
-    def test_a_replica(self):
+    def test_deletion_of_a_missing_replica_succeeds(self):
         self.ends_well('share_replica', 'replica.delete')

@@ -96,7 +96,7 @@ class Growth(base.ServiceTest):
         self.assertEqual(('share', BACKEND, None, 0, rows.OPEN), (row.topic, row.host, row.owner, row.attempts, row.state))
         self.assertEqual(NEW - OLD, self.claimed())
 
-    def test_a_report_at_any_moment_keeps_the_claim(self):
+    def test_capacity_claim_survives_a_backend_report_at_any_moment(self):
         seen = []
 
         def report():
@@ -106,18 +106,18 @@ class Growth(base.ServiceTest):
         self.assertEqual({NEW - OLD}, set(seen))
         self.is_passed_on()
 
-    def test_the_backend_is_woken(self):
+    def test_backend_is_woken_for_the_extension(self):
         woken = []
         self.run_once(bus=Telling(self.service.services.bus, lambda *args: woken.append(args[:3])))
         self.assertEqual([('share', BACKEND, self.operation_id)], woken)
 
-    def test_room_is_claimed_once_however_often_it_is_tried(self):
+    def test_capacity_is_claimed_once_despite_retries(self):
         self.run_once(db=(db := self.refusing(1)))
         self.assertEqual((0, 0, 'scheduler'), (db.times, self.claimed(), self.row().topic))
         self.run_once(db=db)
         self.is_passed_on()
 
-    def test_nothing_is_claimed_where_it_failed_for_good(self):
+    def test_no_capacity_is_claimed_after_final_failure(self):
         tries = self.service.conf.operations.max_attempts
         db = self.refusing(tries)
         for _ in range(tries):
@@ -126,7 +126,7 @@ class Growth(base.ServiceTest):
         share = self.admin.ok('GET', f'/shares/{self.share}')['share']
         self.assertEqual(('available', OLD), (share['status'], share['size']))
 
-    def test_who_lost_the_claim_does_not_judge_the_room(self):
+    def test_worker_without_its_claim_does_not_decide_about_capacity(self):
         with self.db.writer() as conn:
             lost = rows.claim(conn, rows.get(conn, self.operation_id), 'slow', -1)         # its lease is over already
             rows.claim(conn, rows.get(conn, self.operation_id), 'other', 60)
@@ -137,7 +137,7 @@ class Growth(base.ServiceTest):
             self.assertRaises(errors.LostClaim, scheduling.grow, work)
         self.assertEqual(('other', 'scheduler', 0), (self.row().owner, self.row().topic, self.claimed()))
 
-    def test_what_finds_no_room_is_as_before(self):
+    def test_share_is_unchanged_when_capacity_is_missing(self):
         with self.db.writer() as conn:
             conn.execute(models.pools.update().values(total_gb=OLD, free_gb=OLD))
         self.run_once()

@@ -15,7 +15,7 @@ class Answers(base.ServiceTest):
 
     PARTS = ()
 
-    def test_nothing_that_was_sent_is_in_the_headers_of_an_answer(self):
+    def test_request_values_are_not_echoed_in_response_headers(self):
         evil = 'evil\r\nSet-Cookie: a=b'
         sent = {f'HTTP_{name}': evil for name in (
             'X_OPENSTACK_REQUEST_ID', 'X_OPENSTACK_MANILA_API_EXPERIMENTAL', 'X_FORWARDED_HOST', 'X_FORWARDED_PREFIX', 'HOST',
@@ -35,7 +35,7 @@ class Answers(base.ServiceTest):
         self.assertLess(answer.status_int, 500)
         return answer.headers
 
-    def test_a_body_without_a_length(self):
+    def test_body_without_a_length_is_read_only_up_to_the_limit(self):
         """Check a chunked body as gunicorn passes it on: no more is read than the limit."""
         most = self.service.conf.api.max_request_body_size
 
@@ -51,7 +51,7 @@ class Answers(base.ServiceTest):
             self.assertEqual(status, request.get_response(self.service.wsgi).status_int)
             self.assertEqual(left, len(body.getvalue()) - body.tell())
 
-    def test_a_key_that_is_there_twice(self):
+    def test_last_value_of_a_duplicate_key_is_used(self):
         """Check that the last value of a duplicate key counts everywhere, because only one parser reads the body."""
         def post(path, text):
             answer = self.service.app.post(path, text, expect_errors=True, headers={
@@ -64,7 +64,7 @@ class Answers(base.ServiceTest):
         self.assertEqual(400, status, document)
         self.assertIn('extend', document['badRequest']['message'])
 
-    def test_many_pairs(self):
+    def test_metadata_size_is_bounded_by_the_body_limit(self):
         """Check that the size of a body bounds unlimited metadata; a body, key or value that is too long is refused."""
         self.service.conf.set_override('metadata_items', -1, 'limits')
         self.addCleanup(self.service.conf.clear_override, 'metadata_items', 'limits')
@@ -75,7 +75,7 @@ class Answers(base.ServiceTest):
                               ({f'k{number}': 'v' * 1000 for number in range(200)}, 413)):
             self.assertEqual(status, self.caller().call('PUT', f'/shares/{share}/metadata', {'metadata': pairs})[0])
 
-    def test_filters_are_read_and_never_run(self):
+    def test_filters_are_parsed_as_literals_and_expressions_are_refused(self):
         """Check that filters are read as JSON or Python literals, and that expressions are refused."""
         caller = self.caller()
         share = caller.share(wait=None, metadata={'a': 'b'})['id']

@@ -36,7 +36,7 @@ class Open(base.ServiceTest):
         self.assertEqual((status, reason), (fault['code'], fault['reason']))
         return fault['message']
 
-    def test_the_root_names_the_versions(self):
+    def test_root_path_lists_one_current_version(self):
         """Check that GET / answers 300 and one entry with status CURRENT, which python-manilaclient uses."""
         answer = self.get('/')
         self.assertEqual(300, answer.status_int)
@@ -44,7 +44,7 @@ class Open(base.ServiceTest):
         self.assertEqual(('v2.0', 'CURRENT', '2.99', '2.0'),
                          tuple(entry[key] for key in ('id', 'status', 'version', 'min_version')))
 
-    def test_version_document(self):
+    def test_version_paths_return_one_version_with_its_link(self):
         """Check that both paths answer 200 with one version, which gophercloud requires."""
         for path in ('/v2', '/v2/'):
             answer = self.get(path)
@@ -52,17 +52,17 @@ class Open(base.ServiceTest):
             (entry,) = answer.json['versions']
             self.assertEqual([{'rel': 'self', 'href': 'http://localhost/v2/'}], entry['links'])
 
-    def test_discovery_does_not_look_at_versions(self):
+    def test_discovery_ignores_the_version_header(self):
         for path, status in (('/', 300), ('/v2', 200), ('/v2/', 200)):
             for version in ('2.98', '9.99', '1.0', 'latest', 'nonsense'):
                 self.assertEqual(status, self.get(path, **{VERSION: version}).status_int, (path, version))
 
-    def test_discovery_takes_get_only(self):
+    def test_discovery_refuses_post(self):
         for path in ('/', '/v2', '/v2/', '/openapi.json'):
             self.fault(self.get(path, 'POST'), 405, 'badMethod', 'wrong_method')
             self.assertLess(self.get(path, 'HEAD').status_int, 301)
 
-    def test_the_version_asked_for_is_that_of_the_answer(self):
+    def test_requested_version_is_answered_and_unsupported_versions_are_refused(self):
         self.assertEqual('2.0', self.get('/v2/shares').headers[VERSION])
         for version in ('2.0', '2.7', '2.99'):
             self.assertEqual(version, self.get('/v2/shares', **{VERSION: version}).headers[VERSION])
@@ -71,11 +71,11 @@ class Open(base.ServiceTest):
         for version in ('latest', '2', '2.x', '', '2.0.1', 'v2.0'):
             self.fault(self.get('/v2/shares', **{VERSION: version}), 400, 'badRequest', 'invalid_input')
 
-    def test_gophercloud_sends_another_header_as_well(self):
+    def test_openstack_api_version_header_is_ignored(self):
         answer = self.get('/v2/shares', OpenStack_API_Version='shared-file-system 2.500')
         self.assertEqual((200, '2.0'), (answer.status_int, answer.headers[VERSION]))
 
-    def test_headers_of_every_answer(self):
+    def test_every_answer_has_request_ids_and_api_answers_vary_by_version(self):
         for path in ('/v2/shares', '/v2/shares/nothing', '/v2/nothing', '/', '/v2', '/nothing'):
             headers = self.get(path).headers
             self.assertTrue(headers['x-openstack-request-id'].startswith('req-'), path)
@@ -83,43 +83,43 @@ class Open(base.ServiceTest):
             if path.startswith('/v2/'):
                 self.assertEqual(VERSION, headers['Vary'], path)
 
-    def test_behind_a_proxy(self):
+    def test_links_use_the_forwarded_address_of_the_proxy(self):
         forwarded = {'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'cloud.example:8443', 'X-Forwarded-Prefix': '/share'}
         (entry,) = self.get('/v2/', **forwarded).json['versions']
         self.assertEqual('https://cloud.example:8443/share/v2/', entry['links'][0]['href'])
 
-    def test_project_in_the_path(self):
+    def test_project_id_in_the_path_is_accepted_at_every_version(self):
         """Check paths with and without a project at every version."""
         for version in ('2.0', '2.59', '2.60', '2.99'):
             for path in ('/v2/shares', '/v2/p/shares', '/v2/p/shares/detail'):
                 self.assertEqual(200, self.get(path, **{VERSION: version}).status_int, (path, version))
 
-    def test_trailing_slash(self):
+    def test_trailing_slash_is_accepted(self):
         self.assertEqual(200, self.get('/v2/shares/').status_int)
 
-    def test_unknown_paths(self):
+    def test_unknown_paths_are_not_found(self):
         for path in ('/v2/nothing', '/v2/p/q/shares', '/v1/shares', '/v3', '/shares', '/v2/shares/a/b/c', '/v20/shares',
                      '/healthcheckfoo', '/healthcheck/foo', '/v2//shares', '/openapi.jsonx', '/identity'):
             self.fault(self.get(path), 404, 'itemNotFound', 'no_such_path')
 
-    def test_ids_that_look_like_numbers(self):
+    def test_numeric_ids_are_not_found(self):
         """Check ids that are numbers: the openstack client looks up a name of digits as an id."""
         for noun, code in (('shares', 'share_not_found'), ('snapshots', 'snapshot_not_found'),
                            ('types', 'share_type_not_found')):
             self.fault(self.get(f'/v2/{noun}/42'), 404, 'itemNotFound', code)
 
-    def test_unknown_methods(self):
+    def test_unsupported_method_is_refused_with_the_supported_methods(self):
         message = self.fault(self.get('/v2/shares', 'PATCH'), 405, 'badMethod', 'wrong_method')
         self.assertIn('GET, POST', message)
 
-    def test_experimental_header_is_harmless_and_echoed(self):
+    def test_experimental_header_is_accepted_and_echoed(self):
         name = 'X-OpenStack-Manila-API-Experimental'
         self.assertNotIn(name, self.get('/v2/shares').headers)
         for sent, echoed in (('true', 'True'), ('True', 'True'), ('no\tidea', 'False')):
             answer = self.get('/v2/shares', **{name: sent})
             self.assertEqual((200, echoed), (answer.status_int, answer.headers[name]))
 
-    def test_bodies_that_are_no_json_are_refused(self):
+    def test_invalid_bodies_are_refused(self):
         def post(body, kind='application/json'):
             return self.get('/v2/shares', 'POST', body, Content_Type=kind)
         self.fault(post(b'{"share": '), 400, 'badRequest', 'malformed_body')
@@ -130,12 +130,12 @@ class Open(base.ServiceTest):
         message = self.fault(post(b'{"share": {"size": -1, "share_proto": "NFS"}}'), 400, 'badRequest', 'invalid_input')
         self.assertIn('size', message)
 
-    def test_a_body_too_large(self):
+    def test_body_over_the_limit_is_refused_with_413(self):
         answer = self.get('/v2/shares', 'POST', b'x' * 200_000, Content_Type='application/json')
         self.fault(answer, 413, 'overLimit', 'body_too_large')
         self.assertEqual(('0', '0'), (answer.headers['Retry-After'], answer.json['overLimit']['retryAfter']))
 
-    def test_over_quota(self):
+    def test_request_over_quota_is_answered_413_with_retry_after_0(self):
         caller = self.caller('small')
         self.admin.ok('PUT', '/quota-sets/small', {'quota_set': {'shares': 0}})
         status, document, headers = caller.call('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})
@@ -146,7 +146,7 @@ class Open(base.ServiceTest):
         for path in ('/healthcheck', '/healthcheck/'):
             self.assertEqual(200, self.get(path).status_int)
 
-    def test_the_document_is_that_of_the_version(self):
+    def test_openapi_document_matches_the_version_in_the_query(self):
         self.assertEqual('2.99', self.get('/openapi.json').json['info']['version'])
         document = self.get('/openapi.json?version=2.65').json
         self.assertEqual('2.65', document['info']['version'])
@@ -156,14 +156,14 @@ class Open(base.ServiceTest):
         self.assertTrue(message.startswith('version:'), message)
         self.fault(self.get('/openapi.json?version=%ff'), 400, 'badRequest', 'invalid_input')
 
-    def test_openapi_by_header(self):
+    def test_openapi_document_matches_the_version_header(self):
         for asked in ('2.0', '2.9', '2.45'):
             answer = self.get('/openapi.json', **{VERSION: asked})
             self.assertEqual((asked, asked), (answer.json['info']['version'], answer.headers[VERSION]))
         self.assertEqual('2.9', self.get('/openapi.json?version=2.9', **{VERSION: '2.45'}).json['info']['version'])
         self.fault(self.get('/openapi.json', **{VERSION: '2.100'}), 406, 'notAcceptable', 'microversion_out_of_range')
 
-    def test_openapi_is_cheap(self):
+    def test_openapi_document_is_compressed_and_cacheable(self):
         plain = self.get('/openapi.json')
         packed = webob.Request.blank('/openapi.json', headers={'Accept-Encoding': 'gzip, br'}).get_response(self.service.wsgi)
         self.assertEqual(plain.body, gzip.decompress(packed.body))
@@ -174,13 +174,13 @@ class Open(base.ServiceTest):
         self.assertEqual((304, b''), (again.status_int, again.body))
         self.assertLessEqual({'Accept-Encoding', VERSION}, set(plain.headers['Vary'].split(', ')))
 
-    def test_facade_for_clients_without_keystone(self):
+    def test_identity_paths_answer_with_names_as_ids(self):
         """Check that a name is its own id: ``openstack quota show NAME`` looks the project up first."""
         self.assertEqual({'project': {'id': 'demo', 'name': 'demo', 'links': {}}}, self.get('/identity/projects/demo').json)
         self.assertEqual(['u'], [user['id'] for user in self.get('/identity/users?name=u').json['users']])
         self.fault(self.get('/identity/roles'), 404, 'itemNotFound', 'no_such_path')
 
-    def test_web_pages_of_other_sites_change_nothing(self):
+    def test_writes_from_foreign_origins_are_refused(self):
         body = b'{"share": {"size": 1, "share_proto": "NFS"}}'
         for origin in ('http://evil.example', 'null', '', 'http://localhost.evil.example', 'http://[', 'localhost:80'):
             answer = self.get('/v2/shares', 'POST', body, Origin=origin, Content_Type='application/x-www-form-urlencoded')
@@ -189,7 +189,7 @@ class Open(base.ServiceTest):
         for origin in ('http://localhost:80', 'https://localhost:80'):
             self.assertEqual(200, self.get('/v2/shares', 'POST', body, Origin=origin).status_int)
 
-    def test_a_token_says_who_calls(self):
+    def test_token_sets_the_roles_of_the_caller(self):
         answer = self.get('/v2/shares', X_Auth_Token='u:p:none')
         self.fault(answer, 403, 'forbidden', 'forbidden')
         self.assertEqual(200, self.get('/v2/shares', X_Auth_Token='notused').status_int)
@@ -226,7 +226,7 @@ class Guarded(base.ServiceTest):
         self.assertTrue(answer.headers['WWW-Authenticate'].startswith('Basic'))
         self.assertTrue(answer.headers['x-openstack-request-id'].startswith('req-'))
 
-    def test_a_right_password(self):
+    def test_right_password_is_accepted(self):
         for _ in range(2):      # from the file, then from memory
             self.assertEqual(200, self.get('/v2/shares', 'alice').status_int)
 
@@ -240,17 +240,17 @@ class Guarded(base.ServiceTest):
         for header in ('Basic', 'Basic !!!', 'Basic YQ==', 'Bearer abc', 'Basic /////w==', 'nonsense'):
             self.assert_refused(self.get('/v2/shares', Authorization=header))
 
-    def test_a_wrong_password_after_a_right_one(self):
+    def test_wrong_password_after_a_right_one_is_refused(self):
         self.assertEqual(200, self.get('/v2/shares', 'alice').status_int)
         self.assert_refused(self.get('/v2/shares', 'alice', 'wrong'))
 
-    def test_every_path_but_discovery_is_guarded(self):
+    def test_every_path_except_discovery_requires_a_password(self):
         for path in ('/v2/shares', '/v2/first/shares', '/identity/projects/x', '/v2/nothing', '/v2x', '//v2/shares'):
             self.assert_refused(self.get(path))
         for path, status in (('/', 300), ('/v2', 200), ('/v2/', 200), ('/healthcheck', 200), ('/openapi.json', 200)):
             self.assertEqual(status, self.get(path).status_int)
 
-    def test_nobody_is_administrator_by_saying_so(self):
+    def test_forged_identity_headers_are_ignored(self):
         forged = {'X_Roles': 'admin', 'X_Role': 'admin', 'X_Project_Id': 'second', 'X_User_Id': 'root', 'X_Tenant_Id': 'second',
                   'OpenStack_System_Scope': 'all', 'X_Is_Admin_Project': 'True', 'X_Service_Roles': 'admin',
                   'X_Auth_Token': 'root:first:admin', VERSION: '2.65'}
@@ -258,16 +258,16 @@ class Guarded(base.ServiceTest):
         self.assert_refused(self.get('/v2/services', **forged))
         self.assertEqual(200, self.get('/v2/services', 'root', **{VERSION: '2.65'}).status_int)
 
-    def test_a_user_without_an_account_has_no_role(self):
+    def test_user_without_an_account_is_forbidden(self):
         self.assertEqual(403, self.get('/v2/shares', 'nobody').status_int)
 
-    def test_another_project_in_the_path(self):
+    def test_other_project_in_the_path_is_refused(self):
         self.assertEqual(200, self.get('/v2/first/shares', 'alice').status_int)
         answer = self.get('/v2/second/shares', 'alice')
         self.assertEqual(400, answer.status_int)
         self.assertIn('project_id', answer.json['badRequest']['message'])
 
-    def test_links_have_the_project_that_the_path_had(self):
+    def test_links_contain_the_project_only_if_the_path_did(self):
         body = json.dumps({'share': {'size': 1, 'share_proto': 'NFS'}}).encode()
         share = self.get('/v2/first/shares', 'alice', method='POST', body=body, Content_Type='application/json').json['share']
         self.assertEqual(f'http://localhost/v2/first/shares/{share["id"]}', share['links'][0]['href'])
@@ -311,16 +311,16 @@ class Keystone(base.ServiceTest):
         self.assertEqual('unauthorized', answer.json['unauthorized']['reason'])
         self.assertEqual('Keystone uri="http://127.0.0.1:1/"', answer.headers['WWW-Authenticate'])
 
-    def test_no_token(self):
+    def test_request_without_token_is_refused(self):
         self.assert_refused(self.get('/v2/shares'))
 
-    def test_nobody_is_let_in_by_the_headers_of_the_middleware(self):
+    def test_forged_middleware_headers_are_refused(self):
         self.assert_refused(self.get('/v2/shares', X_Roles='admin', X_Project_Id='p', X_User_Id='u',
                                      X_Identity_Status='Confirmed'))
 
-    def test_discovery_is_open(self):
+    def test_discovery_needs_no_token(self):
         for path, status in (('/', 300), ('/v2', 200), ('/v2/', 200), ('/healthcheck', 200)):
             self.assertEqual(status, self.get(path).status_int)
 
-    def test_no_facade(self):
+    def test_identity_paths_require_a_token(self):
         self.assert_refused(self.get('/identity/projects/x'))

@@ -37,7 +37,7 @@ class Bites(testtools.TestCase):
             return str(complaint)
         return ''
 
-    def test_a_secret_in_a_message_or_a_traceback(self):
+    def test_scan_finds_secrets_in_messages_and_tracebacks(self):
         secret = hush.secret('password')
 
         def fail():
@@ -52,24 +52,24 @@ class Bites(testtools.TestCase):
             self.assertIn(secret, self.heard(lambda secret=secret: LOG.info('X-Auth-Token: %s', secret)))
         self.assertEqual('', self.heard(lambda: LOG.error('a harmless line')))
 
-    def test_a_key_that_an_answer_showed(self):
+    def test_scan_finds_a_key_seen_in_an_answer(self):
         self.assertEqual('', self.heard(lambda: LOG.info('0123456789abcdef0123')))
         hush.note('{"transfer": {"auth_key": "0123456789abcdef0123"}}')
         self.assertIn('0123456789abcdef0123', self.heard(lambda: LOG.info('accepted with 0123456789abcdef0123')))
 
-    def test_the_logs_of_a_service_in_this_process(self):
+    def test_secret_in_the_logs_of_a_service_fails_its_cleanup(self):
         service = service_fixtures.Service(parts=())
         service.setUp()
         LOG.warning('connected to %s', hush.secret('database'))
         self.assertIn('what was logged', str(self.assertRaises(AssertionError, service.cleanUp)))
 
-    def test_the_log_file_of_another_process(self):
+    def test_secret_in_the_log_file_of_a_process_fails_its_cleanup(self):
         lite = process.Lite()
         lite.setUp()
         lite.log.write_text(f'a line\nToken {lite.token}\nanother\n')
         self.assertIn('in 1 lines', str(self.assertRaises(AssertionError, lite.cleanUp)))
 
-    def test_every_caller_has_a_secret(self):
+    def test_every_test_caller_has_a_secret_token(self):
         """Check that callers have secret tokens, so that all functional tests try them."""
         self.assertIn(hush.MARK, base.Api(None).token)
         self.assertIn(hush.MARK, process.Lite().token)
@@ -88,7 +88,7 @@ class Every(base.ServiceTest):
         super().setUpClass()
         cls.world = world.make(cls.service, cls.admin, base.Api(cls.service.app, 'u', 'p', 'member,reader'))
 
-    def test_every_call(self):
+    def test_no_call_logs_secrets(self):
         for op in OPS:
             version = versions.MAX if op.lives(versions.MAX) else versions.minor(op.until)
             path = op.path_at(version).format_map(self.world) + f'?access_key={hush.secret("query")}&token={hush.secret("q")}'
@@ -114,7 +114,7 @@ class Forged(base.ServiceTest):
 
     PARTS = ()
 
-    def test_no_caller_writes_lines_of_the_log(self):
+    def test_line_breaks_in_a_request_add_no_log_lines(self):
         """Check that line breaks in a request start no new line in the log, neither in the message nor in its context."""
         lines = []
         handler = logging.StreamHandler(_Lines(lines))
@@ -157,7 +157,7 @@ class _Lines:
 
 class Failing(testtools.TestCase):
 
-    def test_a_database_that_lets_nobody_in(self):
+    def test_connection_errors_do_not_show_the_database_password(self):
         """Check that the errors of a server that refuses a connection do not contain the password."""
         secret = hush.secret('database')
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'c.conf'

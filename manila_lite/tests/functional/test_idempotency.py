@@ -71,7 +71,7 @@ class Again(IdempotencyTest):
 
     PARTS = ('scheduler', 'share')
 
-    def test_every_call_that_says_so(self):
+    def test_repeated_request_is_replayed_for_every_supporting_call(self):
         share = self.me.share()['id']
         rule = {'allow_access': {'access_type': 'ip', 'access_to': '192.0.2.1', 'access_level': 'ro'}}
         for path, body, where, key in (
@@ -88,7 +88,7 @@ class Again(IdempotencyTest):
             self.assertEqual(first[2]['Content-Type'], again[2]['Content-Type'])
             self.assertEqual(before + 1, len(self.me.ok('GET', where)[key]))
 
-    def test_the_answer_is_that_of_then(self):
+    def test_replay_returns_the_first_answer_after_the_share_changed(self):
         share = self.made('then')['share']
         self.me.wait(f'/shares/{share["id"]}', 'share', 'available')
         self.assertEqual((200, {'share': share}, True), self.post('then'))
@@ -99,12 +99,12 @@ class Again(IdempotencyTest):
 
 class Keys(IdempotencyTest):
 
-    def test_layout_of_the_body_is_no_matter(self):
+    def test_reordered_body_fields_are_the_same_request(self):
         first = self.made('layout')
         other = {'share': {'metadata': {'c': 'd', 'a': 'b'}, 'share_proto': 'NFS', 'size': 1}}
         self.assertEqual((200, first, True), self.post('layout', other))
 
-    def test_another_request(self):
+    def test_key_reused_for_another_request_is_refused(self):
         share = self.made('other')['share']
         for more in ({'body': {'share': {**SHARE['share'], 'size': 2}}}, {'version': '2.50'},
                      {'path': f'/{self.me.token.split(":")[1]}/shares'},
@@ -113,29 +113,29 @@ class Keys(IdempotencyTest):
         self.assertEqual({share['id']}, self.shares())
         self.assertEqual((200, {'share': share}, True), self.post('other'))
 
-    def test_another_caller(self):
+    def test_same_key_of_another_caller_makes_a_new_share(self):
         mine = self.made('mine')['share']['id']
         for caller in (self.caller('p2'), self.caller(self.id(), user='other')):
             self.assertNotEqual(mine, self.made('mine', caller=caller)['share']['id'])
 
-    def test_who_may_not_ask_gets_no_answer(self):
+    def test_caller_without_permission_gets_no_replay(self):
         self.made('may')
         self.refused(403, 'forbidden', 'may', caller=self.caller(self.id(), roles='reader'))
 
-    def test_keys_of_another_form_are_refused(self):
+    def test_malformed_keys_are_refused(self):
         for key in ('', ' ', 'a b', '"a', 'a"b', '""', 'a' * 256, 'a\\b', 'a\xe4', '"a" '[:3] + 'x'):
             self.assertIn(idempotency.HEADER, self.refused(400, 'invalid_input', key))
         self.assertEqual(set(), self.shares())
         for key in ('a', 'a' * 255, '!#$%&\'()*+,-./:;<=>?@[]^_`{|}~', 'K', 'k'):
             self.made(key)
 
-    def test_calls_that_do_not_say_so(self):
+    def test_calls_without_idempotency_support_are_not_replayed(self):
         share = self.me.share(wait=None)['id']
         for _ in range(2):
             status, _, replayed = self.post('x', {'metadata': {'k': 'v'}}, f'/shares/{share}/metadata')
             self.assertEqual((200, False), (status, replayed))
 
-    def test_refusals_are_not_kept(self):
+    def test_refused_request_can_be_repeated_with_the_same_key(self):
         self.refused(400, 'invalid_input', 'refused', body={'share': {'size': 'x', 'share_proto': 'NFS'}})
         quota = f'/quota-sets/{self.id()}'
         self.admin.ok('PUT', quota, {'quota_set': {'shares': 0}})
@@ -145,7 +145,7 @@ class Keys(IdempotencyTest):
         share = self.made('refused')
         self.assertEqual((200, share, True), self.post('refused'))
 
-    def test_a_day_later(self):
+    def test_expired_key_makes_a_new_share(self):
         first = self.made('day')
         with self.service.services.db.reader() as conn:
             row = conn.execute(models.idempotency_keys.select().order_by(models.idempotency_keys.c.created_at.desc())).first()
@@ -155,7 +155,7 @@ class Keys(IdempotencyTest):
         second = self.made('day', body={'share': {**SHARE['share'], 'name': 'anew'}})
         self.assertNotEqual(first['share']['id'], second['share']['id'])
 
-    def test_expired_ones_go(self):
+    def test_expired_keys_are_purged(self):
         self.made('old')
         self.later(expires_at=timeutils.utcnow() - datetime.timedelta(seconds=1))
         self.made('new')
@@ -163,7 +163,7 @@ class Keys(IdempotencyTest):
         with self.service.services.db.reader() as conn:
             self.assertEqual(1, conn.execute(sa.select(sa.func.count()).select_from(models.idempotency_keys)).scalar())
 
-    def test_a_key_costs_few_statements(self):
+    def test_key_costs_at_most_three_more_statements(self):
         self.made('warm')
         with test_budgets.counting(self.service.services.db.engine) as counter:
             self.made('counted')
@@ -196,13 +196,13 @@ class Pages(IdempotencyTest):
         return self.service.app.request(asked.url.removeprefix('http://127.0.0.1:8786'), method=asked.X,
                                         body=asked.d.encode(), headers=headers)
 
-    def test_the_page_of_retries_is_answered_as_before(self):
+    def test_retry_command_of_the_page_is_replayed(self):
         [first], [again] = self.curl('retries.rst'), self.curl('retries.rst')
         self.assertEqual((first.body, None, 'true'), (
             again.body, first.headers.get(idempotency.REPLAYED), again.headers.get(idempotency.REPLAYED)))
         self.assertEqual(1, len(self.shares()))
 
-    def test_the_page_of_openapi_gets_its_documents(self):
+    def test_openapi_commands_of_the_page_return_their_versions(self):
         self.assertEqual([base.LATEST, '2.65', '2.65'], [
             answer.json['info']['version'] for answer in self.curl('openapi.rst')])
 
@@ -211,7 +211,7 @@ class AtOnce(IdempotencyTest):
 
     CLIENTS, ROUNDS = 4, 6
 
-    def test_one_share(self):
+    def test_simultaneous_requests_make_one_share(self):
         ready = threading.Barrier(self.CLIENTS)
 
         def post(key):
@@ -229,7 +229,7 @@ class AtOnce(IdempotencyTest):
                 self.assertEqual((200, fresh[0], True), self.post(f'once-{number}'))
         self.assertEqual(self.ROUNDS, len(self.shares()))
 
-    def test_who_was_too_slow_commits_nothing(self):
+    def test_request_that_lost_its_claim_commits_nothing(self):
         """Commit nothing if another request has taken the claim before the work began."""
         document = {'share': {'size': 1}}
         raw = webob.Request.blank('/v2/shares', method='POST', headers={idempotency.HEADER: 'slow'})
@@ -258,7 +258,7 @@ class Killed(IdempotencyTest):
                          json.dumps(headers), json.dumps(SHARE), env=dict(os.environ))
         self.assertEqual(-signal.SIGKILL, done.returncode, done.stdout + done.stderr)
 
-    def test_before_the_commit(self):
+    def test_request_killed_before_the_commit_can_be_repeated(self):
         for place in ('in the work', 'before the commit'):
             self.killed(place, place.replace(' ', '-'))
             before = self.shares()
@@ -267,12 +267,12 @@ class Killed(IdempotencyTest):
             share = self.made(place.replace(' ', '-'))['share']['id']
             self.assertEqual({*before, share}, self.shares())
 
-    def test_after_the_commit(self):
+    def test_request_killed_after_the_commit_is_replayed(self):
         self.killed('after the commit', 'after')
         share, = self.shares()
         status, document, replayed = self.post('after')
         self.assertEqual((200, share, True), (status, document['share']['id'], replayed))
         self.assertEqual({share}, self.shares())
 
-    def test_every_place_is_tried(self):
+    def test_every_kill_point_is_tested(self):
         self.assertEqual({'in the work', 'before the commit', 'after the commit'}, set(idempotency_victim.PLACES))

@@ -22,7 +22,7 @@ class Idle(base.ServiceTest):
         return {thread.id: thread.user_time + thread.system_time for thread in psutil.Process().threads()
                 if thread.id != threading.get_native_id()}
 
-    def test_no_thread_runs_when_there_is_nothing_to_do(self):
+    def test_threads_use_little_processor_time_when_idle(self):
         self.admin.share()
         with counting(self.service.services.db.engine) as counter:
             before, since = self.spent(), time.monotonic()

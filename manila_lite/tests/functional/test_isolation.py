@@ -23,7 +23,7 @@ TRIED = (versions.MIN, 44, versions.MAX)
 
 class Walk(walking.WalkTest):
 
-    def test_everything_is_tried(self):
+    def test_every_parameter_has_a_value_in_both_projects(self):
         """Check that every parameter has a value in both worlds; a new noun needs a row in world.make."""
         for op in OPS:
             for name in set(world.parameters(op)) - COMMON:
@@ -33,7 +33,7 @@ class Walk(walking.WalkTest):
             for name in {field.name for field in sent if field.name.endswith('_id')} - ELSEWHERE:
                 self.assertTrue(known(self.world, name), f'{name} of {op.method} {op.path}: nothing to try it with')
 
-    def test_by_id(self):
+    def test_resources_of_another_project_are_not_found_by_id(self):
         """Check that resources of the first project are not found by the stranger, or the call is forbidden."""
         before = self.everything()
         for version in TRIED:
@@ -46,7 +46,7 @@ class Walk(walking.WalkTest):
                     self.assertEqual(refused if self.may(op) else 403, status, (op.name, versions.show(version), document))
         self.assertEqual(before, self.everything())
 
-    def test_one_foreign_id_among_ones_own(self):
+    def test_one_foreign_id_in_a_path_is_not_found(self):
         """Check each parameter of each path with an id of the first project, the others being the caller's own."""
         for op in self.ops():
             for name in walking.named(op) if self.may(op) and op.name not in FOR_OTHERS else ():
@@ -56,7 +56,7 @@ class Walk(walking.WalkTest):
                     self.world[name], (op.name, name))
                 self.assertEqual(404, status, (op.name, name))
 
-    def test_foreign_ids_in_bodies(self):
+    def test_foreign_ids_in_bodies_are_refused_like_unknown_ids(self):
         before, tried = self.everything(), 0
         for op in self.ops():
             for field in world.body_fields(op, versions.MAX) if self.may(op) else ():
@@ -71,7 +71,7 @@ class Walk(walking.WalkTest):
         self.assertGreater(tried, 5)
         self.assertEqual(before, self.everything())
 
-    def test_lists_show_nothing_of_others(self):
+    def test_lists_show_no_rows_of_another_project(self):
         for version in TRIED:
             for op in self.lists(version):
                 status, document = self.call(self.stranger, op, version, self.own)
@@ -97,7 +97,7 @@ class Walk(walking.WalkTest):
                 found = sum(len(value) for value in rows.values() if isinstance(value, list))
                 self.assertEqual(document['count'], found, (op.name, query))
 
-    def test_counts_and_usage(self):
+    def test_usage_does_not_change_with_another_projects_resources(self):
         """Check that limits and quota usage of a project do not change with resources of another."""
         def used():
             return [self.stranger.ok('GET', path) for path in ('/limits', '/quota-sets/second/detail')]
@@ -108,7 +108,7 @@ class Walk(walking.WalkTest):
 
 class Public(base.ServiceTest):
 
-    def test_seen_but_not_touched(self):
+    def test_public_share_is_visible_but_unchangeable_for_other_projects(self):
         owner, stranger = self.caller('first'), self.caller('second')
         share = owner.share(metadata={'key': 'value'})
         self.admin.ok('PUT', f'/shares/{share["id"]}', {'share': {'is_public': True}})
@@ -165,7 +165,7 @@ class Redacted(base.ServiceTest):
         return [share, *(f'{share}&{field.name}={value}' for field in op.query for value in (self.TO, self.key)
                          if 'access' in field.name)]
 
-    def test_who_sees(self):
+    def test_locked_rule_is_shown_only_to_its_owner_admins_and_services(self):
         shown = {'access.index', 'access.show', 'access.list_of_share'}
         self.assertTrue(self.key)
         self.assertEqual(shown, self.found(self.owner))
@@ -174,7 +174,7 @@ class Redacted(base.ServiceTest):
         for roles in ('manager,member,reader', 'member', 'reader'):
             self.assertEqual(set(), self.found(self.caller('first', 'carol', roles)), roles)
 
-    def test_filters_tell_nothing(self):
+    def test_hidden_values_are_not_found_by_filters(self):
         """Check that a rule is not found by its hidden fields, and is found by the others."""
         carol = self.caller('first', 'carol')
         path = f'/share-access-rules?share_id={self.world["share_id"]}'

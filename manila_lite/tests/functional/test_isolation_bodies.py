@@ -71,7 +71,7 @@ class Bodies(walking.WalkTest):
                 self.assertEqual(set(), self.before - self.rows(), (op.name, path, value))
         return answer
 
-    def test_what_another_project_has_is_answered_as_what_does_not_exist(self):
+    def test_foreign_ids_are_answered_like_unknown_ids(self):
         self.before, self.wrong, refused = self.rows(), [], 0
         for op, version, paths in self.calls():
             for path in paths:

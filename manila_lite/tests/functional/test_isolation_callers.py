@@ -23,23 +23,23 @@ class Callers(walking.WalkTest):
         cls.manager = base.Api(cls.service.app, 'mona', 'second', 'manager,member,reader')
         cls.claiming = Claiming(cls.service.app, 'bob', 'second', 'member,reader')
 
-    def test_readers_of_another_project(self):
+    def test_reader_of_another_project_is_refused(self):
         self.assertEqual({403, 404}, self.refused(self.reader))
 
-    def test_managers_of_another_project(self):
+    def test_manager_of_another_project_is_refused(self):
         self.assertEqual({403, 404}, self.refused(self.manager))
 
-    def test_a_role_that_means_nothing_here(self):
+    def test_unknown_role_is_forbidden(self):
         self.assertEqual({403}, self.refused(self.caller('second', 'ada', 'administrator,owner')))
 
-    def test_who_claims_to_be_another(self):
+    def test_headers_claiming_another_identity_are_ignored(self):
         self.assertEqual({403, 404}, self.refused(self.claiming))
         for op in self.lists():
             status, document = self.call(self.claiming, op, versions.MAX, self.own)
             self.assertEqual(self.call(self.stranger, op, versions.MAX, self.own), (status, document), op.name)
             self.assert_nothing_of_the_first(document, op.name)
 
-    def test_lists_and_filters_are_those_of_members(self):
+    def test_lists_and_filters_return_the_same_as_for_members(self):
         for op in self.lists():
             for query in ('', *queries.of(op, self.world, self.theirs(op))):
                 wanted = self.listed(self.stranger, op, query)

@@ -26,7 +26,7 @@ class Hints(base.ServiceTest):
     def mine(self):
         return self.stranger.ok('GET', '/shares/detail')['shares']
 
-    def test_a_share_of_another_project_is_none_also_if_it_is_public(self):
+    def test_hint_about_a_share_of_another_project_is_refused_as_unknown(self):
         before = self.mine()
         for hint in HINTS:
             for beside in ('', f'{self.own},', f' {self.own} , '):
@@ -37,7 +37,7 @@ class Hints(base.ServiceTest):
                     self.assertEqual((status, json.dumps(document).replace(walking.UNKNOWN, foreign)), (told, json.dumps(said)))
         self.assertEqual(before, self.mine())
 
-    def test_ones_own_may_be_named_and_by_administrators_any(self):
+    def test_own_shares_are_accepted_and_administrators_may_name_any(self):
         for caller, named in ((self.stranger, self.own), (self.admin, f'{self.own},{self.private},{self.public}')):
             status, document = self.asked(caller, 'same_host', named)
             self.assertEqual(200, status, document)

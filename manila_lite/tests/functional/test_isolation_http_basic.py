@@ -60,20 +60,20 @@ class Passwords(walking.WalkTest):
                 statuses.add(status)
         return statuses
 
-    def test_lists(self):
+    def test_lists_show_no_rows_of_another_project(self):
         self.assertEqual({200, 400, 403, 404}, self.lists_of('bob'))
         self.assertEqual({200, 400, 403, 404}, self.lists_of('rita'))
 
-    def test_lists_of_who_has_no_project(self):
+    def test_lists_are_forbidden_without_a_project(self):
         for caller in self.pair('nobody'):
             self.assertEqual({403}, {self.listed(caller, op)[0] for op in self.lists()})
 
-    def test_ids_in_paths(self):
+    def test_foreign_ids_in_paths_are_refused(self):
         for user, statuses in (('bob', {403, 404}), ('rita', {403, 404}), ('nobody', {403})):
             for caller in self.pair(user):
                 self.assertEqual(statuses, self.refused(caller), user)
 
-    def test_the_project_in_the_path(self):
+    def test_other_project_in_the_path_is_refused_like_an_unknown_one(self):
         for caller in self.pair('bob'):
             for path in ('/{}/shares', f'/{{}}/shares/{self.world["share_id"]}'):
                 (status, found), (blank, nothing) = (caller.call('GET', path.format(project))[:2]
@@ -81,7 +81,7 @@ class Passwords(walking.WalkTest):
                 self.assertEqual((400, 400), (status, blank), path)
                 self.assertEqual(json.dumps(nothing), json.dumps(found).replace('first', 'third'))
 
-    def test_an_answer_that_was_kept_for_another(self):
+    def test_idempotent_answer_of_another_caller_is_not_replayed(self):
         kept = {idempotency.HEADER: 'the-same-for-all'}
         alice, _ = self.pair('alice')
         theirs, again = (alice.ok('POST', '/shares', _SHARE, headers=kept)['share'] for _ in range(2))
@@ -93,7 +93,7 @@ class Passwords(walking.WalkTest):
                 self.assertNotIn(theirs['id'], json.dumps(document))
                 self.assertEqual('second', document['share']['project_id'] if allowed else 'second')
 
-    def test_who_may_see_it(self):
+    def test_owner_finds_its_resources_by_id(self):
         """Check that the ids are right, and that the password of their owner opens them."""
         alice, _ = self.pair('alice')
         for op in self.ops():

@@ -30,7 +30,7 @@ class Opened(walking.WalkTest):
         self.assertEqual([], [op.name for op in self.ops() if op.policy in walking.TO_OPEN and not self.may(op)])
         self.assertGreater(len([name for op, name in self.tried() if op.policy in walking.TO_OPEN]), 40)
 
-    def test_what_another_project_has_is_not_there(self):
+    def test_resources_of_another_project_are_not_found(self):
         before = self.everything()
         for op, name in self.tried():
             def ask(resource_id, op=op, name=name):
@@ -39,7 +39,7 @@ class Opened(walking.WalkTest):
             self.assertIn(self.assert_as_if_unknown(ask, self.world[name], (op.name, name)), refused, (op.name, name))
         self.assertEqual(before, self.everything())
 
-    def test_of_a_public_share_no_more_is_there_than_readers_always_see(self):
+    def test_admin_calls_do_not_find_a_public_share_of_another_project(self):
         for op, name in self.tried():
             if name == 'share_id' and (op.method != 'GET' or op.policy in walking.CLOSED):
                 def ask(share_id, op=op):
@@ -47,7 +47,7 @@ class Opened(walking.WalkTest):
                 self.assertEqual(404, self.assert_as_if_unknown(ask, self.public, op.name), op.name)
         self.assertEqual('available', self.owner.ok('GET', f'/shares/{self.public}')['share']['status'])
 
-    def test_lists_have_nothing_of_another_project(self):
+    def test_lists_show_no_rows_of_another_project(self):
         for op in self.lists():
             status, document = self.call(self.stranger, op, versions.MAX, self.own)
             self.assertIn(status, (200, 400, 404), (op.name, document))
@@ -91,7 +91,7 @@ class Opened(walking.WalkTest):
             'host': 'test@alpha', 'share_network_id': network, 'identifier': server}}, \
             f'identifier: {server}', f'share server {server} on test@alpha'
 
-    def test_what_another_project_manages_is_managed_already(self):
+    def test_refusal_to_manage_hides_the_ids_of_another_project(self):
         theirs, mine = (self.admin.ok('GET', f'/shares/{world["share_id"]}')['share'] for world in (self.world, self.own))
         for path, body, field, name in self.managed(theirs):
             self.assertEqual(f'{field} is managed already.', self.refusal(self.stranger, path, body))
@@ -99,7 +99,7 @@ class Opened(walking.WalkTest):
         path, body, field, name = next(self.managed(mine))
         self.assertEqual(f'{field} is managed already, as {name}.', self.refusal(self.stranger, path, body))
 
-    def test_quotas_of_another_project_are_its_own(self):
+    def test_quotas_of_another_project_are_forbidden(self):
         for op in self.ops():
             if 'quota_project_id' in world.parameters(op):
                 body = {'quota_set': {'shares': 7}} if op.method == 'PUT' else None

@@ -15,7 +15,7 @@ class Pages(walking.WalkTest):
                          for row in rows if 'id' in row} if status == 200 else set() for status, document in found)
         return sorted(theirs - mine)[:2]
 
-    def test_a_marker_of_another_project_is_none(self):
+    def test_marker_of_another_project_is_answered_like_an_unknown_one(self):
         tried, reader = set(), self.caller('second', 'rita', 'reader')
         for op in self.lists():
             for resource_id in self.markers(op) if any(field.name == 'marker' for field in op.query) else ():

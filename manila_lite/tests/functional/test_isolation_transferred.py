@@ -42,7 +42,7 @@ class Transferred(walking.WalkTest):
         caller.ok('GET', f'/share-access-rules/{thing["access_id"]}')
         return share['status']
 
-    def test_before_while_it_is_offered_and_after(self):
+    def test_only_the_present_owner_sees_a_transferred_share(self):
         self.nothing_for(self.stranger, self.own, self.thing)
         transfer = self.owner.ok('POST', '/share-transfers', {'transfer': {'share_id': self.thing['share_id']}})['transfer']
         hush.keep(transfer['auth_key'])

@@ -21,7 +21,7 @@ _SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'wanted'}}
 class Logins(keystone_base.KeystoneTest):
     """Clients find the API in the catalog and log in."""
 
-    def test_openstacksdk_comes_in_and_sees_its_own(self):
+    def test_openstacksdk_sees_only_shares_of_its_project(self):
         mine = self.sdk('demo', 'demo')
         share = mine.create_share(name='mine', size=1, share_protocol='NFS')
         share = mine.wait_for_status(share, status='available', interval=0.2, wait=60)
@@ -36,7 +36,7 @@ class Logins(keystone_base.KeystoneTest):
         mine.delete_share(share.id)
         self.admin.wait(f'/shares/{share.id}', 'share', 'gone')
 
-    def test_openstack_command(self):
+    def test_openstack_command_sees_only_shares_of_its_project(self):
         env = self.env_of('demo', 'demo')
         share = self.cli('share', 'create', 'NFS', '1', '--name', 'typed', '--wait', env=env)
         self.assertEqual(('available', 'typed'), (share['status'], share['name']))
@@ -46,13 +46,13 @@ class Logins(keystone_base.KeystoneTest):
         self.run_cli('share', 'delete', share['id'], '--wait', env=env)
         self.assertIn('401', self.run_cli('share', 'list', env=env | {'OS_PASSWORD': 'wrong'}, fails=True))
 
-    def test_every_type_of_the_catalog_is_the_same_api(self):
+    def test_every_catalog_type_reaches_the_api(self):
         session = self.keystone.connect('demo', 'demo').session
         for kind in ('sharev2', 'shared-file-system'):
             found = session.get('/shares', endpoint_filter={'service_type': kind, 'region_name': 'RegionOne'})
             self.assertEqual(200, found.status_code, kind)
 
-    def test_paths_with_a_project(self):
+    def test_project_in_the_path_is_kept_in_links(self):
         """Check paths with a project: URLs in old catalogs end with it."""
         user = self.caller_of('demo', 'demo')
         old = f'/{self.keystone.projects["demo"]}'
@@ -86,18 +86,18 @@ class Credentials(keystone_base.KeystoneTest):
             auth={'auth_url': self.keystone.url, 'application_credential_id': credential.id,
                   'application_credential_secret': credential.secret})
 
-    def test_it_may_what_its_user_may(self):
+    def test_credential_allows_the_calls_of_its_user(self):
         cloud = self.connect(self.credential())
         share = cloud.shared_file_system.create_share(name='by an application', size=1, share_protocol='NFS')
         self.assertEqual(self.keystone.projects['demo'], share.project_id)
 
-    def test_it_may_less_when_made_so(self):
+    def test_credential_with_reader_role_cannot_create_shares(self):
         cloud = self.connect(self.credential(roles=[{'name': 'reader'}]))
         list(cloud.shared_file_system.shares())
         self.assertRaises(openstack.exceptions.ForbiddenException, cloud.shared_file_system.create_share, size=1,
                           share_protocol='NFS')
 
-    def test_it_may_only_the_calls_it_was_made_for(self):
+    def test_credential_allows_only_calls_in_its_access_rules(self):
         """Check access rules of a credential: the middleware enforces them when the option ``service_type`` has our type."""
         self.assertEqual('shared-file-system', self.service.conf.keystone_authtoken.service_type)
         cloud = self.connect(self.credential(access_rules=[
@@ -116,7 +116,7 @@ class Credentials(keystone_base.KeystoneTest):
             return None
         return caller if caller.call('GET', '/shares')[0] == 200 else None
 
-    def test_its_token_expires_with_it(self):
+    def test_token_expires_with_its_credential(self):
         caller = next(filter(None, map(self.short_lived, (3, 12, 48))), None)
         self.assertTrue(caller, 'each had expired before it was used')
         base.eventually(lambda: caller.call('GET', '/shares')[0] == 401, 'the token never expires')
@@ -130,13 +130,13 @@ class Roles(keystone_base.KeystoneTest):
     PARTS = ()
     BACKENDS = {}
 
-    def test_who_may_create(self):
+    def test_share_creation_is_forbidden_to_readers_and_services(self):
         for user, project, status in (('viewer', 'demo', 403), ('demo', 'demo', 200), ('boss', 'demo', 200),
                                       ('admin', 'admin', 200), ('nova', 'service', 403)):
             found, document, _ = self.caller_of(user, project).call('POST', '/shares', _SHARE)
             self.assertEqual(status, found, (user, document))
 
-    def test_who_sees(self):
+    def test_share_is_shown_to_its_project_and_administrators(self):
         mine = self.caller_of('demo', 'demo').ok('POST', '/shares', _SHARE)['share']['id']
         for user, project, status in (('viewer', 'demo', 200), ('boss', 'demo', 200), ('admin', 'admin', 200),
                                       ('other', 'other', 404)):
@@ -147,7 +147,7 @@ class Roles(keystone_base.KeystoneTest):
             shares = self.caller_of(user, project).ok('GET', path)['shares']
             self.assertEqual(seen, mine in [share['id'] for share in shares], user)
 
-    def test_nobody_is_what_the_headers_say(self):
+    def test_forged_identity_headers_are_ignored(self):
         caller = self.caller_of('viewer', 'demo')
         lies = {'X-Roles': 'admin', 'X-Project-Id': self.keystone.projects['other'], 'X-User-Id': 'root', 'X-Is-Admin': 'True',
                 'X-Identity-Status': 'Confirmed', 'X-Service-Roles': 'service'}
@@ -155,7 +155,7 @@ class Roles(keystone_base.KeystoneTest):
         self.assertEqual(403, caller.call('GET', '/services', headers=lies)[0])
         self.assertEqual(401, self.bearer('').call('GET', '/shares', headers=lies)[0])
 
-    def test_a_token_without_a_project(self):
+    def test_token_without_a_project_is_forbidden(self):
         """Check a token without a project: it identifies a user, who has no role here."""
         login = self.keystone.login('demo', 'demo')
         for name in ('project_name', 'project_domain_name'):
@@ -175,7 +175,7 @@ class Tokens(keystone_base.KeystoneTest):
         sent = {name.replace('_', '-'): value for name, value in headers.items()}
         return requests.get(f'{self.url}/v2/shares', headers={'X-Auth-Token': token, **sent}, timeout=60)
 
-    def test_none_and_nonsense(self):
+    def test_missing_and_invalid_tokens_are_refused(self):
         good = self.token('demo', 'demo')
         for token in (None, '', 'nonsense', 'u:p:admin', good[:-1], good[:40] + good[41:], good[::-1], 'ü' * 50, 'a' * 5000):
             answer = self.get(token.encode() if token else token)
@@ -184,11 +184,11 @@ class Tokens(keystone_base.KeystoneTest):
             self.assertIn(self.keystone.url, answer.headers['WWW-Authenticate'])
         self.assertEqual(200, self.get(good).status_code)
 
-    def test_discovery_needs_none(self):
+    def test_discovery_needs_no_token(self):
         for path, status in (('/', 300), ('/v2', 200), ('/v2/', 200), ('/healthcheck', 200)):
             self.assertEqual(status, requests.get(f'{self.url}{path}', timeout=60).status_code, path)
 
-    def test_taken_back(self):
+    def test_revoked_token_is_refused(self):
         """Check that a revoked token is refused when its time in the cache is over (``token_cache_time``)."""
         token = self.token('demo', 'demo')
         self.assertEqual(200, self.get(token).status_code)
@@ -196,7 +196,7 @@ class Tokens(keystone_base.KeystoneTest):
                                                              headers={'X-Subject-Token': token})
         base.eventually(lambda: self.get(token).status_code == 401, 'it is good for ever')
 
-    def test_of_a_user_who_was_disabled(self):
+    def test_token_of_a_disabled_user_is_refused(self):
         identity = self.keystone.connect('admin', 'admin').identity
         user = identity.create_user(name='leaver', password=self.keystone.password, domain_id='default')
         self.addCleanup(identity.delete_user, user)
@@ -208,7 +208,7 @@ class Tokens(keystone_base.KeystoneTest):
         base.eventually(lambda: self.get(token).status_code == 401, 'it is good for ever')
         self.assertRaises(exceptions.Unauthorized, self.token, 'leaver', 'demo')
 
-    def test_of_a_service_beside_the_users(self):
+    def test_service_token_must_be_valid_and_needs_a_user_token(self):
         user, service = self.token('demo', 'demo'), self.token('nova', 'service')
         self.assertEqual(200, self.get(user, X_Service_Token=service).status_code)
         for token in ('nonsense', user, ''):
@@ -223,7 +223,7 @@ class Tokens(keystone_base.KeystoneTest):
             self.addCleanup(self.service.conf.clear_override, name, 'keystone_authtoken')
         return webtest.TestApp(app.make(self.service.services))
 
-    def test_keystone_is_away(self):
+    def test_unreachable_keystone_is_answered_503(self):
         """Check the API without Keystone: 503 in the format of the API, while discovery works."""
         lost = self.api(auth_url=f'http://127.0.0.1:{process.free_port()}/v3')
         answer = lost.get('/v2/shares', headers={'X-Auth-Token': self.token('demo', 'demo')}, expect_errors=True)
@@ -231,7 +231,7 @@ class Tokens(keystone_base.KeystoneTest):
         self.assertEqual((503, 'identity_unavailable'), (answer.status_int, fault['reason']))
         self.assertEqual(200, lost.get('/v2/').status_int)
 
-    def test_what_one_api_found_out_the_others_know(self):
+    def test_validated_tokens_are_shared_through_memcached(self):
         """Check that APIs share validated tokens in memcached, and that another secret key cannot read them."""
         memcached = self.useFixture(Memcached())
         cache = {'memcached_servers': [memcached.address], 'token_cache_time': 300, 'memcache_security_strategy': 'ENCRYPT',

@@ -70,7 +70,7 @@ class BehindKeystone(keystone_base.KeystoneTest):
         cls.admin.ok('POST', '/types', {'share_type': {'name': 'served', 'extra_specs': {
             'driver_handles_share_servers': 'True'}}})
 
-    def test_a_share_in_a_network_of_its_project(self):
+    def test_share_in_a_network_of_its_project_gets_a_port(self):
         theirs = self.keystone.connect('demo', 'demo').network
         net = theirs.create_network(name='demo')
         subnet = theirs.create_subnet(network_id=net.id, cidr='10.5.0.0/24', ip_version=4)
@@ -86,11 +86,11 @@ class BehindKeystone(keystone_base.KeystoneTest):
         user.call('DELETE', f'/share-networks/{made["id"]}')
         base.eventually(lambda: not list(theirs.ports(network_id=net.id)), 'the port is left', 90)
 
-    def test_a_network_of_another_project(self):
+    def test_network_of_another_project_is_refused(self):
         status, document = self.share_network(*self.others())
         self.assertEqual(400, status, document)
 
-    def test_a_password_that_is_wrong(self):
+    def test_wrong_neutron_password_is_answered_503(self):
         wanted = self.others()
         self.assertEqual(400, self.share_network(*wanted)[0])
         self.service.conf.set_override('password', 'no longer', 'neutron')

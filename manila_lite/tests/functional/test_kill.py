@@ -60,7 +60,7 @@ class Kill(testtools.TestCase):
         self.lite.wait(f'/shares/{share_id}', 'share', 'available')
         self.assertEqual(1, self.usage()['shares'])
 
-    def test_create_when_every_try_dies(self):
+    def test_creation_that_always_kills_the_service_ends_in_error(self):
         self.knobs('create_share:die_after')
         share_id = self.share()
         self.lite.died()
@@ -125,7 +125,7 @@ class Kill(testtools.TestCase):
         self.lite.start()
         self.lite.wait(f'/share-access-rules/{rules[0]}', 'access', 'gone', field='state')
 
-    def test_term_drains(self):
+    def test_sigterm_waits_for_the_operation_to_finish(self):
         self.knobs('create_share:delay=1')
         share_id = self.share()
         self.reached('create_share')
@@ -138,7 +138,7 @@ class Kill(testtools.TestCase):
 class Twice(testtools.TestCase):
     """Two services on the same state."""
 
-    def test_the_second_refuses_to_start(self):
+    def test_second_service_refuses_to_start(self):
         lite = self.useFixture(process.Lite())
         lite.start()
         first, lite.process = lite.process, None

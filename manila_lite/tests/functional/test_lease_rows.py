@@ -41,38 +41,38 @@ class Leases(base.ServiceTest):
             self.do(backend_leases.release, *place, self.do(backend_leases.get_holder, *place)[0])
             self.assertTrue(self.do(backend_leases.take, *place, owner, seconds))
 
-    def test_who_takes_one_has_that_one(self):
+    def test_taking_a_lease_sets_its_holder_only_for_that_service(self):
         self.assertEqual(({'mine'}, True), self.told_by(backend_leases.take, 'me', 30))
         self.assertEqual(('me', 30.0), self.do(backend_leases.get_holder, *MINE))
         for place in NEIGHBOURS.values():
             self.assertEqual((None, 0.0), self.do(backend_leases.get_holder, *place))
 
-    def test_what_nobody_has_is_taken_whoever_died(self):
+    def test_free_lease_is_taken_even_if_a_dead_owner_is_named(self):
         self.assertEqual(({'mine'}, True), self.told_by(backend_leases.take, 'me', 30, 'dead'))
 
-    def test_what_another_has_is_not_taken(self):
+    def test_lease_of_another_owner_is_not_taken(self):
         self.all_are('other')
         self.assertEqual((set(), False), self.told_by(backend_leases.take, 'me', 30))
         self.assertEqual((set(), False), self.told_by(backend_leases.take, 'me', 30, 'dead'))
 
-    def test_what_is_over_is_taken(self):
+    def test_expired_lease_is_taken(self):
         self.all_are('other')
         self.time.advance_time_delta(datetime.timedelta(seconds=30))
         self.assertEqual((set(), False), self.told_by(backend_leases.take, 'me', 30))
         self.time.advance_time_delta(datetime.timedelta(microseconds=1))
         self.assertEqual(({'mine'}, True), self.told_by(backend_leases.take, 'me', 30))
 
-    def test_what_a_dead_one_has_is_taken(self):
+    def test_lease_of_a_dead_owner_is_taken(self):
         self.all_are('dead')
         self.assertEqual(({'mine'}, True), self.told_by(backend_leases.take, 'me', 30, 'dead'))
 
-    def test_its_owner_renews_it(self):
+    def test_only_the_owner_can_renew_a_lease(self):
         self.all_are('me')
         self.assertEqual((set(), False), self.told_by(backend_leases.renew, 'other', 60))
         self.assertEqual(({'mine'}, True), self.told_by(backend_leases.renew, 'me', 60))
         self.assertEqual(('me', 60.0), self.do(backend_leases.get_holder, *MINE))
 
-    def test_its_owner_holds_it_even_when_it_is_over(self):
+    def test_owner_can_lock_an_expired_lease(self):
         self.all_are('other')
         self.do(backend_leases.release, *MINE, 'other')
         self.assertEqual((set(), False), self.told_by(backend_leases.lock_if_owned, 'me'))
@@ -81,13 +81,13 @@ class Leases(base.ServiceTest):
         self.assertEqual((set(), True), self.told_by(backend_leases.lock_if_owned, 'me'))
         self.assertEqual((set(), False), self.told_by(backend_leases.lock_if_owned, 'other'))
 
-    def test_its_owner_gives_it_up(self):
+    def test_only_the_owner_can_release_a_lease(self):
         self.all_are('me')
         self.assertEqual((set(), None), self.told_by(backend_leases.release, 'other'))
         self.assertEqual(({'mine'}, None), self.told_by(backend_leases.release, 'me'))
         self.assertEqual((None, 0.0), self.do(backend_leases.get_holder, *MINE))
 
-    def test_the_holder_is_that_of_the_service(self):
+    def test_holder_is_returned_for_the_named_service(self):
         for number, place in enumerate((*NEIGHBOURS.values(), MINE)):
             self.do(backend_leases.take, *place, f'owner {number}', 10 + number)
         self.assertEqual(('owner 2', 12.0), self.do(backend_leases.get_holder, *MINE))

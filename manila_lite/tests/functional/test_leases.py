@@ -43,14 +43,14 @@ class LeaseTestCase(testtools.TestCase):
 
 class Rows(LeaseTestCase):
 
-    def test_one_has_it(self):
+    def test_only_one_owner_can_take_and_renew_the_lease(self):
         self.assertTrue(self.do(backend_leases.take, 'one', 30))
         self.assertFalse(self.do(backend_leases.take, 'two', 30))
         self.assertFalse(self.do(backend_leases.renew, 'two', 30))
         self.assertTrue(self.do(backend_leases.renew, 'one', 30))
         self.assertEqual('one', self.do(backend_leases.get_holder)[0])
 
-    def test_it_runs_out(self):
+    def test_expired_lease_can_be_taken_by_another(self):
         time = self.useFixture(clock.TimeFixture(timeutils.utcnow()))
         self.do(backend_leases.take, 'one', 30)
         time.advance_time_delta(datetime.timedelta(seconds=29))
@@ -62,19 +62,19 @@ class Rows(LeaseTestCase):
         self.assertTrue(self.do(backend_leases.take, 'two', 30))
         self.assertFalse(self.do(backend_leases.renew, 'one', 30))
 
-    def test_given_up_it_is_free(self):
+    def test_released_lease_can_be_taken(self):
         self.do(backend_leases.take, 'one', 30)
         self.do(backend_leases.release, 'two')
         self.assertFalse(self.do(backend_leases.take, 'two', 30))
         self.do(backend_leases.release, 'one')
         self.assertTrue(self.do(backend_leases.take, 'two', 30))
 
-    def test_of_a_dead_one_it_is_free_unless_another_was_faster(self):
+    def test_lease_of_a_dead_owner_is_taken_by_the_first_claimant_only(self):
         self.do(backend_leases.take, 'one', 30)
         self.assertTrue(self.do(backend_leases.take, 'two', 30, 'one'))
         self.assertFalse(self.do(backend_leases.take, 'three', 30, 'one'))
 
-    def test_other_services_have_their_own(self):
+    def test_each_service_has_its_own_lease(self):
         self.do(backend_leases.take, 'one', 30)
         with self.services.db.writer() as conn:
             services.heartbeat(conn, 'test@beta', BINARY, 'nova')
@@ -88,7 +88,7 @@ class Tenures(LeaseTestCase):
         self.addCleanup(backend_lease.stop)
         return backend_lease
 
-    def test_at_once_where_nobody_works(self):
+    def test_free_lease_is_held_at_once(self):
         backend_lease = self.backend_lease()
         self.assertFalse(backend_lease.held())
         backend_lease.start()
@@ -96,7 +96,7 @@ class Tenures(LeaseTestCase):
         self.assertFalse(backend_lease.wait().is_set())
         self.assertFalse(backend_lease.elsewhere())
 
-    def test_not_where_another_works(self):
+    def test_lease_is_not_held_while_another_holds_it(self):
         self.do(backend_leases.take, 'elsewhere/w/1/1', 60)
         backend_lease = self.backend_lease()
         backend_lease.start()
@@ -105,7 +105,7 @@ class Tenures(LeaseTestCase):
         backend_lease.finish()
         self.assertIsNone(backend_lease.wait())
 
-    def test_who_waits_for_it_waits_no_more_when_it_is_finished(self):
+    def test_finish_ends_a_wait_for_the_lease(self):
         self.do(backend_leases.take, 'elsewhere/w/1/1', 60)
         backend_lease = self.backend_lease()
         backend_lease._changed = seen = Seen()
@@ -118,7 +118,7 @@ class Tenures(LeaseTestCase):
         waits.join(30)
         self.assertEqual([None], answers)
 
-    def test_finished_it_is_kept_and_stopped_it_is_free(self):
+    def test_lease_is_kept_after_finish_and_released_after_stop(self):
         backend_lease = self.backend_lease()
         backend_lease.start()
         end = backend_lease.wait()
@@ -130,7 +130,7 @@ class Tenures(LeaseTestCase):
         self.assertFalse(backend_lease.held())
         self.assertTrue(self.do(backend_leases.take, 'other', 60))
 
-    def test_lost_and_taken_again(self):
+    def test_lost_lease_ends_its_tenure_and_is_taken_again(self):
         self.services.conf.set_override('lease', 2.0, 'operations')
         self.addCleanup(self.services.conf.clear_override, 'lease', 'operations')
         backend_lease = self.backend_lease()

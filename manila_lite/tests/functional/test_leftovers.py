@@ -53,7 +53,7 @@ class Leftovers(base.ServiceTest):
             share_servers.insert(conn, {'id': server_id, 'share_network_id': network, 'host': 'test@alpha'}, [row.id])
         return network, row.id
 
-    def test_only_of_servers_of_ours_that_are_gone(self):
+    def test_only_addresses_of_deleted_servers_of_this_service_are_freed(self):
         there, gone, never = *self.worked_on(2), uuidutils.generate_uuid()
         self.server(there)
         plugin = Keeps(self.service.conf, (there, gone, never))
@@ -62,14 +62,14 @@ class Leftovers(base.ServiceTest):
         self.assertEqual({there, never}, plugin.kept)
         self.assertEqual([(gone, None)], plugin.asked)
 
-    def test_any_number(self):
+    def test_deleted_servers_are_found_among_any_number_of_owners(self):
         strangers = [uuidutils.generate_uuid() for _ in range(1200)]
         gone = self.worked_on(3)
         with self.services.db.reader() as conn:
             self.assertEqual(sorted(gone), share_server_queries.filter_deleted(conn, [*strangers, *gone]))
             self.assertEqual([], share_server_queries.filter_deleted(conn, []))
 
-    def test_freed_is_also_what_was_never_stored(self):
+    def test_addresses_without_rows_are_freed(self):
         """Check that addresses without rows are freed: for a whole server, or for one of its subnets by the plugin's id.
 
         Nothing is freed for a subnet that the server is not in.
@@ -92,7 +92,7 @@ class Timer(served.ServedTest):
         share_manager._LEFTOVERS_EVERY = 0.1
         super().setUpClass()
 
-    def test_each_look_frees_what_is_kept_for_servers_that_are_gone(self):
+    def test_periodic_check_frees_addresses_of_deleted_servers(self):
         network = self.network()
         share = self.share(network)
         [there], gone, never = self.servers(network), *(uuidutils.generate_uuid() for _ in range(2))
@@ -113,7 +113,7 @@ class Elsewhere(served.ServedTest):
 
     PARTS = ()
 
-    def test_a_process_that_may_not_work_at_the_backend_frees_nothing(self):
+    def test_process_without_the_backend_lease_frees_nothing(self):
         asked = []
         self.patch(Standalone, 'owners', lambda plugin: asked.append(plugin) or set())
         self.service.managers['alpha']._free_leftovers()

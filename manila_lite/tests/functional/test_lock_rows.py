@@ -55,14 +55,14 @@ class Locks(base.ServiceTest):
         """Return the names of rows, which are in their reasons, in their order."""
         return [row.lock_reason for row in found]
 
-    def test_locks_of_a_thing_are_counted_without_those_that_follow(self):
+    def test_locks_on_a_resource_are_counted_without_followers(self):
         self.lock('one: once more', self.one, 'p')
         self.assertEqual((2, 2), (self.do(resource_locks.count_on, self.one, None),
                                   self.do(resource_locks.count_on, self.one, self.rule)))
         self.assertEqual((1, 0), (self.do(resource_locks.count_on, self.two, None),
                                   self.do(resource_locks.count_on, self.two, self.rule)))
 
-    def test_one_of_a_project_is_found_by_its_id(self):
+    def test_lock_is_found_by_id_only_in_its_project(self):
         resource_id = self.table.names['two: share']
         for project in ('q', None):
             self.assertEqual('two: share', self.do(resource_locks.get, resource_id, project_id=project).lock_reason)
@@ -70,7 +70,7 @@ class Locks(base.ServiceTest):
         self.assertRaises(errors.NotFound, self.do,
                           lambda conn: resource_locks.get(conn, uuidutils.generate_uuid(), project_id=None))
 
-    def test_lists_and_counts_are_of_what_was_asked_for(self):
+    def test_lists_and_counts_match_project_and_filters(self):
         both = len(self.table.names)
         for project, filters, count in (
                 (None, {}, both), ('p', {}, both // 2), (None, {'resource_id': self.one}, 2),
@@ -80,39 +80,39 @@ class Locks(base.ServiceTest):
             found = self.do(resource_locks.list_locks, filters, paging.Page(), project_id=project)
             self.assertEqual((count, count), (len(found), self.do(resource_locks.count, filters, project_id=project)), filters)
 
-    def test_a_share_is_locked_against_deletion_by_its_own_locks(self):
+    def test_deletion_locks_of_a_share_exclude_those_of_its_rules(self):
         self.lock('one: show', self.one, 'p', action=resource_locks.SHOW)
         self.assertEqual(['one: follower', 'one: share'], self.named(self.do(resource_locks.deletion_locks, self.one)))
 
-    def test_a_rule_is_locked_by_those_of_the_action(self):
+    def test_locks_of_a_rule_are_selected_by_action(self):
         self.lock('one: once more', self.one, 'p', self.rule)
         self.assertEqual(['one: once more', 'one: rule 0'],
                          self.named(self.do(resource_locks.locks_of_rule, self.rule, resource_locks.DELETE)))
         self.assertEqual(['one: show 0'], self.named(self.do(resource_locks.locks_of_rule, self.rule, resource_locks.SHOW)))
 
-    def test_the_rules_of_a_share_are_locked_each_by_its_own(self):
+    def test_locks_of_all_rules_are_grouped_by_rule(self):
         self.lock('one: once more', self.one, 'p', self.rule)
         found = self.do(resource_locks.locks_of_rules, self.one, resource_locks.DELETE)
         self.assertEqual({self.rule: ['one: once more', 'one: rule 0'], self.other_rule: ['one: rule 1']},
                          {rule: self.named(rows) for rule, rows in found.items()})
 
-    def test_all_of_a_share_are_those_of_its_rules_too(self):
+    def test_locks_of_a_share_include_those_of_its_rules(self):
         mine = [name for name in self.table.names if name.startswith('one')]
         self.assertEqual(mine[::-1], self.named(self.do(resource_locks.locks_of_share, self.one)))
 
-    def test_all_of_a_share_go_with_a_transfer(self):
+    def test_transfer_marks_all_locks_of_the_share_and_its_rules(self):
         transfer = uuidutils.generate_uuid()
         self.assertEqual({name for name in self.table.names if name.startswith('one')},
                          self.by(resource_locks.mark_for_transfer, self.one, transfer))
         self.assertEqual(transfer, self.table.row('one: rule 1').transfer_id)
 
-    def test_one_is_changed(self):
+    def test_update_changes_only_the_named_lock(self):
         self.assertEqual({'one: share'}, self.by(resource_locks.update, self.table.names['one: share'], lock_reason='new'))
         self.assertEqual('new', self.table.row('one: share').lock_reason)
 
-    def test_those_go_that_are_named_and_their_followers(self):
+    def test_delete_removes_the_named_locks_and_their_followers(self):
         idents = [self.table.names[name] for name in ('one: rule 0', 'two: show 0')]
         self.assertEqual({'one: rule 0', 'one: follower', 'two: show 0'}, self.by(resource_locks.delete, idents))
 
-    def test_the_follower_goes_alone(self):
+    def test_delete_following_removes_only_the_follower(self):
         self.assertEqual({'one: follower'}, self.by(resource_locks.delete_following, self.table.names['one: rule 0']))

@@ -22,7 +22,7 @@ _LINE = re.compile(r'^\S+ \S+ \d+ [A-Z]+ [\w.]+ \[(?P<request>req-\S+) (?P<proje
 class Lines(testtools.TestCase):
     """The text format, at the default level."""
 
-    def test_request_project_and_resource(self):
+    def test_lines_contain_the_ids_of_request_project_and_resource(self):
         lite = self.useFixture(process.Lite(_BACKEND))
         lite.start()
         lite.ok('POST', '/types', process.DEFAULT_TYPE)
@@ -103,7 +103,7 @@ class Secrets(testtools.TestCase):
             with refused:
                 return refused.code
 
-    def test_none_is_logged(self):
+    def test_secrets_are_not_logged(self):
         share = {'share': {'size': 1, 'share_proto': 'NFS', 'metadata': {'password': SECRETS['body']}}}
         self.assertEqual(200, self.send('POST', '/types', json.dumps(process.DEFAULT_TYPE).encode()))
         self.assertEqual(200, self.send('POST', '/shares', json.dumps(share).encode()))

@@ -70,11 +70,11 @@ class AloneTest(manage.AloneTest):
 
     # manila-manage ----------------------------------------------------------------------------
 
-    def test_the_version_is_that_of_the_package(self):
+    def test_version_commands_show_the_package_version(self):
         self.assertIn(metadata.version('manila-lite'), self.manage('--version'))
         self.assertIn(metadata.version('manila-lite'), self.manage('version', 'list'))
 
-    def test_a_schema_that_is_old_or_missing_is_named(self):
+    def test_outdated_or_missing_schema_is_reported(self):
         self.assertIn('manila-manage db sync', self.manage('db', 'check', status=1))
         self.assertIn('manila-manage db sync', self.manage('doctor', status=2))
         self.manage('db', 'sync')
@@ -84,7 +84,7 @@ class AloneTest(manage.AloneTest):
         self.manage('db', 'stamp', '0001')
         self.assertEqual('0001', self.manage('db', 'version').split()[-1])
 
-    def test_nonsense_is_status_2(self):
+    def test_invalid_arguments_and_configuration_exit_with_status_2(self):
         for words in (['doctor', '--format', 'xml'], ['nothing'], ['service'], ['share', 'delete'],
                       ['share', 'delete', 'a', '--share_id', 'b'], ['db', 'purge', 'x']):
             self.assertIn('usage:', self.manage(*words, status=2))
@@ -93,7 +93,7 @@ class AloneTest(manage.AloneTest):
         self.config.write_text('[DEFAULT')
         self.assertIn('manila_lite:', self.manage('service', 'list', status=2))
 
-    def test_config_list(self):
+    def test_config_list_shows_values_and_sources_and_hides_secrets(self):
         self.configure(extra='[quota]\nshares = 3', more='connection_debug = x')
         found = {one['option']: one for one in json.loads(self.manage('config', 'list', '--format', 'json'))}
         self.assertEqual(list(found.values()), yaml.safe_load(self.manage('config', 'list', '--format_output', 'yaml')))
@@ -110,23 +110,23 @@ class AloneTest(manage.AloneTest):
 
     # manila-status ----------------------------------------------------------------------------
 
-    def test_all_is_well(self):
+    def test_upgrade_check_passes_with_a_current_schema(self):
         self.manage('db', 'sync')
         self.assertEqual({0}, {result for result, _ in self.check(0).values()})
 
-    def test_no_database(self):
+    def test_upgrade_check_fails_without_a_database(self):
         self.configure(url=f'sqlite:///{self.state}/missing/x.sqlite')
         found = self.check(2)
         self.assertEqual(2, found['database'][0])
         self.assertIn('[database] connection', found['database'][1])
         self.assertEqual(2, found['database schema'][0])
 
-    def test_no_schema(self):
+    def test_upgrade_check_fails_without_a_schema(self):
         found = self.check(2)
         self.assertEqual((0, 2), (found['database'][0], found['database schema'][0]))
         self.assertIn('manila-manage db sync', found['database schema'][1])
 
-    def test_services_that_are_down_are_named(self):
+    def test_upgrade_check_warns_of_services_that_are_down(self):
         self.manage('db', 'sync')
         self.service('here@alpha', heartbeat_at=datetime.datetime.fromisoformat('2020-01-01'))
         self.service('here@off', heartbeat_at=datetime.datetime.fromisoformat('2020-01-01'), disabled=True)
@@ -137,7 +137,7 @@ class AloneTest(manage.AloneTest):
         self.assertNotIn('here@off', details)
         self.assertIn('pinned to 1.0', details)
 
-    def test_something_is_stuck(self):
+    def test_upgrade_check_warns_of_parked_operations(self):
         self.manage('db', 'sync')
         with self.database().writer() as conn:
             rows.insert(conn, kind='share.create', resource_type='share', resource_id='x', topic='scheduler', host='',
@@ -147,7 +147,7 @@ class AloneTest(manage.AloneTest):
         self.assertIn('out of reach', details)
         self.assertIn('manila-manage doctor', details)
 
-    def test_policy_file(self):
+    def test_upgrade_check_reports_unknown_rules_and_broken_policy_files(self):
         self.manage('db', 'sync')
         policy = self.state / 'policy.yaml'
         policy.write_text('share:get: "rule:mine"\nmine: "role:x"\nshare:gte: "role:y"\n')
@@ -157,7 +157,7 @@ class AloneTest(manage.AloneTest):
         policy.write_text('share:get: "((("\n- x\n')
         self.assertEqual(2, self.check(2)['policy file'][0])
 
-    def test_options_that_do_not_exist_are_named(self):
+    def test_upgrade_check_warns_of_unknown_options(self):
         self.manage('db', 'sync')
         self.configure(extra='defualt_share_type = x\n[beta]\ndriver = dummy\n[keystone_authtoken]\nusername = x',
                        backend='dummy_knob = x')
@@ -167,19 +167,19 @@ class AloneTest(manage.AloneTest):
             self.assertIn(said, details)
         self.assertNotIn('keystone', details)
 
-    def test_an_option_that_has_another_name_now(self):
+    def test_upgrade_check_reports_the_new_name_of_a_renamed_option(self):
         self.manage('db', 'sync')
         self.configure(extra='rpc_thread_pool_size = 3')
         self.assertIn('is called [DEFAULT] executor_thread_pool_size now', self.check(1)['options'][1])
 
-    def test_a_driver_that_does_not_load_is_named(self):
+    def test_upgrade_check_fails_for_an_unknown_driver(self):
         self.manage('db', 'sync')
         self.configure(backend='driver = nonsense')
         result, details = self.check(2)['share backends']
         self.assertEqual(2, result)
         self.assertIn('nonsense', details)
 
-    def test_a_file_for_several_hosts(self):
+    def test_upgrade_check_fails_for_a_sqlite_file_used_by_several_hosts(self):
         if places.backend() != 'sqlite':
             self.skipTest('it is about a SQLite file that several hosts use, which CI tries on SQLite')
         self.manage('db', 'sync')

@@ -59,7 +59,7 @@ class DoctorTest(manage.ManageTest):
             self.write(models.access_rules, resource_id, state=state)
         return made
 
-    def test_nothing_that_it_shows_steers_the_terminal(self):
+    def test_control_characters_are_escaped_in_the_output(self):
         evil = 'away\x1b[2J\x1b]0;owned\x07\u202e\x9b31m'
         share = self.admin.share()
         self.put(share, 'extending')
@@ -90,7 +90,7 @@ class DoctorTest(manage.ManageTest):
     def deletions(self):
         return (self.service.state / 'alpha' / 'calls').read_text().count('delete_share ')
 
-    def test_what_is_being_ensured_by_nobody(self):
+    def test_share_left_ensuring_without_a_run_is_repaired(self):
         share, other = self.admin.share(), self.admin.share()
         base.eventually(lambda: not self.admin.ok('GET', '/services?ensuring=true')['services'], 'the start goes on')
         self.put(share, 'ensuring')
@@ -101,7 +101,7 @@ class DoctorTest(manage.ManageTest):
         self.ends(other, 'available')
         self.assertEqual([], self.admin.ok('GET', '/services?ensuring=true')['services'])
 
-    def test_what_is_being_ensured(self):
+    def test_share_being_ensured_is_not_reported_as_wrong(self):
         """Check that a share that is being ensured is not wrong, and that its run is named."""
         share = self.admin.share()
         base.eventually(lambda: not self.admin.ok('GET', '/services?ensuring=true')['services'], 'the start goes on')
@@ -115,13 +115,13 @@ class DoctorTest(manage.ManageTest):
         self.service.knob('alpha', '')
         self.ends(share, 'available')
 
-    def test_nothing_is_wrong(self):
+    def test_healthy_shares_and_rules_are_not_reported(self):
         share = self.admin.share()
         self.rules(share, 'active')
         out, _ = self.manage('doctor')
         self.assertIn('0 of 0 are wrong', out)
 
-    def test_shares_without_operation_are_done_again(self):
+    def test_operations_of_stuck_shares_are_begun_again(self):
         made = [self.admin.share(size=2) for _ in range(5)]
         create, extend, shrink, revert, delete = made
         self.put(create, 'creating', launched_at=None)
@@ -140,7 +140,7 @@ class DoctorTest(manage.ManageTest):
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         self.manage('doctor')
 
-    def test_what_is_taken_over_and_let_go_of_by_nobody(self):
+    def test_stuck_managing_and_unmanaging_shares_are_repaired(self):
         manage, doubtful, unmanage, unproved = made = [self.admin.share(size=2) for _ in range(4)]
         ended = {'state': 'failed', 'error': 'x', 'finished_at': timeutils.utcnow()}
         self.operation(manage['id'], 'share.manage', data={'export_path': '/shares/old', 'options': {}}, **ended)
@@ -154,7 +154,7 @@ class DoctorTest(manage.ManageTest):
         self.admin.wait(f'/shares/{unmanage["id"]}', 'share', 'gone')
         self.ends(unproved, 'unmanage_error')
 
-    def test_what_nothing_proves_ends_as_failed(self):
+    def test_unproven_share_statuses_end_in_error_states(self):
         """Check that a share is neither deleted nor created again for a status that only an administrator set."""
         made, before = [self.admin.share() for _ in range(3)], self.deletions()
         for share, status in zip(made, ('deleting', 'creating', 'extending'), strict=True):
@@ -167,7 +167,7 @@ class DoctorTest(manage.ManageTest):
             self.assertIn('could not be taken up again', messages[0]['user_message'])
         self.assertEqual(before, self.deletions())
 
-    def test_snapshots_without_operation(self):
+    def test_stuck_snapshots_are_repaired(self):
         share = self.admin.share()
         made = [self.snapshot(share, status) for status in ('creating', 'deleting', 'deleting', 'restoring')]
         create, delete, doubtful, restore = made
@@ -177,7 +177,7 @@ class DoctorTest(manage.ManageTest):
                                     (restore, 'available')):
             self.admin.wait(f'/snapshots/{snapshot_id}', 'snapshot', status)
 
-    def test_rules_without_operation(self):
+    def test_stuck_access_rules_are_applied_or_removed(self):
         share, other = self.admin.share(), self.admin.share()
         apply, deny = self.rules(share, 'queued_to_apply', 'denying')
         self.write(models.share_instances, self.instance(other['id']), access_rules_status='syncing')
@@ -188,7 +188,7 @@ class DoctorTest(manage.ManageTest):
         self.admin.wait(f'/share-access-rules/{deny}', 'access', 'gone', field='state')
         self.admin.wait(f'/shares/{other["id"]}', 'share', 'active', field='access_rules_status')
 
-    def test_rules_that_no_backend_can_be_told_of(self):
+    def test_stuck_rules_of_a_share_without_host_get_a_final_state(self):
         share = self.admin.share()
         apply, deny = self.rules(share, 'applying', 'queued_to_deny')
         self.write(models.share_instances, self.instance(share['id']), host=None, status='error')
@@ -197,7 +197,7 @@ class DoctorTest(manage.ManageTest):
         self.admin.wait(f'/share-access-rules/{deny}', 'access', 'gone', field='state')
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'error', field='access_rules_status')
 
-    def test_quota_counts_no_resize_that_is_none(self):
+    def test_leftover_target_size_is_removed_from_the_quota(self):
         share = self.admin.share()
         self.put(share, 'available', target_size=50)
         limits = self.admin.ok('GET', '/quota-sets/p/detail')['quota_set']['gigabytes']
@@ -216,7 +216,7 @@ class DoctorTest(manage.ManageTest):
         self.put(share, 'extending', target_size=2)
         return share, self.parked(share, **{'data': {'size': 1, 'new_size': 2}, **values})
 
-    def test_parked_operations(self):
+    def test_parked_operations_are_repaired(self):
         good, first = self.resizing()
         bad, second = self.resizing()
         with self.service.services.db.writer() as conn:
@@ -233,7 +233,7 @@ class DoctorTest(manage.ManageTest):
         self.ends(twice, 'extending_error', size=1)
         self.ends(calm, 'available')
 
-    def test_a_parked_sync_of_rules(self):
+    def test_parked_rule_sync_is_repeated_once(self):
         share, other = self.admin.share(), self.admin.share()
         (rule,), (doubtful,) = self.rules(share, 'applying'), self.rules(other, 'applying')
         sync = {'resource_type': 'share', 'lane': 'fast'}
@@ -242,7 +242,7 @@ class DoctorTest(manage.ManageTest):
         self.admin.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
         self.admin.wait(f'/share-access-rules/{doubtful}', 'access', 'error', field='state')
 
-    def test_a_dead_worker_and_a_clock_that_was_wrong(self):
+    def test_operations_with_a_dead_worker_or_a_wrong_clock_are_repaired(self):
         name = 'from manila_lite.engine import process_names; print(process_names.name())'
         dead = subprocess.run([sys.executable, '-c', name], capture_output=True, text=True, timeout=60,
                               check=True).stdout.strip()
@@ -260,7 +260,7 @@ class DoctorTest(manage.ManageTest):
         for share in shares:
             self.ends(share, 'available', size=2)
 
-    def test_why_an_operation_waits(self):
+    def test_reason_why_an_operation_waits_is_shown(self):
         """Check the reasons why an operation waits, and whether doctor can mend them."""
         now, second = timeutils.utcnow(), datetime.timedelta(seconds=1)
         before, later = now - 3600 * second, now + 3600 * second
@@ -292,7 +292,7 @@ class DoctorTest(manage.ManageTest):
         self.assertEqual('is due', found[idents['does not claim it']]['why'])
         self.assertIn('not known', found[idents['ran out']]['why'])
 
-    def test_what_moved_meanwhile_is_let_be(self):
+    def test_resources_that_changed_meanwhile_are_not_repaired(self):
         share, share_id = self.resizing()
         (parked,) = [one for one in doctor.look(self.service.services) if one.id == share_id]
         self.admin.action(share['id'], 'reset_status', {'status': 'available'})
@@ -303,7 +303,7 @@ class DoctorTest(manage.ManageTest):
         self.assertIsNone(doctor.mend(self.service.services, stuck))
         self.ends(share, 'available', size=1)
 
-    def test_older_than(self):
+    def test_older_than_hides_newer_findings(self):
         share = self.admin.share()
         self.put(share, 'creating', launched_at=None)
         self.assertEqual({}, self.found('--older-than', '3600', status=0))

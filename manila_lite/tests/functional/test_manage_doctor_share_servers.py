@@ -72,11 +72,11 @@ class ServersTest(served.ServedTest, manage.ManageTest):
     def network_is(self, status):
         return self.admin.wait(f'/share-networks/{self.network_id}', 'share_network', status)
 
-    def test_nothing_is_wrong(self):
+    def test_healthy_server_is_not_reported(self):
         self.server(idle=False)
         self.assertIn('0 of 0 are wrong', self.manage('doctor')[0])
 
-    def test_what_was_begun_is_done_again(self):
+    def test_stuck_creation_and_deletion_are_begun_again(self):
         for status, kind, end in (('creating', 'share_server.create', 'active'), ('deleting', 'share_server.delete', 'gone')):
             server = self.server()
             self.ended(server, kind)
@@ -84,7 +84,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
             self.assertIn(f'{kind} was begun again', self.mend(server.id))
             self.ends(server, end)
 
-    def test_one_that_was_being_managed_or_unmanaged(self):
+    def test_stuck_managing_and_unmanaging_are_begun_again(self):
         with self.store.locked():
             self.store.servers.put(ServerRecord('nas1', {'lan': ['10.10.0.99']}, ours=False))
         server_id = self.admin.ok('POST', '/share-servers/manage', {'share_server': {
@@ -99,7 +99,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         self.assertIn('share_server.unmanage was begun again', self.mend(server_id))
         self.ends(server, 'gone')
 
-    def test_what_nothing_proves_ends_as_failed(self):
+    def test_unproven_server_statuses_end_in_error_states(self):
         """Check that a server in use is neither deleted nor created again for a status that was set by hand."""
         server = self.server(idle=False)
         for status, kind, end in (('deleting', 'share_server.create', 'error'), ('deleting', 'share_server.delete', 'error'),
@@ -117,13 +117,13 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         self.assertIn('could not be taken up again', messages[0]['user_message'])
         self.assertIsNotNone(self.store.servers.get(server.id))
 
-    def test_a_network_that_says_that_it_changes(self):
+    def test_network_left_changing_is_active_again(self):
         self.server()
         self.write(models.share_networks, self.network_id, status='network_change')
         self.mend(self.network_id)
         self.network_is('active')
 
-    def test_a_subnet_was_being_added(self):
+    def test_interrupted_subnet_addition_is_completed(self):
         server = self.server(idle=False)
         subnet = self.forgotten_subnet(server)
         self.write(models.share_networks, self.network_id, status='network_change')
@@ -151,13 +151,13 @@ class ServersTest(served.ServedTest, manage.ManageTest):
             self.assertEqual([4, 6], sorted(row.ip_version for row in allocations.of_server(conn, server.id)))
         self.assertEqual(2, len(self.store.servers.get(server.id).addresses))
 
-    def test_a_subnet_without_address_gets_one(self):
+    def test_missing_subnet_address_is_allocated(self):
         server = self.server()
         subnet = self.forgotten_subnet(server)
         self.mend(subnet)
         self.has_both(server)
 
-    def test_an_address_that_leaked(self):
+    def test_leaked_address_is_reported_but_not_repairable(self):
         server = self.server()
         table = models.share_server_share_network_subnet_mappings
         self.drop(table, table.c.share_server_id == server.id)
@@ -169,7 +169,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         self.ends(server, 'gone')
         self.manage('doctor')
 
-    def test_a_network_that_is_gone_for_its_owner(self):
+    def test_deletion_of_an_emptied_network_is_completed(self):
         server = self.server()
         self.service.knob('alpha', 'teardown_server:delay=0.1')
         self.addCleanup(self.service.knob, 'alpha', '')
@@ -184,7 +184,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         usage = self.user.ok('GET', f'/quota-sets/{self.user.token.split(":")[1]}/detail')['quota_set']
         self.assertEqual(0, usage['share_networks']['in_use'])
 
-    def test_a_parked_operation_of_a_server(self):
+    def test_parked_server_deletion_is_completed(self):
         server = self.server()
         with self.service.services.db.writer() as conn:
             transitions.begin(conn, states.SHARE_SERVER, 'delete', server.id)
@@ -194,7 +194,7 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         self.mend(parked)
         self.ends(server, 'gone')
 
-    def test_a_server_that_only_the_backend_knows(self):
+    def test_server_known_only_to_the_backend_is_reported(self):
         with self.store.locked():
             self.store.servers.put(ServerRecord('stray', {'lan': ['10.10.0.7']}))
             self.store.servers.put(ServerRecord('not-ours', {'lan': ['10.10.0.8']}, ours=False))

@@ -74,7 +74,7 @@ class RecordsTest(manage.ManageTest):
         out, _ = self.manage('host', 'list')
         self.assertEqual(['host', 'zone', 'status', 'state', 'pools', 'shares'], out.splitlines()[0].split())
 
-    def test_hosts_that_have_nothing_are_cleaned_up(self):
+    def test_cleanup_removes_down_services_without_shares_or_operations(self):
         self.backend('old@one')
         self.backend('old@two')
         self.backend('old@three')
@@ -94,7 +94,7 @@ class RecordsTest(manage.ManageTest):
         with self.service.services.db.reader() as conn:
             self.assertIsNone(conn.execute(sa.select(models.pools.c.host).where(models.pools.c.host == 'old@one#p')).scalar())
 
-    def test_update_host_by_backend(self):
+    def test_update_host_by_host_name_moves_shares_and_operations(self):
         self.backend('was_x@alpha')
         share, other = self.placed('was_x@alpha#p'), self.placed('wasnx@alpha#p')
         out, _ = self.manage('share', 'update_host', '--currenthost', 'was_x', '--newhost', 'test')
@@ -104,7 +104,7 @@ class RecordsTest(manage.ManageTest):
         base.eventually(lambda: self.admin.ok('GET', f'/shares/{share}')['share']['status'] == 'available',
                         'the new host does not do what waited for the old one')
 
-    def test_update_host_by_pool(self):
+    def test_update_host_by_pool_moves_only_that_pool(self):
         self.backend('from@b', pools=('p', 'q'))
         self.backend('to@c', pools=('p',))
         moved, left = self.placed('from@b#p'), self.placed('from@b#q')
@@ -126,7 +126,7 @@ class RecordsTest(manage.ManageTest):
         self.assertIn('to@c#p', pools)
         self.assertNotIn('from@b#p', pools)
 
-    def test_update_host_refuses(self):
+    def test_update_host_refuses_wrong_names_live_hosts_and_busy_shares(self):
         move = ('share', 'update_host', '--currenthost')
         for old, new in (('a', 'a@b'), ('a@b', 'a@b'), ('a#p', 'b#p'), ('a@', 'b@')):
             self.assertIn('host@backend#pool', self.refused(*move, old, '--newhost', new))
@@ -141,7 +141,7 @@ class RecordsTest(manage.ManageTest):
         self.manage(*move, 'dead@e', '--newhost', 'nobody@e', '--force')
         self.assertEqual(['nobody@e#p', 'nobody@e'], self.hosts(share))
 
-    def test_a_share_in_use_is_deleted_by_force_only_and_its_backend_let_be(self):
+    def test_share_in_use_is_deleted_by_force_only_without_a_backend_call(self):
         share = self.admin.share()
         path = f'/shares/{share["id"]}'
         self.assertIn('openstack share delete', self.refused('share', 'delete', share['id']))
@@ -157,7 +157,7 @@ class RecordsTest(manage.ManageTest):
         self.assertEqual(calls, self.calls())
         self.assertIn('could not be found', self.refused('share', 'delete', share['id']))
 
-    def test_delete_of_what_others_hold_on_to(self):
+    def test_delete_refuses_backups_and_needs_force_for_group_snapshots(self):
         """Check the deletion of a share with group snapshots, replicas and backups."""
         share = self.admin.share()['id']
         self.admin.action(share, 'reset_status', {'status': 'error'})
@@ -183,7 +183,7 @@ class RecordsTest(manage.ManageTest):
         instances = models.share_instances
         return conn.execute(sa.select(instances.c.id).where(instances.c.share_id == share)).scalar_one()
 
-    def test_delete_of_what_is_being_worked_on(self):
+    def test_delete_of_a_share_with_a_running_operation_needs_force(self):
         share_id = self.placed('far@away#p')
         later = timeutils.utcnow() + datetime.timedelta(hours=1)
         self.write(models.share_instances, self.instance(share_id), status='extending_error')

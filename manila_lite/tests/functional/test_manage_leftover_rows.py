@@ -32,7 +32,7 @@ class LeftoversTest(manage.ManageTest):
                 made.add(table.name)
         return made
 
-    def test_rows_that_nothing_owns(self):
+    def test_rows_without_owners_are_found_and_removed(self):
         share = self.admin.share(metadata={'a': 'b'})
         made = self.orphans()
         self.assertIn('access_rules', made)
@@ -50,7 +50,7 @@ class LeftoversTest(manage.ManageTest):
             self.assertNotIn(bare, list(conn.execute(sa.select(models.shares.c.id)).scalars()))
         self.assertEqual({'a': 'b'}, self.admin.ok('GET', f'/shares/{share["id"]}/metadata')['metadata'])
 
-    def test_the_lock_of_a_rule_that_is_gone_does_not_become_a_lock_of_the_share(self):
+    def test_lock_of_a_deleted_access_rule_is_removed_and_locks_no_share(self):
         share = self.admin.share()['id']
         self.add(models.resource_locks, id=uuidutils.generate_uuid(), project_id='p', share_id=share,
                  access_id=uuidutils.generate_uuid(), resource_action='delete', lock_context='user')
@@ -61,7 +61,7 @@ class LeftoversTest(manage.ManageTest):
         self.assertEqual([], self.admin.ok('GET', f'/resource-locks?all_projects=1&resource_id={share}')['resource_locks'])
         self.assertEqual(202, self.admin.call('DELETE', f'/shares/{share}')[0])
 
-    def test_a_database_that_has_seen_much(self):
+    def test_fix_leaves_no_wrong_rows_or_quotas_in_a_polluted_database(self):
         dirty.pollute(self.service.services.db.engine, 2)
         self.manage('doctor', status=1)
         self.manage('doctor', '--fix', status=1)
@@ -75,7 +75,7 @@ class LeftoversTest(manage.ManageTest):
         self.add(models.pools, **{'host': host, 'backend_host': host.partition('#')[0], 'total_gb': 10, 'free_gb': 10,
                                   'capabilities': {}, 'reported_at': timeutils.utcnow(), **values})
 
-    def test_services_that_went_long_ago_are_found(self):
+    def test_down_and_silent_services_are_wrong_unless_stopped_or_disabled(self):
         for host, values in {
                 'down@a': {'heartbeat_at': _LONG_AGO}, 'stopped@a': {'heartbeat_at': _LONG_AGO, 'stopped': True},
                 'off@a': {'heartbeat_at': _LONG_AGO, 'disabled': True}, 'silent@a': {'created_at': _LONG_AGO}}.items():
@@ -84,7 +84,7 @@ class LeftoversTest(manage.ManageTest):
         self.assertEqual({('down@a', 'down'): True, ('stopped@a', 'stopped'): False, ('off@a', 'down'): False,
                           ('silent@a', 'up'): True}, found)
 
-    def test_pools_that_nobody_reports_are_found(self):
+    def test_pools_without_recent_reports_are_found_and_claims_are_mended(self):
         self.service_row('full@b')
         self.pool('full@b#p', claimed_gb=5, reported_at=_LONG_AGO)
         self.pool('gone@b#p')

@@ -72,7 +72,7 @@ class Logs(Alone):
         os.utime(path, (path.stat().st_mtime - age,) * 2)
         return path
 
-    def test_files_of_a_folder(self):
+    def test_errors_of_all_log_files_of_a_folder_are_shown_oldest_first(self):
         new = self.write('manila-api.log', _JSON)
         old = self.write('manila-share.log', _LOG, age=60)
         self.write('manila-scheduler.log', f'{_AT} INFO manila_lite [-] fine\n')
@@ -81,7 +81,7 @@ class Logs(Alone):
         wanted = [f'==> {old} <==', *_LOG.splitlines()[1:5], f'==> {new} <==', _JSON.splitlines()[1]]
         self.assertEqual(wanted, self.manage('logs', 'errors')[0].splitlines())
 
-    def test_a_log_that_cannot_be_written(self):
+    def test_unwritable_log_file_is_reported_in_one_line(self):
         path = self.folder / 'none/x.log'
         self.configure(f'log_file = {path}')
         out, err = self.manage('db', 'version', status=2)
@@ -90,7 +90,7 @@ class Logs(Alone):
         self.assertEqual(f'manila-manage: {path}: No such file or directory\n', self.refusal('logs', 'errors'))
         self.assertIn(str(path), self.manage('config', 'list', '--changed')[0])
 
-    def test_who_only_reads_makes_no_file(self):
+    def test_commands_that_only_read_create_no_log_file(self):
         self.configure(f'log_dir = {self.folder}')
         self.assertIn('there is no readable *.log', self.refusal('logs', 'errors'))
         self.refusal('logs', 'syslog', '--file', self.folder / 'none')
@@ -100,7 +100,7 @@ class Logs(Alone):
         self.manage('db', 'version')
         self.assertNotEqual([], list(self.folder.iterdir()))
 
-    def test_a_file(self):
+    def test_errors_of_a_configured_log_file_are_shown(self):
         path = self.write('x.log', _LOG)
         for extra in (f'log_file = {path}', f'log_file = x.log\nlog_dir = {self.folder}'):
             self.configure(extra)
@@ -109,14 +109,14 @@ class Logs(Alone):
         self.configure(f'log_file = {path}')
         self.assertEqual('Nothing of level ERROR or CRITICAL in 1 log files.\n', self.manage('logs', 'errors')[0])
 
-    def test_what_stands_late_in_a_long_line_is_no_level(self):
+    def test_level_word_late_in_a_long_line_is_ignored(self):
         path = self.write('x.log', f'{_AT} INFO {" ERROR " * 500_000}\n{_AT} CRITICAL {"x" * 3_000_000} end\n{_AT} INFO x\n')
         self.configure(f'log_file = {path}')
         found = self.manage('logs', 'errors')[0]
         self.assertIn('xxx end\n', found)
         self.assertNotIn('ERROR', found)
 
-    def test_bytes_of_no_encoding(self):
+    def test_undecodable_bytes_are_printed_unchanged(self):
         path = self.write('x.log', '')
         path.write_bytes(b'%s ERROR m [-] \xff\xe9\n' % _AT.encode())
         self.configure(f'log_file = {path}')
@@ -128,7 +128,7 @@ class Logs(Alone):
             out.seek(0)
             self.assertIn(b'\xff\xe9\n', out.read())
 
-    def test_a_file_that_cannot_be_read(self):
+    def test_unreadable_file_is_reported(self):
         (self.folder / 'a.log').mkdir()
         self.write('b.log', _LOG)
         self.configure(f'log_dir = {self.folder}')
@@ -136,7 +136,7 @@ class Logs(Alone):
         self.assertIn('share 2 is lost', out)
         self.assertEqual(f'manila-manage: {self.folder / "a.log"}: Is a directory\n', err)
 
-    def test_no_file_is_configured(self):
+    def test_errors_without_a_configured_file_says_where_the_logs_are(self):
         other = self.write('logging.ini', '[loggers]\nkeys=root\n[handlers]\nkeys=\n[formatters]\nkeys=\n'
                                           '[logger_root]\nhandlers=\n')
         for extra, said in (('', "journalctl --unit 'manila-*' --grep"), ('use_syslog = true', 'manila-manage logs syslog'),
@@ -157,7 +157,7 @@ class Logs(Alone):
         self.assertIn('No such file', self.refusal('logs', 'syslog', '--file', self.folder / 'none'))
         self.assertIn('usage:', self.manage('logs', 'syslog', 'x', status=2)[1])
 
-    def test_no_syslog(self):
+    def test_missing_syslog_is_reported_with_alternatives(self):
         if any(Path('/var/log', name).exists() for name in ('syslog', 'messages')):
             self.manage('logs', 'syslog', '7')
             return
@@ -180,19 +180,19 @@ class Shell(Alone):
         path.write_text(text)
         return path
 
-    def test_the_shell_has_the_database_at_hand(self):
+    def test_shell_provides_database_configuration_and_context(self):
         for words in (['python'], ['run'], ['run', '--shell', 'python']):
             self.assertIn('[] here True True', self.manage('shell', *words, typed=self.TYPED)[0])
         self.manage('shell', 'python', typed='exit(3)\n', status=3)
         self.assertIn('usage:', self.manage('shell', 'run', '--shell', 'zsh', status=2)[1])
 
-    def test_a_mistyped_name_is_no_line_of_the_log(self):
+    def test_error_typed_in_the_shell_is_not_logged(self):
         path = self.state / 'x.log'
         self.configure(f'log_file = {path}')
         self.assertIn('NameError', self.manage('shell', 'python', typed='nothing_of_that_name\n')[1])
         self.assertNotIn('nothing_of_that_name', path.read_text())
 
-    def test_what_is_not_installed(self):
+    def test_shell_that_is_not_installed_is_refused(self):
         missing = [name for name, module in (('ipython', 'IPython'), ('bpython', 'bpython'))
                    if importlib.util.find_spec(module) is None]
         for name in missing:
@@ -205,13 +205,13 @@ class Shell(Alone):
             out = self.manage('shell', 'script', *words)[0]
             self.assertEqual(['[] here True True', f"__main__ ['{path}']"], out.splitlines())
 
-    def test_exit_status_of_a_script(self):
+    def test_exit_status_of_a_script_is_passed_on(self):
         self.manage('shell', 'script', self.script('raise SystemExit(5)'), status=5)
         self.assertEqual('no\n', self.manage('shell', 'script', self.script('import sys; sys.exit("no")'), status=1)[1])
         failing = self.script('from manila_lite import errors\nraise errors.BadConfig("mine")')
         self.assertIn(f'{failing}", line 2', self.manage('shell', 'script', failing, status=1)[1])
 
-    def test_a_script_that_is_not_there(self):
+    def test_missing_script_is_refused(self):
         self.assertEqual(f'manila-manage: {self.state}/none: No such file or directory\n',
                          self.refusal('shell', 'script', self.state / 'none'))
         self.assertIn('Is a directory', self.refusal('shell', 'script', self.state))
@@ -219,7 +219,7 @@ class Shell(Alone):
 
     # db downgrade -----------------------------------------------------------------------------
 
-    def test_no_way_down(self):
+    def test_database_downgrade_is_refused(self):
         before = self.manage('db', 'version')
         for words in ([], ['0001'], ['nonsense']):
             out, err = self.manage('db', 'downgrade', *words, status=1)

@@ -34,7 +34,7 @@ class WithoutItsBackend(manage.ManageTest, BackingUp):
     def complaint(self, *words):
         return self.manage('share_backup', *words, status=1)[1]
 
-    def test_given_to_another(self):
+    def test_update_host_gives_backups_to_a_backend_that_deletes_them(self):
         (backup, share), (kept, _) = self.made(), self.made()
         self.waits(backup)
         move = ('update_host', '--currenthost', self.GONE, '--newhost')
@@ -47,7 +47,7 @@ class WithoutItsBackend(manage.ManageTest, BackingUp):
         self.backup_is_now({'id': kept}, 'gone')
         self.assertIsNone(store.backups.get(kept))
 
-    def test_given_to_nobody(self):
+    def test_update_host_refuses_wrong_or_down_backends_unless_forced(self):
         backup, _ = self.made()
         for old, new, said in ((self.GONE, 'test', 'host@backend'), (self.GONE, self.GONE, 'host@backend'),
                                (self.GONE, 'test@alpha#pool', 'host@backend'), (self.GONE, 'nobody@far', 'is not up'),
@@ -62,7 +62,7 @@ class WithoutItsBackend(manage.ManageTest, BackingUp):
         self.manage('share_backup', 'update_host', '--currenthost', self.GONE, '--newhost', 'nobody@far', '--force')
         self.assertEqual('nobody@far', self.admin.ok('GET', f'/share-backups/{backup}')['share_backup']['host'])
 
-    def test_a_backup_without_its_backend_is_forgotten(self):
+    def test_backup_of_a_lost_backend_is_deleted_from_the_database(self):
         backup, share = self.made()
         self.assertIn('openstack share backup delete', self.complaint('delete', backup))
         self.waits(backup)
@@ -81,7 +81,7 @@ class WithoutItsBackend(manage.ManageTest, BackingUp):
     def used(self):
         return self.admin.ok('GET', '/quota-sets/p/detail')['quota_set']['backups']['in_use']
 
-    def test_forgotten_at_work(self):
+    def test_backup_being_created_is_deleted_by_force_only(self):
         share = self.admin.share()
         go_on = self.hang(share, 'create_backup_continue:hang')
         self.addCleanup(go_on)

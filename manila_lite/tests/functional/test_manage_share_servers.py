@@ -28,21 +28,21 @@ class CapabilitiesTest(manage.ManageTest):
             row = share_servers.get(conn, resource_id)
         return {name: getattr(row, name) for name in share_server_capabilities.NAMES}
 
-    def test_one_of_two(self):
+    def test_named_server_is_changed_and_the_other_is_kept(self):
         rows = self.listed(*_WORDS, '--share_servers', self.one, '--capabilities', f'{_ADD},{_SECURITY}', '--value', 'True')
         self.assertEqual([(self.one, True, f'{_SECURITY}: False -> True')],
                          [(row['id'], row['changed'], row['result']) for row in rows])
         self.assertTrue(self.stands(self.one)[_SECURITY])
         self.assertFalse(self.stands(self.two)[_SECURITY])
 
-    def test_false_means_false(self):
+    def test_each_word_for_false_clears_the_capability(self):
         for word in ('False', 'false', '0', 'no'):
             with self.service.services.db.writer() as conn:
                 share_server_capabilities.write(conn, (self.one,), (_ADD,), True)
             self.manage(*_WORDS, '--share_servers', self.one, '--capabilities', _ADD, '--value', word)
             self.assertFalse(self.stands(self.one)[_ADD], word)
 
-    def test_counts_are_of_what_was_changed(self):
+    def test_only_changed_servers_are_counted(self):
         words = (*_WORDS, '--share_servers', f'{self.one}, {self.two}', '--capabilities', _SECURITY, '--value', 'yes')
         self.manage(*_WORDS, '--share_servers', self.two, '--capabilities', _SECURITY, '--value', 'True')
         self.assertIn('1 of 2 share servers would be changed', self.manage(*words, '--dry-run')[0])
@@ -51,20 +51,20 @@ class CapabilitiesTest(manage.ManageTest):
         self.assertTrue(self.stands(self.one)[_SECURITY])
         self.assertIn('0 of 2 share servers were changed', self.manage(*words)[0])
 
-    def test_all_of_a_host(self):
+    def test_host_option_selects_all_servers_of_the_host(self):
         for host in ('test', 'test@alpha'):
             rows = self.listed(*_WORDS, '--host', host, '--capabilities', _ADD, '--value', 'true', '--dry-run')
             self.assertTrue({self.one, self.two} <= {row['id'] for row in rows})
         _, said = self.manage(*_WORDS, '--host', 'tes', '--capabilities', _ADD, '--value', 'true', status=1)
         self.assertIn('no share servers on tes', said)
 
-    def test_one_that_is_not_there_and_nothing_is_changed(self):
+    def test_unknown_server_is_refused_and_nothing_is_changed(self):
         for more in ((f'{self.one},missing',), (self.one, '--host', 'other@alpha')):
             _, said = self.manage(*_WORDS, '--capabilities', _SECURITY, '--value', 'True', '--share_servers', *more, status=1)
             self.assertIn('nothing was changed', said)
             self.assertFalse(self.stands(self.one)[_SECURITY])
 
-    def test_words_that_make_no_sense(self):
+    def test_invalid_arguments_are_refused(self):
         good = {'--share_servers': self.one, '--capabilities': _SECURITY, '--value': 'True'}
         for change, status in (({'--value': 'perhaps'}, 2), ({'--capabilities': 'speed'}, 2), ({'--capabilities': ','}, 2),
                                ({'--share_servers': ' , '}, 2), ({'--value': None}, 2), ({'--capabilities': None}, 2),

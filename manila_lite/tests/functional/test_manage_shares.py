@@ -102,7 +102,7 @@ class ManagedShares(Managing, base.ServiceTest):
         found = self.admin.ok('GET', '/limits')['limits']['absolute']
         return [found[f'total{name}Used'] for name in ('Shares', 'ShareGigabytes', 'ShareSnapshots')]
 
-    def test_a_share_is_taken_over_used_and_let_go_of(self):
+    def test_existing_share_is_managed_used_and_unmanaged_with_its_data(self):
         path = self.there()
         asked = self.ask(name='mine', description='was theirs', driver_options={'hint': 1, 'none': None})
         self.assertEqual(('manage_starting', 0, 'mine', 'NFS', 'test@alpha#pool'),
@@ -125,7 +125,7 @@ class ManagedShares(Managing, base.ServiceTest):
         self.assertNotEqual(share['id'], again['id'])
         self.assertEqual('precious', self.record(again).content)
 
-    def test_one_that_we_made_can_go_and_come_back(self):
+    def test_created_share_and_snapshot_are_unmanaged_and_managed_again(self):
         share = self.admin.share(size=2)
         host = share['host']
         backend = host[5:].partition('#')[0]
@@ -151,7 +151,7 @@ class ManagedShares(Managing, base.ServiceTest):
         clone = self.admin.share(size=2, snapshot_id=known['id'])
         self.assertEqual(back['share_type'], clone['share_type'])
 
-    def test_what_is_not_there_is_an_error_that_says_what_to_do(self):
+    def test_missing_share_becomes_manage_error_with_advice(self):
         share = self.managed('manage_error')
         self.assertIn('no share at 10.0.0.1:/shares/nas-', self.told(share['id']))
         self.assertIn('manage it again', self.told(share['id']))
@@ -163,14 +163,14 @@ class ManagedShares(Managing, base.ServiceTest):
         self.gone(share['id'])
         self.assertEqual('precious', self.record(better).content)
 
-    def test_a_failed_one_can_be_deleted_by_force(self):
+    def test_share_in_manage_error_is_deleted_by_force_and_its_data_is_kept(self):
         self.there(pool='another')
         share = self.managed('manage_error')
         self.assertEqual(202, self.admin.action(share['id'], 'force_delete')[0])
         self.gone(share['id'])
         self.assertEqual('precious', self.store().shares.get(self.name).content)
 
-    def test_a_backend_that_fails_late_gives_the_share_back(self):
+    def test_share_is_released_if_the_backend_fails_after_managing_it(self):
         path = self.there()
         self.fault('manage_share:fail_final_after')
         share = self.managed('manage_error')
@@ -181,7 +181,7 @@ class ManagedShares(Managing, base.ServiceTest):
         self.unmanage(share['id'])
         self.gone(share['id'])
 
-    def test_a_backend_that_does_not_let_go(self):
+    def test_unmanage_that_fails_at_the_backend_can_be_repeated(self):
         share = self.admin.share(share_type=None)
         backend = share['host'][5:].partition('#')[0]
         self.fault('unmanage_share:fail_final', backend)
@@ -192,7 +192,7 @@ class ManagedShares(Managing, base.ServiceTest):
         self.unmanage(share['id'])
         self.gone(share['id'])
 
-    def test_while_it_goes_nothing_else_can_be_asked(self):
+    def test_other_requests_are_refused_during_unmanage(self):
         share = self.admin.share()
         backend = share['host'][5:].partition('#')[0]
         self.fault('unmanage_share:hang', backend)
@@ -205,7 +205,7 @@ class ManagedShares(Managing, base.ServiceTest):
         self.service.knob(backend, '')
         self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
 
-    def test_a_lock_holds_it(self):
+    def test_unmanage_of_a_locked_share_is_refused(self):
         share = self.admin.share()
         self.admin.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': share['id'], 'resource_type': 'share'}})
         self.assertEqual('share_locked', self.unmanage(share['id'], 403)['reason'])
@@ -219,7 +219,7 @@ class ManagedShares(Managing, base.ServiceTest):
         self.assertEqual(3, share['size'])
         self.assertIn('the quota is exceeded', log.output)
 
-    def test_at_the_brink_of_the_quota_nothing_is_logged(self):
+    def test_managing_up_to_the_quota_logs_nothing(self):
         self.there()
         usage = self.admin.ok('GET', f'/quota-sets/{self.admin.token.split(":")[1]}/detail')['quota_set']
         self.admin.ok('PUT', f'/quota-sets/{self.admin.token.split(":")[1]}', {'quota_set': {
@@ -228,7 +228,7 @@ class ManagedShares(Managing, base.ServiceTest):
         self.managed()
         self.assertNotIn('quota', log.output)
 
-    def test_the_world_hears_of_it(self):
+    def test_each_action_sends_notifications(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         path = self.there()
         share = self.managed()
@@ -241,7 +241,7 @@ class ManagedShares(Managing, base.ServiceTest):
         failed = self.managed('manage_error', export_path='10.0.0.1:/shares/none')
         self.assertIn('no share at', heard.wait('share.manage.error', share_id=failed['id'])['payload']['error'])
 
-    def test_share_types_that_do_not_fit(self):
+    def test_unsuitable_share_types_are_refused(self):
         self.there()
         for specs in ({'driver_handles_share_servers': 'True'},
                       {'driver_handles_share_servers': 'False', 'vendor_name': 'another'},
@@ -251,7 +251,7 @@ class ManagedShares(Managing, base.ServiceTest):
             self.assertEqual('share_type_unfit', self.ask(400, share_type=name)['reason'])
         self.ask(404, share_type='no such type')
 
-    def test_hosts_that_are_none(self):
+    def test_invalid_hosts_and_missing_fields_are_refused(self):
         self.assertEqual('service_not_found', self.ask(404, service_host='test@gamma#pool')['reason'])
         self.assertEqual('pool_not_found', self.ask(400, service_host='test@alpha#lake')['reason'])
         self.ask(400, service_host='test@alpha')
@@ -270,7 +270,7 @@ class ManagedShares(Managing, base.ServiceTest):
         self.assertEqual(202, self.admin.call('POST', path, version='2.6')[0])
         self.gone(share['id'])
 
-    def test_it_is_let_go_of_in_the_same_way_at_each_version(self):
+    def test_unmanage_behaves_the_same_at_each_version(self):
         for version in ('2.7', '2.48', '2.49'):
             self.there()
             share = self.managed()
@@ -278,7 +278,7 @@ class ManagedShares(Managing, base.ServiceTest):
             self.gone(share['id'])
             self.clean('alpha')
 
-    def test_it_is_for_administrators(self):
+    def test_managing_and_unmanaging_by_members_are_refused(self):
         self.there()
         user = self.caller('p')
         self.ask(403, user)
@@ -287,7 +287,7 @@ class ManagedShares(Managing, base.ServiceTest):
         for path in ('', '/detail', f'/{NOBODY}', f'/{NOBODY}/export-locations'):
             self.assertEqual(403, user.call('GET', f'/snapshot-instances{path}')[0])
 
-    def test_its_mount_point_name(self):
+    def test_mount_point_name_is_applied_if_it_is_supported_and_free(self):
         self.there()
         self.admin.ok('POST', '/types', {'share_type': {'name': 'pointed', 'extra_specs': {
             'driver_handles_share_servers': 'False', 'mount_point_name_support': '<is> True',
@@ -301,14 +301,14 @@ class ManagedShares(Managing, base.ServiceTest):
         self.gone(share['id'])
         self.managed(export_path='10.0.0.1:/shares/much_better')
 
-    def test_its_mount_point_name_begins_with_its_project_where_the_type_has_no_prefix(self):
+    def test_mount_point_name_begins_with_the_project_if_the_type_has_no_prefix(self):
         self.there()
         self.admin.ok('POST', '/types', {'share_type': {'name': 'of projects', 'extra_specs': {
             'driver_handles_share_servers': 'False', 'mount_point_name_support': '<is> True'}}})
         share = self.managed(mount_point_name='mine', share_type='of projects')
         self.assertIn(f'10.0.0.1:/shares/{share["project_id"]}_mine', self.exports(share['id']))
 
-    def test_snapshots_that_are_not_there_or_of_another_share(self):
+    def test_missing_and_foreign_snapshots_become_manage_error(self):
         self.there()
         share = self.managed()
         with self.store().locked():
@@ -323,7 +323,7 @@ class ManagedShares(Managing, base.ServiceTest):
         self.ask_snapshot(NOBODY, '/x', 404)
         self.ask_snapshot(share['id'], '/x', 404, version='2.11')
 
-    def test_snapshot_instances(self):
+    def test_snapshot_instances_are_listed_shown_and_reset(self):
         share = self.admin.share()
         snapshot = self.take_snapshot(share['id'])
         [instance] = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
@@ -359,7 +359,7 @@ class ManagedServedShares(Managing, served.ServedTest):
         [self.server] = self.servers(self.network_id)
         self.host = self.admin.ok('GET', f'/shares/{self.mine["id"]}')['share']['host']
 
-    def test_a_share_stays_behind_and_comes_back_on_a_server(self):
+    def test_unmanaged_share_is_managed_again_on_its_share_server(self):
         [path, *_] = self.exports(self.mine['id'])
         held = self.record(self.mine).id
         self.unmanage(self.mine['id'], 403, version='2.48')
@@ -377,7 +377,7 @@ class ManagedServedShares(Managing, served.ServedTest):
         self.assertEqual(self.server.id, self.record(back).server)
         self.assertEqual([path], self.exports(back['id'])[:1])
 
-    def test_its_server_counts_as_used_until_it_is_let_go_of(self):
+    def test_share_server_counts_as_used_until_unmanage_ends(self):
         self.fault('unmanage_share:hang')
         self.unmanage(self.mine['id'])
         yesterday, table = timeutils.utcnow() - datetime.timedelta(days=1), models.share_servers
@@ -392,7 +392,7 @@ class ManagedServedShares(Managing, served.ServedTest):
 class ManagedSnapshots(test_share_replicas.Replicating):
     """Backends whose shares have replicas."""
 
-    def test_not_while_the_share_has_replicas(self):
+    def test_managing_snapshots_of_a_share_with_replicas_is_refused(self):
         """Check the refusal: a replica that is promoted then would keep an unmanaged snapshot, or lack a managed one."""
         share = self.make()
         snapshot, replica = self.take(share), self.replicate(share)

@@ -67,7 +67,7 @@ class ManagedServers(served.ServedTest):
         return ' '.join(found['user_message'] for found in
                         self.admin.ok('GET', f'/messages?resource_id={resource_id}')['messages'])
 
-    def test_a_server_is_taken_over_used_and_let_go_of(self):
+    def test_existing_server_is_managed_used_and_unmanaged(self):
         self.there()
         asked = self.ask(driver_options={'hint': 1, 'none': None})
         self.assertEqual('manage_starting', asked['status'])
@@ -92,7 +92,7 @@ class ManagedServers(served.ServedTest):
         self.assertNotEqual(server['id'], again['id'])
         self.assertEqual(['10.10.0.77'], self.addresses(again['id']))
 
-    def test_one_that_we_made_can_go_and_come_back_under_its_id(self):
+    def test_created_server_is_unmanaged_and_managed_again_by_its_id(self):
         share = self.share(self.network_id)
         [made] = self.servers(self.network_id)
         before = self.addresses(made.id)
@@ -104,7 +104,7 @@ class ManagedServers(served.ServedTest):
         back = self.managed(identifier=made.id)
         self.assertEqual(before, self.addresses(back['id']))
 
-    def test_nobody_uses_it_and_it_stays(self):
+    def test_unused_managed_server_is_not_cleaned_up(self):
         self.there()
         server = self.managed()
         self.service.conf.set_override('unused_share_server_cleanup_interval', 0)
@@ -114,7 +114,7 @@ class ManagedServers(served.ServedTest):
         self.assertEqual('active', self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['status'])
         self.assertEqual(409, self.admin.call('DELETE', f'/share-networks/{self.network_id}')[0])
 
-    def test_after_a_restart_it_is_served_again(self):
+    def test_managed_server_is_served_again_after_a_restart(self):
         self.there()
         server = self.managed()
         self.service.managers['alpha'].driver.lose_exports()
@@ -122,7 +122,7 @@ class ManagedServers(served.ServedTest):
         record = self.store.servers.get(server['id'])
         self.assertEqual((True, True, 'nas1'), (record.running, record.ours, record.name))
 
-    def test_what_the_backend_refuses(self):
+    def test_unknown_or_unusable_server_becomes_manage_error(self):
         self.there('elsewhere', '192.0.2.1')
         self.there('odd', '10.10.0.80', '192.0.2.1')
         self.there('bare')
@@ -136,7 +136,7 @@ class ManagedServers(served.ServedTest):
             self.unmanage(server['id'])
             self.ends(server['id'], 'gone')
 
-    def test_an_address_that_another_server_has(self):
+    def test_server_with_an_address_in_use_becomes_manage_error(self):
         self.there('one')
         self.there('two')
         first = self.managed(identifier='one')
@@ -144,7 +144,7 @@ class ManagedServers(served.ServedTest):
         self.assertIn('in use by another', self.told(second['id']))
         self.assertEqual((['10.10.0.77'], []), (self.addresses(first['id']), self.addresses(second['id'])))
 
-    def test_a_backend_that_fails_half_way(self):
+    def test_server_is_released_if_the_backend_fails_after_managing_it(self):
         self.there()
         self.fault('manage_server:fail_final_after')
         server = self.managed('manage_error')
@@ -156,7 +156,7 @@ class ManagedServers(served.ServedTest):
         self.ends(server['id'], 'gone')
         self.managed()
 
-    def test_a_backend_that_does_not_let_go(self):
+    def test_unmanage_that_fails_at_the_backend_can_be_repeated(self):
         self.there()
         server = self.managed()
         self.fault('unmanage_server:fail_final')
@@ -168,7 +168,7 @@ class ManagedServers(served.ServedTest):
         self.ends(server['id'], 'gone')
         self.assertEqual([], self.addresses(server['id']))
 
-    def test_a_driver_that_cannot(self):
+    def test_server_of_a_driver_without_support_becomes_manage_error(self):
         server = self.managed('manage_error', host='test@beta')
         self.assertIn('can neither manage', self.told(server['id']))
         self.unmanage(server['id'])
@@ -176,7 +176,7 @@ class ManagedServers(served.ServedTest):
         self.unmanage(server['id'], force=True)
         self.ends(server['id'], 'gone')
 
-    def test_what_cannot_be_asked_for(self):
+    def test_invalid_requests_are_refused(self):
         other = self.admin.ok('POST', '/share-networks', {'share_network': {
             'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4', 'availability_zone': 'there'}})['share_network']
         [away] = other['share_network_subnets']
@@ -193,20 +193,20 @@ class ManagedServers(served.ServedTest):
         self.assertIn('not active', self.ask(400)['message'])
         self.assertEqual([], self.servers(self.network_id))
 
-    def test_several_subnets_in_the_zone(self):
+    def test_zone_with_several_subnets_is_refused(self):
         path = f'/share-networks/{self.network_id}/subnets'
         [first] = self.admin.ok('GET', path)['share_network_subnets']
         self.admin.ok('POST', path, {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})
         for more in ({}, {'share_network_subnet_id': first['id']}):
             self.assertEqual('not_one_subnet', self.ask(400, **more)['reason'])
 
-    def test_the_subnet_can_be_named(self):
+    def test_server_is_managed_in_the_named_subnet(self):
         self.there()
         [subnet] = self.admin.ok('GET', f'/share-networks/{self.network_id}/subnets')['share_network_subnets']
         server = self.managed(share_network_subnet_id=subnet['id'])
         self.assertEqual([subnet['id']], server['share_network_subnet_ids'])
 
-    def test_who_may_and_since_when(self):
+    def test_managing_is_refused_to_members_and_below_2_49(self):
         self.there()
         user = self.caller('p', roles='member,reader')
         self.ask(403, caller=user)
@@ -220,7 +220,7 @@ class ManagedServers(served.ServedTest):
         nothing = '00000000-0000-4000-8000-000000000000'
         self.assertEqual(404, self.admin.call('POST', f'/share-servers/{nothing}/action', {'unmanage': {}})[0])
 
-    def test_statuses_that_it_cannot_be_let_go_of_in(self):
+    def test_unmanage_is_refused_while_the_server_is_busy(self):
         self.there()
         server = self.managed()
         for status in ('creating', 'network_change', 'deleting', 'manage_starting'):

@@ -51,7 +51,7 @@ class MayClaim(base.ServiceTest):
     def until(self, check, what):
         process.until(check, what, lambda: '')
 
-    def test_nothing_is_claimed_until_it_may_be(self):
+    def test_nothing_is_claimed_until_claiming_is_allowed(self):
         asked = threading.Semaphore(0)
         allowed = threading.Event()
 
@@ -68,7 +68,7 @@ class MayClaim(base.ServiceTest):
         self.runner.wake()
         self.until(lambda: self.began == [operation_id], 'it is worked on')
 
-    def test_a_claim_is_taken_back_if_the_right_was_lost_in_its_middle(self):
+    def test_claim_is_undone_if_the_permission_is_lost_meanwhile(self):
         answers = [True, False]
         self.runner.may_claim = lambda: answers.pop(0) if answers else False
         operation_id = self.begin()
@@ -79,7 +79,7 @@ class MayClaim(base.ServiceTest):
         self.assertEqual((None, 0, rows.OPEN), (row.owner, row.attempts, row.state))
         self.assertEqual([], self.began)
 
-    def test_a_wake_up_for_a_lane_without_a_free_hand_is_kept(self):
+    def test_wake_up_for_a_lane_without_a_free_worker_is_kept(self):
         """Check that the wake-up causes no query now, and is not forgotten when a thread is free."""
         first = self.begin()
         self.runner.start()
@@ -95,7 +95,7 @@ class MayClaim(base.ServiceTest):
         self.go_on.set()
         self.until(lambda: second in self.began, 'the second is worked on')
 
-    def test_a_full_lane_is_not_looked_at(self):
+    def test_wake_up_for_a_full_lane_causes_no_query(self):
         first = self.begin()
         self.runner.start()
         self.until(lambda: self.began == [first], 'the first is worked on')
@@ -103,7 +103,7 @@ class MayClaim(base.ServiceTest):
         self.runner.wake([WORK])
         self.assertFalse(self.runner._poke.is_set())
 
-    def test_a_lane_of_a_newer_release_means_all(self):
+    def test_wake_up_for_an_unknown_lane_checks_all_lanes(self):
         first = self.begin()
         self.runner.wake(['new'])
         self.runner.start()
@@ -112,7 +112,7 @@ class MayClaim(base.ServiceTest):
         self.runner.wake(['new', WORK])
         self.until(lambda: len(self.began) == 2, 'all lanes were looked at')
 
-    def test_what_is_to_be_tried_again_is_due_when_it_says(self):
+    def test_operation_is_retried_after_the_delay_it_asks_for(self):
         self.pauses += [0.3, 0.2]
         operation_id = self.begin()
         self.runner.start()

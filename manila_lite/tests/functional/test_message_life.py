@@ -30,7 +30,7 @@ class Life(base.ServiceTest):
         second = datetime.timedelta(seconds=1)      # a database may round
         self.assertTrue(before + _MONTH - second <= ends <= timeutils.utcnow() + _MONTH + second, made)
 
-    def test_only_what_is_past_its_time_goes(self):
+    def test_only_expired_messages_are_deleted(self):
         stays, goes = self.make('stays'), self.make('goes')
         with self.service.services.db.writer() as conn:
             for resource_id, ends in ((stays['id'], 60), (goes['id'], -60)):

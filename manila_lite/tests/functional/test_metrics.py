@@ -81,7 +81,7 @@ class OneProcess(testtools.TestCase):
         base.eventually(enough, f'{name} {labels} stays below {least}')
         return found[-1]
 
-    def test_a_life(self):
+    def test_metrics_show_the_work_for_a_share_without_ids_or_addresses(self):
         share = self.lite.ok('POST', '/shares', {'share': {'size': 3, 'share_proto': 'NFS'}})['share']['id']
         self.lite.wait(f'/shares/{share}', 'share', 'available')
         self.lite.ok('POST', f'/shares/{share}/action',
@@ -122,7 +122,7 @@ class OneProcess(testtools.TestCase):
                 self.assertNotIn('192.0.2.1', value)
             self.assertNotIn('project', sample.labels)
 
-    def test_open_and_failed(self):
+    def test_open_and_failed_operations_are_counted(self):
         # A call that hangs fails by the knobs that were set when it began.
         (self.lite.state / 'alpha' / 'knobs').write_text('create_share:hang\ncreate_share:fail\n')
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
@@ -135,7 +135,7 @@ class OneProcess(testtools.TestCase):
         self.assertEqual(0, seen.value('operations_ended_total', kind='share.create', outcome='done'))
         base.eventually(lambda: not Scraped(self.port).value('operations_open', kind='share.create'), 'it stays open')
 
-    def test_nothing_else_is_there(self):
+    def test_other_paths_return_404(self):
         for path in ('/', '/metrics/x', '/v2/shares'):
             refused = self.assertRaises(urllib.error.HTTPError, urllib.request.urlopen,
                                         f'http://127.0.0.1:{self.port}{path}', timeout=30)
@@ -145,7 +145,7 @@ class OneProcess(testtools.TestCase):
 
 class ManyProcesses(testtools.TestCase):
 
-    def test_each_takes_a_port_of_its_own(self):
+    def test_each_process_takes_its_own_port(self):
         port = free_ports(4)
         parts = self.useFixture(process.Parts(f'osapi_share_workers = 2\n[metrics]\nport = {port}\nports = 4\n'))
         for name in ('api', 'scheduler', 'share'):
@@ -162,7 +162,7 @@ class ManyProcesses(testtools.TestCase):
                                 for number in range(port, port + 4)))
 
 
-    def test_under_another_web_server(self):
+    def test_metrics_are_served_under_another_web_server(self):
         port = free_ports(4)
         parts = self.useFixture(process.Parts(f'[metrics]\nport = {port}\nports = 4\n'))
         parts.run('web', sys.executable, '-m', 'gunicorn', 'manila_lite.wsgi.api:application', '--preload', '--workers=1',
@@ -200,7 +200,7 @@ class Harmless(base.ServiceTest):
         base.eventually(lambda: f':{self.port}/metrics' in self.log.output, 'the port is not taken when it is free')
         self.assertEqual(1, Scraped(self.port).value('process_info', service='test'))
 
-    def test_the_database_is_away(self):
+    def test_unreadable_database_is_reported_by_one_metric(self):
         with self.service.services.db.writer() as conn:
             conn.execute(sa.text('ALTER TABLE pools RENAME TO gone'))
         shown = metrics_collector.FromDatabase(self.conf, self.service.services.db)
@@ -214,7 +214,7 @@ class Harmless(base.ServiceTest):
         self.assertEqual(0, found['manila_lite_database_readable'].samples[0].value)
         self.assertIn('are missing', self.log.output)
 
-    def test_read_once_however_often_asked(self):
+    def test_database_is_read_once_for_many_requests(self):
         self.conf.set_override('cache_seconds', 3600.0, 'metrics')
         self.conf.set_override('projects', 3, 'metrics')
         self.addCleanup(self.conf.clear_override, 'projects', 'metrics')
@@ -250,7 +250,7 @@ class FromTheDatabase(base.ServiceTest):
             found = metrics_queries.open_operations(conn, (60.0, 600.0, 3600.0))
         self.assertEqual({'share.create': [1, 2, 0, 1]}, found)
 
-    def test_projects_with_the_most(self):
+    def test_only_the_projects_with_most_usage_are_returned(self):
         with self.service.services.db.writer() as conn:
             for project, size in (('a', 5), ('b', 7), ('b', 1), ('c', 1)):
                 conn.execute(models.shares.insert().values(

@@ -60,7 +60,7 @@ class Schema(MigrationTest):
             conn.exec_driver_sql('ALTER TABLE shares DROP COLUMN source_backup_id')
         self.assertEqual(['add_column'], [entry[0] for entry in self.differences(self.db)])
 
-    def test_upgrade_twice(self):
+    def test_second_upgrade_changes_nothing(self):
         schema_migrations.upgrade(self.db)
         schema_migrations.upgrade(self.db)
         self.assertEqual(schema_migrations.head(self.db), schema_migrations.current(self.db))
@@ -76,7 +76,7 @@ class Schema(MigrationTest):
                 query = sa.select(models.quota_locks.c.project_id).where(models.quota_locks.c.project_id == name)
                 self.assertEqual([name], list(conn.execute(query).scalars()))
 
-    def test_no_column_compares_otherwise(self):
+    def test_all_text_columns_have_an_exact_collation(self):
         if places.backend() != 'mysql':
             self.skipTest('only MariaDB has columns that compare inexactly by default')
         schema_migrations.upgrade(self.db)
@@ -85,7 +85,7 @@ class Schema(MigrationTest):
                                          'WHERE table_schema = DATABASE() AND collation_name IS NOT NULL')
             self.assertEqual(['utf8mb4_nopad_bin'], list(found.scalars()))
 
-    def test_sqlite_is_tuned(self):
+    def test_sqlite_settings_are_applied(self):
         if places.backend() != 'sqlite':
             self.skipTest('it is about SQLite, on which CI tries it')
         with self.db.reader() as conn:
@@ -124,7 +124,7 @@ class DirtyData(MigrationTest):
                 self.assertEqual(_sorted(rows), _sorted(kept), f'{table}, by {revision}')
         self.assertEqual([], self.differences(db))
 
-    def test_work_does_not_grow_with_the_rows(self):
+    def test_number_of_statements_does_not_grow_with_the_rows(self):
         """Check that migrations work on sets: as many statements for fifteen rows as for three."""
         few, many = self.first(), self.first()
         for number, revision in self.steps():

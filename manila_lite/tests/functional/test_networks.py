@@ -70,7 +70,7 @@ class Asking(NetworkTest):
 
     EXTRA = 'service_down_time = 86400\n'
 
-    def test_each_zone_is_a_question_of_its_own(self):
+    def test_backends_are_asked_once_for_each_zone(self):
         """Ask about one subnet in two zones: a backend that has moved from one to the other has servers in both."""
         with self.db.writer() as conn:
             service_rows.heartbeat(conn, 'test@alpha', 'manila-share', 'there')
@@ -117,7 +117,7 @@ class Addresses(NetworkTest):
     def allocate(self, server, count=1):
         return server_addresses.allocate(self.service.services, self.plugin, *server, count)
 
-    def test_stored_with_what_is_known_of_the_subnet(self):
+    def test_address_is_stored_with_the_data_of_its_subnet(self):
         server = self.server()
         row, = self.allocate(server)
         self.assertEqual((server[0], server[1].id, 'blue-small', '10.10.1.2', '10.10.1.0/29', '10.10.1.1', 4, 1450, 'vlan',
@@ -125,12 +125,12 @@ class Addresses(NetworkTest):
                          (row.share_server_id, row.share_network_subnet_id, row.neutron_subnet_id, row.ip_address, row.cidr,
                           row.gateway, row.ip_version, row.mtu, row.network_type, row.segmentation_id))
 
-    def test_asked_again_it_is_the_same(self):
+    def test_repeated_allocation_returns_the_same_addresses(self):
         server = self.server()
         self.assertEqual(self.allocate(server), self.allocate(server))
         self.assertEqual(3, len(self.allocate(server, 3)))
 
-    def test_two_networks_in_one_subnet_share_its_addresses(self):
+    def test_networks_in_one_subnet_get_different_addresses(self):
         """Allocate for as many share servers at once as the subnet has addresses: each gets an address of its own."""
         servers = [self.server() for _ in range(5)]
         found = together(*(lambda server=server: self.allocate(server) for server in servers))
@@ -139,7 +139,7 @@ class Addresses(NetworkTest):
         full = self.assertRaises(errors.Final, self.allocate, self.server())
         self.assertEqual('SUBNET_FULL', full.detail)
 
-    def test_who_is_late_frees_what_was_proposed_and_stores_nothing(self):
+    def test_conflicting_proposal_is_freed_and_other_addresses_are_stored(self):
         first, second = self.server(), self.server()
         had, = self.allocate(first)
         freed = []
@@ -159,7 +159,7 @@ class Addresses(NetworkTest):
         self.assertEqual(['10.10.1.6', had.ip_address], [address.ip_address for address in freed])
         self.assertEqual(['10.10.1.3', '10.10.1.4'], sorted(row.ip_address for row in found))
 
-    def test_freed_they_can_be_had_again(self):
+    def test_freed_addresses_are_allocated_again(self):
         first, second = self.server(), self.server()
         self.assertEqual(5, len(self.allocate(first, 5)))
         self.assertRaises(errors.Final, self.allocate, second)
@@ -167,14 +167,14 @@ class Addresses(NetworkTest):
             server_addresses.free(self.service.services, self.plugin, first[0], first[1].id)
         self.assertEqual(5, len(self.allocate(second, 5)))
 
-    def test_a_subnet_in_no_network_has_none(self):
+    def test_allocation_in_a_subnet_without_a_network_fails(self):
         resource_id, row = self.server()
         with self.db.writer() as conn:
             share_network_subnets.update(conn, row.id, neutron_net_id=None, neutron_subnet_id=None)
             row = share_network_subnets.get(conn, row.share_network_id, row.id)
         self.assertIn(row.id, str(self.assertRaises(errors.Final, self.allocate, (resource_id, row))))
 
-    def test_a_server_with_addresses_does_not_go(self):
+    def test_delete_of_a_server_row_with_addresses_is_refused(self):
         """Refuse to delete the row of a server with addresses, which would leak at the plugin."""
         resource_id, _ = server = self.server()
         self.allocate(server)
@@ -194,7 +194,7 @@ class AtOnce(NetworkTest):
     def directory(self, caller):
         return caller.ok('POST', '/security-services', {'security_service': {'type': 'ldap'}})['security_service']['id']
 
-    def test_two_of_one_kind(self):
+    def test_second_security_service_of_one_type_is_refused(self):
         """Add only one of two security services of one type that are added at the same time."""
         network = self.network()['id']
         services = [self.directory(self.admin) for _ in range(2)]
@@ -203,7 +203,7 @@ class AtOnce(NetworkTest):
             'add_security_service': {'security_service_id': service_id}})[0] for service_id in services))
         self.assertEqual([200, 409], sorted(found))
 
-    def test_used_and_deleted(self):
+    def test_security_service_is_either_attached_or_deleted(self):
         """Either delete a security service or add it to a network, if both are asked for at the same time."""
         for _ in range(5):
             network = self.network(self.caller(uuidutils.generate_uuid()))
@@ -215,14 +215,14 @@ class AtOnce(NetworkTest):
                 lambda path=f'/security-services/{service}', owner=owner: owner.call('DELETE', path)[0])
             self.assertIn(found, ([200, 403], [404, 202]))
 
-    def test_subnets_that_overlap(self):
+    def test_second_equal_subnet_is_refused(self):
         """Add only one of two equal subnets that are added at the same time."""
         network = self.network(self.caller('overlap'))['id']
         body = {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}}
         found = together(*(lambda: self.admin.call('POST', f'/share-networks/{network}/subnets', body)[0] for _ in range(2)))
         self.assertEqual([200, 409], sorted(found))
 
-    def test_the_quota_holds_for_many_at_once(self):
+    def test_concurrent_requests_do_not_exceed_the_quota(self):
         self.admin.ok('PUT', '/quota-sets/narrow', {'quota_set': {'share_networks': 3}})
         caller = self.caller('narrow')
         found = together(*(lambda: caller.call('POST', '/share-networks', {'share_network': {}})[0] for _ in range(6)))
@@ -240,20 +240,20 @@ class InUse(NetworkTest):
                 id=instance, share_id=share, status='available', access_rules_status='active', share_network_id=network_id,
                 share_server_id=server_id))
 
-    def test_a_network_with_shares_stays(self):
+    def test_delete_of_a_network_with_shares_is_refused(self):
         network = self.network()['id']
         self.instance(network)
         status, document, _ = self.admin.call('DELETE', f'/share-networks/{network}')
         self.assertEqual((409, 'share_network_in_use'), (status, document['conflictingRequest']['reason']))
 
-    def test_a_subnet_stays_while_shares_wait_for_a_server(self):
+    def test_subnet_delete_is_refused_while_shares_wait_for_a_server(self):
         network = self.network()
         path = f'/share-networks/{network["id"]}/subnets/{network["share_network_subnets"][0]["id"]}'
         self.instance(network['id'])
         status, document, _ = self.admin.call('DELETE', path)
         self.assertEqual((409, 'subnet_in_use'), (status, document['conflictingRequest']['reason']))
 
-    def test_a_subnet_without_servers_goes_while_shares_are_on_a_server_in_another(self):
+    def test_subnet_without_servers_is_deleted_beside_a_subnet_with_shares(self):
         mapped = models.share_server_share_network_subnet_mappings
         with self.db.writer() as conn:
             [(network, _, free, _, server)] = networks.make(conn, 1)
@@ -263,7 +263,7 @@ class InUse(NetworkTest):
         self.admin.ok('DELETE', path)
         self.assertEqual(404, self.admin.call('GET', path)[0])
 
-    def test_what_all_servers_can_do(self):
+    def test_capability_is_shown_only_if_all_servers_have_it(self):
         """Show a capability of a share network only if each of its share servers has it."""
         with self.db.writer() as conn:
             (network, one, *_), = networks.make(conn, 1)
@@ -277,7 +277,7 @@ class InUse(NetworkTest):
         listed = self.admin.ok('GET', f'/share-networks/detail?id={network}&all_tenants=1')['share_networks']
         self.assertEqual([False], [row['network_allocation_update_support'] for row in listed])
 
-    def test_held_only_in_its_status(self):
+    def test_network_is_locked_only_in_an_expected_status(self):
         network = self.network()['id']
         with self.db.writer() as conn:
             self.assertTrue(share_networks.lock(conn, network, ('active',)))
@@ -288,7 +288,7 @@ class InUse(NetworkTest):
 
 class Broken(NetworkTest):
 
-    def test_a_file_that_cannot_be_read(self):
+    def test_unreadable_file_is_reported(self):
         """Answer 503 where a request needs the file, which the operator must fix; serve other requests."""
         self.service.conf.set_override('file', str(self.service.state / 'none.yaml'), 'standalone_network')
         self.addCleanup(self.service.conf.set_override, 'file', str(self.service.state / 'networks.yaml'), 'standalone_network')
@@ -317,7 +317,7 @@ class Secrets(NetworkTest):
         self.addCleanup(root.setLevel, before)
         self.addCleanup(root.removeHandler, handler)
 
-    def test_no_password_is_logged_where_it_is_used(self):
+    def test_password_is_not_logged_by_requests(self):
         values = {'type': 'ldap', 'password': self.SECRET}
         service_id = self.admin.ok('POST', '/security-services', {'security_service': values})['security_service']['id']
         self.admin.ok('PUT', f'/security-services/{service_id}', {'security_service': {'password': f'{self.SECRET}-2'}})
@@ -326,7 +326,7 @@ class Secrets(NetworkTest):
         self.admin.call('POST', '/security-services', {'security_service': {'password': [self.SECRET]}})
         self.assertNotIn(self.SECRET, '\n'.join(self.lines))
 
-    def test_a_statement_that_fails(self):
+    def test_password_is_not_logged_by_a_failed_statement(self):
         with self.db.writer() as conn:
             refused = self.assertRaises(oslo_db_exception.DBError, security_services.insert, conn, {
                 'id': uuidutils.generate_uuid(), 'project_id': None, 'type': 'ldap', 'password': self.SECRET})

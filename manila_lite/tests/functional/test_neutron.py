@@ -59,7 +59,7 @@ class Described(neutron_base.NeutronTest):
 
     # Descriptions of subnets
 
-    def test_what_neutron_knows_of_a_subnet(self):
+    def test_subnet_is_described_with_the_data_of_neutron(self):
         net = self.net(mtu=1400, provider_network_type='vlan', provider_physical_network='physnet1',
                        provider_segmentation_id=977)
         self.addCleanup(self.neutron.delete_network, net.id)
@@ -82,7 +82,7 @@ class Described(neutron_base.NeutronTest):
         self.addCleanup(self.neutron.delete_network, net.id)
         return net, self.subnet(net, '10.1.0.0/24')
 
-    def test_of_several_segments_it_is_the_one_where_the_file_servers_are(self):
+    def test_segment_of_the_configured_physical_network_is_used(self):
         net, subnet = self.segments()
         self.assertIn('network_plugin_broken', str(self.refused(503, net, subnet)))
         self.set_option('physical_network', 'physnet3')
@@ -90,7 +90,7 @@ class Described(neutron_base.NeutronTest):
         self.set_option('physical_network', 'physnet2')
         self.assertEqual(999, self.described(net, subnet)['segmentation_id'])
 
-    def test_a_subnet_that_is_in_one_segment(self):
+    def test_subnet_in_one_segment_gets_its_segmentation_id(self):
         net, _ = self.segments()
         for segment in list(self.neutron.segments(network_id=net.id)):
             other = self.net()
@@ -101,7 +101,7 @@ class Described(neutron_base.NeutronTest):
 
     # Refused subnets
 
-    def test_ids_that_make_no_sense(self):
+    def test_invalid_network_ids_are_refused(self):
         net, other = self.net(), self.net()
         subnet, unknown = self.subnet(net, '10.1.0.0/24'), uuidutils.generate_uuid()
         self.refused(400, unknown, subnet, 'neutron_net_id', unknown)
@@ -113,13 +113,13 @@ class Described(neutron_base.NeutronTest):
             self.refused(400, odd, subnet, odd)
             self.refused(400, net, odd, odd)
 
-    def test_a_network_of_another_project(self):
+    def test_network_of_another_project_is_refused(self):
         theirs = self.net(project_id=uuidutils.generate_uuid())
         subnet = self.subnet(theirs, '10.1.0.0/24')
         self.refused(400, theirs, subnet, 'neutron_net_id', theirs.id)
         self.refused(400, theirs, subnet, theirs.id, caller=self.admin)
 
-    def test_a_network_that_is_shared(self):
+    def test_network_is_accepted_only_if_shared_with_the_project(self):
         theirs = self.net(project_id=uuidutils.generate_uuid())
         subnet = self.subnet(theirs, '10.1.0.0/24')
         rule = self.neutron.create_rbac_policy(object_type='network', object_id=theirs.id, action='access_as_shared',
@@ -129,7 +129,7 @@ class Described(neutron_base.NeutronTest):
             self.neutron.update_rbac_policy(rule, target_project_id=target)
             self.assertEqual(subnet.id, self.described(theirs, subnet)['neutron_subnet_id'])
 
-    def test_what_counts_is_whose_share_network_it_is(self):
+    def test_admin_adds_a_subnet_of_the_project_of_the_share_network(self):
         mine = self.net()
         subnet = self.subnet(mine, '10.1.0.0/24')
         network_id = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
@@ -140,7 +140,7 @@ class Described(neutron_base.NeutronTest):
 
     # Neutron cannot be reached
 
-    def test_neutron_is_down(self):
+    def test_request_returns_503_while_neutron_is_down(self):
         net = self.net()
         subnet = self.subnet(net, '10.1.0.0/24')
         self.server.stop()
@@ -150,7 +150,7 @@ class Described(neutron_base.NeutronTest):
             self.server.start()
         self.described(net, subnet)
 
-    def test_neutron_says_nothing(self):
+    def test_request_returns_503_if_neutron_does_not_answer(self):
         net = self.net()
         subnet = self.subnet(net, '10.1.0.0/24')
         self.set_option('timeout', 1)
@@ -162,13 +162,13 @@ class Described(neutron_base.NeutronTest):
         self.set_option('timeout', 60)
         self.described(net, subnet)
 
-    def test_a_wrong_address(self):
+    def test_wrong_neutron_endpoint_returns_503(self):
         net = self.net()
         subnet = self.subnet(net, '10.1.0.0/24')
         self.set_option('endpoint_override', f'{self.server.url}/nowhere')
         self.assertIn('neutron_unavailable', str(self.refused(503, net, subnet)))
 
-    def test_not_found_by_somebody_else(self):
+    def test_proxy_404_is_reported_as_neutron_unavailable(self):
         """Do not take a proxy's 404 for Neutron's: it does not show that a network or port is gone."""
         net = self.net()
         subnet = self.subnet(net, '10.1.0.0/24')
@@ -182,14 +182,14 @@ class Described(neutron_base.NeutronTest):
         for call in (self.plugin.free, self.plugin.disown):
             self.assertRaises(errors.Unavailable, call, [port])
 
-    def test_an_address_with_a_version(self):
+    def test_endpoint_with_a_version_or_slash_is_accepted(self):
         net = self.net()
         subnet = self.subnet(net, '10.1.0.0/24')
         for tail in ('/v2.0', '/v2.0/', '/'):
             self.set_option('endpoint_override', f'{self.server.url}{tail}')
             self.described(net, subnet)
 
-    def test_half_configured(self):
+    def test_missing_auth_type_returns_503(self):
         net = self.net()
         subnet = self.subnet(net, '10.1.0.0/24')
         self.set_option('auth_type', None)

@@ -48,7 +48,7 @@ class HalfConfigured(testtools.TestCase):
         self.assertIn('[neutron] username or user_id: missing', said)
         self.assertNotIn('hush', said)
 
-    def test_the_upgrade_check_says_it(self):
+    def test_upgrade_check_reports_the_missing_option(self):
         self.assertEqual(0, self.run_command('manage', 'db', 'sync')[0])
         status, said = self.run_command('status', 'upgrade', 'check', options='auth_type = none\n')
         self.assertEqual(2, status, said)

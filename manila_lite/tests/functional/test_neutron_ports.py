@@ -31,7 +31,7 @@ class Found(neutron_base.NeutronTest):
     def allocate(self, server, count=1, hold=None):
         return server_addresses.allocate(self.service.services, self.plugin, *server, count, hold)
 
-    def test_who_dies_before_the_address_is_stored_finds_its_port_again(self):
+    def test_retry_after_a_crash_uses_the_same_ports(self):
         class DiedError(Exception):
             """Stands for the end of the process."""
 
@@ -46,7 +46,7 @@ class Found(neutron_base.NeutronTest):
         self.assertEqual(made, {row.port_id for row in self.allocate(server, 2)})
         self.assertEqual(made, {port.id for port in self.ports(device_id=server[0])})
 
-    def test_who_dies_before_the_address_is_stored_and_gives_up(self):
+    def test_ports_without_stored_addresses_are_freed(self):
         """Free addresses that are in no row, too: all of a share server, or those in one subnet."""
         for subnet_id in (None, 'this'):
             server = self.started()
@@ -60,7 +60,7 @@ class Found(neutron_base.NeutronTest):
             server_addresses.free(self.service.services, self.plugin, server[0], subnet_id and server[1].id)
             self.assertEqual([], self.ports(device_id=server[0]))
 
-    def test_neutron_gives_away_what_is_another_servers(self):
+    def test_address_of_another_server_is_not_allocated_again(self):
         """Give no server an address that another has in our database, even if Neutron does; keep no port with it."""
         first = self.started(size=2)
         [had] = self.allocate(first)
@@ -84,7 +84,7 @@ class Found(neutron_base.NeutronTest):
         return (self.plugin.describe(net.id, self.small(net, size).id, self.project),
                 uuidutils.generate_uuid(), uuidutils.generate_uuid())
 
-    def test_addresses_in_use_get_ports(self):
+    def test_managed_server_gets_ports_for_its_addresses(self):
         """Keep a port without an owner, make a missing port, and refuse an address of another share server."""
         place, owner, other = self.place(5)
         self.addCleanup(self.plugin.forget, owner)
@@ -100,7 +100,7 @@ class Found(neutron_base.NeutronTest):
         self.assertEqual([], self.ports(device_id=other))
         self.assertNotIn(owner, self.plugin.owners())
 
-    def test_addresses_that_are_used_by_one_who_is_not_ours_any_more(self):
+    def test_ports_of_an_unmanaged_server_are_kept_and_adopted_again(self):
         """Keep the ports of a disowned server, so that Neutron allocates them to no other, and adopt them again."""
         place, owner, other = self.place(1)
         self.addCleanup(self.plugin.forget, other)

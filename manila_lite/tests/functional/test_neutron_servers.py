@@ -63,7 +63,7 @@ class Ports(neutron_base.NeutronTest):
 
     # Successful calls
 
-    def test_a_share_has_a_port(self):
+    def test_server_gets_a_port_that_is_deleted_with_it(self):
         net = self.net()
         subnet = self.subnet(net, '10.1.0.0/24')
         network = self.made(net, subnet)
@@ -80,7 +80,7 @@ class Ports(neutron_base.NeutronTest):
         self.removed(network, share)
         self.assertEqual([], self.ports(network_id=net.id))
 
-    def test_in_a_network_that_is_shared_the_port_is_who_asked(self):
+    def test_port_in_a_shared_network_belongs_to_the_requesting_project(self):
         theirs = self.net(project_id=uuidutils.generate_uuid())
         subnet = self.subnet(theirs, '10.1.0.0/24')
         self.neutron.create_rbac_policy(object_type='network', object_id=theirs.id, action='access_as_shared',
@@ -90,7 +90,7 @@ class Ports(neutron_base.NeutronTest):
         self.assertEqual([self.project], [port.project_id for port in self.ports(network_id=theirs.id)])
         self.removed(network, share)
 
-    def test_dual_stack(self):
+    def test_dual_stack_server_gets_a_port_in_each_subnet(self):
         net = self.net()
         four, six = self.subnet(net, '10.1.0.0/24'), self.subnet(net, 'fd77::/64')
         network = self.made(net, four, six)
@@ -101,7 +101,7 @@ class Ports(neutron_base.NeutronTest):
         self.removed(network, share)
         self.assertEqual([], self.ports(network_id=net.id))
 
-    def test_a_subnet_that_adds_itself_to_every_port(self):
+    def test_slaac_subnet_gets_its_own_port(self):
         """Make a port for each subnet, though every port gets an address by SLAAC."""
         net = self.net()
         six = self.subnet(net, 'fd78::/64', ipv6_address_mode='slaac', ipv6_ra_mode='slaac')
@@ -113,7 +113,7 @@ class Ports(neutron_base.NeutronTest):
         self.removed(network, share)
         self.assertEqual([], self.ports(network_id=net.id))
 
-    def test_a_subnet_is_added_to_one_in_use(self):
+    def test_server_in_use_gets_a_port_in_an_added_subnet(self):
         net = self.net()
         four, six = self.subnet(net, '10.1.0.0/24'), self.subnet(net, 'fd77::/64')
         network = self.made(net, four)
@@ -126,7 +126,7 @@ class Ports(neutron_base.NeutronTest):
                          {(port.device_id, port.fixed_ips[0]['subnet_id']) for port in self.ports(network_id=net.id)})
         self.removed(network, share)
 
-    def test_several_at_once(self):
+    def test_servers_created_at_once_get_a_port_each(self):
         net = self.net()
         network = self.made(net, self.subnet(net, '10.1.0.0/24'))
         shares = [self.share(network, None) for _ in range(5)]
@@ -143,7 +143,7 @@ class Ports(neutron_base.NeutronTest):
         """Return the user messages that the owner of the share sees, as text."""
         return str([one['user_message'] for one in self.user.ok('GET', f'/messages?resource_id={share["id"]}')['messages']])
 
-    def test_no_address_is_left(self):
+    def test_share_fails_if_the_subnet_has_no_free_address(self):
         net = self.net()
         network = self.made(net, self.small(net, 1))
         first = self.share(network)
@@ -153,7 +153,7 @@ class Ports(neutron_base.NeutronTest):
         self.removed(network, first, second)
         self.assertEqual([], self.ports(network_id=net.id))
 
-    def test_one_of_two_subnets_has_no_address_left(self):
+    def test_no_port_is_left_if_one_of_two_subnets_is_full(self):
         net = self.net()
         network = self.made(net, self.subnet(net, 'fd77::/64'), small := self.small(net, 1))
         self.neutron.create_port(network_id=net.id, fixed_ips=[{'subnet_id': small.id}])
@@ -161,7 +161,7 @@ class Ports(neutron_base.NeutronTest):
         self.assertEqual([], self.ports(network_id=net.id))
         self.removed(network, share)
 
-    def test_no_address_for_a_subnet_that_is_added(self):
+    def test_server_fails_if_an_added_subnet_is_full(self):
         net = self.net()
         small = self.small(net, 1)
         self.neutron.create_port(network_id=net.id, fixed_ips=[{'subnet_id': small.id}])
@@ -173,7 +173,7 @@ class Ports(neutron_base.NeutronTest):
         self.assertEqual(1, len(self.ports(network_id=net.id)))
         self.removed(network, share)
 
-    def test_the_backend_fails(self):
+    def test_ports_are_deleted_if_the_backend_fails(self):
         self.knob('setup_server:fail_final')
         net = self.net()
         network = self.made(net, self.subnet(net, '10.1.0.0/24'), self.subnet(net, 'fd77::/64'))
@@ -181,7 +181,7 @@ class Ports(neutron_base.NeutronTest):
         self.assertEqual([], self.ports(network_id=net.id))
         self.removed(network, share)
 
-    def test_the_backend_fails_with_a_subnet_that_is_added(self):
+    def test_port_in_an_added_subnet_is_deleted_if_the_backend_fails(self):
         net = self.net()
         network = self.made(net, self.subnet(net, '10.1.0.0/24'))
         share = self.share(network)
@@ -191,7 +191,7 @@ class Ports(neutron_base.NeutronTest):
         self.assertEqual(1, len(self.ports(network_id=net.id)))
         self.removed(network, share)
 
-    def test_neutron_is_down_for_a_while(self):
+    def test_create_and_delete_wait_until_neutron_is_back(self):
         """Create a share and delete a share server once Neutron is back, since both requests were accepted."""
         net = self.net()
         network = self.made(net, self.subnet(net, '10.1.0.0/24'))
@@ -219,7 +219,7 @@ class Ports(neutron_base.NeutronTest):
         return any(row.resource_type == 'share_server' and row.state == 'open' and row.next_run_at - row.created_at > put_off
                    for row in self.rows(models.operations))
 
-    def test_patience_has_an_end(self):
+    def test_share_fails_if_neutron_is_down_for_too_long(self):
         self.set_option('patience', 0, 'network')
         net = self.net()
         network = self.made(net, self.subnet(net, '10.1.0.0/24'))
@@ -230,7 +230,7 @@ class Ports(neutron_base.NeutronTest):
             self.server.start()
         self.removed(network, share)
 
-    def test_somebody_else_deletes_the_port(self):
+    def test_server_is_deleted_though_its_port_is_gone(self):
         net = self.net()
         network = self.made(net, self.subnet(net, '10.1.0.0/24'))
         share = self.share(network)
@@ -253,13 +253,13 @@ class Ports(neutron_base.NeutronTest):
         self.addCleanup(self.plugin.forget, stranger)
         return stranger
 
-    def test_a_port_for_a_server_that_is_gone(self):
+    def test_leftover_port_of_a_deleted_server_is_deleted(self):
         """Delete the leftover port of a server that was ours, and no other."""
         stranger = self.leftover(net := self.net())
         share_server_plans.free_leftovers(self.service.managers['alpha'])
         self.assertEqual([stranger], [port.device_id for port in self.ports(network_id=net.id)])
 
-    def test_a_port_in_the_network_of_administrators_for_a_server_that_is_gone(self):
+    def test_leftover_port_in_the_network_of_administrators_is_deleted(self):
         """Delete it, as in other networks, where only the network of administrators is Neutron's."""
         stranger = self.leftover(net := self.net())
         self.set_option('admin_network_config_group', 'administrators', 'alpha')
@@ -271,7 +271,7 @@ class Ports(neutron_base.NeutronTest):
 
     # Servers that others look after
 
-    def test_an_unmanaged_server_keeps_its_port_and_takes_it_along_when_it_is_managed_again(self):
+    def test_port_is_kept_when_a_server_is_unmanaged_and_managed_again(self):
         net = self.net()
         network = self.made(net, self.subnet(net, '10.1.0.0/24'))
         share = self.share(network)

@@ -62,7 +62,7 @@ print(json.dumps({'status': share['status'], 'loaded': loaded}))
 
 class Threads(testtools.TestCase):
 
-    def test_a_share_without_green_threads(self):
+    def test_share_is_created_without_green_thread_libraries(self):
         state = Path(self.useFixture(fixtures.TempDir()).path)
         config = state / 'manila_lite.conf'
         config.write_text(_CONFIG.format(state=state))

@@ -35,7 +35,7 @@ class Nova(keystone_base.KeystoneTest):
         self.assertEqual(0, done.returncode, f'{done.stdout[-4000:]}{done.stderr[-8000:]}')
         return done.stdout
 
-    def test_its_client(self):
+    def test_calls_of_the_share_client_succeed(self):
         self.assertEqual('all of it\n', self.run_program('share_client.py'))
 
     def test_all_of_it(self):

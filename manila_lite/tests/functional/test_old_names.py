@@ -50,13 +50,13 @@ class OldNames(base.ServiceTest):
         self.assertLess(status, 500, (method, path, document))
         return fault.get('reason') not in _NOTHING
 
-    def test_old_paths_are_served_up_to_their_version(self):
+    def test_old_paths_are_served_below_2_7_only(self):
         for method, old, new in PATHS:
             body = {} if method in ('PUT', 'POST') else None
             served = [self.is_served(method, path, body, minor) for path in (old, new) for minor in (0, 6, 7, versions.MAX)]
             self.assertEqual([True, True, False, False, False, False, True, True], served, (method, old))
 
-    def test_old_actions_are_served_up_to_their_version(self):
+    def test_old_actions_are_served_below_2_7_only(self):
         for noun, since, names in ACTIONS:
             for name in names:
                 served = [self.is_served('POST', f'/{noun}/{ANY}/action', {key: None}, minor)
@@ -65,20 +65,20 @@ class OldNames(base.ServiceTest):
                 if since:
                     self.assertFalse(self.is_served('POST', f'/{noun}/{ANY}/action', {f'os-{name}': None}, since - 1), name)
 
-    def test_actions_that_kept_their_names(self):
+    def test_unrenamed_actions_are_served_at_each_version(self):
         for noun, names in PLAIN:
             for name in names:
                 for minor in (0, 6, 7):
                     self.assertTrue(self.is_served('POST', f'/{noun}/{ANY}/action', {name: None}, minor), name)
                 self.assertFalse(self.is_served('POST', f'/{noun}/{ANY}/action', {f'os-{name}': None}, 6), name)
 
-    def test_unmanage_was_no_action(self):
+    def test_unmanage_is_an_action_from_2_7_on(self):
         forms = ((f'/os-share-unmanage/{ANY}/unmanage', None), (f'/shares/{ANY}/action', {'unmanage': None}),
                  (f'/shares/{ANY}/action', {'os-unmanage': None}))
         served = [[self.is_served('POST', path, body, minor) for minor in (0, 6, 7)] for path, body in forms]
         self.assertEqual([[True, True, False], [False, False, True], [False] * 3], served)
 
-    def test_no_old_name_stays_from_2_7_on(self):
+    def test_no_call_has_an_old_name_from_2_7_on(self):
         for op in OPS:
             for minor in filter(op.lives, range(versions.PLAIN_NAMES, versions.MAX + 1)):
                 self.assertNotIn('/os-', op.path_at(minor))

@@ -55,7 +55,7 @@ class Claims(RowsTest):
     def claim(self, name, owner='other', seen=None):
         return self.do(rows.claim, seen or self.row(name), owner, LEASE)
 
-    def test_what_is_held_is_nobody_elses_until_the_lease_is_over(self):
+    def test_claimed_operation_is_not_claimed_again_until_its_lease_ends(self):
         self.add('one')
         self.assertEqual('me', self.claim('one', 'me').owner)
         self.time.advance_time_seconds(LEASE)
@@ -64,7 +64,7 @@ class Claims(RowsTest):
         row = self.claim('one')
         self.assertEqual(('other', 2), (row.owner, row.attempts))
 
-    def test_only_what_is_open_and_due_is_free(self):
+    def test_only_open_and_due_operations_are_claimed(self):
         self.ended()
         self.add('later', next_run_at=timeutils.utcnow() + MINUTE)
         for name in (*ENDED, 'later'):
@@ -72,12 +72,12 @@ class Claims(RowsTest):
         self.time.advance_time_delta(MINUTE)
         self.assertEqual('other', self.claim('later').owner)
 
-    def test_a_claim_takes_one(self):
+    def test_claim_changes_only_its_own_operation(self):
         self.add('one')
         self.add('two')
         self.assertEqual({'one'}, self.by(rows.claim, self.row('one'), 'me', LEASE))
 
-    def test_what_moved_since_it_was_seen_is_not_taken(self):
+    def test_changed_operation_is_neither_claimed_nor_parked(self):
         for values in ({'attempts': 1}, {'step': 1}, {'topic': 'scheduler'}, {'host': 'there'}):
             name, = values
             self.add(name)
@@ -87,7 +87,7 @@ class Claims(RowsTest):
             self.assertEqual(set(), self.by(rows.claim, seen, 'me', LEASE), name)
             self.assertEqual(set(), self.by(rows.park, seen, 'why'), name)
 
-    def test_what_is_set_aside_is_one_that_is_free(self):
+    def test_only_free_operations_are_parked(self):
         self.add('one')
         self.add('two')
         self.held('held')
@@ -97,13 +97,13 @@ class Claims(RowsTest):
         self.assertEqual({'one'}, self.by(rows.park, self.row('one'), 'why'))
         self.assertEqual((rows.PARKED, 'why'), (self.row('one').state, self.row('one').error))
 
-    def test_only_its_owner_renews_a_claim(self):
+    def test_only_the_owner_renews_a_claim(self):
         mine, others = self.held('mine'), self.held('others', 'you')
         self.held('unnamed')
         self.assertEqual({'mine'}, self.by(rows.renew, [mine, others], 'me', 600))
         self.assertEqual(timeutils.utcnow() + 10 * MINUTE, self.row('mine').lease_expires_at)
 
-    def test_only_its_owner_lets_go(self):
+    def test_only_the_owner_releases_a_claim(self):
         mine, others = self.held('mine', attempts=2), self.held('others', 'you', attempts=2)
         self.held('unnamed')
         self.assertEqual(set(), self.by(rows.release_unsaved, others, 'me', 60, uncounted=False))
@@ -112,12 +112,12 @@ class Claims(RowsTest):
         self.assertEqual((None, None, timeutils.utcnow() + MINUTE, 2),
                          (row.owner, row.lease_expires_at, row.next_run_at, row.attempts))
 
-    def test_a_try_that_does_not_count_is_taken_back(self):
+    def test_uncounted_attempt_is_subtracted(self):
         mine = self.held('mine', attempts=2)
         self.do(rows.release_unsaved, mine, 'me', 0, uncounted=True)
         self.assertEqual(1, self.row('mine').attempts)
 
-    def test_only_its_owner_moves_it(self):
+    def test_only_the_owner_moves_postpones_or_finishes_an_operation(self):
         mine, others = self.held('mine'), self.held('others', 'you')
         self.held('unnamed')
         self.assertEqual({'mine'}, self.by(rows.move, mine, 'me', step=3))
@@ -126,7 +126,7 @@ class Claims(RowsTest):
             self.assertRaises(errors.LostClaim, self.do, call)
         self.assertEqual(0, self.row('others').step)
 
-    def test_what_is_released_is_free(self):
+    def test_postponed_operation_is_claimed_after_its_delay(self):
         mine = self.held('mine')
         self.held('unnamed')
         self.assertEqual({'mine'}, self.by(rows.postpone, mine, 'me', 60))
@@ -134,12 +134,12 @@ class Claims(RowsTest):
         self.time.advance_time_delta(MINUTE)
         self.assertEqual('other', self.claim('mine').owner)
 
-    def test_what_is_released_without_a_wait_is_due_at_once(self):
+    def test_operation_postponed_without_a_delay_is_due_at_once(self):
         self.do(rows.postpone, self.held('mine', next_run_at=timeutils.utcnow() - MINUTE), 'me')
         self.assertEqual(timeutils.utcnow(), self.row('mine').next_run_at)
         self.assertEqual('other', self.claim('mine').owner)
 
-    def test_owners_are_those_of_what_is_open_here(self):
+    def test_owners_of_open_operations_of_the_host_are_returned(self):
         self.held('mine')
         self.held('again')
         self.held('yours', 'you')
@@ -150,7 +150,7 @@ class Claims(RowsTest):
         self.add('free')
         self.assertEqual({'me', 'you'}, self.do(rows.claim_owners, 'share', 'here'))
 
-    def test_what_a_dead_owner_held_is_free(self):
+    def test_open_claims_of_a_dead_owner_are_freed(self):
         self.held('mine')
         self.held('elsewhere', host='there')
         self.held('others', 'you')
@@ -164,14 +164,14 @@ class Claims(RowsTest):
 class Ends(RowsTest):
     """Operations that end, are opened again, or are deleted."""
 
-    def test_its_owner_ends_it(self):
+    def test_owner_finishes_only_its_operation(self):
         mine = self.held('mine', open_key='mine')
         self.held('unnamed', open_key='unnamed')
         self.assertEqual(({'mine'}, True), self.table.told_by(rows.finish, mine, 'me', rows.FAILED, 'why'))
         row = self.row('mine')
         self.assertEqual((rows.FAILED, None, None, 'why'), (row.state, row.owner, row.open_key, row.error))
 
-    def test_what_ended_is_old_some_day_and_goes(self):
+    def test_ended_operations_are_deleted_when_they_are_old(self):
         self.do(rows.finish, self.held('finished'), 'me', rows.DONE)
         self.held('dropped', resource_id='other')
         self.do(rows.supersede, 'other', ['test'])
@@ -179,20 +179,20 @@ class Ends(RowsTest):
         self.time.advance_time_delta(MINUTE)
         self.assertEqual(({'finished', 'dropped'}, 2), self.table.told_by(rows.delete_ended, timeutils.utcnow()))
 
-    def test_what_ended_and_is_opened_again_waits_for_no_lease(self):
+    def test_reopened_operation_is_claimed_at_once(self):
         mine = self.held('mine', open_key='mine', steps='look')
         self.do(rows.finish, mine, 'me', rows.FAILED, 'why')
         self.do(rows.reopen, self.row('mine'), 'look', 'mine')
         self.assertEqual('other', self.do(rows.claim, self.row('mine'), 'other', LEASE).owner)
 
-    def test_what_was_asked_for_again_begins_anew(self):
+    def test_operation_requested_again_starts_over_when_it_finishes(self):
         mine = self.held('mine', open_key='mine', step=2, attempts=3, wanted=2)
         self.assertEqual(({'mine'}, False), self.table.told_by(rows.finish, mine, 'me', rows.DONE, wanted=1))
         row = self.row('mine')
         self.assertEqual((rows.OPEN, 'me', 'mine', 0, 1), (row.state, row.owner, row.open_key, row.step, row.attempts))
         self.assertTrue(self.do(rows.finish, mine, 'me', rows.DONE, wanted=2))
 
-    def test_what_failed_is_opened_again(self):
+    def test_only_failed_operations_are_reopened_at_the_given_step(self):
         self.add('one', state=rows.FAILED, step=0, steps='look leap land', undoing=True, attempts=9, error='why',
                           finished_at=timeutils.utcnow() - MINUTE)
         for state in (rows.OPEN, rows.DONE, rows.PARKED):
@@ -205,13 +205,13 @@ class Ends(RowsTest):
         self.assertEqual((rows.OPEN, 2, 'key', False, 0, None, None),
                          (row.state, row.step, row.open_key, row.undoing, row.attempts, row.error, row.finished_at))
 
-    def test_what_only_the_release_before_ran_is_opened_again(self):
+    def test_operation_of_the_previous_release_is_reopened(self):
         self.add('old', state=rows.FAILED, kind='share.migrate')
         self.do(rows.reopen, self.row('old'), 'cut_over', 'key')
         row = self.row('old')
         self.assertEqual((rows.OPEN, 5, 'cut_over'), (row.state, row.step, rows.step_name(row)))
 
-    def test_what_was_set_aside_has_failed(self):
+    def test_only_parked_operations_are_marked_failed(self):
         parked = self.add('one', state=rows.PARKED)
         others = [self.add(state, state=state) for state in (rows.OPEN, rows.DONE)]
         self.add('unnamed', state=rows.PARKED)
@@ -219,7 +219,7 @@ class Ends(RowsTest):
             self.assertEqual((set(), False), self.table.told_by(rows.fail_parked, resource_id))
         self.assertEqual(({'one'}, True), self.table.told_by(rows.fail_parked, parked))
 
-    def test_what_is_in_the_way_of_a_resource_that_goes_ends(self):
+    def test_supersede_fails_open_and_parked_operations_of_the_resource(self):
         self.held('open', open_key='open')
         self.add('parked', state=rows.PARKED)
         self.add('other kind', kind='other')
@@ -230,14 +230,14 @@ class Ends(RowsTest):
         row = self.row('open')
         self.assertEqual((rows.FAILED, None, None, 'superseded'), (row.state, row.open_key, row.owner, row.error))
 
-    def test_what_ended_long_ago_goes(self):
+    def test_only_old_done_and_failed_operations_are_deleted(self):
         now = timeutils.utcnow()
         for name, state, at in (('done', rows.DONE, now - MINUTE), ('failed', rows.FAILED, now - MINUTE),
                                 ('parked', rows.PARKED, now - MINUTE), ('new', rows.DONE, now), ('open', rows.OPEN, None)):
             self.add(name, state=state, finished_at=at)
         self.assertEqual(({'done', 'failed'}, 2), self.table.told_by(rows.delete_ended, now))
 
-    def test_what_is_named_is_forgotten(self):
+    def test_only_the_named_operations_are_deleted(self):
         idents = [self.add('one'), self.add('two')]
         self.add('unnamed')
         self.assertEqual({'one', 'two'}, self.by(rows.delete, idents))
@@ -246,7 +246,7 @@ class Ends(RowsTest):
 class Wishes(RowsTest):
     """Requests for operations that may exist already."""
 
-    def test_what_is_open_is_asked_again(self):
+    def test_open_operation_is_requested_again_and_due_at_once(self):
         later = timeutils.utcnow() + MINUTE
         one = self.add('one', open_key='one', next_run_at=later)
         self.add('two', open_key='two', next_run_at=later)
@@ -255,7 +255,7 @@ class Wishes(RowsTest):
         self.assertEqual((2, timeutils.utcnow()), (self.row('one').wanted, self.row('one').next_run_at))
         self.assertEqual((set(), None), self.table.told_by(rows.request_rerun, 'three'))
 
-    def test_many_are_asked_again(self):
+    def test_several_open_operations_are_requested_again(self):
         later = timeutils.utcnow() + MINUTE
         for name in ('one', 'two', 'three'):
             self.add(name, open_key=name, next_run_at=later)
@@ -264,7 +264,7 @@ class Wishes(RowsTest):
         self.assertEqual((2, timeutils.utcnow()), (self.row('one').wanted, self.row('one').next_run_at))
         self.assertEqual((set(), set()), self.table.told_by(rows.request_reruns, ['four']))
 
-    def test_only_what_is_open_hurries(self):
+    def test_only_open_operations_are_made_due(self):
         later = timeutils.utcnow() + MINUTE
         one = self.add('one', next_run_at=later)
         self.add('two', next_run_at=later)
@@ -274,7 +274,7 @@ class Wishes(RowsTest):
         for name in ENDED:
             self.assertEqual(set(), self.by(rows.make_due, self.table.names[name]), name)
 
-    def test_who_hurried_one_that_goes_to_sleep_wakes_it(self):
+    def test_operation_made_due_while_it_runs_is_not_postponed(self):
         for name, hurried in (('calm', False), ('hurried', True)):
             resource_id, seen = self.held(name), timeutils.utcnow()
             self.time.advance_time_delta(MINUTE)
@@ -283,24 +283,24 @@ class Wishes(RowsTest):
             self.do(rows.postpone, resource_id, 'me', 600, seen)
             self.assertEqual(timeutils.utcnow() + (0 if hurried else 10) * MINUTE, self.row(name).next_run_at)
 
-    def test_it_is_found_by_its_id(self):
+    def test_operation_is_found_by_its_id(self):
         self.add('one')
         two = self.add('two')
         self.assertEqual(two, self.do(rows.get, two).id)
         self.assertIsNone(self.do(rows.get, uuidutils.generate_uuid()))
 
-    def test_it_is_known_by_its_key(self):
+    def test_open_operation_is_found_by_its_key(self):
         self.add('one', open_key='one')
         self.assertTrue(self.do(rows.is_open, 'one'))
         self.assertFalse(self.do(rows.is_open, 'two'))
 
-    def test_only_what_is_open_keeps_a_serial_busy(self):
+    def test_only_open_operations_keep_a_serial_busy(self):
         self.add('one', serial='one')
         self.ended(serial='two')
         self.assertTrue(self.do(rows.is_any_serial_open, ['one', 'two']))
         self.assertFalse(self.do(rows.is_any_serial_open, ['two', 'three']))
 
-    def test_those_of_a_thing_are_found_oldest_first(self):
+    def test_operations_of_a_resource_are_listed_oldest_first(self):
         now = timeutils.utcnow()
         for name, age in (('second', 2), ('third', 1), ('first', 3)):
             self.add(name, created_at=now - age * MINUTE, state=rows.DONE if age == 2 else rows.OPEN)

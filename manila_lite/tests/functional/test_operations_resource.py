@@ -20,7 +20,7 @@ class Seen(base.ServiceTest):
     def seen(self, caller, resource_id):
         return caller.ok('GET', f'/operations?resource_id={resource_id}&all_projects={int(caller is self.admin)}')['operations']
 
-    def test_what_a_backend_says_is_for_administrators(self):
+    def test_error_of_a_backend_is_shown_to_administrators_only(self):
         self.service.knob('alpha', 'extend_share:fail')
         share = self.user.share()
         self.user.action(share['id'], 'extend', {'new_size': 2})
@@ -30,14 +30,14 @@ class Seen(base.ServiceTest):
         self.assertEqual('It failed; an administrator can see the cause.', mine['error'])
         self.assertNotIn('host', mine)
 
-    def test_what_is_said_on_purpose_is_for_all(self):
+    def test_error_meant_for_users_is_shown_to_the_project(self):
         self.service.knob('alpha', 'create_share:fail_final')
         share = self.user.share(wait='error')
         [mine] = self.seen(self.user, share['id'])
         self.assertIn('cannot be done', mine['error'])
         self.assertEqual('failed', mine['state'])
 
-    def test_while_it_is_tried_again(self):
+    def test_retried_operation_is_open_and_shows_that_it_failed_so_far(self):
         self.service.conf.set_override('retry_delay', 60.0, 'operations')
         self.addCleanup(self.service.conf.clear_override, 'retry_delay', 'operations')
         self.service.knob('alpha', 'create_share:fail@once')
@@ -56,20 +56,20 @@ class Seen(base.ServiceTest):
                  'topic': 'none', 'lane': 'work', 'state': 'open', 'data': {}, 'next_run_at': timeutils.utcnow(), **values}))
         return resource_id
 
-    def test_progress_is_what_the_work_said(self):
+    def test_progress_is_shown_as_the_operation_reports_it(self):
         for data, shown in (({'done': 1, 'total': 4}, (25, 1, 4, None)),
                             ({'percent': 7.9, 'bytes_done': 3}, (7, None, None, 3)),
                             ({}, (None,) * 4), ('much', (None,) * 4), ({'total': 0, 'done': 0}, (None, 0, 0, None))):
             found = self.user.ok('GET', f'/operations/{self.add(data={"progress": data})}')['operation']['progress']
             self.assertEqual(shown, tuple(found[name] for name in ('percent', 'done', 'total', 'bytes_done')))
 
-    def test_one_that_cannot_be_read_hides_no_other(self):
+    def test_operation_with_unreadable_data_is_still_listed(self):
         operation_id = self.add(state='parked', error='a path of the backend')
         with self.service.services.db.engine.begin() as conn:
             conn.exec_driver_sql(f"UPDATE operations SET data = 'no JSON' WHERE id = '{operation_id}'")
         self.assertEqual('It was stopped for an administrator to examine.', self.seen(self.user, operation_id)[0]['error'])
 
-    def test_what_is_not_the_projects_own(self):
+    def test_operations_on_services_and_servers_are_hidden_from_projects(self):
         for kind in ('share_server', 'service'):
             operation_id = self.add(resource_type=kind)
             self.assertEqual(404, self.user.call('GET', f'/operations/{operation_id}')[0])

@@ -63,7 +63,7 @@ class Typed(testscenarios.WithScenarios, testtools.TestCase):
         self.assertEqual([], self.lite.ok('GET', '/shares')['shares'])
         return done.stdout
 
-    def test_what_the_page_says_to_type_works(self):
+    def test_examples_of_the_page_work(self):
         path = DOC / 'user' / f'{self.page}.rst'
         typed = len(re.findall(r'^ +\$ .*openstack ', path.read_text(), re.MULTILINE))
         out = self.run_page('manila_lite.tests.openstack_page:main', path)
@@ -75,7 +75,7 @@ class Python(Typed):
 
     scenarios = [('sdk', {'page': 'sdk'})]
 
-    def test_what_the_page_says_to_type_works(self):
+    def test_examples_of_the_page_work(self):
         text = ''.join(_PYTHON.findall((DOC / 'user' / 'sdk.rst').read_text())).replace('http://127.0.0.1:8786/v2', self.url)
         program = '\n'.join(line.removeprefix('   ') for line in text.splitlines())
         self.assertIn('create_share_snapshot', program)
@@ -150,11 +150,11 @@ class Named(testtools.TestCase):
         for pair in named:
             self.assertLessEqual(set(pair), known)
 
-    def test_namespaces_are_those_of_the_sample(self):
+    def test_namespaces_of_the_sample_are_known(self):
         generator = (UNITS.parent / 'config-generator.conf').read_text()
         self.assertLessEqual(set(re.findall(r'^namespace = (\S+)$', generator, re.MULTILINE)), set(settings.NAMESPACES))
 
-    def test_units_run_our_commands_and_close_what_they_can(self):
+    def test_systemd_units_run_our_commands_and_restrict_themselves(self):
         scripts = {point.name for point in metadata.entry_points(group='console_scripts')
                    if point.value.startswith('manila_lite.')}
         units = sorted(UNITS.glob('*.service'))

@@ -16,20 +16,20 @@ class PairsAtOnce(base.ServiceTest):
             self.assertEqual([200] * 6, [call.result()[0] for call in calls])
             self.assertIn(self.admin.ok('GET', path)[wrapped][method], map(str, range(6)))
 
-    def test_of_a_share(self):
+    def test_concurrent_writes_of_share_metadata_succeed(self):
         self.write(f'/shares/{self.admin.share()["id"]}/metadata', 'metadata')
 
-    def test_of_a_snapshot(self):
+    def test_concurrent_writes_of_snapshot_metadata_succeed(self):
         share = self.admin.share()
         snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']
         self.write(f'/snapshots/{snapshot["id"]}/metadata', 'metadata')
 
-    def test_of_an_export_location(self):
+    def test_concurrent_writes_of_export_location_metadata_succeed(self):
         path = f'/shares/{self.admin.share()["id"]}/export_locations'
         place = self.admin.ok('GET', path)['export_locations'][0]
         self.write(f'{path}/{place["id"]}/metadata', 'metadata')
 
-    def test_of_a_share_type(self):
+    def test_concurrent_writes_of_extra_specs_succeed(self):
         kind = self.admin.ok('POST', '/types', {'share_type': {'name': 'written', 'extra_specs': {
             'driver_handles_share_servers': 'False'}}})['share_type']
         self.write(f'/types/{kind["id"]}/extra_specs', 'extra_specs', ('POST',))

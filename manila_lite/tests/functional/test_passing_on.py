@@ -62,22 +62,22 @@ class PassingOn(base.ServiceTest):
     def ends(self):
         return self.plan('second', Step(lambda work: self.notes.append('second'), name='go_on'))
 
-    def test_it_goes_on_to_the_backend(self):
+    def test_operation_is_passed_on_and_done_by_the_second_worker(self):
         row = self.run_through(self.sends(), self.ends())
         self.assertEqual((rows.DONE, self.second), (row.state, row.host))
         self.assertEqual(['sent', 'second', 'second done'], self.notes)
 
-    def test_what_could_not_be_passed_on_is_tried_again(self):
+    def test_failed_passing_on_is_retried(self):
         row = self.run_through(self.sends(), self.ends(), self.tries - 1)
         self.assertEqual(rows.DONE, row.state)
         self.assertEqual(['sent'] * self.tries + ['second', 'second done'], self.notes)
 
-    def test_what_could_not_be_passed_on_for_good_fails_where_it_is(self):
+    def test_operation_that_cannot_be_passed_on_fails_at_the_first_worker(self):
         row = self.run_through(self.sends(lambda work: self.notes.append('undone')), self.ends(), self.tries)
         self.assertEqual((rows.FAILED, self.first), (row.state, row.host))
         self.assertEqual(['sent'] * self.tries + ['undone', 'first failed: the database says no'], self.notes)
 
-    def test_an_undo_may_pass_on(self):
+    def test_undo_step_passes_the_operation_on(self):
         def fail(work):
             raise RuntimeError('not here')
 
@@ -86,7 +86,7 @@ class PassingOn(base.ServiceTest):
         self.assertNotIn('failure', row.data, 'what is said of an undo here is nothing to the next')
         self.assertEqual(['sent', 'second', 'second done'], self.notes)
 
-    def test_an_undo_may_pass_on_what_could_not_be(self):
+    def test_undo_step_passes_the_operation_on_after_failed_attempts(self):
         row = self.run_through(self.sends(self.send), self.ends(), self.tries)
         self.assertEqual(rows.DONE, row.state)
         self.assertEqual(['sent'] * (self.tries + 1) + ['second', 'second done'], self.notes)

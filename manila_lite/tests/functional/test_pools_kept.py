@@ -80,14 +80,14 @@ class Kept(base.ServiceTest):
         with self.db.reader() as conn:
             return dict(conn.execute(sa.select(models.pools.c.host, models.pools.c.claimed_gb)).all())
 
-    def test_nothing_is_read_again_without_need(self):
+    def test_pools_are_read_again_only_on_request(self):
         self.report(a=50, b=60, c=70)
         self.assertEqual({'a', 'b'}, set(self.kept(self.mine)))
         self.assertEqual({'a': 50, 'b': 60, 'c': 70},
                          {name: pool.free_gb for name, pool in self.kept(self.mine, look=True).items()})
         self.assertEqual(2, self.mine.hosts.looks)
 
-    def test_what_did_not_change_is_the_same_object(self):
+    def test_unchanged_pool_stays_the_same_object(self):
         before = self.kept(self.mine)
         with self.db.writer() as conn:
             services.claim_space(conn, f'{BACKEND}#a', before['a'].generation, 5, 100)
@@ -95,7 +95,7 @@ class Kept(base.ServiceTest):
         self.assertIs(before['b'], after['b'])
         self.assertEqual((0, 5), (before['a'].claimed_gb, after['a'].claimed_gb))
 
-    def test_looks_are_rare_but_for_a_second_at_most(self):
+    def test_pools_are_kept_for_a_second_at_most(self):
         keeper = host_states.Hosts(DOWN_TIME)
         began = time.monotonic()
         with self.db.reader() as conn:
@@ -103,14 +103,14 @@ class Kept(base.ServiceTest):
             self.assertGreater(keeper._good_until, began)
             self.assertLessEqual(keeper._good_until, time.monotonic() + 1.0)
 
-    def test_room_is_never_promised_twice(self):
+    def test_capacity_is_never_promised_twice(self):
         placed = [self.place(self.mine, 60), self.place(self.other, 60)]
         self.assertEqual(['a', 'b'], sorted(placed))
         for scheduler in (self.mine, self.other):
             self.assertRaises(errors.NoValidHost, self.place, scheduler, 60)
         self.assertEqual({f'{BACKEND}#a': 60, f'{BACKEND}#b': 60}, self.claimed())
 
-    def test_room_that_came_back_is_found(self):
+    def test_released_capacity_is_used_again(self):
         for _ in range(2):
             self.place(self.other, 100)
         self.kept(self.mine, look=True)
@@ -136,23 +136,23 @@ class Kept(base.ServiceTest):
             pass
         self.assertEqual({'a', 'b'}, {self.place(self.mine, 100), self.place(self.mine, 100)})
 
-    def test_a_pool_that_vanished(self):
+    def test_vanished_pool_is_not_chosen(self):
         self.report(a=100)
         self.assertEqual('a', self.place(self.mine, 80))
         self.assertRaises(errors.NoValidHost, self.place, self.mine, 80)
         self.assertEqual({'a'}, set(self.kept(self.mine)))
 
-    def test_a_pool_that_vanished_and_came_back_smaller(self):
+    def test_pool_that_returned_with_less_capacity_is_not_chosen(self):
         self.report(b=10)
         self.report(a=10, b=10)
         self.assertRaises(errors.NoValidHost, self.place, self.mine, 80)
         self.assertEqual({f'{BACKEND}#a': 0, f'{BACKEND}#b': 0}, self.claimed())
 
-    def test_a_pool_that_appeared(self):
+    def test_new_pool_is_chosen(self):
         self.report(a=10, b=10, c=100)
         self.assertEqual('c', self.place(self.mine, 80))
 
-    def test_disabled_down_and_gone_services(self):
+    def test_pools_of_disabled_down_and_deleted_services_are_not_used(self):
         with self.db.writer() as conn:
             services.set_disabled(conn, BACKEND, 'manila-share', True, 'repair')
         self.assertEqual({True}, {pool.disabled for pool in self.kept(self.mine, look=True).values()})
@@ -168,7 +168,7 @@ class Kept(base.ServiceTest):
             conn.execute(models.services.delete())
         self.assertEqual({}, self.kept(self.mine, look=True))
 
-    def test_one_is_read_as_it_is_now(self):
+    def test_single_pool_is_read_from_the_database(self):
         with self.db.reader() as conn:
             self.assertEqual(100, host_states.one(conn, f'{BACKEND}#a', DOWN_TIME).free_gb)
             self.assertIsNone(host_states.one(conn, f'{BACKEND}#z', DOWN_TIME))

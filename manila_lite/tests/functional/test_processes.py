@@ -40,7 +40,7 @@ class Processes(testtools.TestCase):
         row = self.service(binary)
         return row is not None and row['state'] == 'up'
 
-    def test_term_drains_each(self):
+    def test_term_ends_each_idle_process_with_status_0(self):
         """End each idle process with status 0, and its child; show the service as down."""
         self.start('api', 'scheduler', 'share')
         self.parts.until(self.parts.pools, 'a pool')
@@ -53,7 +53,7 @@ class Processes(testtools.TestCase):
         self.started['api'].terminate()
         self.assertEqual(0, self.started['api'].wait(timeout=60), self.parts.tail())
 
-    def test_term_finishes_what_is_under_way(self):
+    def test_term_lets_running_work_finish(self):
         self.start('api', 'scheduler', 'share')
         self.parts.until(self.parts.pools, 'a pool')
         self.parts.knobs('create_share:delay=2')
@@ -63,7 +63,7 @@ class Processes(testtools.TestCase):
         self.assertEqual(0, self.started['share'].wait(timeout=60), self.parts.tail())
         self.assertEqual('available', self.parts.ok('GET', f'/shares/{share_id}')['share']['status'])
 
-    def test_term_does_not_wait_for_what_hangs(self):
+    def test_term_ends_a_process_with_hanging_work_after_the_timeout(self):
         """End a process whose work takes longer than graceful_shutdown_timeout; let the next process do the work."""
         self.start('api', 'scheduler', 'share', extra=f'graceful_shutdown_timeout = {_FEW_SECONDS}\n')
         self.parts.until(self.parts.pools, 'a pool')
@@ -100,7 +100,7 @@ class Processes(testtools.TestCase):
         pools = self.parts.ok('GET', '/scheduler-stats/pools/detail')['pools']
         return pools[0]['capabilities'].get('total_capacity_gb') if pools else None
 
-    def test_hup_of_all_in_one(self):
+    def test_hup_reloads_the_configuration_of_the_all_in_one_process(self):
         """Apply changed options in the same process; change nothing if the file cannot be read."""
         lite = self.useFixture(process.Lite())
         self.parts = lite
@@ -116,7 +116,7 @@ class Processes(testtools.TestCase):
         process.until(lambda: self.call_status() == 400, 'the new default type, which is not there, is asked for', lite.tail)
         self.assertIsNone(lite.process.poll())
 
-    def test_a_mistake_at_hup_is_one_line_and_can_be_put_right(self):
+    def test_wrong_configuration_at_hup_is_logged_and_can_be_corrected(self):
         self.start('api', 'share')
         self.parts.until(self.parts.pools, 'a pool')
         old = self.child('share')
@@ -129,7 +129,7 @@ class Processes(testtools.TestCase):
         self.assertNotEqual(old.pid, self.child('share').pid)
         self.assertNotIn('Traceback', self.parts.log.read_text())
 
-    def test_hup_while_a_child_that_dies_young_is_held_back(self):
+    def test_hup_starts_a_child_whose_restart_was_delayed(self):
         self.start('api', 'share')
         self.parts.until(self.parts.pools, 'a pool')
 
@@ -175,7 +175,7 @@ class Processes(testtools.TestCase):
         self.parts.knobs()
         self.parts.until(self.parts.pools, 'a pool')
 
-    def test_a_process_for_each_backend(self):
+    def test_other_backend_runs_on_when_the_process_of_one_dies(self):
         """Let the other backend's process run on when one dies."""
         self.start('api', 'scheduler', 'share', extra='enabled_share_backends = alpha,beta\n[beta]\ndriver = dummy\n')
         self.parts.until(lambda: self.parts.pools()[1:], 'two pools')

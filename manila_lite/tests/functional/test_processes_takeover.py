@@ -42,11 +42,11 @@ class Takeover(testtools.TestCase):
             self.available(resource_id)
         self.assertEqual(before + count, self.parts.calls('create_share'))
 
-    def test_only_one_works(self):
+    def test_only_one_of_two_managers_works(self):
         self.assert_one_call_for_each_of(10)
         self.assertEqual(1, self.parts.calls('setup'))
 
-    def test_the_other_takes_over_from_one_that_was_killed(self):
+    def test_second_manager_takes_over_after_a_kill(self):
         """Finish the work of a manager that was killed on the same host, without waiting for its lease."""
         self.parts.knobs('create_share:hang')
         share_id = self.parts.share()
@@ -59,7 +59,7 @@ class Takeover(testtools.TestCase):
         self.assertTrue(self.is_up())
         self.assert_one_call_for_each_of(3)
 
-    def test_the_other_takes_over_from_one_that_ends(self):
+    def test_second_manager_takes_over_after_an_orderly_end(self):
         """Take over from a manager that ends in order; show the service as down when the second ends, too."""
         self.first.terminate()
         self.assertEqual(0, self.first.wait(timeout=60), self.parts.tail())
@@ -70,13 +70,13 @@ class Takeover(testtools.TestCase):
         self.assertEqual(0, self.second.wait(timeout=60), self.parts.tail())
         self.assertFalse(self.is_up())
 
-    def test_the_end_of_the_one_that_waits_is_not_noticed(self):
+    def test_end_of_the_waiting_manager_changes_nothing(self):
         self.second.terminate()
         self.assertEqual(0, self.second.wait(timeout=60), self.parts.tail())
         self.assertTrue(self.is_up())
         self.assert_one_call_for_each_of(3)
 
-    def test_one_that_slept_longer_than_its_lease_stands_back(self):
+    def test_manager_paused_longer_than_its_lease_stops_its_work(self):
         """Stop a manager at work for longer than its lease: when it goes on, it writes nothing and stands back."""
         self.parts.knobs('create_share:hang')
         share_id = self.parts.share()

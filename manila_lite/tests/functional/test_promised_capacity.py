@@ -51,23 +51,23 @@ class Promises(base.ServiceTest):
         with self.db.reader() as conn:
             return services.promises_of_pools(conn, BACKEND)
 
-    def test_claims_are_those_of_the_backends_pools(self):
+    def test_only_claims_of_the_backends_pools_are_counted(self):
         self.pool(POOL, 2.5)
         self.pool('h@c#a', 7, 'h@c')
         self.assertEqual({POOL: Promised(claimed=2.5)}, self.promised())
 
-    def test_sizes_are_those_of_the_backends_shares(self):
+    def test_only_sizes_of_the_backends_shares_are_counted(self):
         self.pool(POOL, 1.5)
         for size, host in ((3, POOL), (4, POOL), (16, f'{BACKEND}#b'), (32, f'{BACKEND}b#a'), (64, 'hx1@b#a')):
             self.share(size, host=host)
         self.assertEqual({POOL: Promised(1.5, 7.0), f'{BACKEND}#b': Promised(0.0, 16.0)}, self.promised())
 
-    def test_what_comes_may_not_be_seen_yet(self):
+    def test_new_and_incoming_shares_are_counted_apart(self):
         for size, status in ((1, 'available'), (2, 'creating'), (4, 'migrating_to'), (8, 'error'), (16, 'deleting')):
             self.share(size, status)
         self.assertEqual({POOL: Promised(0.0, 25.0, 6.0)}, self.promised())
 
-    def test_growth_is_promised_when_its_room_was_claimed(self):
+    def test_growth_is_counted_once_the_scheduler_has_claimed_it(self):
         share = self.share(10, 'extending', target=30)
         self.share(1, 'shrinking', target=0)
         grown = Promised(0.0, 11.0, 20.0)
@@ -84,7 +84,7 @@ class Promises(base.ServiceTest):
             return tuple(conn.execute(sa.select(models.pools.c.claimed_gb, models.pools.c.provisioned_gb,
                                                 models.pools.c.allocated_gb)).one())
 
-    def test_room_of_a_share_that_is_gone_is_not_taken_from_what_others_claimed(self):
+    def test_deleted_share_does_not_reduce_the_claims_of_other_shares(self):
         self.pool(POOL)
         self.share(30, 'deleting')
         self.share(40, 'creating')
@@ -94,7 +94,7 @@ class Promises(base.ServiceTest):
             services.subtract_deleted_share(conn, POOL, 30)
         self.assertEqual((40, 30, 40), self.figures())
 
-    def test_room_of_a_share_that_is_gone_is_provisioned_no_more_where_it_cannot_be_a_claim(self):
+    def test_deleted_share_reduces_provisioned_capacity_if_claims_are_smaller(self):
         self.pool(POOL)
         self.share(30, 'deleting')
         self.share(20, 'creating')
@@ -111,7 +111,7 @@ class Promises(base.ServiceTest):
             services.store_report(conn, BACKEND, [figures], before)
         return self.figures()
 
-    def test_what_is_given_back_while_the_backend_is_asked_leaves_no_room_twice(self):
+    def test_capacity_released_during_a_report_is_subtracted_once(self):
         self.pool(POOL, 30.0)       # of a share that is already there when claims are counted
         self.share(30)
         before = self.promised()
@@ -119,7 +119,7 @@ class Promises(base.ServiceTest):
             services.release_space(conn, POOL, 30)
         self.assertEqual((0, 0, 0), self.report(before))
 
-    def test_what_is_claimed_while_the_backend_is_asked_is_kept(self):
+    def test_capacity_claimed_during_a_report_is_kept(self):
         self.pool(POOL, 30.0)
         self.share(30)
         self.share(5, 'creating')
@@ -128,7 +128,7 @@ class Promises(base.ServiceTest):
             self.assertTrue(services.claim_space(conn, POOL, 0, 7, 100))
         self.assertEqual((12, 30, 42), self.report(before))
 
-    def test_it_is_counted_at_one_moment(self):
+    def test_promises_are_counted_in_one_statement(self):
         """Count in one statement: two may see different moments, and lose what moves from one to the other."""
         self.pool(POOL, 1)
         self.share(2)

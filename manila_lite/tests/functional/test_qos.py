@@ -28,20 +28,20 @@ class Qos(base.ServiceTest):
         instance = self.admin.ok('GET', f'/shares/{share}/instances')['share_instances'][0]['id']
         return self.service.managers['alpha'].driver.store.share(instance).qos
 
-    def test_a_share_gets_what_its_type_names_by_name_or_id(self):
+    def test_share_gets_the_qos_specs_that_its_type_names_by_name_or_id(self):
         qos_type_id = self.qos('gold', maxbps='1000')
         for number, named in enumerate(('gold', qos_type_id)):
             share = self.caller().share(share_type=self.kind(f'quick-{number}', default_qos_type=named))
             self.assertEqual({'maxbps': '1000'}, self.promised(share['id']))
 
-    def test_what_changes_is_told_when_the_share_is_ensured(self):
+    def test_changed_qos_specs_are_applied_when_the_share_is_ensured(self):
         qos_type_id = self.qos('silver', maxbps='1000')
         share = self.caller().share(share_type=self.kind('slow', default_qos_type='silver'))['id']
         self.admin.ok('POST', f'/qos-types/{qos_type_id}/specs', {'specs': {'maxbps': '2000'}})
         self.admin.ok('POST', '/services/ensure-shares', {'host': 'test@alpha'})
         base.eventually(lambda: self.promised(share) == {'maxbps': '2000'}, 'the backend was not told', 60)
 
-    def test_no_backend_that_does_not_keep_it(self):
+    def test_backend_without_qos_is_not_chosen(self):
         """Place no share on a backend without QoS, even if no other has enough capacity."""
         self.qos('bronze', maxbps='1')
         share = self.caller().share(share_type=self.kind('large', default_qos_type='bronze'), size=20, wait='error')
@@ -50,7 +50,7 @@ class Qos(base.ServiceTest):
         plain = self.caller().share(share_type=self.kind('plain'), size=20)['id']
         self.assertEqual('test@beta#pool1', self.admin.ok('GET', f'/shares/{plain}')['share']['host'])
 
-    def test_share_types_name_none_that_goes(self):
+    def test_qos_type_is_either_deleted_or_named_by_a_new_share_type(self):
         """Refuse the later of two requests: to delete a QoS type, and to make a share type that names it."""
         for number in range(10):
             name = f'brief-{number}'
@@ -61,7 +61,7 @@ class Qos(base.ServiceTest):
                 gone = pool.submit(self.admin.call, 'DELETE', f'/qos-types/{qos_type_id}')
             self.assertIn((made.result()[0], gone.result()[0]), ((200, 409), (400, 204)))
 
-    def test_specs_that_are_set_at_once(self):
+    def test_concurrent_writes_of_one_spec_succeed(self):
         path = f'/qos-types/{self.qos("iron")}/specs'
         for number in range(5):
             with concurrent.futures.ThreadPoolExecutor(6) as pool:

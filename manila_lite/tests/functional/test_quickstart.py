@@ -102,7 +102,7 @@ class WithRoot(Quickstart):
 class RealStorage(WithRoot):
     """The life of a share, and then, in the same state directory, the repair of damage made behind the service."""
 
-    def test_run_stay_second_run_and_down(self):
+    def test_quickstart_runs_twice_and_down_removes_everything(self):
         self.addCleanup(self.run_tool, '--down')
         self._stay()
         self.assertEqual([], traces(self.state))
@@ -165,7 +165,7 @@ class Siblings(WithRoot):
         self.assertEqual([], traces(self.state))
         return said
 
-    def test_virtual_machine(self):
+    def test_guest_and_nfs_client_read_each_others_files(self):
         said = self.scenario(virtiofs_guest.missing(), '--vm')
         for part in ('"tag": "data"', 'data: inactive', 'access rule for 127.0.0.1, the host: active',
                      'the guest sees: data /mnt/data virtiofs', 'the guest sees: hello from an NFS client',
@@ -195,7 +195,7 @@ class DualStack(WithRoot):
         self.run_tool('--down')
         self.assertFalse(self.state.exists())
 
-    def test_down_after_it_was_killed(self):
+    def test_down_cleans_up_after_a_killed_run(self):
         self.addCleanup(self.run_tool, '--down')
         process, _ = self.stay('--dual-stack', until='A third subnet')
         process.kill()

@@ -20,10 +20,10 @@ class Brinks(base.ServiceTest):
         self.assertEqual({*made}, {one['id'] for one in caller.ok('GET', path)[f'{noun}s']})
         return made
 
-    def test_of_share_networks(self):
+    def test_third_share_network_exceeds_a_quota_of_two(self):
         self.brink('networks', 'share_networks', '/share-networks', {'share_network': {}}, 'active')
 
-    def test_of_share_groups_and_their_snapshots(self):
+    def test_third_share_group_or_group_snapshot_exceeds_a_quota_of_two(self):
         kind = self.admin.ok('GET', '/types/default')['share_type']['id']
         group_type = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
             'name': 'of brinks', 'share_types': [kind]}})['share_group_type']['id']

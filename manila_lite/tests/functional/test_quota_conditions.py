@@ -59,14 +59,14 @@ class Projects(base.ServiceTest):
 
 class Conditions(Projects):
 
-    def test_what_is_going_by_itself_is_counted_no_more(self):
+    def test_resources_being_deleted_are_not_counted(self):
         self.share(is_going=True)
         with self.service.services.db.writer() as conn:
             conn.execute(models.share_networks.insert().values(
                 id=uuidutils.generate_uuid(), project_id=self.project, status='active', is_going=True))
         self.assertEqual({}, self.used())
 
-    def test_what_stays_is_counted_once(self):
+    def test_each_remaining_resource_is_counted_once(self):
         self.share(is_going=False, encryption_key_ref=_KEY)
         self.share(is_going=False, encryption_key_ref=_KEY)
         self.assertEqual({'shares': (2, 0), 'gigabytes': (10, 0), 'snapshots': (2, 0), 'snapshot_gigabytes': (10, 0),
@@ -78,7 +78,7 @@ class Conditions(Projects):
             self.assertEqual(growth or 4, self.used()['gigabytes'][1])
         self.assertEqual((10, 4), self.used()['replica_gigabytes'])
 
-    def test_a_key_counts_anew_when_only_shares_that_go_have_it(self):
+    def test_key_counts_as_new_if_only_shares_being_deleted_use_it(self):
         with self.service.services.db.writer() as conn:
             self.assertEqual({}, quotas.count_new_keys(conn, self.project, None))
         for is_going, more in ((True, 1), (False, 0)):
@@ -87,7 +87,7 @@ class Conditions(Projects):
                 self.assertEqual({'encryption_keys': more}, quotas.count_new_keys(conn, self.project, _KEY))
                 self.assertEqual({'encryption_keys': 1}, quotas.count_new_keys(conn, uuidutils.generate_uuid(), _KEY))
 
-    def test_networks_are_of_the_project_and_of_the_user_but_of_no_type(self):
+    def test_networks_count_for_project_and_user_but_not_for_a_share_type(self):
         self.network()
         self.network('v')
         self.assertEqual({'share_networks': (2, 0)}, self.used())
@@ -98,7 +98,7 @@ class Conditions(Projects):
         with self.service.services.db.reader() as conn:
             return quotas.limits(conn, self.service.conf, project or self.project, **scope)['shares']
 
-    def test_limits_that_are_taken_back_are_those_that_were_named(self):
+    def test_only_the_named_limits_are_deleted(self):
         other, scopes = uuidutils.generate_uuid(), ({}, {'user_id': 'u'}, {'user_id': 'v'}, {'share_type_id': 't'})
         default = self.limits(uuidutils.generate_uuid())
         with self.service.services.db.writer() as conn:
@@ -115,12 +115,12 @@ class Conditions(Projects):
         self.assertEqual([default] * 4, [self.limits(**scope) for scope in scopes])
         self.assertEqual([11, 12, 13, 14], [self.limits(other, **scope) for scope in scopes])
 
-    def test_a_limit_leaves_those_of_other_resources_alone(self):
+    def test_setting_a_limit_keeps_the_limits_of_other_resources(self):
         self.do(quotas.set_limits, self.project, {'shares': 11, 'gigabytes': 12})
         self.do(quotas.set_limits, self.project, {'gigabytes': 13})
         self.assertEqual(11, self.limits())
 
-    def test_a_class_is_none_but_itself_and_only_one_is_everybodys(self):
+    def test_only_limits_of_the_default_class_apply_to_all_projects(self):
         conf, other = self.service.conf, uuidutils.generate_uuid()
         default = self.limits()
         self.addCleanup(self.do, lambda conn: conn.execute(models.quota_classes.delete()))
@@ -136,7 +136,7 @@ class Conditions(Projects):
 class OfTypes(Projects):
     """Limits of a share type."""
 
-    def test_a_type_has_a_limit_for_all_that_its_shares_use(self):
+    def test_share_type_limits_are_set_and_shown_for_each_resource(self):
         path = f'/quota-sets/{self.project}?share_type=default'
         limits = {'shares': 1, 'gigabytes': 2, 'snapshots': 3, 'snapshot_gigabytes': 4, 'share_replicas': 5,
                   'replica_gigabytes': 6, 'per_share_gigabytes': 7}
@@ -160,11 +160,11 @@ class Checks(Projects):
             return refused.code
         return None
 
-    def test_the_limit_of_the_project_holds(self):
+    def test_addition_above_the_project_limit_is_refused(self):
         self.limit(shares=0)
         self.assertEqual('over_quota_shares', self.check(shares=1))
 
-    def test_what_a_resize_will_add_cannot_be_had_twice(self):
+    def test_growth_of_a_running_resize_counts_against_the_limit(self):
         self.share(target_size=9)
         self.limit(gigabytes=10)
         self.assertIsNone(self.check(gigabytes=1))
@@ -179,11 +179,11 @@ class Checks(Projects):
         self.assertEqual('over_quota_share_networks', self.check('u', share_networks=1))
         self.assertIsNone(self.check('v', share_networks=1))
 
-    def test_what_is_no_share_has_no_size_of_one(self):
+    def test_share_size_limit_does_not_apply_to_networks(self):
         self.limit(per_share_gigabytes=0)
         self.assertIsNone(self.check(share_networks=1))
 
-    def test_what_only_comes_to_a_type_is_counted_by_the_type_alone(self):
+    def test_retyped_share_is_checked_against_type_limits_only(self):
         kind = self.kind()
         self.share(kind=kind)
         self.limit(shares=0)
@@ -205,15 +205,15 @@ class Turns(Projects):
                 models.quota_locks.insert().values(project_id=self.table.names[name], turn=5)))
         self.project = self.table.names['mine']
 
-    def test_the_row_is_that_of_the_project(self):
+    def test_only_the_row_of_the_project_is_locked(self):
         self.assertEqual({'mine'}, self.table.by(quotas.lock, self.project))
 
-    def test_all_that_counts_has_the_row(self):
+    def test_each_count_locks_the_row(self):
         for call in (lambda conn: quotas.count_new_keys(conn, self.project, _KEY),
                      lambda conn: quotas.check(conn, self.service.conf, self.project, 'u', None, {'shares': 1})):
             self.assertEqual({'mine'}, self.table.by(call))
 
-    def test_the_row_is_had_before_anything_is_counted(self):
+    def test_row_is_locked_before_anything_is_counted(self):
         seen = []
 
         def note(_conn, _cursor, statement, *_):
@@ -230,7 +230,7 @@ class Turns(Projects):
             self.assertEqual((1, 0), self._places(seen), seen)
             seen.clear()
 
-    def test_what_may_be_had_is_changed_or_counted_by_one_at_a_time(self):
+    def test_requests_that_change_or_count_quotas_lock_the_row(self):
         for method, path, body in (
                 ('PUT', f'/quota-sets/{self.project}', {'quota_set': {'shares': 7}}),
                 ('POST', '/security-services', {'security_service': {'type': 'ldap', 'name': 'x'}})):
@@ -245,13 +245,13 @@ class Turns(Projects):
         places = [place for place, text in enumerate(seen) if text.startswith('UPDATE quota_locks')]
         return len(places), places[0] if places else None
 
-    def test_a_new_project_comes_to_have_a_row(self):
+    def test_row_of_a_new_project_is_created(self):
         self.table.names['new'] = uuidutils.generate_uuid()
         self.do(quotas.lock, self.table.names['new'])
         self.assertIsNotNone(self.table.row('new'))
         self.assertEqual({'new'}, self.table.by(quotas.lock, self.table.names['new']))
 
-    def test_the_row_that_another_was_quicker_to_make_is_had_too(self):
+    def test_row_created_by_a_concurrent_request_is_locked(self):
         new = self.table.names['new'] = uuidutils.generate_uuid()
         engine, made = self.service.services.db.engine, []
 

@@ -131,7 +131,7 @@ class QuotaPropertyTest(base.ServiceTest):
             self.assertEqual(self._sum([share for share in stay if share[1] == kind]), used)
             self._within(used, limits[kind])
 
-    def test_the_last_free_place_is_given_to_one_of_many(self):
+    def test_concurrent_requests_fill_the_limit_exactly(self):
         self.project = 'rush'
         limits = self._limit({'shares': 3, 'gigabytes': 100}, [{'shares': 2}, {'shares': 3}], [{'shares': 3}] * 2)
         plan = [[(user, (1, kind))] * 2 for user in USERS for kind in TYPES]
@@ -140,7 +140,7 @@ class QuotaPropertyTest(base.ServiceTest):
         self.assertEqual({'shares': 3, 'gigabytes': 3}, self._used())
         self._within(self._used(user_id='ann'), {'shares': 2})
 
-    def test_a_limit_cannot_be_lowered_below_what_is_used_meanwhile(self):
+    def test_limit_is_never_lowered_below_concurrent_usage(self):
         """Lower a limit while shares are made, both behind one lock: usage is never above the limit afterwards."""
         for turn in range(10):
             self.project = f'lowered-{turn}'

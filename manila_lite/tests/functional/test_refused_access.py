@@ -34,22 +34,22 @@ class Rules(refused.Refusing):
     def allow(self, to='10.0.0.9', kind='ip', **more):
         return {'allow_access': {'access_type': kind, 'access_to': to, **more}}
 
-    def test_nobody_is_meant_by_it(self):
+    def test_access_rules_for_invalid_clients_are_refused(self):
         for kind, to, words in _NOBODY:
             self.no(400, 'invalid_input', words, self.path, self.allow(to, kind))
 
-    def test_the_same_is_not_let_in_twice_however_it_is_written(self):
+    def test_second_rule_for_an_address_written_differently_is_refused(self):
         self.rule(self.share_id, to='10.0.0.1')
         self.no(400, 'access_rule_exists', f'share {self.share_id} has an access rule for ip 10.0.0.1/32 already.', self.path,
                 self.allow('10.0.0.1/32'))
 
-    def test_rules_in_error_come_first_until_2_28(self):
+    def test_new_rule_is_refused_below_2_28_while_rules_are_in_error(self):
         self.share_is(self.share_id, access_rules_status='error')
         user = self.caller('p', version='2.27')
         self.no(400, 'access_rules_in_error', f'Share {self.share_id} has access rules in error; deny them first.', self.path,
                 self.allow(), user)
 
-    def test_replicas_in_error_come_first_until_2_74(self):
+    def test_rule_changes_are_refused_below_2_74_while_a_replica_is_in_error(self):
         self.type('twofold', replication_type='dr')
         share = self.share(share_type='twofold')
         rule, replica = self.rule(share), self.aside(share, status='error', replica_state='error')
@@ -58,7 +58,7 @@ class Rules(refused.Refusing):
         self.no(400, 'replica_in_error', words, f'/shares/{share}/action', self.allow(), user)
         self.no(400, 'replica_in_error', words, f'/shares/{share}/action', {'deny_access': {'access_id': rule}}, user)
 
-    def test_a_share_without_a_backend_has_nobody_to_tell(self):
+    def test_rule_changes_of_a_share_without_a_backend_are_refused(self):
         rule = self.rule(self.share_id)
         self.share_is(self.share_id, host=None)
         self.no(400, 'wrong_state', f'Share {self.share_id} is on no backend, so its access rules cannot be applied.',
@@ -66,18 +66,18 @@ class Rules(refused.Refusing):
         self.no(400, 'share_not_available', f'Share {self.share_id} is available; its access rules can be changed when',
                 self.path, self.allow())
 
-    def test_a_rule_of_another_share_is_none_of_this(self):
+    def test_denying_a_rule_of_another_share_is_refused(self):
         rule = self.rule(self.share())
         self.no(404, 'access_rule_not_found', f'Access rule {rule} could not be found.', self.path,
                 {'deny_access': {'access_id': rule}})
 
-    def test_there_is_a_limit_of_rules(self):
+    def test_rule_above_the_limit_is_refused(self):
         self.option('access_rules', 1, 'limits')
         self.rule(self.share_id)
         self.no(413, 'over_limit_access_rules', f'Limit access_rules exceeded: share {self.share_id} may have 1', self.path,
                 self.allow())
 
-    def test_a_snapshot_is_mounted_if_its_type_says_so(self):
+    def test_rule_for_a_snapshot_that_cannot_be_mounted_is_refused(self):
         snapshot = self.snapshot(self.share_id)
         self.put(models.shares, self.share_id, mount_snapshot_support=False)
         self.no(400, 'mount_snapshot_not_supported', f'Snapshot {snapshot} cannot be mounted: the share type of its share',
@@ -100,14 +100,14 @@ class Locks(refused.Refusing):
         self.no(status, code, words, '/resource-locks', {'resource_lock': {
             'resource_id': self.share_id, 'resource_type': 'share', **wanted}})
 
-    def test_a_locked_rule_is_denied_by_who_says_so_and_may_lift_it(self):
+    def test_denying_a_locked_rule_without_unrestrict_is_refused(self):
         rule = self.rule(self.share_id)
         lock = self.lock(rule, 'access_rule')
         self.no(403, 'access_rule_locked',
                 f'Access rule {rule} cannot be denied: it is locked by {lock} (by user). Deny it with',
                 self.path, {'deny_access': {'access_id': rule}})
 
-    def test_a_rule_that_an_administrator_locked_is_neither_denied_nor_changed(self):
+    def test_rule_locked_by_an_administrator_is_neither_denied_nor_changed(self):
         rule = self.rule(self.share_id)
         lock = self.lock(rule, 'access_rule', self.admin)
         words = f'it has the lock {lock} (by admin).'
@@ -116,35 +116,35 @@ class Locks(refused.Refusing):
         self.no(403, 'access_rule_locked', f'Access rule {rule} cannot be changed: {words}', f'/share-access-rules/{rule}',
                 {'update_access': {'access_level': 'ro'}}, method='PUT')
 
-    def test_a_lock_of_another_is_not_touched(self):
+    def test_lock_of_another_user_is_neither_changed_nor_deleted(self):
         lock = self.lock(self.share_id, caller=self.admin)
         words = f'Resource lock {lock} was placed by admin u. Ask the owner of the lock'
         self.no(403, 'lock_of_another', words, f'/resource-locks/{lock}')
         self.no(403, 'lock_of_another', words, f'/resource-locks/{lock}', {'resource_lock': {'lock_reason': 'x'}}, method='PUT')
 
-    def test_a_share_is_not_locked_against_being_shown(self):
+    def test_lock_against_showing_a_share_is_refused(self):
         words = 'resource_action: a share is locked against "delete" only; an access rule also against "show".'
         self.lock_no(400, 'invalid_input', words, resource_action='show')
         lock = self.lock(self.share_id)
         self.no(400, 'invalid_input', words, f'/resource-locks/{lock}', {'resource_lock': {'resource_action': 'show'}},
                 method='PUT')
 
-    def test_what_is_locked_is_there(self):
+    def test_lock_of_an_unknown_resource_is_refused(self):
         for kind, name in (('share', 'share'), ('access_rule', 'access rule')):
             self.lock_no(400, 'resource_not_found', f'resource_id: there is no {name} {refused.NOWHERE}.',
                          resource_id=refused.NOWHERE, resource_type=kind)
 
-    def test_visibility_is_locked_once(self):
+    def test_second_visibility_lock_is_refused(self):
         rule = self.rule(self.share_id)
         self.lock(rule, 'access_rule', resource_action='show')
         self.lock_no(409, 'visibility_locked', f'The visibility of access rule {rule} is locked already.', resource_id=rule,
                      resource_type='access_rule', resource_action='show')
 
-    def test_there_is_a_limit_of_locks(self):
+    def test_lock_above_the_limit_is_refused(self):
         self.option('resource_locks', 1, 'limits')
         self.lock(self.share_id)
         self.lock_no(413, 'over_limit_resource_locks', f'Limit resource_locks exceeded: share {self.share_id} may have 1')
 
-    def test_a_reason_is_for_a_lock(self):
+    def test_lock_reason_without_a_lock_is_refused(self):
         self.no(400, 'invalid_input', 'lock_reason: only together with lock_visibility or lock_deletion.', self.path, {
             'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.7', 'lock_reason': 'why not'}})

@@ -50,13 +50,13 @@ class Grouping(refused.Refusing):
 class Groups(Grouping):
     """Groups that are not made."""
 
-    def test_without_a_type_there_must_be_a_default_that_exists(self):
+    def test_request_without_a_type_is_refused_if_no_default_type_exists(self):
         self.option('default_share_group_type', 'nonesuch')
         self.group_no("share_group_type_id: the default share group type 'nonesuch' does not exist.")
         self.option('default_share_group_type', '')
         self.group_no('share_group_type_id: missing, and no default share group type is configured.')
 
-    def test_its_share_types_are_those_of_its_type_and_alike(self):
+    def test_unknown_foreign_or_mixed_share_types_are_refused(self):
         self.group_no(f'share_types: there is no share type {refused.NOWHERE}.', share_types=[refused.NOWHERE])
         self.group_no(f'share_types: share group type plain has no share type {self.kinds["served"]}.',
                       share_types=[self.kinds['served']])
@@ -65,7 +65,7 @@ class Groups(Grouping):
         self.option('default_share_type', '')
         self.group_no('share_types: missing, and no default share type is configured.')
 
-    def test_a_share_network_is_for_types_with_servers_and_active(self):
+    def test_unneeded_missing_or_inactive_share_network_is_refused(self):
         network = self.network()
         self.group_no('share_network_id: the share types do not use share networks.', share_network_id=network)
         served = {'share_group_type_id': self.group_types['served'], 'share_types': [self.kinds['served']]}
@@ -74,7 +74,7 @@ class Groups(Grouping):
         self.group_no(f'share_network_id: share network {network} is not active.', 400, 'share_network_not_active',
                       share_network_id=network, **served)
 
-    def test_quota_counts_it_and_its_snapshots(self):
+    def test_groups_and_group_snapshots_over_quota_are_refused(self):
         group = self.group()
         self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'share_groups': 0, 'share_group_snapshots': 0, 'force': True}})
         self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/p')
@@ -82,7 +82,7 @@ class Groups(Grouping):
         self.no(413, 'over_quota_share_group_snapshots', 'Quota exceeded for share_group_snapshots:', '/share-group-snapshots',
                 {'share_group_snapshot': {'share_group_id': group}})
 
-    def test_one_of_a_group_snapshot_is_like_its_group(self):
+    def test_group_unlike_its_source_group_snapshot_is_refused(self):
         group = self.group()
         source = {'source_share_group_snapshot_id': self.taken(group)}
         self.group_no('share_types: not allowed together with source_share_group_snapshot_id.',
@@ -93,7 +93,7 @@ class Groups(Grouping):
         self.group_no('share_network_id: must be None, the share network of the group snapshot.',
                       share_network_id=self.network(), **source)
 
-    def test_one_of_a_group_snapshot_needs_shares_that_are_made_from_snapshots(self):
+    def test_group_from_a_snapshot_of_shares_without_support_is_refused(self):
         group = self.group()
         share = self.share(share_group_id=group)
         snapshot = self.taken(group)
@@ -110,19 +110,19 @@ class Members(Grouping):
         self.no(status, code, words, '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group, **wanted}},
                 caller)
 
-    def test_a_group_of_another_project(self):
+    def test_share_in_a_group_of_another_project_is_refused(self):
         group = self.group()
         for caller in (self.caller('q'), self.caller('q', roles='admin,member,reader')):
             self.share_no(group, f'Share group {group} could not be found.', 404, 'share_group_not_found', caller)
 
-    def test_a_group_that_has_no_place(self):
+    def test_requests_for_a_group_without_a_host_are_refused(self):
         group = self.group()
         self.put(models.share_groups, group, host=None)
         self.share_no(group, f'share_group_id: share group {group} has no host: it was never created.')
         self.no(409, 'wrong_state', f'share_group_id: share group {group} has no host: it was never created.',
                 '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group}})
 
-    def test_a_share_that_does_not_fit(self):
+    def test_share_that_does_not_match_its_group_is_refused(self):
         group = self.group()
         mixed = self.group('mixed', share_types=[self.kinds['replicated'], self.kinds['encrypted']])
         self.share_no(group, f'share_type: share group {group} does not accept shares of type served.', share_type='served')
@@ -136,20 +136,20 @@ class Members(Grouping):
         self.share_no(mixed, 'encryption_key_ref: not supported for shares of a group.', 400,
                       'encryption_not_supported', share_type='encrypted', encryption_key_ref=refused.NOWHERE)
 
-    def test_a_share_that_does_no_snapshots(self):
+    def test_group_snapshot_of_shares_without_snapshot_support_is_refused(self):
         group = self.group('mixed', share_types=[self.kinds['bare']])
         share = self.share(share_group_id=group, share_type='bare')
         self.no(409, 'snapshots_not_supported', f'share_group_id: the share type of share {share} does not support snapshots.',
                 '/share-group-snapshots', {'share_group_snapshot': {'share_group_id': group}})
 
-    def test_a_member_gets_no_replicas(self):
+    def test_replica_of_a_group_member_is_refused(self):
         group = self.group()
         share = self.share(share_group_id=group)
         self.put(models.shares, share, replication_type='dr')
         self.no(400, 'share_in_group', f'share_id: share {share} is a member of share group {group}.', '/share-replicas',
                 {'share_replica': {'share_id': share}})
 
-    def test_a_member_is_not_moved_alone(self):
+    def test_migration_of_a_single_group_member_is_refused(self):
         group = self.group()
         share = self.share(share_group_id=group)
         self.insert_service()
@@ -169,7 +169,7 @@ class Members(Grouping):
 class Types(Grouping):
     """Group types that are deleted, or refused to be."""
 
-    def test_a_type_goes_when_no_group_has_it_any_more(self):
+    def test_group_type_is_deleted_only_when_no_group_uses_it(self):
         group_type_id = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
             'name': self.getUniqueString(), 'share_types': ['default']}})['share_group_type']['id']
         self.group_types['brief'], path = group_type_id, f'/share-group-types/{group_type_id}'
@@ -187,13 +187,13 @@ class Types(Grouping):
 class Going(Grouping):
     """Groups, group snapshots and share networks that are not deleted."""
 
-    def test_a_group_with_snapshots(self):
+    def test_delete_of_a_group_with_snapshots_is_refused(self):
         group = self.group()
         self.taken(group)
         self.no(409, 'share_group_has_snapshots', f'Share group {group} has 1 snapshots; delete them first.',
                 f'/share-groups/{group}')
 
-    def test_a_group_snapshot_of_which_a_share_is_just_being_made(self):
+    def test_delete_of_a_group_snapshot_is_refused_while_a_share_is_made_of_it(self):
         group = self.group()
         share = self.share(share_group_id=group)
         snapshot = self.taken(group)
@@ -204,7 +204,7 @@ class Going(Grouping):
                                     'is available.',
                 f'/share-group-snapshots/{snapshot}')
 
-    def test_a_share_network_with_a_group(self):
+    def test_delete_of_a_share_network_with_a_group_is_refused(self):
         network = self.network()
         self.group('served', share_types=[self.kinds['served']], share_network_id=network)
         self.no(409, 'share_network_in_use', f'Share network {network} is used by 1 share groups.',

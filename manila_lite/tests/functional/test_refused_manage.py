@@ -20,21 +20,21 @@ class Managing(refused.WithBackends):
         """Check that a request to manage the share is refused."""
         self.no(status, code, words, '/shares/manage', {'share': {**_WANTED, **more}}, caller or self.admin)
 
-    def test_all_that_is_needed_is_there(self):
+    def test_missing_fields_are_refused(self):
         for name in _WANTED:
             self.manage_no(422, 'entity_missing', f'{name}: missing.', **{name: ''})
         for name in ('share_id', 'provider_location'):
             self.no(422, 'entity_missing', f'{name}: missing.', '/snapshots/manage', {'snapshot': {
                 'share_id': refused.NOWHERE, 'provider_location': 'x', name: None}}, self.admin)
 
-    def test_a_pool_that_is_there_of_a_backend_that_works(self):
+    def test_unknown_pools_and_backends_that_are_down_are_refused(self):
         self.manage_no(400, 'invalid_input', 'service_host: test@alpha names no pool; give host@backend#pool.',
                        service_host='test@alpha')
         self.manage_no(400, 'backend_down', 'service_host: test@gone is down.', service_host='test@gone#pool1')
         self.manage_no(400, 'pool_not_found', 'service_host: test@alpha reports no pool test@alpha#pool9.',
                        service_host='test@alpha#pool9')
 
-    def test_a_type_that_the_pool_can_have(self):
+    def test_types_and_protocols_that_do_not_fit_the_pool_are_refused(self):
         self.manage_no(400, 'invalid_input', 'protocol: GLUSTERFS is not enabled; enabled: NFS, CIFS.', protocol='GLUSTERFS')
         self.type('fast', flash='<is> True')
         self.manage_no(400, 'share_type_unfit', f'share_type: fast does not fit pool {refused.HOST}: ', share_type='fast')
@@ -44,7 +44,7 @@ class Managing(refused.WithBackends):
         self.option('default_share_type', '')
         self.manage_no(400, 'invalid_input', 'share_type: missing, and no default share type is configured.')
 
-    def test_a_share_server_that_can_export_it(self):
+    def test_unsuitable_share_servers_are_refused(self):
         with self.service.services.db.writer() as conn:
             [(*_, server)] = networks.make(conn, 1)
         self.type('served', driver_handles_share_servers='True')
@@ -62,7 +62,7 @@ class Managing(refused.WithBackends):
         self.put(models.share_servers, server, host='test@alpha', encryption_key_ref=refused.NOWHERE)
         self.manage_no(409, 'bad_share_server', f'share server {server} is encrypted, but share type served does', **wants)
 
-    def test_what_is_known_already(self):
+    def test_shares_and_snapshots_that_are_managed_already_are_refused(self):
         self.admin.ok('POST', '/shares/manage', {'share': {**_WANTED, 'export_path': '10.0.0.1:/known'}})
         self.manage_no(409, 'share_already_managed', 'export_path: 10.0.0.1:/known on test@alpha is managed already',
                        export_path='10.0.0.1:/known')
@@ -72,7 +72,7 @@ class Managing(refused.WithBackends):
         self.no(409, 'snapshot_already_managed', f'provider_location: there is managed already, as snapshot {snapshot}.',
                 '/snapshots/manage', {'snapshot': {'share_id': share, 'provider_location': 'there'}}, self.admin)
 
-    def test_a_snapshot_of_a_type_that_does_none(self):
+    def test_snapshot_of_a_type_without_snapshot_support_is_refused(self):
         self.type('without', snapshot_support='False')
         share = self.share(share_type='without')
         words = f'share_id: the share type of share {share} does not support snapshots.'
@@ -90,7 +90,7 @@ class Managing(refused.WithBackends):
         self.share_is(share, share_server_id=server)
         return share, self.snapshot(share)
 
-    def test_what_a_share_server_exports_was_left_alone_until_2_49(self):
+    def test_requests_for_shares_on_share_servers_are_refused_below_2_49(self):
         share, snapshot = self.served()
         old = self.caller(roles='admin,member,reader', version='2.48')
         words = f'Share {share} is on a share server; this request then needs microversion 2.49.'
@@ -99,7 +99,7 @@ class Managing(refused.WithBackends):
                            ('/snapshots/manage', {'snapshot': {'share_id': share, 'provider_location': 'x'}})):
             self.no(403, 'share_on_share_server', words, path, body, old)
 
-    def test_a_snapshot_of_what_a_share_server_exports_is_let_go_of_from_2_49_on(self):
+    def test_snapshot_on_a_share_server_is_unmanaged_from_2_49_on(self):
         _, snapshot = self.served()
         self.all_done()
         self.caller(roles='admin,member,reader', version='2.49').ok('POST', f'/snapshots/{snapshot}/action', {'unmanage': None})
@@ -120,7 +120,7 @@ class Managing(refused.WithBackends):
             share = self.user.ok('POST', '/shares/manage', {'share': {**_WANTED, 'export_path': path, **private}})['share']
             self.assertFalse(share['is_public'])
 
-    def test_a_snapshot_of_a_public_share_of_another_project(self):
+    def test_snapshot_of_a_public_share_of_another_project_is_refused(self):
         known = self.service.services.enforcer.rules
         self.addCleanup(known.__setitem__, 'share_snapshot:manage_snapshot', known['share_snapshot:manage_snapshot'])
         known['share_snapshot:manage_snapshot'] = known['share:create']

@@ -34,19 +34,19 @@ class Shares(refused.Refusing):
             self.no(403, 'share_soft_deleted', f'Share {self.share_id} is in the recycle bin (soft deleted)', path, body)
         self.assertEqual('available', self.user.ok('GET', f'/shares/{self.share_id}')['share']['status'])
 
-    def test_a_share_in_the_bin_is_not_changed(self):
+    def test_changes_of_a_share_in_the_recycle_bin_are_refused(self):
         snapshot = self.snapshot(self.share_id)
         self.binned(self.path, {'extend': {'new_size': 3}}, _CHANGE)
         self.binned(self.path, {'shrink': {'new_size': 1}}, _CHANGE)
         self.binned(self.path, {'revert': {'snapshot_id': snapshot}}, _CHANGE)
 
-    def test_nothing_is_made_of_a_share_in_the_bin(self):
+    def test_copies_and_transfers_of_a_share_in_the_recycle_bin_are_refused(self):
         self.binned('/snapshots', {'snapshot': {'share_id': self.share_id}})
         self.binned('/share-replicas', {'share_replica': {'share_id': self.share_id}})
         self.binned('/share-backups', {'share_backup': {'share_id': self.share_id}})
         self.binned('/share-transfers', {'transfer': {'share_id': self.share_id}})
 
-    def test_a_replica_that_goes_is_not_promoted(self):
+    def test_promotion_of_a_replica_being_deleted_is_refused(self):
         replica = self.aside(self.share_id, replica_state='in_sync')
         table = models.share_instances
         with self.meanwhile(_CHANGE, table.update().where(table.c.id == replica).values(status='deleting')):
@@ -54,7 +54,7 @@ class Shares(refused.Refusing):
                     f'/share-replicas/{replica}/action', {'promote': None})
         self.assertEqual('available', self.user.ok('GET', f'/shares/{self.share_id}')['share']['status'])
 
-    def test_an_offer_that_is_taken_is_not_taken_again(self):
+    def test_accepted_transfer_is_not_accepted_again(self):
         share = self.share()
         offer = self.user.ok('POST', '/share-transfers', {'transfer': {'share_id': share}})['transfer']
         hush.keep(offer['auth_key'])
@@ -64,7 +64,7 @@ class Shares(refused.Refusing):
                     f'/share-transfers/{offer["id"]}/accept', {'accept': {'auth_key': offer['auth_key']}}, self.caller('q'))
         self.assertEqual('p', self.admin.ok('GET', f'/shares/{share}')['share']['project_id'])
 
-    def test_what_is_gone_is_not_locked(self):
+    def test_lock_of_a_deleted_resource_is_refused(self):
         def lock_no(lock_id, kind, change):
             with self.meanwhile(r'^SELECT share_instances.id \nFROM share_instances', change):
                 self.no(400, 'resource_not_found', f'resource_id: there is no {kind.replace("_", " ")} {lock_id}.',
@@ -88,7 +88,7 @@ class Shares(refused.Refusing):
             self.no(400, 'wrong_state', 'The snapshot access rule is denying; to revoke it, it must be', path,
                     {'deny_access': {'access_id': rule['id']}})
 
-    def test_a_snapshot_stays_as_a_snapshot_of_the_group_of_its_share_begins(self):
+    def test_snapshot_delete_is_refused_when_a_group_snapshot_begins(self):
         kind = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
             'name': self.getUniqueString(), 'share_types': ['default']}})['share_group_type']['id']
         group = self.user.ok('POST', '/share-groups', {'share_group': {'share_group_type_id': kind}})['share_group']['id']
@@ -100,7 +100,7 @@ class Shares(refused.Refusing):
                     f'/snapshots/{snapshot}')
         self.assertEqual('available', self.user.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
 
-    def test_a_mount_point_that_another_share_was_just_given(self):
+    def test_mount_point_name_that_was_just_taken_is_refused(self):
         self.type('at a place', mount_point_name_support='True')
         with self.meanwhile(r'^INSERT INTO shares', models.shares.update().where(models.shares.c.id == self.share_id).values(
                 mount_point_name='p_here')):
@@ -123,7 +123,7 @@ class Networks(refused_moves.Moving):
         self.no(status, code, words, f'/share-networks/{network}/action', {
             'add_security_service': {'security_service_id': self.security}})
 
-    def test_a_network_that_is_not_active_any_more(self):
+    def test_network_that_became_inactive_is_not_changed(self):
         table = models.share_networks
         change = table.update().where(table.c.id == self.empty).values(status='error')
         with self.meanwhile(r'^UPDATE share_networks', change):
@@ -132,7 +132,7 @@ class Networks(refused_moves.Moving):
             self.no(409, 'wrong_state', f'Share network {self.empty} is not active.', f'/share-networks/{self.empty}/subnets',
                     {'share-network-subnet': {}})
 
-    def test_a_security_service_that_is_gone(self):
+    def test_security_service_that_was_just_deleted_is_not_found(self):
         gone = models.security_services.delete().where(models.security_services.c.id == self.security)
         said = 404, 'security_service_not_found', f'Security service {self.security} could not be found.'
         with self.meanwhile(r'^UPDATE security_services', gone):
@@ -140,7 +140,7 @@ class Networks(refused_moves.Moving):
         with self.meanwhile(r'^UPDATE security_services', gone):
             self.no(*said, f'/security-services/{self.security}')
 
-    def test_servers_that_changed_since_their_backends_were_asked(self):
+    def test_network_change_is_refused_if_its_servers_changed(self):
         network, server = self.network()
         self.put(models.share_servers, server, security_service_update_support=True)
         table, asked = models.share_servers, models.operations.update().values(state='done')
@@ -175,7 +175,7 @@ class Moves(refused_moves.Moving):
         self.moved_not(f'/shares/{share}/action', {**refused_moves.WANTED, 'preserve_metadata': True}, when, change, words, 400)
         self.assertEqual('available', self.user.ok('GET', f'/shares/{share}')['share']['status'])
 
-    def test_a_share_that_changed(self):
+    def test_share_that_changed_is_not_migrated(self):
         share = self.share()
         snapshot = self.snapshot(share)
         self.share_no(share, _ASKED, self.row(models.shares, share, size=2),
@@ -185,7 +185,7 @@ class Moves(refused_moves.Moving):
         self.share_no(share, _SNAPSHOTS, self.row(models.snapshots, snapshot, status='deleting'),
                       'A snapshot of the share changed in the meantime; try again.')
 
-    def test_a_server_that_changed_or_something_on_it(self):
+    def test_server_that_changed_is_not_migrated(self):
         share, network, server = self.served()
         other = self.share(share_type=self.kind, share_network_id=network)
         self.share_is(other, share_server_id=server)
@@ -200,7 +200,7 @@ class Moves(refused_moves.Moving):
                  'A snapshot of the share server changed in the meantime; try again.')):
             self.moved_not(path, {**refused_moves.WANTED, 'host': 'test@beta'}, when, change, words, 409)
 
-    def test_a_server_that_was_to_take_the_shares_in_and_is_not_idle(self):
+    def test_migration_is_refused_if_the_destination_server_is_no_longer_idle(self):
         _, network, server = self.served()
         with self.service.services.db.reader() as conn:
             subnets = [row.id for row in conn.execute(models.share_network_subnets.select().where(
@@ -218,7 +218,7 @@ class Moves(refused_moves.Moving):
             self.moved_not(f'/share-servers/{server}/action', {**refused_moves.WANTED, 'host': 'test@beta'}, when, change,
                            words, 409, answer)
 
-    def test_a_cut_over_that_goes_on_already(self):
+    def test_cut_over_in_progress_is_not_started_again(self):
         _, network, server = self.served(status='error')
         target = self.insert(models.share_servers, share_network_id=network, host='test@beta', status='error',
                              source_share_server_id=server)

@@ -47,14 +47,14 @@ class Networks(refused.Refusing):
 
     # Networks and subnets
 
-    def test_a_network_that_changes_just_now_keeps_what_it_has(self):
+    def test_deletions_are_refused_while_the_network_is_being_changed(self):
         self.is_not(models.share_networks, self.network, status='network_change')
         words = f'Share network {self.network} is being changed; wait until that has ended.'
         self.no(409, 'wrong_state', words, self.path)
         self.no(409, 'wrong_state', words, f'{self.path}/subnets/{self.subnet}')
         self.act(self.network, 409, 'wrong_state', words, remove_security_service={'security_service_id': self.service_id})
 
-    def test_a_network_that_is_not_active_gets_nothing(self):
+    def test_additions_to_an_inactive_network_are_refused(self):
         self.is_not(models.share_networks, self.empty, status='error')
         words = f'Share network {self.empty} is error, not active.'
         self.no(409, 'wrong_state', words, f'/share-networks/{self.empty}/subnets', {'share-network-subnet': {}})
@@ -62,7 +62,7 @@ class Networks(refused.Refusing):
         self.no(409, 'wrong_state', f'Share network {self.empty} is not active.', f'/share-networks/{self.empty}', {
             'share_network': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}}, method='PUT')
 
-    def test_a_network_with_servers_keeps_where_it_is_and_whom_it_asks(self):
+    def test_subnet_and_security_services_of_a_network_with_servers_are_kept(self):
         self.no(403, 'servers_in_use', 'is used by share servers; only its name and description can be changed.', self.path, {
             'share_network': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}}, method='PUT')
         self.act(self.network, 403, 'servers_in_use', 'is used by share servers; no security service can be removed.',
@@ -71,7 +71,7 @@ class Networks(refused.Refusing):
                  self.caller(self.project, version='2.62'),
                  add_security_service={'security_service_id': self.security('kerberos')})
 
-    def test_a_server_that_does_not_go_by_itself_keeps_its_network(self):
+    def test_delete_of_a_network_with_a_permanent_server_is_refused(self):
         [other] = [row['id'] for row in self.user.ok('GET', f'{self.path}/subnets')['share_network_subnets']
                    if row['id'] != self.subnet]
         self.no(409, 'subnet_in_use', f'Subnet {other} has 1 share servers.', f'{self.path}/subnets/{other}')
@@ -86,7 +86,7 @@ class Networks(refused.Refusing):
                                              'automatically.',
                 self.path)
 
-    def test_a_network_with_shares(self):
+    def test_delete_of_a_network_with_shares_is_refused(self):
         self.type(self.project, driver_handles_share_servers='True')
         self.share(self.user, share_type=self.project, share_network_id=self.empty)
         self.no(409, 'share_network_in_use', f'Share network {self.empty} is used by 1 shares.',
@@ -95,7 +95,7 @@ class Networks(refused.Refusing):
         self.no(409, 'subnet_in_use', f'Share network {self.empty} has 1 shares that wait for a share server.',
                 f'/share-networks/{self.empty}/subnets/{subnet["id"]}')
 
-    def test_a_subnet_more(self):
+    def test_invalid_additional_subnets_are_refused(self):
         more = f'/share-networks/{self.empty}/subnets'
         self.no(409, 'zone_has_subnet', f'share network {self.empty} already has subnet', more,
                 {'share-network-subnet': {}}, self.caller(self.project, version='2.69'))
@@ -108,7 +108,7 @@ class Networks(refused.Refusing):
         self.no(400, 'availability_zone_not_found', 'availability_zone: there is no zone nowhere.', more,
                 {'share-network-subnet': {'availability_zone': 'nowhere'}})
 
-    def test_a_subnet_more_for_servers_in_use(self):
+    def test_invalid_additional_subnets_for_servers_in_use_are_refused(self):
         add = f'{self.path}/subnets', {'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small'}}
         self.no(400, 'invalid_input', 'neutron_net_id: missing; share servers in use take their addresses from the subnet.',
                 add[0], {'share-network-subnet': {}})
@@ -125,7 +125,7 @@ class Networks(refused.Refusing):
 
     # Security services
 
-    def test_a_security_service_of_each_type(self):
+    def test_security_service_changes_that_conflict_by_type_or_use_are_refused(self):
         one, other, kerberos = self.security(), self.security(), self.security('kerberos')
         self.act(self.empty, 400, 'security_service_not_attached', f'does not use security service {one}.',
                  remove_security_service={'security_service_id': one})
@@ -142,23 +142,23 @@ class Networks(refused.Refusing):
         self.no(403, 'security_service_in_use', 'is used by share networks, so its type cannot be changed.',
                 f'/security-services/{one}', {'security_service': {'type': 'kerberos'}}, method='PUT')
 
-    def test_a_security_service_of_another_project(self):
+    def test_adding_a_security_service_of_another_project_is_refused(self):
         strange = self.security(caller=self.caller('somebody else'))
         for caller in (self.user, self.caller(self.project, roles='admin,member,reader')):
             self.act(self.empty, 404, 'security_service_not_found', f'Security service {strange} could not be found.', caller,
                      add_security_service={'security_service_id': strange})
 
-    def test_a_security_service_that_the_caller_has_not_is_not_taken_from_a_network(self):
+    def test_removing_a_security_service_of_another_project_is_refused(self):
         strange = self.security(caller=self.caller('somebody else'))
         for resource_id in (strange, refused.NOWHERE):
             self.act(self.empty, 404, 'security_service_not_found', f'Security service {resource_id} could not be found.',
                      remove_security_service={'security_service_id': resource_id})
 
-    def test_a_security_service_that_servers_use(self):
+    def test_update_of_a_security_service_in_use_is_refused(self):
         self.no(403, 'security_service_in_use', 'is used by share servers; only its name and description can be changed.',
                 f'/security-services/{self.service_id}', {'security_service': {'dns_ip': '10.0.0.1'}}, method='PUT')
 
-    def test_a_security_service_that_servers_are_just_leaving(self):
+    def test_security_service_being_replaced_is_neither_deleted_nor_updated(self):
         left = self.security()
         self.insert(models.operations, kind='share_server.update_security_service', resource_type='share_server',
                     resource_id=self.server, topic='share', lane='work', state='open', data={}, next_run_at=timeutils.utcnow())
@@ -167,12 +167,12 @@ class Networks(refused.Refusing):
         self.no(403, 'security_service_in_use', words, f'/security-services/{left}',
                 {'security_service': {'dns_ip': '10.0.0.1'}}, method='PUT')
 
-    def test_a_security_service_is_found_one_way(self):
+    def test_server_and_ad_site_together_are_refused(self):
         words = 'default_ad_site: cannot be given together with server.'
         self.no(400, 'invalid_input', words, '/security-services', {'security_service': {
             'type': 'active_directory', 'server': 'dc', 'default_ad_site': 'here'}})
 
-    def test_there_is_a_limit_of_security_services(self):
+    def test_security_services_above_the_limits_are_refused(self):
         self.option('security_services', 1, 'limits')
         self.no(413, 'over_limit_security_services', f'Limit security_services exceeded: project {self.project} may have 1',
                 '/security-services', {'security_service': {'type': 'ldap'}})
@@ -182,7 +182,7 @@ class Networks(refused.Refusing):
 
     # Servers
 
-    def test_a_server_in_no_status_to_go(self):
+    def test_delete_and_unmanage_of_a_busy_server_are_refused(self):
         for status in ('creating', 'deleting', 'network_change', 'server_migrating', 'manage_starting', 'unmanage_starting'):
             self.is_not(models.share_servers, self.server, status=status)
             self.no(403, 'wrong_state', f'The share server is {status}; to delete it, it must be active or error or inactive.',
@@ -190,18 +190,18 @@ class Networks(refused.Refusing):
             self.no(400, 'wrong_state', f'The share server is {status}; to unmanage it, it must be',
                     f'/share-servers/{self.server}/action', {'unmanage': {'force': False}}, self.admin)
 
-    def test_a_server_that_is_encrypted_with_a_key_of_ours_is_not_unmanaged(self):
+    def test_unmanage_of_an_encrypted_server_is_refused(self):
         self.is_not(models.share_servers, self.server, encryption_key_ref=refused.NOWHERE)
         self.no(400, 'share_server_encrypted', f'Share server {self.server} is encrypted with a key of this service.',
                 f'/share-servers/{self.server}/action', {'unmanage': {'force': True}}, self.admin)
 
-    def test_a_server_with_shares(self):
+    def test_delete_and_unmanage_of_a_server_with_shares_are_refused(self):
         self.type(self.project, driver_handles_share_servers='True')
         share = self.share(self.user, share_type=self.project, share_network_id=self.network)
         self.share_is(share, share_server_id=self.server)
         self.server_is_in_use()
 
-    def test_a_server_with_a_group_and_the_one_beside_it_goes(self):
+    def test_server_with_a_group_is_kept_and_another_server_is_deleted(self):
         with self.service.services.db.writer() as conn:
             [(*_, beside)] = networks.make(conn, 1, project=self.project)
         kind = self.insert(models.share_group_types, name=self.project)
@@ -217,7 +217,7 @@ class Networks(refused.Refusing):
         self.no(409, 'share_server_in_use', f'Share server {self.server} has shares.', f'/share-servers/{self.server}',
                 caller=self.admin)
 
-    def test_a_server_that_is_not_managed(self):
+    def test_invalid_requests_to_manage_a_server_are_refused(self):
         def manage_no(status, code, words, **wanted):
             self.no(status, code, words, '/share-servers/manage', {'share_server': {
                 'host': 'test@alpha', 'share_network_id': self.empty, 'identifier': 'x', **wanted}}, self.admin)

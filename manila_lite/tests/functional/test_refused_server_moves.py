@@ -17,23 +17,23 @@ class Servers(refused_moves.Moving):
             self.no(status, code, words, f'/share-servers/{server}/action', {action: {
                 **WANTED, 'host': 'test@beta', **more}}, self.admin)
 
-    def test_a_server_in_no_state_for_it(self):
+    def test_migration_of_a_server_in_error_is_refused(self):
         _, _, server = self.served()
         self.put(models.share_servers, server, status='error')
         self.start_no(server, 409, 'wrong_state', f'Share server {server} is error, not active.')
 
-    def test_one_that_is_encrypted_stays(self):
+    def test_migration_of_an_encrypted_server_is_refused(self):
         _, _, server = self.served()
         self.put(models.share_servers, server, encryption_key_ref=refused.NOWHERE)
         self.start_no(server, 400, 'share_server_encrypted', f'Share server {server} is encrypted and cannot be migrated.')
 
-    def test_one_with_replicas(self):
+    def test_migration_of_a_server_with_replicas_is_refused(self):
         share, _, server = self.served(replica_state='active')
         self.aside(share, replica_state='in_sync')
         self.start_no(server, 409, 'share_has_replicas',
                       f'Share {share} on share server {server} has replicas; delete them first.')
 
-    def test_there_is_nothing_to_move_or_it_is_there(self):
+    def test_migration_of_an_empty_server_or_to_its_own_backend_is_refused(self):
         _, empty = self.network()
         self.start_no(empty, 409, 'conflict', f'Share server {empty} has no shares, so there is nothing to move.')
         _, _, server = self.served()
@@ -46,7 +46,7 @@ class Servers(refused_moves.Moving):
         return self.insert(models.share_groups, share_group_type_id=kinds['id'], project_id='p', user_id='u',
                            status='available', **values)
 
-    def test_a_group_that_lives_there_is_not_torn_apart(self):
+    def test_migration_that_splits_a_group_is_refused(self):
         share, network, server = self.served()
         group = self.group(share_network_id=network, share_server_id=server)
         self.start_no(server, 409, 'conflict', f'Share group {group} is on share server {server}; the migration would split '
@@ -55,13 +55,13 @@ class Servers(refused_moves.Moving):
         self.put(models.shares, share, share_group_id=group)
         self.start_no(server, 409, 'conflict', f'Share {share} is in share group {group}; the migration would split the group.')
 
-    def test_a_share_that_comes_there_just_now(self):
+    def test_migration_is_refused_while_a_share_is_migrated_to_the_server(self):
         _, _, server = self.served()
         coming = self.share()
         self.aside(coming, share_server_id=server, status='migrating_to')
         self.start_no(server, 409, 'conflict', f'Share {coming} is being migrated to share server {server}, or a migration')
 
-    def test_every_share_is_well_and_every_snapshot_available(self):
+    def test_migration_with_unhealthy_shares_or_snapshots_is_refused(self):
         share, _, server = self.served(status='error')
         self.start_no(server, 409, 'wrong_state', f'Share {share} is error and its access rules are active; every share')
         self.share_is(share, status='available', access_rules_status='error')
@@ -75,32 +75,32 @@ class Servers(refused_moves.Moving):
         snapshot = self.snapshot(share, status='error')
         self.start_no(server, 409, 'wrong_state', f'Snapshot {snapshot} is error, not available.')
 
-    def test_a_share_whose_migration_is_over_is_not_busy(self):
+    def test_share_with_an_ended_migration_does_not_block_a_check(self):
         share, _, server = self.served()
         for state in _GONE_BY:
             self.put(models.shares, share, task_state=state)
             self.no(409, 'backend_silent', 'The backend test@beta did not answer in time whether it can',
                     f'/share-servers/{server}/action', {'migration_check': {**WANTED, 'host': 'test@beta'}}, self.admin)
 
-    def test_a_network_that_reaches_there(self):
+    def test_migration_to_a_zone_without_a_subnet_is_refused(self):
         _, network, server = self.served()
         self.backend_is(availability_zone_id=self.zones['there'])
         self.start_no(server, 409, 'conflict', f'Share network {network} has no subnet in zone there, where test@beta is.')
 
-    def test_a_share_that_moved_by_itself_earlier_does_not_hold_it(self):
+    def test_earlier_migration_of_a_share_does_not_block_its_server(self):
         share, _, server = self.served()
         for task in ('migration_success', 'migration_error', 'migration_cancelled'):
             self.put(models.shares, share, task_state=task)
             self.start_no(server, 409, 'backend_silent', 'The backend test@beta did not answer in time whether it can')
 
-    def test_into_another_network_clients_notice(self):
+    def test_nondisruptive_migration_to_another_network_is_refused(self):
         _, _, server = self.served()
         other, _ = self.network()
         self.no(400, 'invalid_input', 'nondisruptive: clients would notice a move into another share network.',
                 f'/share-servers/{server}/action', {'migration_start': {
                     **WANTED, 'host': 'test@beta', 'nondisruptive': True, 'new_share_network_id': other}}, self.admin)
 
-    def test_a_cut_over_is_tried_again_if_both_ends_are_in_error(self):
+    def test_retry_of_a_cut_over_is_refused_unless_both_ends_are_in_error(self):
         _, network, server = self.served()
         target = self.insert(models.share_servers, share_network_id=network, host='test@beta', status='active',
                              source_share_server_id=server)
@@ -111,7 +111,7 @@ class Servers(refused_moves.Moving):
                     {'migration_complete': None}, self.admin)
             self.put(models.share_servers, server, status='error')
 
-    def test_only_a_cut_over_that_failed_is_tried_again(self):
+    def test_retry_of_a_cut_over_that_did_not_fail_is_refused(self):
         for state, task, cut in (('done', 'migration_success', True), ('open', 'migration_completing', True),
                                  ('failed', 'migration_cancelled', True), ('open', 'migration_error', True),
                                  ('failed', 'migration_error', False)):
@@ -124,7 +124,7 @@ class Servers(refused_moves.Moving):
                     f'{task}, not migration_driver_phase1_done.', f'/share-servers/{server}/action',
                     {'migration_complete': None}, self.admin)
 
-    def test_there_is_nothing_to_go_on_with(self):
+    def test_migration_actions_without_a_migration_are_refused(self):
         _, _, server = self.served()
         for action in ('migration_complete', 'migration_get_progress'):
             self.no(400, 'not_migrating', f'Share server {server} is not being migrated.', f'/share-servers/{server}/action',

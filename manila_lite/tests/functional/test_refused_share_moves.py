@@ -14,7 +14,7 @@ class Shares(refused_moves.Moving):
         self.no(status, code, words, f'/shares/{share}/action', {'migration_start': {
             **WANTED, 'preserve_metadata': True, **more}}, self.admin)
 
-    def test_there_is_no_such_backend_or_it_does_not_work(self):
+    def test_unknown_disabled_or_down_backends_are_refused(self):
         share = self.share()
         self.start_no(share, 400, 'invalid_input', "host: 'beta' is not a backend; give host@backend", host='beta')
         self.start_no(share, 400, 'backend_not_found', 'host: there is no backend test@gamma.', host='test@gamma')
@@ -23,10 +23,10 @@ class Shares(refused_moves.Moving):
         self.backend_is(disabled=False, heartbeat_at=self.long_ago())
         self.start_no(share, 400, 'backend_down', f'host: the backend {TO} is down.')
 
-    def test_a_backend_that_does_not_say_whether_it_can(self):
+    def test_migration_to_a_backend_that_does_not_answer_is_refused(self):
         self.start_no(self.share(), 409, 'backend_silent', 'The backend test@beta did not answer in time whether it can')
 
-    def test_what_is_in_no_state_for_it(self):
+    def test_migration_of_a_share_in_a_wrong_state_is_refused(self):
         share = self.share(status='error')
         words = 'it must be available, and its rules active.'
         self.start_no(share, 400, 'wrong_state', f'Share {share} is error and its access rules are active; {words}')
@@ -36,22 +36,22 @@ class Shares(refused_moves.Moving):
         self.put(models.shares, share, is_soft_deleted=True)
         self.start_no(share, 403, 'share_soft_deleted', f'Share {share} is in the recycle bin')
 
-    def test_what_belongs_together_is_not_torn_apart(self):
+    def test_migration_of_a_share_with_a_replicated_type_is_refused(self):
         self.type('mirrored', replication_type='dr')
         share = self.share(share_type='mirrored')
         self.start_no(share, 409, 'conflict', f'Share {share} has a share type with replicas (dr) and cannot be')
 
-    def test_what_left_something_behind_does_not_move_again(self):
+    def test_migration_of_a_share_with_a_leftover_instance_is_refused(self):
         share = self.share()
         left = self.aside(share, host='test@gamma#pool1')
         self.start_no(share, 409, 'share_has_second_instance',
                       f'left share instance {left} on test@gamma#pool1; delete that instance first.')
 
-    def test_it_is_there_already(self):
+    def test_migration_to_the_current_host_is_refused(self):
         share = self.share()
         self.start_no(share, 409, 'conflict', f'host: share {share} is on {refused.HOST} already', host=refused.HOST)
 
-    def test_snapshots_move_with_it(self):
+    def test_migration_that_cannot_keep_snapshots_is_refused(self):
         share = self.share()
         snapshot = self.snapshot(share, status='error')
         self.start_no(share, 400, 'wrong_state', f'Snapshot {snapshot} is error, not available.')
@@ -63,7 +63,7 @@ class Shares(refused_moves.Moving):
         growing = self.share(snapshot_id=snapshot, status='creating_from_snapshot')
         self.start_no(share, 400, 'wrong_state', f'Share {growing} is being created from a snapshot of share {share}.')
 
-    def test_another_type_is_there_and_takes_it(self):
+    def test_migration_to_an_unsuitable_share_type_is_refused(self):
         share = self.share()
         small = self.type('small', **{'provisioning:min_share_size': '2'})
         self.start_no(share, 400, 'invalid_input', f'there is no share type {refused.NOWHERE}.',
@@ -73,7 +73,7 @@ class Shares(refused_moves.Moving):
         self.start_no(share, 409, 'conflict', 'Share type far is for zones there; test@beta is in here.',
                       new_share_type_id=self.type('far', availability_zones='there'))
 
-    def test_a_share_network_is_for_types_with_servers_and_the_projects_own(self):
+    def test_migration_to_an_unsuitable_share_network_is_refused(self):
         share = self.share()
         network, _ = self.network()
         self.start_no(share, 400, 'invalid_input', 'share type default does not use share networks.',
@@ -94,11 +94,11 @@ class Shares(refused_moves.Moving):
         self.start_no(share, 409, 'conflict', f'Share network {network} has no subnet in zone there, where test@beta is.',
                       **wants, new_share_network_id=network)
 
-    def test_none_copies_it_but_a_backend(self):
+    def test_host_assisted_migration_is_refused(self):
         self.start_no(self.share(), 400, 'no_host_assisted_migration', 'force_host_assisted_migration: not supported',
                       force_host_assisted_migration=True)
 
-    def test_there_is_nothing_to_go_on_with(self):
+    def test_migration_actions_without_a_migration_are_refused(self):
         share = self.share()
         for action in ('migration_complete', 'migration_get_progress'):
             self.no(400, 'not_migrating', f'Share {share} is not being migrated.', f'/shares/{share}/action', {action: None},
@@ -106,7 +106,7 @@ class Shares(refused_moves.Moving):
         self.no(400, 'not_migrating', f'The migration of share {share} cannot be cancelled: its task state is None.',
                 f'/shares/{share}/action', {'migration_cancel': None}, self.admin)
 
-    def test_a_cut_over_is_tried_again_if_both_ends_are_in_error(self):
+    def test_retry_of_a_cut_over_is_refused_unless_both_ends_are_in_error(self):
         share = self.share()
         target = self.aside(share, status='available')
         self.broken_off(share, 'share.migrate', target)
@@ -117,7 +117,7 @@ class Shares(refused_moves.Moving):
             self.share_is(share, status='error')
             self.put(models.share_instances, target, status='available')
 
-    def test_only_a_cut_over_that_failed_is_tried_again(self):
+    def test_retry_of_a_cut_over_that_did_not_fail_is_refused(self):
         for state, task, cut in (('done', 'migration_success', True), ('open', 'migration_completing', True),
                                  ('failed', 'migration_cancelled', True), ('open', 'migration_error', True),
                                  ('failed', 'migration_error', False)):

@@ -28,13 +28,13 @@ class Making(refused.Refusing):
         self.no(403, 'forbidden', 'is_public: only administrators may make shares public.', f'/shares/{share}',
                 {'share': {'is_public': True}}, method='PUT')
 
-    def test_without_a_type_there_must_be_a_default_that_exists(self):
+    def test_request_without_a_type_is_refused_if_no_default_type_exists(self):
         self.option('default_share_type', 'nonesuch')
         self.share_no("share_type: the default share type 'nonesuch' does not exist.")
         self.option('default_share_type', '')
         self.share_no('share_type: missing, and no default share type is configured.')
 
-    def test_a_type_says_how_small_and_large_its_shares_are(self):
+    def test_sizes_outside_the_limits_of_the_type_are_refused(self):
         sizes = {'provisioning:min_share_size': '2', 'provisioning:max_share_size': '3',
                  'provisioning:max_share_extend_size': '4'}
         self.type('sized', **sizes)
@@ -46,13 +46,13 @@ class Making(refused.Refusing):
         self.no(400, 'invalid_input', 'size: 1 GiB is less than 2 GiB, the minimum of share type sized.',
                 f'/shares/{share}/action', {'shrink': {'new_size': 1}})
 
-    def test_a_type_is_offered_in_some_zones_only(self):
+    def test_zone_that_the_type_excludes_is_refused(self):
         self.zone('here')
         self.type('elsewhere', availability_zones='there')
         self.share_no('availability_zone: share type elsewhere is not offered in here.', share_type='elsewhere',
                       availability_zone='here')
 
-    def test_metadata_of_the_service_is_not_a_members_to_write(self):
+    def test_metadata_of_the_service_set_by_members_is_refused(self):
         key = '__affinity_same_host'
         words = f'metadata: only administrators may set or delete {key}.'
         self.share_no(words, 403, 'forbidden', metadata={key: 'x'})
@@ -60,15 +60,15 @@ class Making(refused.Refusing):
         self.no(403, 'forbidden', words, f'/shares/{share}/metadata', {'metadata': {key: 'x'}})
         self.no(403, 'forbidden', words, f'/shares/{share}/metadata/{key}')
 
-    def test_metadata_has_a_limit(self):
+    def test_metadata_above_the_limit_is_refused(self):
         self.option('metadata_items', 1, 'limits')
         self.share_no('Limit metadata_items exceeded: the share may have 1 metadata keys', 413, 'over_limit_metadata_items',
                       metadata={'a': 'x', 'b': 'x'})
 
-    def test_a_share_network_is_for_types_with_servers(self):
+    def test_share_network_for_a_type_without_servers_is_refused(self):
         self.share_no('share_network_id: the share type does not use share networks', share_network_id=refused.NOWHERE)
 
-    def test_a_type_with_servers_needs_a_share_network_that_can_have_them(self):
+    def test_missing_or_unusable_share_network_is_refused(self):
         self.zone('far')
         self.type('served', driver_handles_share_servers='True')
         self.share_no('share_network_id: missing; the share type needs a share network.', share_type='served')
@@ -81,7 +81,7 @@ class Making(refused.Refusing):
         self.user.ok('DELETE', f'/share-networks/{network}/subnets/{subnet["id"]}')
         self.share_no(f'share_network_id: share network {network} has no subnet', share_type='served', share_network_id=network)
 
-    def test_what_is_made_of_a_snapshot_is_like_it(self):
+    def test_share_unlike_its_snapshot_is_refused(self):
         share = self.share(size=3)
         snapshot = self.snapshot(share)
         self.share_no('size: 2 GiB is less than the 3 GiB of the snapshot.', snapshot_id=snapshot)
@@ -91,19 +91,19 @@ class Making(refused.Refusing):
         self.share_no(f'snapshot_id: the share type of share {share} does not support shares from snapshots.',
                       snapshot_id=snapshot)
 
-    def test_what_is_made_of_a_snapshot_is_in_its_share_network(self):
+    def test_share_from_a_snapshot_in_another_share_network_is_refused(self):
         self.type('beside', driver_handles_share_servers='True', create_share_from_snapshot_support='True')
         share = self.share(share_type='beside', share_network_id=self.network())
         self.share_no('the share network of the share of the snapshot', snapshot_id=self.snapshot(share),
                       share_type='beside', share_network_id=self.network())
 
-    def test_hints_name_some_shares_and_only_administrators_choose_a_host(self):
+    def test_hints_with_too_many_shares_or_a_members_host_are_refused(self):
         self.share_no('scheduler_hints.only_host: only administrators may choose a host.', 403, 'forbidden',
                       scheduler_hints={'only_host': refused.HOST})
         many = ','.join(f'{number:08d}-0000-4000-8000-000000000000' for number in range(40))
         self.share_no('scheduler_hints.same_host: names too many shares.', scheduler_hints={'same_host': many})
 
-    def test_a_key_is_for_types_that_encrypt(self):
+    def test_keys_for_unsuitable_types_or_snapshots_are_refused(self):
         self.type('safe', encryption_support='share', create_share_from_snapshot_support='True')
         self.type('safer', encryption_support='share_server')
         key, words = {'encryption_key_ref': refused.NOWHERE}, 'encryption_key_ref: share type '
@@ -116,7 +116,7 @@ class Making(refused.Refusing):
         self.share_no('encryption_key_ref: must be the key of the share of the snapshot', 400,
                       'encryption_key_differs', share_type='safe', snapshot_id=snapshot, **key)
 
-    def test_a_mount_point_is_for_types_that_say_so_and_not_too_long_and_nobody_elses(self):
+    def test_unsupported_long_or_taken_mount_point_names_are_refused(self):
         self.type('at a place', mount_point_name_support='True')
         self.share_no('mount_point_name: share type default does not allow it', 400, 'mount_point_name_not_supported',
                       mount_point_name='here')
@@ -126,7 +126,7 @@ class Making(refused.Refusing):
                       'mount_point_name_exists',
                       share_type='at a place', mount_point_name='here')
 
-    def test_a_size_is_given(self):
+    def test_missing_size_or_disabled_protocol_is_refused(self):
         self.no(400, 'invalid_input', 'size: missing; give the size in GiB.', '/shares', {'share': {'share_proto': 'NFS'}})
         self.share_no('share_proto: GLUSTERFS is not enabled; enabled: NFS, CIFS.', share_proto='GLUSTERFS')
 
@@ -142,19 +142,19 @@ class Resizing(refused.Refusing):
         """Check that the share is not reverted."""
         self.act(share, status, code, words, revert={'snapshot_id': snapshot})
 
-    def test_a_size_grows_by_extending_and_falls_by_shrinking(self):
+    def test_extend_or_shrink_to_the_same_size_is_refused(self):
         share = self.share(size=2)
         self.act(share, 400, 'invalid_input', 'new_size: must be larger than the 2 GiB', extend={'new_size': 2})
         self.act(share, 400, 'invalid_input', 'new_size: must be smaller than the 2 GiB', shrink={'new_size': 2})
 
-    def test_quota_counts_what_a_share_grows_by(self):
+    def test_extend_over_quota_is_refused(self):
         self.type('growing', replication_type='dr')
         share = self.share(share_type='growing')
         self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'replica_gigabytes': 1, 'force': True}})
         self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/p')
         self.act(share, 403, 'over_quota_replica_gigabytes', 'Quota exceeded for replica_gigabytes', extend={'new_size': 2})
 
-    def test_what_was_never_made_is_not_changed(self):
+    def test_requests_for_a_share_without_a_host_are_refused(self):
         share = self.share(size=2)
         snapshot = self.snapshot(share)
         self.share_is(share, host=None)
@@ -179,7 +179,7 @@ class Resizing(refused.Refusing):
         self.revert_no(share, latest, 400, 'invalid_input',
                        f'Share {share} cannot be reverted: its share type has no revert_to_snapshot_support.')
 
-    def test_a_share_that_somebody_relies_on_is_not_overwritten(self):
+    def test_revert_and_restore_of_a_locked_share_are_refused(self):
         share = self.share()
         snapshot, backup = self.snapshot(share), self.backup(share)
         lock = self.user.ok('POST', '/resource-locks', {'resource_lock': {
@@ -188,7 +188,7 @@ class Resizing(refused.Refusing):
         self.revert_no(share, snapshot, 409, 'share_locked', words)
         self.no(409, 'share_locked', words, f'/share-backups/{backup}/action', {'restore': None}, self.admin)
 
-    def test_what_a_share_grows_by_when_it_is_reverted_is_in_the_quota(self):
+    def test_revert_to_a_size_over_quota_is_refused(self):
         share = self.share(size=3)
         snapshot = self.snapshot(share)
         self.put(models.shares, share, size=1)

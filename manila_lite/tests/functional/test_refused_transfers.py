@@ -25,13 +25,13 @@ class Offered(refused.Refusing):
                 self.taker)
         self.assertEqual('p', self.admin.ok('GET', f'/shares/{offer["resource_id"]}')['share']['project_id'])
 
-    def test_an_offer_whose_time_is_over_is_none_even_before_it_is_cleaned_up(self):
+    def test_expired_transfer_is_not_accepted_before_its_cleanup(self):
         offer = self.offer(self.share())
         self.put(models.share_transfers, offer['id'], expires_at=self.long_ago())
         self.taken_not(offer, 404, 'transfer_not_found', f'Transfer {offer["id"]} could not be found.')
         self.user.ok('GET', f'/share-transfers/{offer["id"]}')
 
-    def test_who_takes_back_their_own_needs_no_room_for_it(self):
+    def test_own_project_accepts_its_transfer_without_free_quota(self):
         share = self.share()
         offer = self.offer(share)
         self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'shares': 0, 'gigabytes': 0, 'force': True}})
@@ -40,11 +40,11 @@ class Offered(refused.Refusing):
                                          {'accept': {'auth_key': offer['auth_key']}})
         self.assertEqual(202, status, said)
 
-    def test_another_key_will_not_do(self):
+    def test_wrong_auth_key_is_refused(self):
         offer = self.offer(self.share())
         self.taken_not(offer, 400, 'wrong_auth_key', f'auth_key: is not the key of transfer {offer["id"]}.', 'x' * 16)
 
-    def test_the_project_may_not_use_the_type(self):
+    def test_project_without_access_to_the_share_type_is_refused(self):
         share = self.share()
         kind = self.admin.ok('POST', '/types', {'share_type': {
             'name': 'ours', 'share_type_access:is_public': False, 'extra_specs': {'driver_handles_share_servers': 'False'}}})
@@ -53,14 +53,14 @@ class Offered(refused.Refusing):
         self.taken_not(self.offer(share), 400, 'share_type_not_accessible',
                        f'The project may not use the share type of share {share}; ask an administrator')
 
-    def test_it_was_locked_after_it_had_been_offered(self):
+    def test_share_locked_after_the_offer_is_not_transferred(self):
         share = self.share()
         offer = self.offer(share)
         lock = self.admin.ok('POST', '/resource-locks', {'resource_lock': {'resource_id': share, 'resource_type': 'share'}})
         self.taken_not(offer, 403, 'share_locked',
                        f'Share {share} was locked after the transfer was created: {lock["resource_lock"]["id"]} (by admin).')
 
-    def test_all_that_comes_with_it_counts_for_who_takes_it(self):
+    def test_transfer_over_a_quota_of_the_receiving_project_is_refused(self):
         self.admin.ok('POST', '/types', {'share_type': {'name': 'twice', 'extra_specs': {
             'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'replication_type': 'dr'}}})
         share = self.share(size=3, share_type='twice')
@@ -85,25 +85,25 @@ class Offering(refused.Refusing):
         self.no(400, 'share_not_transferable', f'share_id: share {share} cannot be transferred: {words}', '/share-transfers',
                 {'transfer': {'share_id': share}})
 
-    def test_one_in_a_share_network(self):
+    def test_transfer_of_a_share_in_a_share_network_is_refused(self):
         self.type('networked', driver_handles_share_servers='True')
         network = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
         share = self.share(share_type='networked', share_network_id=network)
         self.no_offer(share, f"it is in share network {network}, which is its project's.")
 
-    def test_one_that_is_mounted_by_the_id_of_its_project(self):
+    def test_transfer_is_refused_if_the_mount_point_name_has_the_project_id(self):
         self.type('named', mount_point_name_support='True')
         share = self.share(share_type='named', mount_point_name='here')
         self.no_offer(share, 'its mount point name begins with the id of its project.')
 
-    def test_one_that_is_offered_already(self):
+    def test_second_transfer_of_a_share_is_refused(self):
         share = self.share()
         offer = self.user.ok('POST', '/share-transfers', {'transfer': {'share_id': share}})['transfer']
         hush.keep(offer['auth_key'])
         self.no(400, 'wrong_state', 'The share is awaiting_transfer; to transfer it, it must be available.', '/share-transfers',
                 {'transfer': {'share_id': share}})
 
-    def test_one_with_snapshots_that_are_not_settled_names_the_first_with_its_own_status(self):
+    def test_transfer_refused_for_busy_snapshots_names_the_first_and_its_status(self):
         share = self.share()
         first, last = sorted(self.snapshot(share) for _ in range(2))
         self.put(models.snapshots, first, status='error')

@@ -23,7 +23,7 @@ _NO_QOS = "extra_specs.default_qos_type: there is no QoS type 'nonesuch'."
 class Types(refused.Refusing):
     """Share types and QoS types that are not valid."""
 
-    def test_an_extra_spec_has_a_value_that_it_can_have(self):
+    def test_invalid_extra_specs_are_refused(self):
         kind = self.type('plain')
         for key, value, words in _WRONG:
             self.no(400, 'invalid_input', words, '/types', {'share_type': {'name': 'wrong',
@@ -31,7 +31,7 @@ class Types(refused.Refusing):
                     self.admin)
             self.no(400, 'invalid_input', words, f'/types/{kind}/extra_specs', {'extra_specs': {key: value}}, self.admin)
 
-    def test_a_qos_type_that_is_named_is_there(self):
+    def test_extra_spec_with_an_unknown_qos_type_is_refused(self):
         kind = self.type('hurried')
         named = {'default_qos_type': 'nonesuch'}
         self.no(400, 'qos_type_not_found', _NO_QOS, '/types', {'share_type': {'name': 'wrong',
@@ -39,25 +39,25 @@ class Types(refused.Refusing):
                 self.admin)
         self.no(400, 'qos_type_not_found', _NO_QOS, f'/types/{kind}/extra_specs', {'extra_specs': named}, self.admin)
 
-    def test_the_smallest_share_is_not_larger_than_the_largest(self):
+    def test_minimum_size_above_the_maximum_size_is_refused(self):
         kind = self.type('upside down', **{'provisioning:min_share_size': '3'})
         words = 'extra_specs.provisioning:min_share_size: 3 GiB is more than provisioning:max_share_size, 2 GiB.'
         self.no(400, 'invalid_input', words, f'/types/{kind}/extra_specs',
                 {'extra_specs': {'provisioning:max_share_size': '2'}},
                 self.admin)
 
-    def test_a_qos_type_has_keys_and_something_to_change(self):
+    def test_invalid_qos_spec_keys_and_empty_updates_are_refused(self):
         words = "specs: the key 'a key' must be 1 to 255 letters, digits, _, ., : and -."
         self.no(400, 'invalid_input', words, '/qos-types', {'qos_type': {'name': 'q', 'specs': {'a key': '1'}}}, self.admin)
         made = self.admin.ok('POST', '/qos-types', {'qos_type': {'name': 'q'}})['qos_type']['id']
         self.no(400, 'invalid_input', 'qos_type: give a description.', f'/qos-types/{made}', {'qos_type': {}},
                 self.admin, 'PUT')
 
-    def test_a_qos_type_that_is_not_there_has_no_specs_to_delete(self):
+    def test_deleting_a_spec_of_an_unknown_qos_type_is_refused(self):
         self.no(404, 'qos_type_not_found', f'QoS type {refused.NOWHERE} could not be found.',
                 f'/qos-types/{refused.NOWHERE}/specs/fixed', caller=self.admin)
 
-    def test_a_type_is_changed_to_something(self):
+    def test_empty_type_updates_and_removal_of_required_specs_are_refused(self):
         kind = self.type('unchanged')
         self.no(400, 'invalid_input', 'share_type: give a name, a description or share_type_access:is_public.',
                 f'/types/{kind}',
@@ -79,7 +79,7 @@ class Types(refused.Refusing):
         self.no(409, 'share_group_type_is_public', f'Share group type {kind} is public: every project has access to it.',
                 f'/share-group-types/{kind}/action', {'addProjectAccess': {'project': 'p'}}, self.admin)
 
-    def test_pools_are_found_by_patterns_and_types_that_there_are(self):
+    def test_invalid_pool_filters_are_refused(self):
         for query, code, words in (('host=(', 'invalid_input', "host: '(' is not a regular expression"),
                                    ('share_type=nonesuch', 'share_type_not_found',
                                     'share_type: Share type nonesuch could not')):
@@ -93,24 +93,24 @@ class Quotas(refused.Refusing):
         """Check that the limits are refused."""
         self.no(400, 'invalid_input', words, path, {'quota_set': limits}, self.admin, 'PUT')
 
-    def test_names_have_an_end(self):
+    def test_names_over_255_characters_are_refused(self):
         name = 'x' * 256
         self.set_no('project_id: is longer than 255 characters.', f'/quota-sets/{name}', shares=1)
         self.no(400, 'invalid_input', 'class_name: is longer than 255 characters.', f'/quota-class-sets/{name}',
                 {'quota_class_set': {'shares': 1}}, self.admin, 'PUT')
 
-    def test_a_part_has_no_more_than_the_whole(self):
+    def test_user_or_type_limits_above_the_project_limit_are_refused(self):
         self.set_no("shares: the limit must be from 0 to the project's, 50.", '/quota-sets/p?user_id=u', shares=51)
         self.set_no("shares: the limit must be from 0 to the project's, 50.", '/quota-sets/p?share_type=default', shares=-1)
 
-    def test_a_type_has_no_limit_of_networks(self):
+    def test_share_network_limit_for_a_share_type_is_refused(self):
         self.set_no('share_networks: is a quota of projects and users, not of share types.',
                     '/quota-sets/p?share_type=default', share_networks=1)
 
-    def test_a_limit_is_not_below_what_is_used_unless_by_force(self):
+    def test_limit_below_usage_without_force_is_refused(self):
         self.share(size=2)
         self.set_no('gigabytes: 2 are in use; the limit must be at least that, or be set with force.', gigabytes=1)
 
-    def test_limits_are_of_a_user_or_of_a_type(self):
+    def test_limits_for_user_and_share_type_together_are_refused(self):
         self.set_no('share_type: cannot be given together with user_id.',
                     '/quota-sets/p?user_id=u&share_type=default', shares=1)

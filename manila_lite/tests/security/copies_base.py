@@ -65,7 +65,7 @@ class Backups(base.LinuxTest):
         self.assertEqual(before, tenant.tree(self.at(self.mine)))
         self.assertTrue(self.outside.is_untouched())
 
-    def test_what_was_planted_is_overwritten_and_not_followed(self):
+    def test_planted_links_are_overwritten_and_not_followed(self):
         place = self.at(self.mine)
         for name in ('to-file', 'to-folder/f1', 'pipe', 'zero', 'one', 'two', 'folder/data'):
             (place / name).parent.mkdir(exist_ok=True)
@@ -84,7 +84,7 @@ class Backups(base.LinuxTest):
         self.assertEqual(before, tenant.tree(self.at(self.mine)))
         self.assertTrue(self.outside.is_untouched())
 
-    def test_ten_thousand_directories_in_each_other(self):
+    def test_backup_of_ten_thousand_nested_directories_fails_and_leaves_nothing(self):
         place = self.at(self.mine)
         (place / 'good').write_text('data')
         backup = self.backup()
@@ -97,7 +97,7 @@ class Backups(base.LinuxTest):
         self.assertEqual('', self.ends('restore', self.mine, backup))
         self.assertEqual(['good'], os.listdir(self.at(self.mine)))
 
-    def test_a_file_that_says_it_holds_terabytes(self):
+    def test_backup_of_a_huge_sparse_file_fails_without_filling_the_disk(self):
         place = self.at(self.mine)
         (place / 'good').write_text('data')
         with (place / 'sparse').open('wb') as file:
@@ -125,7 +125,7 @@ class Backups(base.LinuxTest):
         (place / 'link').symlink_to(self.outside.place)
         return place / 'd', place / 'link'
 
-    def test_a_directory_becomes_a_link_while_it_is_read(self):
+    def test_directory_swapped_for_a_link_during_backup_leaks_nothing(self):
         pair = self.bait(self.at(self.mine))
         (self.at(self.mine) / 'good').write_text('data')
         with tenant.swapping(*pair):
@@ -137,7 +137,7 @@ class Backups(base.LinuxTest):
                     self.assertEqual('data', (self.kept(backup) / 'good').read_text())
                     self.assertEqual([], self.outside.leaked(self.kept(backup)))
 
-    def test_a_directory_becomes_a_link_while_it_is_written(self):
+    def test_directory_swapped_for_a_link_during_restore_is_not_followed(self):
         place = self.at(self.mine)
         self.bait(place)
         (place / 'good').write_text('data')

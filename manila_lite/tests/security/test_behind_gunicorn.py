@@ -32,7 +32,7 @@ class BehindGunicorn(testtools.TestCase):
         [status] = re.findall(rb'^HTTP/1\.1 (\d{3}) ', said)
         return int(status), said
 
-    def test_hosts_prefixes_and_addresses(self):
+    def test_foreign_hosts_and_malformed_requests_are_refused(self):
         self.served()
         host = b'Host: localhost'
         self.assertEqual(200, self.say(b'/v2/shares', host)[0])
@@ -45,7 +45,7 @@ class BehindGunicorn(testtools.TestCase):
                                 (b'/v2/shares?metadata=' + b'(' * 3000, (host,))):
             self.assertEqual(400, self.say(target, *headers)[0], (target[:40], headers))
 
-    def test_two_passwords(self):
+    def test_repeated_authorization_headers_are_refused(self):
         """gunicorn joins two headers with a comma, and decoders of base64 skip other characters."""
         users = self.useFixture(process.Parts()).state / 'users'
         users.write_text(f'alice:{bcrypt.hashpw(b"right", bcrypt.gensalt(4)).decode()}\n')

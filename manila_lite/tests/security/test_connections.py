@@ -75,11 +75,11 @@ class Kinds(testscenarios.WithScenarios, Besieged):
 class Descriptors(Besieged):
     """More idle clients than descriptors."""
 
-    def test_a_thousand_connections_with_1024_descriptors(self):
+    def test_other_clients_are_answered_during_1100_idle_connections(self):
         self.limit(1024)
         self.withstands('idle', 1100)
 
-    def test_descriptors_run_out_long_before_the_cap(self):
+    def test_other_clients_are_answered_when_descriptors_run_out(self):
         self.limit(200)
         self.withstands('idle', 400)
         self.assertIn('No connection can be accepted', self.lite.log.read_text())

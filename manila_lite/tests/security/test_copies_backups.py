@@ -14,7 +14,7 @@ _GIB = 1 << 30
 class Btrfs(copies_base.Backups):
     """Restores write to a place that no client reaches."""
 
-    def test_nothing_of_a_restore_is_seen_before_it_is_whole(self):
+    def test_restored_files_appear_only_when_the_restore_is_complete(self):
         place = self.at(self.mine)
         (place / 'good').write_text('data')
         (place / 'big').write_bytes(os.urandom(60 << 20))
@@ -38,7 +38,7 @@ class Btrfs(copies_base.Backups):
         self.assertEqual(_GIB, btrfs.limit_of(self.driver.services.pool.root, self.at(self.mine)))
         self.assertEqual([self.mine.id], [path.name for path in self.at(self.mine).parent.iterdir()])
 
-    def test_a_restore_that_is_given_up_leaves_the_share_as_it_was(self):
+    def test_cancelled_restore_leaves_the_share_unchanged(self):
         (self.at(self.mine) / 'good').write_text('data')
         backup = self.backup()
         self.assertEqual('', self.ends('create', self.mine, backup))
@@ -48,7 +48,7 @@ class Btrfs(copies_base.Backups):
         self.assertEqual('newer', (self.at(self.mine) / 'good').read_text())
         self.assertEqual(frozenset(), self.driver.copies.left())
 
-    def test_more_than_the_share_can_hold(self):
+    def test_restore_larger_than_the_share_is_refused(self):
         (self.at(self.mine) / 'good').write_text('data')
         backup = self.backup()
         self.assertEqual('', self.ends('create', self.mine, backup))

@@ -26,7 +26,7 @@ class Snapshots(base.ShareTest):
         self.outside = tenant.Outside(folder / 'outside')
         self.place = self.driver.services.pool.share(self.made.id)
 
-    def test_cloned_and_reverted(self):
+    def test_clone_and_revert_give_the_same_tree_during_an_attack(self):
         tenant.plant(self.place, self.outside.place)
         tenant.nest(self.place, 200)
         before = tenant.tree(self.place)
@@ -70,15 +70,15 @@ class Trees(testtools.TestCase):
         self.assertEqual([], os.listdir(self.folder / 'pool' / 'shares'))
         self.assertTrue(self.outside.is_untouched())
 
-    def test_every_kind_of_file_is_copied(self):
+    def test_every_kind_of_file_is_deleted(self):
         tenant.plant(self.place, self.outside.place)
         self.delete()
 
-    def test_nested_deeper_than_any_program_calls_itself(self):
+    def test_three_thousand_nested_directories_are_deleted(self):
         tenant.nest(self.place, 3000)
         self.delete()
 
-    def test_a_directory_becomes_a_link_meanwhile(self):
+    def test_directory_swapped_for_a_link_is_deleted_without_following_it(self):
         """The directory that was opened is deleted also when it has another name by then."""
         for _ in range(10):
             victim = self.folder / 'victim'
@@ -91,7 +91,7 @@ class Trees(testtools.TestCase):
             self.assertFalse(victim.exists())
             self.assertTrue(self.outside.is_untouched())
 
-    def test_names_of_any_bytes_in_what_fails(self):
+    def test_directories_with_odd_names_are_deleted(self):
         for name in tenant.NAMES:
             os.mkdir(os.path.join(os.fsencode(self.place), name))
         self.delete()
@@ -101,7 +101,7 @@ class Trees(testtools.TestCase):
 class TakenOver(cifs_base.Directory):
     """In a plain directory a share looks like any directory."""
 
-    def test_nothing_in_a_share_is_taken_over(self):
+    def test_directories_inside_a_share_cannot_be_managed(self):
         mine = self.share()
         place = self.driver.services.pool.share(mine.id)
         (place / 'sub' / 'name').mkdir(parents=True)

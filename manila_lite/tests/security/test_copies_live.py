@@ -14,7 +14,8 @@ class Plain(cifs_base.Directory, copies_base.Backups):
     """Clients work in the tree that is read and written."""
 
     # The same as over NFS.
-    test_a_file_that_says_it_holds_terabytes = test_ten_thousand_directories_in_each_other = None
+    test_backup_of_a_huge_sparse_file_fails_without_filling_the_disk = None
+    test_backup_of_ten_thousand_nested_directories_fails_and_leaves_nothing = None
 
 
 class _Mounts(backup_jobs_driver.BackupJobsDriver):
@@ -32,13 +33,13 @@ class _Mounts(backup_jobs_driver.BackupJobsDriver):
 
 class OverNfs(copies_base.Backups):
     # It takes long, and is tested above.
-    test_ten_thousand_directories_in_each_other = None
+    test_backup_of_ten_thousand_nested_directories_fails_and_leaves_nothing = None
 
     def setUp(self):
         super().setUp()
         self.copies = _Mounts(Path(self.export.parent), self.at)
 
-    def test_a_file_becomes_a_pipe_that_nobody_writes_to(self):
+    def test_backup_ends_when_a_file_becomes_a_pipe(self):
         place = self.at(self.mine)
         for number in range(200):
             (place / f'f{number}').write_text('x' * 1000)

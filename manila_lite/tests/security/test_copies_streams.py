@@ -65,7 +65,7 @@ class Streams(testtools.TestCase):
         self.assertEqual(tenant.tree(self.share), tenant.tree(self.landed()))
         self.assertTrue(self.outside.is_untouched())
 
-    def test_a_directory_becomes_a_link_meanwhile(self):
+    def test_directory_swapped_for_a_link_during_the_copy_leaks_nothing(self):
         (self.share / 'd').mkdir()
         (self.share / 'link').symlink_to(self.outside.place)
         with tenant.swapping(self.share / 'd', self.share / 'link'):
@@ -79,7 +79,7 @@ class Streams(testtools.TestCase):
         self.assertEqual([], self.outside.leaked(place))
         self.assertTrue(self.outside.is_untouched())
 
-    def test_holes_do_not_come_as_zeros(self):
+    def test_holes_are_not_copied_as_zeros(self):
         """A stream of the kernel has zeros for a hole that was data before, up to the next data: possibly a terabyte away."""
         with (self.share / 'sparse').open('wb') as file:
             file.truncate(1 << 40)
@@ -98,14 +98,14 @@ class Streams(testtools.TestCase):
         self.assertEqual('data', (place / 'good').read_text())
         self.assertEqual(set(), {path.name for path in (self.pool.root / 'moving' / 'm').iterdir()} - {'lock', '=+s.3'})
 
-    def test_more_than_there_is_room_for(self):
+    def test_copy_larger_than_the_free_space_is_refused(self):
         (self.share / 'big').write_bytes(os.urandom(64 * _MIB))
         self.patch(replication, '_ROOM', 0.01)      # of 4 GiB
         self.assertIn('there is room for', str(self.assertRaises(replication.TooMuch, self.round)))
         self.assertTrue(issubclass(replication.TooMuch, errors.Final))
         self.assertEqual(set(), self.copy._received.whole())
 
-    def test_directories_that_are_nested_too_deeply_for_a_path(self):
+    def test_copy_fails_until_too_deep_directories_are_removed(self):
         (self.share / 'good').write_text('data')
         self.round()
         tenant.nest(self.share, 30, 'd' * 200)

@@ -42,7 +42,7 @@ class Deletion(base.ServiceTest):
             sa.event.remove(engine, 'before_cursor_execute', hear)
         return len(sent)
 
-    def test_a_share_with_very_many_keys_and_rules(self):
+    def test_deleting_a_share_with_many_keys_and_rules_costs_the_same(self):
         plain, share = (self.user.share()['id'] for _ in range(2))
         table, rules = models.share_metadata, models.access_rules
         self.write(table, [{'owner_id': share, 'key': f'{number:07}', 'value': 'v' * 20} for number in range(50_000)])
@@ -65,7 +65,7 @@ class Deletion(base.ServiceTest):
         self.assertEqual((0, 0, 0), (self.count(table, table.c.owner_id == share), self.count(rules, rules.c.share_id == share),
                                      self.count(models.resource_locks, models.resource_locks.c.share_id == share)))
 
-    def test_a_network_with_very_many_subnets(self):
+    def test_network_with_many_subnets_is_deleted_only_after_its_subnets(self):
         network = self.user.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
         table, pairs = models.share_network_subnets, models.share_network_subnet_metadata
         subnet_ids = [uuidutils.generate_uuid() for _ in range(5000)]
@@ -81,7 +81,7 @@ class Deletion(base.ServiceTest):
         self.user.ok('DELETE', f'/share-networks/{network}')
         self.assertEqual(0, self.count(pairs))
 
-    def test_a_snapshot_with_very_many_rules_and_keys(self):
+    def test_snapshot_with_many_rules_and_keys_is_deleted_completely(self):
         share = self.user.share()['id']
         snapshot = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
         self.user.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')

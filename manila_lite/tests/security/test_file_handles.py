@@ -88,7 +88,7 @@ class _Forging:
             else:
                 self.fail(f'{about}: {what} gave {result!r}')
 
-    def test_true_handles_of_others(self):
+    def test_real_handles_of_other_files_are_refused(self):
         """Real handles of others are refused: the best that an attacker could guess."""
         top, theirs = self.driver.services.pool.root, self.place(self.other)
         for path in (top, top / 'shares', top / 'snapshots', theirs, theirs / 'secret', theirs / 'folder',
@@ -100,7 +100,7 @@ class _Forging:
         self.assertEqual(['folder', 'secret'], sorted(os.listdir(theirs)))
         self.assertEqual(self.mine.id, self.client.read(self.client.lookup(self.handle, 'secret')).decode())
 
-    def test_every_subvolume_without_its_generation(self):
+    def test_guessed_handles_of_every_subvolume_are_refused(self):
         ours = btrfs.subvolume_id(self.place(self.mine))
         last = max(btrfs.subvolume_id(path) for path in (self.place(self.other), self.snapshot()))
         for root in (1, 2, 3, 4, _POOL_TOP, 6, 7, 8, 9, *range(_FIRST_INODE, last + 3), 2**63, 2**64 - 1):
@@ -139,7 +139,7 @@ class _Forging:
         # above exports.
         self.assertIn(names, ([b'secret'], [b'shares'], [self.mine.id.encode()]), handle.hex())
 
-    def test_the_way_up_ends_at_the_exports(self):
+    def test_parent_lookups_end_at_the_root_of_the_exports(self):
         above = self.client.parent(self.handle)
         self.assertEqual([self.mine.id.encode()], self.client.names(above))
         self.assertEqual([b'shares'], self.client.names(self.client.parent(above)))
@@ -231,7 +231,7 @@ class Servers(_Forging, server_base.ServerTest):
 class Unguarded(base.LinuxTest):
     """Exports without a guard are not served."""
 
-    def test_a_server_that_passes_by_the_guard(self):
+    def test_server_that_bypasses_the_guard_serves_no_share(self):
         share, server = self.share(), self.driver.services.protocol_servers.of('NFS').server
         self.addCleanup(server.start, lambda: None)
         self.addCleanup(server.stop)
@@ -249,7 +249,7 @@ class Unguarded(base.LinuxTest):
         self.assertIn('does not use its guard', str(refused))
         self.refused('NOENT', 'one', share, 'list')
 
-    def test_a_directory_is_not_served_whoever_exports_it(self):
+    def test_exported_plain_directory_is_not_served(self):
         """A second line of defence, if a plain directory is exported by mistake: inode 2 is the root of the host."""
         share = self.share()
         plain = Path(self.state, 'plain', share.id)
@@ -276,7 +276,7 @@ class Unguarded(base.LinuxTest):
 class Directories(cifs_base.Directory):
     """A pool that is a plain directory is served over CIFS only."""
 
-    def test_no_nfs(self):
+    def test_nfs_share_is_refused_in_a_directory_pool(self):
         share = values.Share('new', 's', 'p', 1, 'NFS', 'pool')
         refused = self.assertRaises(errors.Final, self.driver.create_share, share)
         self.assertIn('NFS', str(refused))
@@ -286,7 +286,7 @@ class Directories(cifs_base.Directory):
         self.allow(share, ('alice', 'rw'))
         self.writes(share, 'alice')
 
-    def test_a_share_of_before_is_named_with_the_reason(self):
+    def test_old_nfs_share_is_reported_with_the_reason_and_can_be_deleted(self):
         share = values.Share('before', 's', 'p', 1, 'NFS', 'pool')
         (self.driver.services.pool.share('before')).mkdir()
         result = self.driver.ensure_shares([values.EnsureTarget(share, ())])['before']

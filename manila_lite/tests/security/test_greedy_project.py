@@ -82,7 +82,7 @@ class Greedy(base.ServiceTest):
         self.until_asked('update_access', self.instance(share))
         self.assertLess(len(self.asked('update_access')) - before, GRANTS)
 
-    def test_an_administrator_has_turns_too(self):
+    def test_administrator_requests_are_served_during_a_backlog(self):
         """An administrator's request during the attack need not wait for its end."""
         share = self.modest.share()
         self.service.knob('alpha', 'create_share:hang')

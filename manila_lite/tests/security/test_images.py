@@ -34,7 +34,7 @@ class Names(ComputeTest):
         eventually(lambda: caller.ok('GET', f'/images/{name}')['image']['status'] == 'ACTIVE', f'{name} is not saved')
         caller.wait(server, 'SHUTOFF')
 
-    def test_a_name_is_taken_once(self):
+    def test_image_with_a_taken_name_is_refused(self):
         server = self.me.off(imageRef='debian')
         self.saved(self.me, server, 'mine')
         for name in ('mine', 'debian', 'cirros'):
@@ -42,7 +42,7 @@ class Names(ComputeTest):
             self.assertEqual((409, 'image_exists'), (status, document['conflictingRequest']['reason']), name)
         self.assertEqual({'mine': False, 'debian': True, 'cirros': True}, self.images(self.me))
 
-    def test_of_many_at_once_one_gets_the_name(self):
+    def test_one_of_many_concurrent_images_gets_the_name(self):
         servers = [self.me.off(imageRef='debian') for _ in range(4)]
         start = threading.Barrier(len(servers))
 
@@ -69,7 +69,7 @@ class Names(ComputeTest):
         self.assertIn('golden', self.images(self.me))
         self.assertIn(f'{self.project}/golden', self.compute.records()['images'])
 
-    def test_an_image_of_the_operator_stays(self):
+    def test_deleting_an_image_of_the_operator_is_refused(self):
         admin = self.on_compute(self.project, 'admin,member,reader')
         for caller in (self.me, admin):
             self.assertEqual((403, 'image_is_public'), caller.refused('DELETE', '/images/debian'))
@@ -86,7 +86,7 @@ class Names(ComputeTest):
                 self.assertEqual(400, self.me.refused('POST', '/servers', body)[0], name)
         self.assertEqual({'debian', 'cirros'}, set(self.images(self.me)))
 
-    def test_a_disk_of_images_is_not_filled(self):
+    def test_image_over_the_limit_is_refused_until_one_is_deleted(self):
         server = self.me.off(imageRef='debian')
         for number in range(3):
             self.saved(self.me, server, f'copy-{number}')
@@ -143,12 +143,12 @@ class Files(fixtures.TestWithFixtures):
         self.assertEqual({'s', 'images'}, {path.name for path in self.folder.iterdir()})
         self.assertEqual({'debian'}, self.driver.capabilities().images)
 
-    def test_image_is_no_kernel_for_another_project(self):
+    def test_image_cannot_be_the_kernel_of_another_project(self):
         server, _ = self.server('p', write=b'x')
         self.driver.create_image(server, 'kernel')
         self.assertRaises(errors.Final, self.driver.spawn, Server(uuidutils.generate_uuid(), 'q', 'n', 64, 1, kernel='kernel'))
 
-    def test_deleting_leaves_the_others(self):
+    def test_deleting_an_image_keeps_those_of_others_with_its_name(self):
         for project in ('p', 'q'):
             self.driver.create_image(self.server(project, write=project.encode())[0], 'debian')
         self.driver.delete_image('p', 'debian')

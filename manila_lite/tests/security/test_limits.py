@@ -106,7 +106,7 @@ class Metadata(LimitsTest):
                 self.assertEqual(200, send({'one': 'v'})[0])
                 self.assertEqual({'one': 'v'}, self.pairs(op))
 
-    def test_of_what_is_made(self):
+    def test_new_resources_with_too_many_pairs_are_refused(self):
         self.assertLessEqual({'shares.create', 'snapshots.create', 'access.allow', 'share_replicas.create',
                               'share_network_subnets.create'}, {op.name for op in MAKERS})
         self.at_most('metadata_items', 3)
@@ -119,7 +119,7 @@ class Metadata(LimitsTest):
                     entity |= {'size': 1, 'share_proto': 'NFS'}
                 self.assert_refused(self.ask(op, body), 'metadata_items', 3)
 
-    def test_one_pair(self):
+    def test_single_pair_over_the_limit_is_refused(self):
         """A pair by its key in the path."""
         self.at_most('metadata_items', 0)
         for op in OPS:
@@ -137,7 +137,7 @@ class Others(LimitsTest):
         self.at_most(name, self.MOST)
         self.assert_some(self.at_once(call), name, self.MOST, self.MOST - had)
 
-    def test_access_rules(self):
+    def test_concurrent_access_rules_cannot_exceed_the_limit(self):
         share = self.owner.share()['id']
         self.race('access_rules', lambda number: self.owner.action(share, 'allow_access', {
             'access_type': 'ip', 'access_to': f'10.0.0.{number}'}))
@@ -149,14 +149,14 @@ class Others(LimitsTest):
         self.owner.ok('PUT', f'/share-access-rules/{rules[0]["id"]}', {'update_access': {'access_level': 'ro'}})
         self.assertEqual(202, self.owner.action(share, 'deny_access', {'access_id': rules[1]['id']})[0])
 
-    def test_access_rules_of_a_snapshot(self):
+    def test_concurrent_snapshot_access_rules_cannot_exceed_the_limit(self):
         share = self.owner.share()['id']
         snapshot = self.owner.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
         self.owner.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
         self.race('access_rules', lambda number: self.owner.call('POST', f'/snapshots/{snapshot}/action', {'allow_access': {
             'access_type': 'ip', 'access_to': f'10.0.0.{number}'}}))
 
-    def test_the_limit_of_subnets_holds_for_many_at_once(self):
+    def test_concurrent_subnets_cannot_exceed_the_limit(self):
         network = self.owner.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
         self.race('subnets', lambda number: self.owner.call('POST', f'/share-networks/{network}/subnets', {
             'share-network-subnet': {}}), had=1)
@@ -164,7 +164,7 @@ class Others(LimitsTest):
         self.at_most('subnets', 1)
         self.owner.ok('DELETE', f'/share-networks/{network}/subnets/{subnets[0]["id"]}')
 
-    def test_security_services_of_a_network(self):
+    def test_concurrent_attached_security_services_cannot_exceed_the_limit(self):
         network = self.owner.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
         kinds = ('ldap', 'kerberos', 'active_directory')
         services = [self.owner.ok('POST', '/security-services', {'security_service': {'type': kind}})['security_service']['id']
@@ -181,14 +181,14 @@ class Others(LimitsTest):
         used = self.owner.ok('GET', f'/security-services?share_network_id={network}')['security_services']
         return next(service_id for service_id in services if service_id not in {row['id'] for row in used})
 
-    def test_security_services_of_a_project(self):
+    def test_concurrent_security_services_of_a_project_cannot_exceed_the_limit(self):
         modest = self.caller('modest')
         self.race('security_services', lambda number: modest.call('POST', '/security-services', {
             'security_service': {'type': 'ldap', 'name': str(number)}}))
         self.assertEqual(200, self.caller('another').call('POST', '/security-services', {
             'security_service': {'type': 'ldap'}})[0])
 
-    def test_the_limit_of_locks_holds_for_many_at_once(self):
+    def test_concurrent_locks_cannot_exceed_the_limit(self):
         share = self.owner.share()['id']
         self.race('resource_locks', lambda number: self.owner.call('POST', '/resource-locks', {'resource_lock': {
             'resource_id': share, 'resource_type': 'share'}}))
@@ -202,7 +202,7 @@ class Questions(LimitsTest):
     def get(self, path, **query):
         return self.admin.call('GET', f'{path}?{urllib.parse.urlencode(query)}', headers={versions.EXPERIMENTAL_HEADER: 'true'})
 
-    def test_filters_are_no_longer_than_the_limit(self):
+    def test_filters_longer_than_the_limit_are_refused(self):
         """The longest filter, and one character more: in a known filter and in one that is ignored."""
         most = self.service.conf.limits.filter_length
         for op in self.LISTS:
@@ -212,14 +212,14 @@ class Questions(LimitsTest):
                 self.assertTrue(document['badRequest']['message'].startswith(f'{name}: is longer than {most} characters'))
                 self.assertLess(self.get(op.path, **{name: 'x' * (most - len(name))})[0], 500, (op.path, name))
 
-    def test_parts_of_names(self):
+    def test_long_name_patterns_cause_no_server_error(self):
         """Filters that made SQLite fail, and that databases compare for long."""
         for text in ('x' * 50000, '%' * 50000, '%_' * 2000, '\\' * 4000, "'" * 4000, '\u2028' * 4000, '\U0001f600' * 4000):
             for path in ('/shares', '/shares/detail', '/share-networks', '/resource-locks', '/qos-types'):
                 self.assertIn(self.get(path, **{'name~': text})[0], (200, 400), (path, text[:4]))
                 self.assertIn(self.get(path, **{'description~': text})[0], (200, 400), (path, text[:4]))
 
-    def test_the_whole_query(self):
+    def test_query_longer_than_the_limit_is_refused(self):
         most = self.service.conf.limits.query_length
         for path in ('/v2/shares', '/v2/', '/v2/shares/none', '/openapi.json', '/identity/projects', '/identity/users/x', '/'):
             for query in ('a&' * (most // 2 + 1), 'a=b&' * most, '%' * (most + 1)):

@@ -175,7 +175,7 @@ class LocalUser(testtools.TestCase):
                 folders.clear()
         return [*paths, *Path('/run').glob('manila_lite-*')]
 
-    def test_local_user_opens_nothing(self):
+    def test_local_user_cannot_open_files_of_the_service(self):
         own = [str(path) for path in self._own()]
         for suffix in ('manila_lite.sqlite', 'lock', 'bus', 'pool.img', self.share, self.other, 'ganesha.conf', 'smb.conf'):
             self.assertTrue(any(path.endswith(suffix) for path in own), f'{suffix} is not in {own}')
@@ -211,7 +211,7 @@ class LocalUser(testtools.TestCase):
         for name, options in mounts.items():
             self.assertEqual(_SAFE, _SAFE & options, name)
 
-    def test_programs_and_devices_of_tenants(self):
+    def test_programs_and_devices_in_shares_are_refused(self):
         inside = self.exports / self.share
         shutil.copy('/usr/bin/id', inside / 'id')
         (inside / 'id').chmod(0o4755)

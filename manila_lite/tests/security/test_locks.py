@@ -117,7 +117,7 @@ class First(LockTest):
         return {label: snapped if label.endswith('revert') else backed_up if 'backup' in label else plain
                 for label in lock_table.FIRST}
 
-    def test_a_locked_share_stays_as_it_is(self):
+    def test_destructive_calls_on_a_locked_share_are_refused(self):
         """A locked share stays as it is, for every owner of the lock and every caller."""
         for by, roles in _BY.items():
             asked = self.asked()
@@ -134,7 +134,7 @@ class First(LockTest):
         [policy] = {op.policy for op in lock_table.CHANGING if lock_table.label(op) == label}
         return self.service.context('p', 'u').can(policy)
 
-    def test_a_share_does_not_take_the_locked_rules_of_others_along(self):
+    def test_share_with_rules_locked_by_others_cannot_be_deleted_or_reverted(self):
         """A lock of a rule that was there before is on the rule alone."""
         asked = self.asked()
         placed = {share: self.lock(self.nova, self.rule(share), 'access_rule')
@@ -178,7 +178,7 @@ class First(LockTest):
 class Lift(LockTest):
     """Locks that some callers may lift, and others not."""
 
-    def test_locks_of_others_on_a_rule_stay(self):
+    def test_rule_locks_of_others_cannot_be_lifted(self):
         share = self.user.share()['id']
         rule = self.rule(share)
         placed = {self.lock(caller, rule, 'access_rule') for caller in (self.nova, self.mate, self.admin)}
@@ -195,7 +195,7 @@ class Lift(LockTest):
         self.assertEqual(placed, self.locks(resource_id=rule))
         self.assertEqual('rw', self.user.ok('GET', f'/share-access-rules/{rule}')['access']['access_level'])
 
-    def test_a_share_that_others_locked_is_not_given_away(self):
+    def test_transfer_of_a_share_locked_by_others_is_refused(self):
         """A share that others locked cannot be moved to another project of the caller, where others' locks would not be."""
         share = self.user.share()['id']
         rule = self.rule(share)
@@ -214,7 +214,7 @@ class Lift(LockTest):
         made = (by or self.user).ok('POST', '/share-transfers', {'transfer': {'share_id': share}})['transfer']
         return {'transfer_id': made['id'], 'auth_key': made['auth_key']}
 
-    def test_lock_after_the_offer_stays(self):
+    def test_lock_placed_after_the_offer_prevents_its_acceptance(self):
         label = 'POST /share-transfers/{transfer_id}/accept'
         for who, on_rule in itertools.product((self.user, self.mate, self.nova, self.admin), (False, True)):
             share = self.user.share()['id']
@@ -247,7 +247,7 @@ class Lift(LockTest):
         offered = self.offer(share)
         self.assertEqual(202, self.accept(offered))
 
-    def test_nothing_of_the_former_project_is_left(self):
+    def test_accepted_transfer_removes_locks_of_the_former_project(self):
         """Neither a lock that the new project could not lift is left, nor a rule that it could not see or deny."""
         share = self.user.share()['id']
         rule = self.rule(share, lock_visibility=True, lock_deletion=True)
@@ -308,7 +308,7 @@ class Used(LockTest):
         self.values = {'share_group_id': group, 'share_network_id': network, 'share_network_subnet_id': subnet['id'],
                        'share_server_id': server, 'type_id': kind}
 
-    def test_a_locked_share_is_in_the_way(self):
+    def test_deleting_resources_that_a_locked_share_uses_is_refused(self):
         placed = {self.lock(self.nova, share) for share in self.shares}
         for label, answer in lock_table.USED.items():
             self.refused([self.admin], label, answer, self.values, every=False)
@@ -323,7 +323,7 @@ class Moves(LockTest):
     _BACKEND = 'migration_driver_continue_update_interval = 0.1\n'
     BACKENDS = {'alpha': _BACKEND, 'beta': _BACKEND}
 
-    def test_what_is_locked_comes_along(self):
+    def test_locks_survive_resize_backup_and_migration(self):
         share, caller = self.user.share()['id'], self.caller('p', 'nova', 'service')
         rule = self.rule(share)
         self.user.wait(f'/share-access-rules/{rule}', 'access', 'active', field='state')
@@ -372,7 +372,7 @@ class Free(LockTest):
         with self.service.services.db.reader() as conn:
             return {row[0]: tuple(row) for row in conn.execute(query)}
 
-    def test_what_is_locked_is_as_it_was(self):
+    def test_permitted_calls_leave_locked_resources_unchanged(self):
         self.assertLess(5, len(self.before))
         self.service.stop()     # operations stay as they began
         worked = set()

@@ -21,7 +21,7 @@ class Servers(ComputeTest):
     def refused(self, caller, server):
         return caller.refused('POST', f'/servers/{server}/shares', {'share': {'share_id': self.share}})
 
-    def test_strangers_see_it_and_cannot_attach_it(self):
+    def test_other_projects_see_a_public_share_and_cannot_attach_it(self):
         other = self.caller(self.stranger.token.split(':')[1])
         self.assertEqual(self.share, other.ok('GET', f'/shares/{self.share}')['share']['id'])
         server = self.stranger.off()
@@ -29,14 +29,14 @@ class Servers(ComputeTest):
         self.assertEqual([], self.stranger.ok('GET', f'/servers/{server}/shares')['shares'])
         self.assertEqual({}, self.rules(self.share))
 
-    def test_a_rule_of_the_owner_for_the_host_is_none_for_strangers(self):
+    def test_owner_rule_for_the_host_gives_other_projects_no_access(self):
         """Servers of all projects mount with the address of their host."""
         self.user.action(self.share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})
         mine, theirs = self.me.off(), self.stranger.off()
         self.me.attach(mine, self.share)
         self.assertEqual((403, 'share_of_another_project'), self.refused(self.stranger, theirs))
 
-    def test_administrators_of_both_services_may_attach_it(self):
+    def test_administrator_of_both_services_may_attach_a_public_share(self):
         """An administrator of both services could make the rule; an administrator of the compute service alone could not."""
         admin = self.on_compute(uuidutils.generate_uuid(), 'admin,member,reader')
         admin.attach(admin.off(), self.share)
@@ -45,7 +45,7 @@ class Servers(ComputeTest):
         enforcer.rules['context_is_admin'] = policy.RuleDefault('member', 'role:member').check
         self.assertEqual((403, 'share_of_another_project'), self.refused(self.stranger, self.stranger.off()))
 
-    def test_owner_may_attach_it(self):
+    def test_owner_may_attach_a_public_share(self):
         server = self.me.off()
         self.me.attach(server, self.share)
         self.assertEqual({'10.0.0.1': 'rw'}, self.rules(self.share))
@@ -56,7 +56,7 @@ class Clusters(DataprocTest):
 
     ENGINE = False
 
-    def test_strangers_cannot_mount_it(self):
+    def test_other_projects_cannot_mount_a_public_share(self):
         admin = self.caller('owner', roles='admin,member,reader')
         share, private = (admin.share(is_public=public)['id'] for public in (True, False))
         me = Caller(self.dataproc.app, 'stranger')

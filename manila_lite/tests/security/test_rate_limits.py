@@ -67,7 +67,7 @@ class Flood(base.ServiceTest):
 
 class Addresses(Flood):
 
-    def test_off_by_default(self):
+    def test_requests_are_not_limited_by_default(self):
         self.assertEqual(300, self.let_in(self.serve(), 300))
 
     def test_requests_of_one_address_are_limited(self):
@@ -76,7 +76,7 @@ class Addresses(Flood):
         self.assertRefused(self.get(port, source='127.0.0.2'), '127.0.0.2')
         self.assertEqual(BURST, self.let_in(port, source='127.0.0.3'))
 
-    def test_every_call_counts(self):
+    def test_all_calls_except_health_and_versions_are_limited(self):
         """All requests of the address are limited, except for the health check and the list of versions."""
         port = self.serve(address_rate=SLOW, address_burst=1)
         self.let_in(port, 2)
@@ -109,7 +109,7 @@ class Addresses(Flood):
         # A client that is no proxy, and connects directly.
         self.assertEqual(BURST, self.let_in(port, source='127.0.0.2', X_Forwarded_For=other))
 
-    def test_a_network_of_ipv6_is_one_client(self):
+    def test_ipv6_addresses_of_one_network_share_one_limit(self):
         port = self.serve(address_rate=SLOW, address_burst=BURST, trusted_proxies=['127.0.0.1'])
         said = sum(self.get(port, X_Forwarded_For=f'2001:db8::{number:x}:1')[0] != 429 for number in range(3 * BURST))
         self.assertEqual(BURST, said)
@@ -120,7 +120,7 @@ class Addresses(Flood):
         self.assertEqual(30, self.let_in(port, 30, source='127.0.0.5'))
         self.assertEqual(1, self.let_in(port, 30, source='127.0.0.6'))
 
-    def test_switched_on_while_it_runs(self):
+    def test_limit_applies_when_switched_on_at_run_time(self):
         port = self.serve()
         self.assertEqual(20, self.let_in(port, 20))
         self.service.conf.set_override('address_rate', SLOW, 'rate_limits')
@@ -163,7 +163,7 @@ class Passwords(Flood):
         cls.file = cls.service.state / 'users'
         cls.file.write_text(f'alice:{bcrypt.hashpw(hush.secret("alice").encode(), bcrypt.gensalt(4)).decode()}\n')
 
-    def test_guesses_cost_us_nothing(self):
+    def test_password_guesses_over_the_limit_are_refused_unchecked(self):
         """After too many guesses no password is checked, so that the right one is refused as well."""
         self.service.conf.set_override('auth_strategy', 'http_basic')
         self.service.conf.set_override('http_basic_auth_user_file', str(self.file), 'api')

@@ -77,7 +77,7 @@ class Headers(ApisTest):
                     for path, method, body in (('/', 'GET', b''), (own, 'GET', b''), (own, 'POST', b'{}')):
                         self.ask(api, path, method, body=body, **{f'HTTP_{header}': odd})
 
-    def test_a_prefix_that_is_no_path(self):
+    def test_invalid_forwarded_prefix_is_refused(self):
         for api in self.apis.values():
             for odd in ('\xff', '\xc3\x28', 'x', '/?a=', '/#', '/\x85', '/\xe2\x80\xa8'):
                 answer = self.ask(api, '/', HTTP_X_FORWARDED_PREFIX=odd)
@@ -86,7 +86,7 @@ class Headers(ApisTest):
             for good in ('/share', '/\xc3\xa9', ''):
                 self.assertLess(self.ask(api, '/', HTTP_X_FORWARDED_PREFIX=good).status_int, 400, good)
 
-    def test_a_proxy_in_front(self):
+    def test_links_use_the_first_forwarded_host_and_scheme(self):
         """Values that several proxies added, and a value that is quoted because of its port."""
         for headers, seen in (({'HTTP_X_FORWARDED_HOST': 'cloud.example:8443, inner'}, 'http://cloud.example:8443/v2/'),
                               ({'HTTP_X_FORWARDED_PROTO': 'https, http'}, 'https://127.0.0.1/v2/'),
@@ -128,7 +128,7 @@ class Names(ApisTest):
     OWN = ('localhost', 'LOCALHOST:1', 'localhost.', 'a.localhost:8786', '127.0.0.1', '127.0.0.1:8786', '[::1]', '[::1]:8786',
            '10.1.2.3', '[fd00::1]:80', socket.gethostname(), f'{socket.gethostname().upper()}:8786', '', None)
 
-    def test_host_names_without_a_login(self):
+    def test_foreign_and_malformed_host_names_are_refused_without_a_login(self):
         for own, api in self.apis.items():
             for path, method in (('/', 'GET'), (own, 'GET'), (own, 'POST'), (own, 'OPTIONS')):
                 for names, status in ((self.STRANGE, 403), (self.MALFORMED, 400)):
@@ -141,7 +141,7 @@ class Names(ApisTest):
             for name in (*self.STRANGE, *self.MALFORMED):
                 self.assertEqual(200, self.ask(api, '/healthcheck', HTTP_HOST=name).status_int)
 
-    def test_a_page_cannot_say_that_it_is_a_proxy(self):
+    def test_forwarded_host_headers_do_not_admit_a_foreign_host(self):
         for headers in ({'HTTP_X_FORWARDED_HOST': 'localhost'}, {'HTTP_FORWARDED': 'host=localhost'}):
             for own, api in self.apis.items():
                 self.assertEqual(403, self.ask(api, own, HTTP_HOST='evil.example', **headers).status_int)
@@ -239,7 +239,7 @@ class Literals(base.ServiceTest):
     def pause(self, *_):
         time.sleep(0)       # sleeps: not at all; another thread has its turn
 
-    def test_many_at_once(self):
+    def test_concurrent_nested_filters_are_refused_and_do_not_harm_others(self):
         share = self.admin.share(wait=None, metadata={'a': 'b'})['id']
         began = threading.Barrier(16)
 

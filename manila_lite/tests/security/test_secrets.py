@@ -120,7 +120,7 @@ class InTheDatabase(base.ServiceTest):
         self.addCleanup(self.manage, 'secret', 'reencrypt')
         self.addCleanup(self.file.write_text, f'{keys}\n{fresh}\n')
 
-    def test_calls_are_unavailable_without_the_key(self):
+    def test_calls_with_secrets_are_refused_with_503_without_the_key(self):
         service_id, other = self.made(hush.secret('password')), key_file.new()
         keys = self.file.read_text()
         for spoil, why in ((lambda: self.file.write_text(f'{other}\n'), 'another key'), (self.file.unlink, 'is not there')):
@@ -137,20 +137,20 @@ class InTheDatabase(base.ServiceTest):
         self.file.write_text(keys)
         self.password(service_id)
 
-    def test_a_key_that_others_can_read_is_refused(self):
+    def test_key_file_readable_by_others_is_refused(self):
         self.file.chmod(0o644)
         self.addCleanup(self.file.chmod, 0o600)
         self.assertIn('mode 0644', self.manage('secret', 'reencrypt', status=2))
         self.file.chmod(0o640)
         self.manage('secret', 'reencrypt')
 
-    def test_an_older_release_reads_what_is_written_while_it_runs(self):
+    def test_secrets_are_readable_by_an_older_release_during_an_upgrade(self):
         self.service.conf.set_override('operations', '1.1', 'upgrade_levels')
         self.addCleanup(self.service.conf.clear_override, 'operations', 'upgrade_levels')
         password = hush.secret('password')
         self.assertEqual(password, self.kept(self.made(password)))
 
-    def test_mode_and_owner(self):
+    def test_key_file_has_mode_0600_and_the_owner_of_its_directory(self):
         status = self.file.stat()
         self.assertEqual((0o600, self.service.state.stat().st_uid), (stat.S_IMODE(status.st_mode), status.st_uid))
 
@@ -161,7 +161,7 @@ class OtherHosts(manage.AloneTest):
     def configure(self):
         self.config.write_text(f'[DEFAULT]\nstate_path = {self.state}\n[database]\nconnection = {self.url}\n')
 
-    def test_each_host_needs_the_same_file(self):
+    def test_db_sync_is_refused_on_a_host_without_the_key_file(self):
         self.assertEqual(0, manage.run(self.config, 'manage', 'db', 'sync')[0])
         key = self.state / 'secrets.key'
         shutil.move(key, self.state / 'elsewhere')

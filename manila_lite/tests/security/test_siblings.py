@@ -64,14 +64,14 @@ class Attacked:
                 break
         self.assertEqual([], bad)
 
-    def test_clients_that_do_not_ask_or_do_not_listen(self):
+    def test_other_clients_are_answered_during_connection_attacks(self):
         self.serve()
         for kind in crowds.ATTACKS:
             with crowds.Crowd(self.port, kind, _CROWD) as crowd:
                 base.eventually(lambda crowd=crowd: crowd.made >= _CROWD or not crowd.is_alive(), f'{kind}: {crowd.made}')
                 self.assert_answered()
 
-    def test_who_waits_for_a_share_service_that_does_not_answer(self):
+    def test_hanging_share_service_does_not_block_other_requests(self):
         self.serve()
         request = self.waiting()
         with concurrent.futures.ThreadPoolExecutor(30) as workers:
@@ -83,7 +83,7 @@ class Attacked:
             self.silent.close()     # requests that wait end at once, before their deadline
             self.assertEqual({503}, {one.result()[0] for one in asked})
 
-    def test_more_than_a_project_may_ask(self):
+    def test_requests_over_the_project_limit_are_refused(self):
         for name, value in (('project_rate', 1 / 3600), ('project_burst', 5)):
             self.service.conf.set_override(name, value, 'rate_limits')
         self.serve()

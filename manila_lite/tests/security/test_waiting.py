@@ -101,7 +101,7 @@ class Backends(Attack, served.ServedTest):
         return ('POST', f'/v2/share-networks/{network}/subnets', self.token(project), {
             'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small'}})
 
-    def test_one_project(self):
+    def test_one_project_cannot_hold_all_threads(self):
         """One project may have some requests wait, but not all threads; requests to other backends are answered meanwhile."""
         network = self.network()
         self.user.share(share_type='beta', share_network_id=network)
@@ -118,7 +118,7 @@ class Backends(Attack, served.ServedTest):
         for one in waiting:
             self.assertLess(one.result()[0], 504)
 
-    def test_many_projects(self):
+    def test_all_projects_together_hold_at_most_half_of_the_threads(self):
         """All projects together hold half of the threads; when one request is answered, another may wait."""
         self.fault('check_update_share_server_network_allocations:hang')
         asked = [one for _ in range(6) for one in self.questions(4)[1]]
@@ -130,7 +130,7 @@ class Backends(Attack, served.ServedTest):
         self.service.knob('alpha', '')
         base.eventually(lambda: self.ask(*late)[0] != 503, 'it is never the turn of the last')
 
-    def test_a_check_is_not_refused(self):
+    def test_check_answers_unknown_while_the_backend_hangs(self):
         """A check is not refused: it can answer that the result is not known yet."""
         self.fault('check_update_share_server_network_allocations:hang')
         token, asked = self.questions(3 * THREADS)
@@ -150,7 +150,7 @@ class Migrations(Attack):
     BACKENDS = {'alpha': '', 'beta': ''}
     EXTRA = f'[api]\nmigration_check_timeout = {LONG}\n'
 
-    def test_to_a_backend_that_does_not_answer(self):
+    def test_migrations_to_a_hanging_backend_do_not_block_other_requests(self):
         shares = [self.admin.share() for _ in range(3)]
         self.service.knob('alpha', 'share_migration_check_compatibility:hang')
         self.service.knob('beta', 'share_migration_check_compatibility:hang')
@@ -232,7 +232,7 @@ class Networks(_Beside):
         return 'POST', '/v2/share-networks', f'u:{project}:member,reader:{hush.MARK}token', {'share_network': {
             'neutron_net_id': uuidutils.generate_uuid(), 'neutron_subnet_id': uuidutils.generate_uuid()}}
 
-    def test_neutron_hangs(self):
+    def test_hanging_neutron_does_not_block_other_requests(self):
         """Other projects may wait beside the greediest one."""
         self.other.silent.set()
         waiting = self.storm([self.network('greedy')] * 3 * THREADS)
@@ -251,7 +251,7 @@ class Logins(_Beside):
     OPTIONS = ('auth_strategy = keystone\n[keystone_authtoken]\nauth_type = none\nendpoint = {url}/v3\n'
                'www_authenticate_uri = {url}\nservice_token_roles_required = true\n')
 
-    def test_keystone_hangs(self):
+    def test_hanging_keystone_does_not_block_known_tokens(self):
         known, _, _ = tokens = [f'{hush.MARK}{uuidutils.generate_uuid(dashed=False)}' for _ in range(3)]
         for token in tokens:
             self.all_are_served(token)

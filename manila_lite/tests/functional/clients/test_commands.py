@@ -39,7 +39,7 @@ class Commands(service.ClientTest):
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)
 
-    def test_every_command_does_what_its_line_says(self):
+    def test_every_command_gives_the_expected_result(self):
         known, ours = osc.commands(), {f'{op.method} {op.path} {op.action or ""}'.strip() for op in contract.OPS}
         called = {osc.command_of(line.words, known) for line in osc.read(commands.LINES)}
         missing = {name for name in known if commands.not_served(name)}

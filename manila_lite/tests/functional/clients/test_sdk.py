@@ -49,7 +49,7 @@ class Sdk(service.ClientTest):
         made = self.recorder.create_share(name=name, size=1, share_protocol='NFS', share_type='default')
         return self.recorder.wait_for_status(made, 'available', interval=0.05, wait=60)
 
-    def test_each_method(self):
+    def test_every_served_method_gives_the_expected_result(self):
         one = self.share('one')
         for part in (self.shares, self.metadata, self.access, self.locks, self.snapshots, self.managing, self.endings):
             one = part(self.recorder, one) or one

@@ -40,7 +40,7 @@ class Wire(testscenarios.WithScenarios, base.ServiceTest):
     scenarios = [(row.name, {'row': row}) for row in (*wire.HANDSHAKE, *wire.TRAPS, *wire.FAILURES)]
     EXTRA = '[oslo_middleware]\nenable_proxy_headers_parsing = true\n[quota]\nshares = -1\ngigabytes = -1\nsnapshots = 1\n'
 
-    def test_each_request_of_the_row_is_answered_so(self):
+    def test_requests_get_the_expected_answers(self):
         if self.row.elsewhere:
             path = pathlib.Path(tests.__file__).parent.joinpath(*self.row.elsewhere.split('.')).with_suffix('.py')
             self.assertIn('def test_', path.read_text())

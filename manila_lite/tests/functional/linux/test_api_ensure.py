@@ -104,7 +104,7 @@ class ApiEnsure(api_base.ApiTest):
 
     # Tests ------------------------------------------------------------------------------------
 
-    def test_what_was_broken_is_repaired_and_told(self):
+    def test_damage_is_repaired_and_reported(self):
         name = self.directory.rpartition('/')[2]
         home, space = self.home('alpha', 'servers', self.server), f'manila-{self.server}'
         self._daemon_address_rules_limit(home, space, name)

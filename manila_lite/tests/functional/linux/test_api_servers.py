@@ -8,7 +8,7 @@ FOUR, SIX, MORE = (server_base.address(subnet, 5) for subnet in ('four', 'six', 
 
 
 class ApiServers(api_base.ApiTest):
-    def test_rules_a_third_subnet_a_reboot_and_nothing_left(self):
+    def test_share_is_served_in_a_new_subnet_and_again_after_a_reboot(self):
         network = self.network()
         share, server = self.share(network)
         directory = self.locations(share)[0][0].partition(':')[2]
@@ -75,7 +75,7 @@ class ApiServers(api_base.ApiTest):
             self.refused('NOENT', f'stranger-{subnet}', server, directory, 'list')
         self.refused('ROFS', 'friend-six', SIX, directory, 'write', 'g', 'no')
 
-    def test_two_networks_of_the_same_addresses_are_apart(self):
+    def test_address_is_allocated_once_and_again_after_its_release(self):
         """Check that an address is allocated once in a subnet, and again after its release."""
         first, second = self.network(), self.network()
         (one, server), (two, other) = self.share(first), self.share(second)

@@ -23,7 +23,7 @@ class Plain(cifs_base.Plain):
         """The CIFS server of the backend."""
         return self.driver.services.protocol_servers.of('CIFS').server
 
-    def test_rules_decide(self):
+    def test_users_have_exactly_the_access_of_their_rules(self):
         share = self.cifs()
         v4, v6 = self.fabric.v4('nas'), self.fabric.v6('nas')
         self.assertEqual([(rf'\\{v4}\{share.id}', True), (rf'\\{v6}\{share.id}', False)],
@@ -41,7 +41,7 @@ class Plain(cifs_base.Plain):
         self.denied(share, '', why='tree connect failed')
         self.assertEqual(['f'], [place.name for place in self.driver.services.pool.share(share.id).iterdir()])
 
-    def test_links_lead_nowhere_else(self):
+    def test_symbolic_links_cannot_be_followed(self):
         """Check that links cannot be used; CIFS users cannot make links, but a share may contain links of another origin."""
         share, other = self.cifs(), self.cifs()
         self.allow(share, ('alice', 'rw'))
@@ -56,7 +56,7 @@ class Plain(cifs_base.Plain):
             self.assertFalse(worked, f'{command}: {said}')
         self.assertEqual(['secret'], [file.name for file in theirs.iterdir()])
 
-    def test_what_cannot_be_expressed_grants_nothing(self):
+    def test_unsupported_access_rules_fail_and_the_good_rule_applies(self):
         share = self.cifs()
         given = [values.AccessRule('address', 'ip', self.fabric.v4('one'), 'rw'),
                  values.AccessRule('who', 'user', 'dave', 'rw'),
@@ -68,7 +68,7 @@ class Plain(cifs_base.Plain):
         self.writes(share, 'alice')
         self.denied(share, 'carol')
 
-    def test_both_protocols_and_quota(self):
+    def test_quota_is_enforced_over_cifs_and_an_nfs_share_is_served_too(self):
         share, other = self.cifs(), self.share()
         self.allow(share, ('alice', 'rw'))
         self.grant(other, (self.fabric.v4('one'), 'rw'))
@@ -81,7 +81,7 @@ class Plain(cifs_base.Plain):
         self.writes(share, 'alice')
         self.assertEqual('nfs', self.works('one', other, 'read', 'f'))
 
-    def test_open_sessions_follow_the_rules(self):
+    def test_open_sessions_follow_changed_access_rules(self):
         share = self.cifs()
         self.allow(share, ('alice', 'rw'), ('bobby', 'rw'), ('carol', 'rw'))
         clients = {user: self.session(share, user) for user in ('alice', 'bobby', 'carol')}
@@ -101,7 +101,7 @@ class Plain(cifs_base.Plain):
         self.assertEqual(['alice', 'bobby', 'carol', 'carol2'],
                          sorted(place.name for place in self.driver.services.pool.share(share.id).iterdir()))
 
-    def test_one_that_was_killed_runs_again_and_others_are_not_touched(self):
+    def test_killed_cifs_server_is_restarted_without_touching_nfs(self):
         share, rule = self.cifs(), ('alice', 'rw')
         self.allow(share, rule)
         self.session(share, 'alice')
@@ -117,7 +117,7 @@ class Plain(cifs_base.Plain):
         self.driver.report()
         self.writes(share, 'alice')
 
-    def test_what_was_changed_beneath_is_mended(self):
+    def test_damaged_exports_rules_and_mounts_are_repaired(self):
         share, rule = self.cifs(), ('alice', 'ro')
         self.allow(share, rule)
         conf, file = (self.state / 'state' / 'cifs' / name for name in ('smb.conf', f'exports.d/{share.id}.conf'))
@@ -132,7 +132,7 @@ class Plain(cifs_base.Plain):
         self.smb(share, 'alice', 'ls')
         self.denied(share, 'alice', 'put local f', text='no')
 
-    def test_another_share_manager_finds_the_server(self):
+    def test_new_share_manager_adopts_the_recorded_server_or_replaces_it(self):
         share, rule = self.cifs(), ('alice', 'rw')
         self.allow(share, rule)
         client, found = self.session(share, 'alice'), self.samba.process
@@ -148,7 +148,7 @@ class Plain(cifs_base.Plain):
         self.assertEqual(set(), before & {one.pid for one in processes(self.state)})
         self.writes(share, 'alice')
 
-    def test_many_clients_follow_the_rules(self):
+    def test_all_sessions_of_a_denied_user_end_even_if_one_hangs(self):
         share = self.cifs()
         self.allow(share, ('alice', 'rw'), ('bobby', 'rw'))
         clients = [self.session(share, 'bobby' if number else 'alice') for number in range(20)]
@@ -161,7 +161,7 @@ class Plain(cifs_base.Plain):
             self.assertFalse(worked, said)
         self.assertFalse(hung.is_running())
 
-    def test_shares_come_back_to_their_snapshots(self):
+    def test_snapshot_is_readable_and_the_share_is_reverted_to_it(self):
         share = self.cifs()
         self.allow(share, ('alice', 'rw'))
         self.writes(share, 'alice', text='old')
@@ -177,7 +177,7 @@ class Plain(cifs_base.Plain):
         self.reads(share, 'alice', text='old')
         self.writes(share, 'alice', 'g')
 
-    def test_shares_have_the_name_that_was_chosen(self):
+    def test_mount_point_name_is_used_and_a_taken_name_is_refused(self):
         share = self.cifs(mount_point_name='Projects')
         self.allow(share, ('alice', 'rw'))
         self.assertTrue(share.export_locations[0].path.endswith(r'\Projects'))
@@ -187,7 +187,7 @@ class Plain(cifs_base.Plain):
             self.assertIn('cannot be called', str(refused))
         self.reads(share, 'alice')
 
-    def test_the_last_share_takes_the_server_along(self):
+    def test_server_stops_when_its_last_share_is_deleted(self):
         shares = [self._allowed() for _ in range(2)]
         for share in shares:
             self.session(share, 'alice').call('put local f', 'x')
@@ -210,7 +210,7 @@ class Plain(cifs_base.Plain):
 class Directory(cifs_base.Directory):
     """A pool without btrfs: shares are served, without limits and snapshots, and the capabilities say so."""
 
-    def test_it_serves_and_says_what_it_cannot(self):
+    def test_directory_pool_serves_shares_and_reports_no_snapshot_support(self):
         share = self.cifs()
         self.allow(share, ('alice', 'rw'))
         self.writes(share, 'alice', text='plain')
@@ -232,7 +232,7 @@ class Served(Cifs, server_base.ServerTest):
         """The namespace of a client, in the subnet that the test has chosen."""
         return self.machine.space(self.where)
 
-    def test_both_protocols_on_each_address(self):
+    def test_both_protocols_are_served_on_each_address(self):
         share, other = self.cifs(self.server), self.share()
         self.assertEqual([rf'\\{FOUR}\{share.id}', rf'\\{SIX}\{share.id}'], [place.path for place in share.export_locations])
         self.allow(share, ('alice', 'rw'), ('bobby', 'ro'))
@@ -244,7 +244,7 @@ class Served(Cifs, server_base.ServerTest):
         self.denied(share, 'bobby', 'put local f', at=1, text='no')
         self.works('one4', FOUR, other, 'write', 'f', 'nfs')
 
-    def test_a_server_of_its_own_from_begin_to_end(self):
+    def test_share_server_is_isolated_repaired_and_deleted_without_traces(self):
         server = self.machine.server('twin')
         self.addCleanup(self.driver.teardown_server, server)
         self.driver.setup_server(server)
@@ -291,7 +291,7 @@ class Asked(api_base.ApiTest):
 
     CONFIG = f'{api_base.CONFIG}linux_cifs_users = {{state}}/users\n'
 
-    def test_from_the_type_to_the_file(self):
+    def test_share_made_through_the_api_is_readable_and_writable(self):
         user_list.put(self.machine.state / 'users', 'alice', user_list.entry('alice', 'open-sesame'))
         self.lite.ok('POST', '/types', {'share_type': {'name': 'windows', 'extra_specs': {
             'driver_handles_share_servers': 'True', 'storage_protocol': '<in> CIFS'}}})

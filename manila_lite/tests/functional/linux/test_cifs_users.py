@@ -28,7 +28,7 @@ class UserList(testtools.TestCase):
                               timeout=120, check=False)
         return done.returncode, done.stderr
 
-    def test_users_come_change_and_go(self):
+    def test_users_are_added_changed_and_deleted(self):
         for name, password in (('alice', 'one'), ('bobby', 'two'), ('Alice', 'three')):
             self.assertEqual((0, ''), self.run_it(str(self.file), name, said=f'{password}\n'))
         self.assertEqual(['bobby', 'Alice'], [user.name for user in samba_users.read(self.file.read_text())])
@@ -41,7 +41,7 @@ class UserList(testtools.TestCase):
             self.assertIn('not a valid user name', self.run_it(str(self.file), name, said='x\n')[1])
         self.assertEqual(['bobby', 'carol'], [user.name for user in samba_users.read(self.file.read_text())])
 
-    def test_a_password_is_taken_as_a_whole_or_not_at_all(self):
+    def test_passwords_of_1_to_254_bytes_are_kept_whole_and_others_refused(self):
         for password in ('', '\n', 'x' * 255 + '\n', 'x' * 5000 + '\n', 'a\0b\n', 'a\tb\n'):
             status, said = self.run_it(str(self.file), 'alice', said=password)
             self.assertEqual((1, True), (status, '1 to 254 bytes' in said), said)
@@ -59,7 +59,7 @@ class UserList(testtools.TestCase):
 class Users(cifs_base.Plain):
     """The users that a server knows."""
 
-    def test_the_list_of_users_is_followed(self):
+    def test_server_follows_changes_of_the_user_list(self):
         share, rule = self.cifs(), ('daisy', 'rw')
         before = self.driver.fingerprint()
         self.assertIn('no user daisy', self.driver.update_access(share, self.rules(rule))['r0'].error)
@@ -78,7 +78,7 @@ class Users(cifs_base.Plain):
         worked, said = client.call('get f there')
         self.assertFalse(worked, said)
 
-    def test_a_session_is_its_users_whoever_else_comes_and_goes(self):
+    def test_open_session_keeps_its_user_when_the_list_changes(self):
         mine, theirs = self.cifs(), self.cifs()
         for name in ('alice', 'bobby', 'carol'):
             self.know(name, name)
@@ -95,7 +95,7 @@ class Users(cifs_base.Plain):
         worked, said = client.call('put local f', 'x')
         self.assertTrue(worked, said)
 
-    def test_a_list_that_is_lost_shuts_nobody_out(self):
+    def test_known_users_keep_access_when_the_list_is_lost(self):
         share, rule = self.cifs(), ('alice', 'rw')
         self.allow(share, rule)
         self.users.rename(self.users.with_name('elsewhere'))
@@ -107,7 +107,7 @@ class Users(cifs_base.Plain):
         self.allow(share, ('bobby', 'rw'))
         self.denied(share, 'alice')
 
-    def test_nobody_learns_of_others(self):
+    def test_users_cannot_list_other_users_or_shares(self):
         share = self.cifs()
         self.allow(share, ('alice', 'rw'))
         path = share.export_locations[0].path

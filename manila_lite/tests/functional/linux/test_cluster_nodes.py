@@ -29,7 +29,7 @@ class ClusterNodes(api_base.ApiTest):
             raise unittest.SkipTest(f'nodes with a kernel NFS client need {lacks}; tools/setup-env --tests puts it in place')
         super().setUp()
 
-    def test_a_cluster_from_its_first_share_to_its_end(self):
+    def test_nodes_mount_the_share_after_reboot_and_resize_until_deletion(self):
         self.data, _ = self.share(self.network())
         self.export = self.locations(self.data)[0][0]
         self._boot()

@@ -56,7 +56,7 @@ class ClusterServers(api_base.ApiTest):
             raise unittest.SkipTest(f'nodes with a kernel NFS client need {lacks}; tools/setup-env --tests puts it in place')
         super().setUp()
 
-    def test_a_cluster_of_servers_from_its_making_to_its_end(self):
+    def test_nodes_read_each_others_files_and_deletion_leaves_nothing(self):
         self.data, _ = self.share(self.network())
         self._begin()
         made = self.me.ok('POST', '/clusters', {

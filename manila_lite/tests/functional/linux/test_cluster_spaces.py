@@ -90,7 +90,7 @@ class SpaceNodes(base.LinuxTest):
         # Commands run in /srv, so it also shows files that they left.
         self.assertEqual('', self.says(remote, 'ls', '-A', '/srv'))
 
-    def test_mounted_at_any_path_and_gone_again(self):
+    def test_mount_and_unmount_work_at_hostile_paths(self):
         remote, at = self.connect('one'), self.exported('rw')
         self.handler.setup(remote)
         for path in HOSTILE:
@@ -105,7 +105,7 @@ class SpaceNodes(base.LinuxTest):
                 self.assertEqual('', self.handler.unmount(remote, mount))
             self.clean('one', remote)
 
-    def test_a_mount_may_no_more_than_its_access_level(self):
+    def test_mount_allows_no_more_than_its_access_level(self):
         remote, at = self.connect('one'), self.exported('rw')
         read_only, both = at('/srv/level', 'ro'), at('/srv/level')
         self.handler.mount(remote, read_only)
@@ -120,14 +120,14 @@ class SpaceNodes(base.LinuxTest):
         self.handler.unmount(remote, both)
         self.clean('one', remote)
 
-    def test_a_node_without_a_rule_mounts_nothing(self):
+    def test_node_without_an_access_rule_cannot_mount(self):
         remote, at = self.connect('two'), self.exported('rw')
         self.refused(self.handler.mount, remote, at('/srv/none'))
         self.assertFalse(self.handler.is_mounted(remote, at('/srv/none')))
         self.handler.unmount(remote, at('/srv/none'))
         self.clean('two', remote)
 
-    def test_what_others_mounted_stays(self):
+    def test_mounts_and_files_of_others_are_kept(self):
         remote, at = self.connect('one'), self.exported('rw')
         self.says(remote, 'mkdir', '/srv/theirs')
         self.says(remote, 'mount', '-t', 'tmpfs', 'tmpfs', '/srv/theirs')
@@ -142,7 +142,7 @@ class SpaceNodes(base.LinuxTest):
         self.says(remote, 'rm', '-r', '/srv/theirs')
         self.clean('one', remote)
 
-    def test_another_export_at_the_same_path(self):
+    def test_another_export_replaces_the_mount_at_the_same_path(self):
         remote, old, new = self.connect('one'), self.exported('rw'), self.exported('rw')
         self.handler.mount(remote, old('/srv/moved'))
         self.says(remote, 'touch', '/srv/moved/old')
@@ -152,7 +152,7 @@ class SpaceNodes(base.LinuxTest):
         self.handler.unmount(remote, new('/srv/moved'))
         self.clean('one', remote)
 
-    def test_who_uses_it_keeps_it_unless_forced(self):
+    def test_busy_mount_is_kept_unless_unmount_is_forced(self):
         remote, at = self.connect('one'), self.exported('rw')
         mount = at('/srv/busy')
         self.handler.mount(remote, mount)
@@ -167,7 +167,7 @@ class SpaceNodes(base.LinuxTest):
         self.assertIn('lazily', self.handler.unmount(remote, mount, force=True))
         self.clean('one', remote)
 
-    def test_links_do_not_lead_mounts_elsewhere(self):
+    def test_mount_through_a_link_to_a_system_directory_is_refused(self):
         remote, at = self.connect('one'), self.exported('rw')
         self.says(remote, 'mkdir', '/srv/real')
         self.says(remote, 'ln', '-s', 'real', '/srv/link')
@@ -181,7 +181,7 @@ class SpaceNodes(base.LinuxTest):
         self.says(remote, 'rmdir', '/srv/real')
         self.clean('one', remote)
 
-    def test_after_a_reboot(self):
+    def test_share_is_mounted_again_after_a_reboot(self):
         at = self.exported(None, 'rw')
         mount = at('/srv/a b')
         self.handler.mount(self.connect('two'), mount)
@@ -200,7 +200,7 @@ class SpaceNodes(base.LinuxTest):
         self.handler.unmount(remote, mount)
         self.clean('two', remote)
 
-    def test_fstab_of_somebody_who_writes_meanwhile(self):
+    def test_concurrent_changes_of_fstab_are_kept(self):
         remote, at = self.connect('one'), self.exported('rw')
         meddler = Meddler(remote, 2)
         self.handler.mount(meddler, at('/srv/x'))
@@ -220,7 +220,7 @@ class SpaceNodes(base.LinuxTest):
         with self.infra.connect(node) as remote:
             remote.run(['true'])
 
-    def test_only_the_pinned_node_with_the_right_key(self):
+    def test_connection_needs_the_pinned_host_key_and_a_root_login(self):
         node, other = self.ready('one'), self.ready('two')
         key = self.state / 'other_key'
         key.write_text(nodes.key_pair()[0])
@@ -231,7 +231,7 @@ class SpaceNodes(base.LinuxTest):
             self.refused(self.infra.answering, dataclasses.replace(node, **changed), says=why)
         self.enter(node)
 
-    def test_a_node_that_is_away(self):
+    def test_unreachable_node_is_reported_as_away(self):
         node = self.ready('one')
         self.conf.set_override('ssh_timeout', 2, node_conf.GROUP)
         self.addCleanup(self.conf.set_override, 'ssh_timeout', 120, node_conf.GROUP)
@@ -239,12 +239,12 @@ class SpaceNodes(base.LinuxTest):
             away = dataclasses.replace(node, address=address, port=port)
             self.refused(self.enter, away, error=NodeAway, says='does not answer')
 
-    def test_a_command_that_does_not_end(self):
+    def test_hanging_command_is_killed_after_its_timeout(self):
         remote = self.connect('one')
         self.refused(remote.run, ['sleep', '4321'], b'', 1, error=NodeAway, says='did not end within 1 s')
         self.assertNotIn('4321', self.says(remote, 'sh', '-c', 'cat /proc/[0-9]*/cmdline'))
 
-    def test_much_to_read_and_to_say(self):
+    def test_large_input_works_and_output_over_the_limit_is_refused(self):
         remote = self.connect('one')
         data = bytes(range(256)) * 4096
         self.assertEqual(Result(0, data, b''), remote.run(['cat'], data))
@@ -253,7 +253,7 @@ class SpaceNodes(base.LinuxTest):
         self.refused(remote.run, ['head', '-c', '9000000', '/dev/zero'], error=NodeAway, says='too long')
         self.assertEqual(0, remote.run(['true']).status)
 
-    def test_a_node_that_dies_meanwhile(self):
+    def test_command_fails_when_the_node_dies_and_works_after_a_reboot(self):
         remote = self.connect('two')
         self.assertEqual(0, remote.run(['true']).status)
         self.nodes['two'].end()

@@ -59,7 +59,7 @@ class Converted(base.LinuxTest):
                                    '--size-gb', '4'], capture_output=True, text=True, timeout=120)
         return super().make()
 
-    def test_all_is_there_and_served(self):
+    def test_converted_pool_has_all_files_and_is_served(self):
         self.assertEqual(0, self.said.returncode, self.said.stderr)
         self.assertIn(f'linux_pool_path = {self.state / self.POOL}', self.said.stdout)
         before, after = self.old / 'shares' / _IDENT, self.driver.services.pool.share(_IDENT)
@@ -78,7 +78,7 @@ class Converted(base.LinuxTest):
         self.assertEqual('precious', self.works('one', share, 'read', 'secret'))
         self.assertEqual(5 << 30, btrfs.limit_of(self.driver.services.pool.root, after))
 
-    def test_what_is_refused(self):
+    def test_unsuitable_source_and_target_paths_are_refused(self):
         made = self.state / self.POOL
         for words, why in (((self.state, self.state / 'x'), 'no directory "shares"'), ((self.old, made), 'is there'),
                            ((self.old, self.old / 'shares' / 'x.img'), 'in a share')):
@@ -88,7 +88,7 @@ class Converted(base.LinuxTest):
 
 
 class Interrupted(base.LinuxTest):
-    def test_it_goes_on_and_what_is_mounted_for_clients_is_let_go(self):
+    def test_interrupted_conversion_unmounts_exports_and_succeeds_when_repeated(self):
         old = self.enterContext(_folder())
         for resource_id in ('a', 'b'):
             _fill_small(old / 'shares' / resource_id)

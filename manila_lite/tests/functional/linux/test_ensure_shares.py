@@ -102,7 +102,7 @@ class Plain(Ensure, base.ShareTest):
         self.works('one', self.made, 'write', 'f', 'hello')
         self.breaker = Breaker(self.driver, self.driver.services.protocol_servers.of('NFS'), self.made)
 
-    def test_what_is_well_is_left_alone(self):
+    def test_healthy_share_is_left_unchanged(self):
         client = self.session('one', self.made)
         client.call('write', 'g', 'open')
         others = [values.EnsureTarget(self.share()) for _ in range(3)]
@@ -113,7 +113,7 @@ class Plain(Ensure, base.ShareTest):
         self.assertEqual((before, process), (table(self.state / 'state'), server.process))
         self.assertEqual((True, 'open'), client.call('read', 'g'))
 
-    def test_each_thing_that_was_broken(self):
+    def test_each_damage_is_repaired_and_reported(self):
         breaker = self.breaker
         for broken, words in (
                 (breaker.unmount_share, ['was not mounted']),
@@ -136,7 +136,7 @@ class Plain(Ensure, base.ShareTest):
         self.works('one', self.made, 'write', 'g', 'mine')
         self.refused('NOENT', 'two', self.made, 'list')
 
-    def test_an_nfs_server_that_starts_without_the_pool_serves_no_empty_directory(self):
+    def test_nfs_server_started_without_the_pool_serves_no_empty_directory(self):
         self.breaker.unmount_all()
         self.assertRaises(CommandFailed, self.driver.report)
         self.assertTrue(self.driver.services.protocol_servers.of('NFS').server.running)
@@ -144,7 +144,7 @@ class Plain(Ensure, base.ShareTest):
         self.ensure('The pool was not mounted', 'The share was not mounted', 'was not exported', 'was missing')
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
-    def test_nothing_is_made_anew(self):
+    def test_lost_share_or_pool_image_is_not_created_again(self):
         pool = self.driver.services.pool
         home, away = pool.share(self.made.id), pool.root / 'away'
         home.rename(away)
@@ -162,7 +162,7 @@ class Plain(Ensure, base.ShareTest):
         self.ensure('The pool was not mounted', 'NFS server did not run', 'The share was not mounted')
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
-    def test_an_address_that_changed_in_the_configuration(self):
+    def test_export_locations_follow_a_changed_address(self):
         conf = self.state / 'conf'
         before = conf.read_text()
         conf.write_text(before.replace(self.fabric.v6('nas'), 'fd99::77'))
@@ -179,13 +179,13 @@ class Plain(Ensure, base.ShareTest):
         type(self).driver = self.make()
         self.driver.setup()
 
-    def test_a_server_that_was_stopped_on_purpose_stays_so(self):
+    def test_stopped_nfs_server_is_not_started_by_ensure(self):
         self.driver.services.protocol_servers.of('NFS').server.stop()
         self.addCleanup(self.driver.setup)
         self.assertRaises(CommandFailed, self.driver.ensure_shares, [self.target])
         self.assertFalse(self.driver.services.protocol_servers.of('NFS').server.running)
 
-    def test_a_size_that_was_just_changed_stands(self):
+    def test_ensure_keeps_a_size_that_was_just_extended(self):
         self.driver.extend_share(self.made, 3)
         self.ensure()
         self.assertEqual(3 * GIB, btrfs.limit_of(self.driver.services.pool.root, self.driver.services.pool.share(self.made.id)))
@@ -216,7 +216,7 @@ class OnServer(Ensure, server_base.ServerTest):
         for word, said in zip(words, result.repaired, strict=True):
             self.assertIn(word, said)
 
-    def test_what_is_well_is_left_alone(self):
+    def test_healthy_share_is_left_unchanged(self):
         state = self.machine.state / 'state'
         before, process = table(state), self.protocol_server.server._server.process()
         links = base.command('ip', '-n', self.name, 'address') + base.command('ip', '-n', self.machine.fabric, 'link')
@@ -234,7 +234,7 @@ class OnServer(Ensure, server_base.ServerTest):
         """Return a function that runs ip(8) in the fabric."""
         return lambda: base.ip('-n', self.machine.fabric, *words)
 
-    def test_each_thing_that_was_broken(self):
+    def test_each_damage_is_repaired_and_reported(self):
         four, six = self.ports[FOUR], self.ports[SIX]
         bridge = fabric.bridge_of(self.server.networks[0])
         anew = 'NFS server did not run where'
@@ -259,7 +259,7 @@ class OnServer(Ensure, server_base.ServerTest):
         self.refused('NOENT', 'two4', FOUR, self.made, 'list')
         self.refused('ROFS', 'one6', SIX, self.made, 'write', 'g', 'no')
 
-    def test_the_fabric_was_taken_away(self):
+    def test_deleted_fabric_is_set_up_again(self):
         subprocess.run(['ip', 'netns', 'delete', self.machine.fabric], check=True, timeout=30)
         self.ensure_server(FOUR, SIX)
         for name, subnet, host in (('one4', 'four', 101), ('two4', 'four', 102), ('one6', 'six', 101)):

@@ -121,15 +121,15 @@ class GroupSnapshots(GroupTest):
     def assert_goes_on(self):
         functional.eventually(lambda: self.server().status() != psutil.STATUS_STOPPED, 'the server stands still', _PATIENCE)
 
-    def test_the_pool_says_so(self):
+    def test_group_snapshots_are_consistent_across_the_pool(self):
         """Check the capability of the pool. For a driver on a plain directory see Directory in test_cifs.py."""
         self.assertEqual('pool', interface.consistency_of(self.driver))
         self.assertNotIn('sg_consistent_snapshot_support', self.driver.report()[0].capabilities)
 
-    def test_no_record_without_the_one_before(self):
+    def test_group_snapshot_has_no_gap_in_the_written_records(self):
         self.assert_one_moment(self.writer())
 
-    def test_one_after_another_is_something_else(self):
+    def test_separate_snapshots_have_gaps_in_the_written_records(self):
         """Check that separate snapshots do tear the records, so that the test above could fail."""
         records = self.writer()
 
@@ -143,7 +143,7 @@ class GroupSnapshots(GroupTest):
 
         functional.eventually(torn, 'two snapshots one after another never differ', _PATIENCE)
 
-    def test_taken_anew_if_only_some_are_there(self):
+    def test_incomplete_group_snapshot_is_taken_again_completely(self):
         found = self.snapshots()
         self.driver.create_snapshot(found[0])
         self.driver.services.pool.draft_snapshot(found[1].id, self.shares[1].id)
@@ -153,7 +153,7 @@ class GroupSnapshots(GroupTest):
         self.assertEqual([{'later'}, {'later'}], [self.names(snapshot) for snapshot in found])
         self.assertFalse(self.driver.services.pool._snapshot_draft(found[1].id).exists())
 
-    def test_groups_leave_each_other_alone(self):
+    def test_concurrent_group_snapshots_all_succeed(self):
         """Check that group snapshots of shares on one server, taken at once, do not resume the server too early."""
         groups = [self.snapshots([self.share(), self.share()]) for _ in range(8)]
         together = threading.Barrier(len(groups))
@@ -166,7 +166,7 @@ class GroupSnapshots(GroupTest):
             for found, locations in zip(groups, hands.map(take, groups), strict=True):
                 self.assertEqual({snapshot.id for snapshot in found}, set(locations))
 
-    def test_somebody_lets_the_server_go_on(self):
+    def test_quiesce_fails_if_another_process_resumes_the_server(self):
         server = self.server()
 
         def interfered():
@@ -178,7 +178,7 @@ class GroupSnapshots(GroupTest):
         self.assert_goes_on()
         self.assertTrue(self.nfs('one', self.shares[0], 'put', 'after', 'x')[0])
 
-    def test_it_takes_too_long(self):
+    def test_quiesce_fails_and_the_server_resumes_after_the_time_limit(self):
         self.patch(quiesce, '_SECONDS', 0.3)
         server = self.server()
 
@@ -189,13 +189,13 @@ class GroupSnapshots(GroupTest):
         self.assertRaises(errors.Final, slow)
         self.assert_goes_on()
 
-    def test_who_asked_for_it_dies(self):
+    def test_server_resumes_when_the_share_manager_is_killed(self):
         """Kill the share manager while the server is stopped."""
         with self.asker() as asked:
             asked.kill()
         self.assert_goes_on()
 
-    def test_the_next_one_waits_for_the_guard_of_one_that_died(self):
+    def test_next_quiesce_waits_for_the_guard_of_a_killed_process(self):
         """Check that the guard of a dead process resumes its own servers first, and no server that was stopped later."""
         place = self.driver.services.pool.root
         with self.asker() as asked:
@@ -222,7 +222,7 @@ class GroupSnapshots(GroupTest):
             self.assertEqual(b'still\n', asked.stdout.readline())
             yield asked
 
-    def test_the_guard_is_killed(self):
+    def test_quiesce_fails_and_the_server_resumes_when_the_guard_is_killed(self):
         server = self.server()
 
         def guards():
@@ -239,7 +239,7 @@ class GroupSnapshots(GroupTest):
         self.assertRaises(errors.Unavailable, killed)
         self.assert_goes_on()
 
-    def test_children_stand_still_too(self):
+    def test_child_processes_are_stopped_and_resumed_too(self):
         child = psutil.Popen(['sh', '-c', 'sleep 600 & wait'])
         self.addCleanup(self._end, child)
         functional.eventually(child.children, 'it has a child', _PATIENCE)
@@ -264,7 +264,7 @@ class BothProtocols(test_cifs.Cifs, GroupTest):
     def client(self):
         return self.fabric.name('one')
 
-    def test_no_record_without_the_one_before(self):
+    def test_group_snapshot_has_no_gap_in_the_written_records(self):
         on_nfs, on_cifs = self.shares = [self.on_nfs(), self.cifs()]
         self.allow(on_cifs, ('alice', 'rw'))
         put, smb = self.put_on(on_nfs), self.session(on_cifs, 'alice')
@@ -301,7 +301,7 @@ class ThroughTheApi(api_base.ApiTest):
         self.addCleanup(session.close)
         return lambda name: session.call('put', name, 'x')
 
-    def test_a_group_of_a_group_snapshot_has_no_record_without_the_one_before(self):
+    def test_group_made_from_a_group_snapshot_has_no_gap_in_the_records(self):
         network = self.network()
         group = self.group(share_network_id=network, share_types=[self.kind], **self.of_type)
         (one, server), (two, same) = (self.share(network, share_group_id=group, share_type='grouped') for _ in range(2))

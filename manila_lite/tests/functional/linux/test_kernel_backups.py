@@ -23,7 +23,7 @@ class InTwin(testtools.TestCase):
 
     LIMITS = 3
 
-    def test_backups_work_with_the_kernels_client_and_another_process_takes_them_over(self):
+    def test_backups_work_with_the_kernel_client_and_survive_a_takeover(self):
         if lacks := ', '.join(filter(None, (base.missing(), twin.missing()))):
             raise unittest.SkipTest(f'a kernel NFS client needs {lacks}; tools/setup-env --tests puts it in place')
         folder = Path(tempfile.mkdtemp(prefix='ml-twin-'))

@@ -76,7 +76,7 @@ class KernelClient(server_base.ServerTest):
         return {line.split()[4].rpartition(':')[0].removeprefix('::ffff:') for line in lines
                 if 'ESTABLISHED' in line and line.split()[4].endswith(':2049')}
 
-    def test_the_same_share_over_both_families(self):
+    def test_share_has_the_same_files_over_ipv4_and_ipv6(self):
         share = self.share()
         self.assertEqual([None, None], self.grant(share, (MINE_FOUR, 'rw'), ('fd66:2::/64', 'ro')))
         self.mount(FOUR, share)
@@ -91,7 +91,7 @@ class KernelClient(server_base.ServerTest):
         self.assertIn('Read-only', self.run_in_guest('echo no > /mnt/g', ok=False))
         self.assertEqual('hello', self.works('two6', SIX, share, 'read', 'f'))
 
-    def test_both_at_once(self):
+    def test_ipv4_and_ipv6_mounts_see_each_others_writes(self):
         share = self.share()
         self.grant(share, (MINE_FOUR, 'rw'), (MINE_SIX, 'rw'))
         self.mount(FOUR, share, place='/four')
@@ -101,7 +101,7 @@ class KernelClient(server_base.ServerTest):
         self.run_in_guest('echo two > /six/g && sync')
         self.assertEqual('two', self.run_in_guest('cat /four/g'))
 
-    def test_a_guest_without_a_rule_is_refused_on_each(self):
+    def test_guest_without_an_access_rule_is_refused_on_each_address(self):
         share = self.share()
         self.grant(share, (server_base.address('four', 101), 'rw'), (server_base.address('six', 101), 'rw'))
         for address in (FOUR, f'[{SIX}]'):

@@ -40,14 +40,14 @@ class Managed(server_base.ServerTest):
         self.works('one4', self.address, share, 'write', 'f', 'hello')
         self.refused('NOENT', 'two4', self.address, share, 'list')
 
-    def test_while_it_runs(self):
+    def test_running_unmanaged_server_is_managed_under_a_new_id(self):
         self.driver.unmanage_server(self.old)
         self.assertIn(f'manila-{self.old.id}', self.machine.traces())
         self.assertNotIn(self.old.id, self.driver.held_servers())
         self.take_over()
         self.assertIn(self.new.id, self.driver.held_servers())
 
-    def test_after_a_reboot(self):
+    def test_unmanaged_server_is_managed_under_a_new_id_after_a_reboot(self):
         self.driver.unmanage_server(self.old)
         self.driver.teardown()
         type(self).driver = self.machine.driver()

@@ -49,7 +49,7 @@ class ManagedSubvolumes(_Managed):
         self.addCleanup(btrfs.delete, place)
         return place
 
-    def test_a_subvolume_of_an_operator_is_served(self):
+    def test_managed_subvolume_is_served(self):
         place = self.made('nas', 'old')
         os.posix_fallocate(os.open(place / 'big', os.O_CREAT | os.O_WRONLY), 0, 1 << 20)
         share = self.take(str(place))
@@ -60,7 +60,7 @@ class ManagedSubvolumes(_Managed):
         self.assertFalse(place.exists())
         self.assertEqual(1 << 30, btrfs.limit_of(self.pool.root, self.pool.share(share.id)))
 
-    def test_its_size_is_its_limit_or_what_is_asked_for(self):
+    def test_managed_share_size_is_its_limit_or_the_size_option(self):
         place = self.made('limited')
         btrfs.limit(self.pool.root, place, 5 << 29)
         self.assertEqual(3, self.take(self.path('limited'), size='7').size)
@@ -69,7 +69,7 @@ class ManagedSubvolumes(_Managed):
         self.says('no driver option', self.path('free'), sise='7')
         self.assertEqual(7, self.take(self.path('free'), size='7').size)
 
-    def test_what_cannot_be(self):
+    def test_unsuitable_paths_cannot_be_managed(self):
         self.made('good')
         share = self.share()
         (self.pool.root / 'plain').mkdir(exist_ok=True)
@@ -90,7 +90,7 @@ class ManagedSubvolumes(_Managed):
         self.says('read-only', self.path('frozen'))
         self.assertTrue(inner.exists())
 
-    def test_a_take_over_that_fails_leaves_it_where_it_was(self):
+    def test_subvolume_is_moved_back_after_a_failed_manage(self):
         place = self.made('nas', 'half')
         share = self.take(str(place))
         asked = dataclasses.replace(share, export_locations=(values.ExportLocation(str(place)),))
@@ -100,7 +100,7 @@ class ManagedSubvolumes(_Managed):
             self.assertFalse(self.pool.share(share.id).exists())
         self.assertEqual(1, self.take(str(place)).size)
 
-    def test_one_that_is_left_is_served_to_nobody_also_after_a_reboot(self):
+    def test_unmanaged_share_is_not_served_even_after_a_reboot(self):
         share = self.share()
         self.grant(share, (self.fabric.v4('one'), 'rw'))
         self.works('one', share, 'write', 'f', 'mine')
@@ -116,7 +116,7 @@ class ManagedSubvolumes(_Managed):
         self.grant(back, (self.fabric.v4('one'), 'ro'))
         self.assertEqual('mine', self.works('one', back, 'read', 'f'))
 
-    def test_a_snapshot_of_an_operator(self):
+    def test_only_read_only_snapshots_of_the_same_share_can_be_managed(self):
         share = self.share()
         place = self.pool.root / 'snapshots' / 'by-hand'
         btrfs.snapshot(self.pool.share(share.id), place, read_only=True)
@@ -143,7 +143,7 @@ class ManagedSubvolumes(_Managed):
 class ManagedDirectories(cifs_base.Directory):
     """A plain directory is managed as a share, and served over CIFS."""
 
-    def test_a_directory_has_the_size_that_is_said(self):
+    def test_managed_directory_has_the_size_of_the_size_option(self):
         pool = self.driver.services.pool
         place = Path(pool.root) / 'old'
         place.mkdir()

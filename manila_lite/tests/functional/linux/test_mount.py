@@ -39,7 +39,7 @@ class Mounted(base.ShareTest):
         self.assertNotEqual(0, done.returncode, done.stdout)
         return done.stderr
 
-    def test_programs_work_as_rules_and_size_allow(self):
+    def test_programs_are_limited_by_access_rules_and_share_size(self):
         source = self.state / 'tree'
         (source / 'sub').mkdir(parents=True)
         (source / 'sub' / 'random').write_bytes(os.urandom(300_000))
@@ -56,7 +56,7 @@ class Mounted(base.ShareTest):
         self.grant(self.made)
         self.assertIn('Permission denied', self._fails('cat', f'{self.place}/tree/text'))
 
-    def test_an_open_file_goes_on_when_the_server_is_started_anew(self):
+    def test_open_file_survives_a_restart_of_the_server(self):
         log = self.driver.services.pool.share(self.made.id) / 'log'
         # Another process holds the file open; the process that starts the server would wait for it otherwise.
         with (self.place / 'log').open('w') as file:

@@ -15,10 +15,10 @@ from manila_lite.tests.functional.linux import base
 class Access(base.LinuxTest):
     """Rules by source address, on both address families, while clients work."""
 
-    def test_nobody_before_a_rule(self):
+    def test_client_without_an_access_rule_is_refused(self):
         self.refused('NOENT', 'one', self.share(), 'list')
 
-    def test_read_write_read_only_and_denied(self):
+    def test_access_rules_allow_read_write_read_only_or_no_access(self):
         share = self.share()
         one, two = self.fabric.v4('one'), self.fabric.v4('two')
         self.assertEqual([None, None], self.grant(share, (one, 'rw'), (two, 'ro')))
@@ -38,7 +38,7 @@ class Access(base.LinuxTest):
         self.refused('ROFS', 'two', share, 'write', 'f', 'x', v6=True)
         self.refused('NOENT', 'one', share, 'list')
 
-    def test_the_longest_prefix_decides_whatever_the_order(self):
+    def test_longest_prefix_decides_in_any_order_of_rules(self):
         share = self.share()
         mine = (self.fabric.v4('one'), 'rw')
         for rules in (('10.99.0.0/24', 'ro'), mine), (mine, ('0.0.0.0/0', 'ro')):
@@ -46,7 +46,7 @@ class Access(base.LinuxTest):
             self.works('one', share, 'write', 'f', 'one')
             self.refused('ROFS', 'two', share, 'write', 'f', 'two')
 
-    def test_a_bad_rule_does_not_harm_the_good(self):
+    def test_bad_access_rule_fails_and_the_good_rules_apply(self):
         share = self.share()
         results = self.grant(share, ('fd99::/112', 'rw'), (self.fabric.v4('one'), 'rw'), ('::/0', 'ro'))
         self.assertIn('/100', results[0])
@@ -54,7 +54,7 @@ class Access(base.LinuxTest):
         self.works('one', share, 'write', 'f', 'good')
         self.assertEqual('good', self.works('two', share, 'read', 'f', v6=True))
 
-    def test_what_only_the_server_refuses_is_an_error_of_that_rule(self):
+    def test_access_rule_refused_by_the_server_fails_alone(self):
         share = self.share()
         known = ganesha_clients.blocks
 
@@ -74,7 +74,7 @@ class Access(base.LinuxTest):
         self.grant(share, (self.fabric.v4('two'), 'ro'))
         self.refused('NOENT', 'one', share, 'list')
 
-    def test_rules_change_under_a_mounted_client(self):
+    def test_rule_changes_apply_to_a_mounted_client(self):
         share = self.share()
         self.grant(share, (self.fabric.v4('one'), 'rw'))
         client = self.session('one', share)
@@ -88,7 +88,7 @@ class Access(base.LinuxTest):
         self.grant(share, (self.fabric.v4('one'), 'rw'))
         self.assertEqual((True, None), client.call('write', 'f', 'again'))
 
-    def test_many_shares_change_at_once(self):
+    def test_concurrent_grants_give_distinct_export_numbers(self):
         shares = [self.share() for _ in range(8)]
         threads = [threading.Thread(target=self.grant, args=(share, (self.fabric.v4('one'), 'rw'))) for share in shares]
         for thread in threads:
@@ -100,7 +100,7 @@ class Access(base.LinuxTest):
         numbers = list(self.driver.services.protocol_servers.of('NFS').server.exports._numbers.values())
         self.assertEqual(len(numbers), len(set(numbers)))
 
-    def test_a_grant_is_quick(self):
+    def test_twenty_grants_take_less_than_twenty_seconds(self):
         share = self.share()
         self.grant(share, ('10.99.0.11', 'rw'))
         began = time.monotonic()
@@ -129,12 +129,12 @@ class Data(base.ShareTest):
                   encoding='ascii') as found:
             return int(found.read())
 
-    def test_the_limit_is_the_size_asked_for(self):
+    def test_quota_limit_equals_the_requested_size(self):
         for size in (1, 3, 2):
             self.driver.extend_share(self.made, size)
             self.assertEqual(size << 30, self.max_referenced())
 
-    def test_shrinking_below_what_is_used_is_refused(self):
+    def test_shrink_below_the_used_space_is_refused(self):
         self.driver.extend_share(self.made, 3)
         with (self.driver.services.pool.share(self.made.id) / 'big').open('wb') as big:
             os.posix_fallocate(big.fileno(), 0, (1 << 30) + (64 << 20))
@@ -142,7 +142,7 @@ class Data(base.ShareTest):
         self.works('one', self.made, 'write', 'f', 'still 3 GiB')
         self.driver.shrink_share(self.made, 2)
 
-    def test_counters_that_cannot_be_believed_are_counted_anew(self):
+    def test_inconsistent_quota_counters_are_rescanned(self):
         root, path = self.driver.services.pool.root, self.driver.services.pool.share(self.made.id)
         (path / 'f').write_bytes(os.urandom(1 << 20))
         self.snapshot(self.made)
@@ -155,14 +155,14 @@ class Data(base.ShareTest):
         self.assertGreaterEqual(self.driver.services.pool.used(self.made.id), 1 << 20)
         self.assertTrue(btrfs.has_exact_quota(root))
 
-    def test_limits_come_back_when_quota_was_turned_off(self):
+    def test_limits_are_restored_after_quota_was_disabled(self):
         root = self.driver.services.pool.root
         base.command('btrfs', 'quota', 'disable', str(root))
         self.driver.setup()
         self.driver.ensure_shares([values.EnsureTarget(self.made)])
         self.assertEqual(1 << 30, self.max_referenced())
 
-    def test_revert_keeps_rules_and_a_clone_is_on_its_own(self):
+    def test_revert_keeps_rules_and_clones_are_independent(self):
         self.works('one', self.made, 'write', 'f', 'before')
         snapshot = self.snapshot(self.made)
         self.works('one', self.made, 'write', 'f', 'after')
@@ -177,7 +177,7 @@ class Data(base.ShareTest):
         self.works('one', clone, 'write', 'f', 'mine')
         self.assertEqual('before', self.works('one', self.made, 'read', 'f'))
 
-    def test_a_snapshot_is_mounted_to_be_read_by_whom_its_own_rules_name(self):
+    def test_mounted_snapshot_is_read_only_and_has_its_own_rules(self):
         self.works('one', self.made, 'write', 'f', 'before')
         snapshot = self.snapshot(self.made)
         self.works('one', self.made, 'write', 'f', 'after')

@@ -36,7 +36,7 @@ class Btrfs(testtools.TestCase):
     def names(self):
         return sorted(path.name for path in (self.pool.root / 'shares').iterdir())
 
-    def test_every_way_to_die_between_two_names(self):
+    def test_share_is_whole_or_absent_after_any_interrupted_rename(self):
         outcomes = {}
         for number, there in enumerate(itertools.product((False, True), repeat=3)):
             share_id = f'share-{number}'
@@ -57,7 +57,7 @@ class Btrfs(testtools.TestCase):
             (True, True, False): 'share', (True, True, True): 'share'}, outcomes)
         self.assertEqual([], self.names())
 
-    def test_a_delete_that_died_half_way_does_not_bring_the_share_back(self):
+    def test_interrupted_delete_does_not_restore_the_share(self):
         self.pool.create('doomed', 1)
         self.pool.discard('doomed')
         self.pool.recover('doomed')
@@ -66,11 +66,11 @@ class Btrfs(testtools.TestCase):
         self.pool.purge('doomed')
         self.assertEqual([], self.names())
 
-    def test_a_clone_of_nothing_leaves_nothing(self):
+    def test_clone_of_a_missing_snapshot_fails_and_leaves_nothing(self):
         self.assertRaises(errors.Final, self.pool.clone, 'clone', 'no-snapshot', 1)
         self.assertEqual([], self.names())
 
-    def test_snapshots_cannot_be_written_and_clones_can(self):
+    def test_snapshots_are_read_only_and_clones_are_writable(self):
         self.pool.create('source', 1)
         (self.pool.share('source') / 'f').write_text('old')
         self.pool.take_snapshot('snap', 'source')
@@ -88,7 +88,7 @@ class Btrfs(testtools.TestCase):
         self.pool.delete_snapshot('snap')
         self.assertEqual([], self.names())
 
-    def test_opening_twice(self):
+    def test_opening_a_pool_twice_mounts_it_once(self):
         self.pool.open()
         self.assertEqual(1, Path('/proc/self/mountinfo').read_text().count(f' {self.pool.root} '))
 
@@ -96,7 +96,7 @@ class Btrfs(testtools.TestCase):
 class Plain(testtools.TestCase):
     """A pool that is a plain directory."""
 
-    def test_delete_of_what_is_there_half_deleted_and_gone(self):
+    def test_repeated_delete_succeeds(self):
         root = Path(tempfile.mkdtemp(prefix='ml-pool-'))
         self.addCleanup(shutil.rmtree, root, ignore_errors=True)
         pool = directory.Directory(root)

@@ -25,7 +25,7 @@ class Recovery(base.ShareTest):
         self.assertIn('not in the pool', results['never-was'].error)
         return results[self.made.id]
 
-    def test_a_new_manager_adopts_what_runs(self):
+    def test_new_share_manager_adopts_the_running_server(self):
         self.works('one', self.made, 'write', 'f', 'hello')
         server = self.driver.services.protocol_servers.of('NFS').server._server.process()
         type(self).driver = self.make()
@@ -34,7 +34,7 @@ class Recovery(base.ShareTest):
         self.assertEqual(server, self.driver.services.protocol_servers.of('NFS').server._server.process())
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
-    def test_a_killed_server_comes_back_with_its_rules(self):
+    def test_killed_server_is_restarted_with_its_rules(self):
         self.works('one', self.made, 'write', 'f', 'hello')
         base.kill(self.driver.services.protocol_servers.of('NFS').server._server)
         type(self).driver = self.make()
@@ -42,7 +42,7 @@ class Recovery(base.ShareTest):
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
         self.refused('NOENT', 'two', self.made, 'list')
 
-    def test_a_server_that_does_not_answer_any_more_is_started_anew(self):
+    def test_hung_server_is_restarted(self):
         self.works('one', self.made, 'write', 'f', 'hello')
         deaf = self.driver.services.protocol_servers.of('NFS').server._server.process()
         deaf.suspend()
@@ -53,7 +53,7 @@ class Recovery(base.ShareTest):
         self.assertNotEqual(deaf, self.driver.services.protocol_servers.of('NFS').server._server.process())
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
 
-    def test_a_reboot(self):
+    def test_shares_are_served_again_after_a_reboot(self):
         self.works('one', self.made, 'write', 'f', 'hello')
         self.driver.teardown()
         self.assertFalse(mounts.is_mounted(self.driver.services.pool.root))
@@ -77,7 +77,7 @@ class Recovery(base.ShareTest):
         self.ensure()
         self.works('one', self.made, 'list')
 
-    def test_a_name_to_mount_it_by(self):
+    def test_mount_point_name_survives_a_revert_and_lost_export_files(self):
         """Check that the mount point name survives a revert, and the loss of the export files."""
         named = dataclasses.replace(self.made, id=f'named-{self.made.id}', mount_point_name=f'team_{self.made.id}')
         locations = self.driver.create_share(named)
@@ -99,7 +99,7 @@ class Recovery(base.ShareTest):
         self.assertEqual('hello', self.works('one', named, 'read', 'g'))
         self.assertEqual((), self.driver.ensure_shares([values.EnsureTarget(named, rules)])[named.id].repaired)
 
-    def test_a_revert_that_died_between_its_renames(self):
+    def test_revert_interrupted_between_renames_succeeds_when_repeated(self):
         self.works('one', self.made, 'write', 'f', 'before')
         snapshot = self.snapshot(self.made)
         pool = self.driver.services.pool
@@ -112,7 +112,7 @@ class Recovery(base.ShareTest):
         self.assertEqual('before', self.works('one', self.made, 'read', 'f'))
         self.assertFalse(pool._old(self.made.id).exists())
 
-    def test_delete_leaves_nothing(self):
+    def test_deleted_share_leaves_no_files(self):
         share = values.Share(f'short-{self.made.id}', 's', 'p', 1, 'NFS', 'pool')
         self.driver.create_share(share)
         self.driver.delete_share(share)
@@ -131,7 +131,7 @@ class Recovery(base.ShareTest):
         finally:
             conf.write_text(before)
 
-    def test_a_server_that_dies_at_work_is_noticed(self):
+    def test_killed_daemon_is_restarted_by_report_and_by_grant(self):
         self.works('one', self.made, 'write', 'f', 'hello')
         for daemon in (self.driver.services.protocol_servers.of('NFS').server._server,
                        self.driver.services.protocol_servers.of('NFS').server._bus):
@@ -143,7 +143,7 @@ class Recovery(base.ShareTest):
             self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
         self.refused('NOENT', 'two', self.made, 'list')
 
-    def test_a_manager_that_died_before_it_wrote_down_the_pid(self):
+    def test_daemons_without_a_pid_record_are_replaced(self):
         nfs = self.driver.services.protocol_servers.of('NFS').server
         daemons = nfs._server, nfs._bus
         before = [daemon.process() for daemon in daemons]
@@ -154,7 +154,7 @@ class Recovery(base.ShareTest):
         self.assertEqual([], [process for process in before if process.is_running() and process.status() != 'zombie'])
         self.works('one', self.made, 'write', 'f', 'hello')
 
-    def test_a_pid_of_somebody_else_is_let_be(self):
+    def test_recorded_pid_of_another_program_is_not_killed(self):
         stranger = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])
         self.addCleanup(stranger.wait)
         self.addCleanup(stranger.kill)
@@ -165,7 +165,7 @@ class Recovery(base.ShareTest):
         self.assertIsNone(stranger.poll())
         self.works('one', self.made, 'list')
 
-    def test_the_manager_is_killed_and_clients_see_nothing(self):
+    def test_nfs_server_survives_the_death_of_the_share_manager(self):
         client = self.session('one', self.made)
         client.call('write', 'f', 'hello')
         script = ('import sys, pathlib; from manila_lite.drivers import load; from oslo_config import cfg\n'
@@ -191,7 +191,7 @@ class Recovery(base.ShareTest):
         self.restart()
         self.works('one', self.made, 'list')
 
-    def test_numbers_of_exports_stay(self):
+    def test_export_numbers_survive_a_crash_and_a_lost_export_file(self):
         others = [self.share() for _ in range(3)]
         self.driver.delete_share(others[0])
         before = dict(self.driver.services.protocol_servers.of('NFS').server.exports._numbers)
@@ -203,7 +203,7 @@ class Recovery(base.ShareTest):
         self.grant(self.made, self.rule)
         self.assertEqual(before, self.driver.services.protocol_servers.of('NFS').server.exports._numbers)
 
-    def test_a_torn_export_file_does_not_keep_the_others_from_clients(self):
+    def test_other_shares_are_served_beside_a_torn_export_file(self):
         torn = self.share()
         self.works('one', self.made, 'write', 'f', 'hello')
         self.driver.teardown()
@@ -214,7 +214,7 @@ class Recovery(base.ShareTest):
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))
         self.assertIsNone(self.driver.ensure_shares([values.EnsureTarget(torn)])[torn.id].error)
 
-    def test_a_server_that_starts_amid_a_revert_serves_no_empty_directory(self):
+    def test_server_restarted_during_a_revert_serves_no_empty_directory(self):
         self.works('one', self.made, 'write', 'f', 'before')
         snapshot = self.snapshot(self.made)
         swap = self.driver.services.pool.swap
@@ -230,7 +230,7 @@ class Recovery(base.ShareTest):
         self.assertEqual('before', self.works('one', self.made, 'read', 'f'))
         self.refused('NOENT', 'two', self.made, 'list')
 
-    def test_rules_between_a_revert_that_died_and_its_second_try(self):
+    def test_rules_set_between_a_failed_revert_and_its_retry_apply(self):
         self.works('one', self.made, 'write', 'f', 'before')
         snapshot = self.snapshot(self.made)
         pool = self.driver.services.pool

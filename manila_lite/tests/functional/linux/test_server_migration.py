@@ -113,7 +113,7 @@ class MigrationTest(api_base.ApiTest):
 
     # Tests ------------------------------------------------------------------------------------
 
-    def test_a_client_writes_and_nothing_is_lost(self):
+    def test_files_rules_and_writes_survive_a_server_migration(self):
         snapshots = self.fill()
         self.clients('four', 'six')
         self.grant(self.shares[0], server_base.address('four', 101))
@@ -154,7 +154,7 @@ class MigrationTest(api_base.ApiTest):
         self.assertEqual('another', self.works('friend-six', SIX, directories[1], 'read', 'old0'))
         self.assertEqual([], self.left(self.home))
 
-    def test_called_off(self):
+    def test_cancelled_migration_leaves_nothing_at_the_destination(self):
         """Check that a cancelled migration leaves nothing behind, and the share readable."""
         self.fill()
         self.clients('four')

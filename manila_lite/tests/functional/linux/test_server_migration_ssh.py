@@ -93,7 +93,7 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
         with self.here():
             super().call_off(migration)
 
-    def test_server_comes_from_another_host(self):
+    def test_share_server_migrates_from_another_host(self):
         migration = self.a_migration(keeps_addresses=True)
         with self.here():
             self.assertTrue(self.driver.share_server_migration_check_compatibility(migration).compatible)
@@ -109,7 +109,7 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
         self.assertEqual([set(self.GOOD)] * 2, [self.in_force(share) for share in here])
         self.assertEqual([], self.left_of(migration))
 
-    def test_strangers_are_refused(self):
+    def test_other_commands_and_host_keys_are_refused(self):
         """Check that another host key is not accepted, and that our key allows nothing but the peer program."""
         migration = self.a_migration()
         with self.here():

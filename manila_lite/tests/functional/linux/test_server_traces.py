@@ -24,7 +24,7 @@ class ServerTraces(server_base.MachineTest):
         shown = subprocess.run(['ip', '-n', self.machine.fabric, '-json', 'link', 'show', 'up'], capture_output=True, text=True)
         return {link['ifname'] for link in json.loads(shown.stdout or '[]')} - {'lo'}
 
-    def test_nothing_is_left_of_servers_that_were_used(self):
+    def test_teardown_of_used_servers_leaves_nothing(self):
         first, second = self.machine.server('four', 'six'), self.machine.server('four', 'more', host=6)
         shares = []
         for server in (first, second):
@@ -53,7 +53,7 @@ class ServerTraces(server_base.MachineTest):
         self.assertEqual(self.before, self.machine.traces())
         self.assertEqual([], os.listdir(self.machine.state / 'state' / 'servers'))
 
-    def test_what_an_operator_made_stays(self):
+    def test_bridge_made_by_the_operator_is_kept(self):
         base.ip('netns', 'add', self.machine.fabric)
         base.ip('-n', self.machine.fabric, 'link', 'set', 'lo', 'up')
         bridge = bridge_of(server_base.network('four', 1))
@@ -64,7 +64,7 @@ class ServerTraces(server_base.MachineTest):
         self.driver.teardown_server(server)
         self.assertEqual({bridge}, self.links())
 
-    def test_a_set_up_that_died_leaves_nothing_after_the_teardown(self):
+    def test_teardown_after_an_interrupted_setup_leaves_nothing(self):
         server = self.machine.server('four', 'six')
         base.ip('netns', 'add', f'manila-{server.id}')
         base.ip('netns', 'add', self.machine.fabric)
@@ -73,7 +73,7 @@ class ServerTraces(server_base.MachineTest):
         self.driver.teardown_server(server)
         self.assertEqual(self.before, self.machine.traces())
 
-    def test_two_backends_share_a_fabric(self):
+    def test_shared_fabric_is_kept_until_both_backends_are_torn_down(self):
         other = self.machine.driver(state='other')
         self.addCleanup(lambda: other.teardown(remove_data=True))
         other.setup()

@@ -12,7 +12,7 @@ FOUR, SIX, MORE = (server_base.address(subnet, 5) for subnet in ('four', 'six', 
 
 
 class Families(server_base.ServerTest):
-    def test_written_over_ipv4_and_read_over_ipv6(self):
+    def test_file_written_over_ipv4_is_read_over_ipv6(self):
         share = self.share()
         self.assertEqual([(f'{FOUR}:/shares/{share.id}', True), (f'[{SIX}]:/shares/{share.id}', False)],
                          [(location.path, location.preferred) for location in self.locations])
@@ -21,7 +21,7 @@ class Families(server_base.ServerTest):
         self.assertEqual('hello', self.works('one6', SIX, share, 'read', 'f'))
         self.refused('ROFS', 'one6', SIX, share, 'write', 'f', 'no')
 
-    def test_strangers_are_refused_in_each_subnet(self):
+    def test_clients_without_an_access_rule_are_refused_in_each_subnet(self):
         share = self.share()
         self.grant(share, (server_base.address('four', 101), 'rw'), (server_base.address('six', 101), 'rw'))
         self.works('one4', FOUR, share, 'write', 'f', 'hello')
@@ -29,7 +29,7 @@ class Families(server_base.ServerTest):
         self.refused('NOENT', 'two4', FOUR, share, 'read', 'f')
         self.refused('NOENT', 'two6', SIX, share, 'read', 'f')
 
-    def test_a_rule_that_cannot_be_expressed_grants_nothing(self):
+    def test_unsupported_access_rule_fails_and_the_others_apply(self):
         share = self.share()
         errors = self.grant(share, ('fd66:2::/112', 'rw'), (server_base.address('six', 102), 'rw'), ('10.66.1.0/24', 'ro'))
         self.assertIn('/100', errors[0])
@@ -38,7 +38,7 @@ class Families(server_base.ServerTest):
         self.works('two6', SIX, share, 'write', 'f', 'mine')
         self.assertEqual('mine', self.works('one4', FOUR, share, 'read', 'f'))
 
-    def test_networks_of_two_tenants_may_have_the_same_addresses(self):
+    def test_two_tenants_with_the_same_addresses_are_isolated(self):
         mine, twin = self.share(), self.machine.server('twin')
         self.addCleanup(self.driver.teardown_server, twin)
         self.driver.setup_server(twin)
@@ -53,14 +53,14 @@ class Families(server_base.ServerTest):
         self.refused('NOENT', 'one4', FOUR, theirs, 'list')
         self.refused('NOENT', 'stranger', FOUR, mine, 'list')
 
-    def test_a_server_that_died_serves_again(self):
+    def test_killed_nfs_server_serves_again_after_a_report(self):
         share = self.share()
         self.grant(share, (server_base.address('four', 101), 'rw'))
         base.kill(self.driver.services.share_servers.protocol_server(self.server.id).server._server)
         self.driver.report()
         self.works('one4', FOUR, share, 'write', 'f', 'hello')
 
-    def test_a_reboot(self):
+    def test_shares_are_served_again_after_a_reboot(self):
         share = self.share()
         rules = (values.AccessRule('r', 'ip', server_base.address('six', 101), 'rw'),)
         self.driver.update_access(share, rules)
@@ -76,7 +76,7 @@ class Families(server_base.ServerTest):
 
 
 class Growth(server_base.ServerTest):
-    def test_a_third_subnet_while_a_client_writes(self):
+    def test_added_subnet_is_served_without_interrupting_a_writing_client(self):
         share = self.share()
         new = server_base.network('more', 5)
         self.grant(share, (server_base.address('four', 101), 'rw'), ('10.66.3.101', 'ro'))
@@ -131,7 +131,7 @@ class Limited(server_base.ServerTest):
         """Return the share with another QoS."""
         return dataclasses.replace(share, qos=qos)
 
-    def test_what_goes_to_and_from_a_share_is_limited(self):
+    def test_share_server_rate_follows_the_qos_of_its_share(self):
         self.assertIs(True, self.driver.report()[0].capabilities['qos'])
         share = self.share(qos={'maxbps': '4000000', 'maxbpspergib': '3000000'})
         self.assertEqual([3000000] * 4, self.rates())
@@ -144,7 +144,7 @@ class Limited(server_base.ServerTest):
         self.changes(values.EnsureTarget(self.promised(share)))
         self.assertEqual([], self.rates())
 
-    def test_a_share_that_comes_beside_leaves_it_alone(self):
+    def test_share_without_qos_keeps_the_limit_of_its_neighbour(self):
         """Check that a share without a limit, such as a managed one or one of a group, keeps a neighbour's limit."""
         first = self.share(qos={'maxbps': '4000000'})
         beside = self.share()
@@ -165,7 +165,7 @@ class Limited(server_base.ServerTest):
         self.assertIsNone(found.error)
         return tuple(word for word in found.repaired if 'transfer' in word)
 
-    def test_what_cannot_be_kept_is_refused(self):
+    def test_unsupported_and_invalid_qos_specs_are_refused(self):
         for qos in ({'peak_iops': '100'}, {'maxbps': 'much'}, {'maxbps': '1'}):
             self.assertRaises(errors.Final, self.share, qos=qos)
         self.assertEqual([], self.rates())

@@ -33,7 +33,7 @@ class BacksUp(test_share_migration.Moves):
     #: Extended attributes that a backup keeps.
     ATTRIBUTES = ('user.colour',)
     # These tests are about migrations.
-    test_a_share_moves_with_its_data_and_rules = test_called_off = None
+    test_a_share_moves_with_its_data_and_rules = test_cancelled_migration_leaves_nothing_at_the_destination = None
 
     def setUp(self):
         super().setUp()
@@ -98,7 +98,7 @@ class BacksUp(test_share_migration.Moves):
         self.assertEqual([], list((self.state / 'lib' / backend / 'pool' / 'backups').glob('*')))
         self.assertNotIn(f'{self.state}/lib/{backend}/backups', Path('/proc/mounts').read_text())
 
-    def test_backed_up_and_restored(self):
+    def test_backup_restores_all_files_after_a_restart_and_at_other_backends(self):
         share = self.make('alpha')
         self.act(share, 'allow_access', {'access_type': 'ip', 'access_to': self.fabric.v4('one')})
         self.lite.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
@@ -132,7 +132,7 @@ class BacksUp(test_share_migration.Moves):
             self.ends(gone, 'gone')
         self.assertEqual([], os.listdir(self.state / 'export'))
 
-    def test_given_up(self):
+    def test_reset_of_the_share_status_removes_intermediate_copies(self):
         share = self.make('alpha')
         (self.place('alpha', share) / 'big').write_bytes(os.urandom(200 << 20))
         backup = self.back_up(share)
@@ -142,7 +142,7 @@ class BacksUp(test_share_migration.Moves):
         process.until(lambda: not any(list(place.iterdir()) for place in left), 'nothing is left', self.lite.tail, 90)
         self.assert_nothing_is_left('alpha')
 
-    def test_the_way_is_changed_meanwhile(self):
+    def test_intermediate_copy_is_removed_after_a_switch_to_nfs_backups(self):
         """Check that the driver's own intermediate copy is removed although the share is now to be mounted."""
         share = self.make('alpha')
         (self.place('alpha', share) / 'big').write_bytes(os.urandom(200 << 20))
@@ -156,7 +156,7 @@ class BacksUp(test_share_migration.Moves):
         self.lite.start(self.PATIENCE)
         process.until(lambda: not kept.exists(), 'it is gone', self.lite.tail, 90)
 
-    def test_its_backend_is_gone(self):
+    def test_another_backend_deletes_the_backup_of_a_removed_backend(self):
         """Check that another backend deletes the backup."""
         backup = self.back_up(self.make('alpha'))
         self.ends(backup)
@@ -173,7 +173,7 @@ class BacksUp(test_share_migration.Moves):
         self.ends(backup, 'gone')
         self.assertEqual([], os.listdir(self.state / 'export'))
 
-    def test_what_the_export_cannot_keep(self):
+    def test_backup_fails_when_the_export_has_no_extended_attributes(self):
         share = self.make('alpha')
         self.fill(self.place('alpha', share))
         backup = self.back_up(share, 'bare')
@@ -184,7 +184,7 @@ class BacksUp(test_share_migration.Moves):
         self.lite.wait(f'/shares/{share}', 'share', 'available')
         self.assert_nothing_is_left('alpha')
 
-    def test_what_cannot_be_mounted(self):
+    def test_backup_fails_when_its_export_cannot_be_mounted(self):
         share = self.make('alpha')
         backup = self.back_up(share, 'nowhere')
         self.ends(backup, 'error')

@@ -10,7 +10,7 @@ class Replicates(test_share_migration.Moves):
 
     BACKEND = test_share_migration.Moves.BACKEND + 'linux_replication_domain = here\n'
     # These tests are about migrations.
-    test_a_share_moves_with_its_data_and_rules = test_called_off = None
+    test_a_share_moves_with_its_data_and_rules = test_cancelled_migration_leaves_nothing_at_the_destination = None
 
     def at(self, path):
         """Return the replica or the share at a path of the API."""
@@ -28,7 +28,7 @@ class Replicates(test_share_migration.Moves):
     def resync(self, replica):
         self.lite.ok('POST', f'/share-replicas/{replica}/action', {'resync': None})
 
-    def test_read_and_promoted(self):
+    def test_replica_is_readable_and_has_all_data_when_promoted(self):
         self.lite.ok('POST', '/types', {'share_type': {'name': 'safe', 'extra_specs': {
             'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'replication_type': 'readable'}}})
         share = self.make('alpha', share_type='safe')

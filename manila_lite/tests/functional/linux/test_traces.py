@@ -75,7 +75,7 @@ class Traces(testtools.TestCase):
         driver.teardown(remove_data=True)
         self.assertEqual(['conf'], os.listdir(self.root))
 
-    def test_teardown_while_somebody_uses_a_file(self):
+    def test_teardown_leaves_nothing_even_while_a_file_is_open(self):
         driver = self.make()
         share = self.used(driver)
         with (driver.services.protocol_servers.of('NFS').mount_point(share.id) / 'busy').open('w'):
@@ -83,7 +83,7 @@ class Traces(testtools.TestCase):
             self.assertFalse([line for line in self.traces() if 'loop' not in line])
         self.assertEqual([], self.traces())
 
-    def test_a_block_device(self):
+    def test_block_device_without_btrfs_is_refused_and_one_with_btrfs_is_used(self):
         image = self.root / 'device.img'
         with image.open('wb') as file:
             file.truncate(1 << 30)
@@ -98,20 +98,20 @@ class Traces(testtools.TestCase):
         driver.setup()
         self.assertFalse(driver.services.pool.share('a-share').exists())
 
-    def test_a_file_that_is_no_pool_is_left_alone(self):
+    def test_foreign_file_at_the_pool_path_is_refused_and_kept(self):
         precious = self.root / 'pool.img'
         precious.write_text('precious' * 1000)
         refused = self.assertRaises(errors.Final, self.make().setup)
         self.assertIn('pool.img', str(refused))
         self.assertEqual('precious' * 1000, precious.read_text())
 
-    def test_a_port_that_is_taken(self):
+    def test_setup_fails_when_the_nfs_port_is_taken(self):
         first, second = self.make(), self.make(state='other', linux_pool_path=self.root / 'other.img')
         first.setup()
         refused = self.assertRaises(errors.Final, second.setup)
         self.assertIn('2049', str(refused))
 
-    def test_a_long_path_and_a_link_to_it(self):
+    def test_teardown_leaves_nothing_with_a_long_or_linked_state_path(self):
         (self.root / ('long' * 30)).mkdir()
         (self.root / 'link').symlink_to(self.root / ('long' * 30))
         for state in ('long' * 30 + '/state', 'link/state'):
@@ -122,7 +122,7 @@ class Traces(testtools.TestCase):
             driver.teardown(remove_data=True)
             self.assertEqual([], self.traces())
 
-    def test_a_pool_never_promises_more_than_its_host_has(self):
+    def test_pool_reports_no_more_space_than_its_host_has(self):
         host = os.statvfs(self.root)
         room = host.f_bavail * host.f_frsize / (1 << 30)
         driver = self.make(linux_pool_size_gb=int(room) + 500)
@@ -131,7 +131,7 @@ class Traces(testtools.TestCase):
         self.assertLessEqual(pool.free_gb, room + 2)
         self.assertLessEqual(pool.total_gb, room + 5)
 
-    def test_what_is_missing_is_named_with_its_package(self):
+    def test_bad_configuration_is_refused_with_a_hint(self):
         driver = self.make()
         self.assertEqual((), tuple(driver.check(driver.backend)))
         (self.root / 'pool.img').mkdir()

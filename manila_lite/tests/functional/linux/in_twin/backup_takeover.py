@@ -18,7 +18,7 @@ class TakenOver(backups.KernelNfs):
     """As ``KernelNfs``, but backups are in a directory of this host."""
 
     BACKENDS = (('alpha', 'nobody', 'alpha.img'),)
-    test_they_go_both_ways_and_outlive_a_reset = None
+    test_backups_restore_at_both_backends_and_a_reset_leaves_nothing = None
 
     def export(self):
         return f'backup_mount_export = {self.state}/export\nbackup_mount_proto = none\nbackup_mount_options = bind'
@@ -27,7 +27,7 @@ class TakenOver(backups.KernelNfs):
         super().reach_backends()
         base.ip('address', 'add', f'{_OTHER}/24', 'dev', 'ml-host')
 
-    def test_taken_over(self):
+    def test_another_share_manager_finishes_the_backup_from_a_new_address(self):
         share, backup = self.copied_in_part()
         self.assertTrue(self.is_mounted_from(backups.ME, backup))
         # New mounts come from the second address from now on.

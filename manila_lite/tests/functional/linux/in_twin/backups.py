@@ -31,8 +31,12 @@ class KernelNfs(test_share_backups.BacksUp):
     PATIENCE = 400
     ATTRIBUTES = ()
     # These tests keep backups in a directory.
-    test_backed_up_and_restored = test_what_cannot_be_mounted = test_what_the_export_cannot_keep = test_given_up = None
-    test_the_way_is_changed_meanwhile = test_its_backend_is_gone = None
+    test_backup_restores_all_files_after_a_restart_and_at_other_backends = None
+    test_backup_fails_when_its_export_cannot_be_mounted = None
+    test_backup_fails_when_the_export_has_no_extended_attributes = None
+    test_reset_of_the_share_status_removes_intermediate_copies = None
+    test_intermediate_copy_is_removed_after_a_switch_to_nfs_backups = None
+    test_another_backend_deletes_the_backup_of_a_removed_backend = None
 
     def setUp(self):
         super().setUp()
@@ -109,7 +113,7 @@ class KernelNfs(test_share_backups.BacksUp):
         self.assertNotIn(f'{self.state}/lib/{backend}/backups', Path('/proc/mounts').read_text())
         self.assertEqual([], list((self.state / 'lib' / backend / 'backups').glob('*')))
 
-    def test_they_go_both_ways_and_outlive_a_reset(self):
+    def test_backups_restore_at_both_backends_and_a_reset_leaves_nothing(self):
         for part in (self.both_ways, self.reset_meanwhile):
             with self.told(part.__name__):
                 part()
