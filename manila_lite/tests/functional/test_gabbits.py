@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run the requests in ``gabbits/``, one file per noun, against the real application."""
+"""Run the requests in ``gabbits/``, one file per resource type, against the real application."""
 
 from pathlib import Path
 

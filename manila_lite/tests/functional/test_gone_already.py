@@ -13,12 +13,12 @@ class GoneAlready(base.ServiceTest):
 
     BACKENDS = {'alpha': 'dummy_replication_domain = far\n'}
 
-    def ends_well(self, noun, *kinds):
+    def ends_well(self, resource_type, *kinds):
         """Check that each operation on an unknown id is done at the first try, without a user message."""
         for kind in kinds:
             resource_id, ctx = uuidutils.generate_uuid(), self.service.context()
             with self.service.services.db.writer() as conn:
-                wake = engine.begin(conn, ctx, kind, noun, resource_id, topic='share', host='test@alpha',
+                wake = engine.begin(conn, ctx, kind, resource_type, resource_id, topic='share', host='test@alpha',
                                         data={'share_id': uuidutils.generate_uuid()})
             wake.send(ctx)
             base.eventually(lambda wake=wake: self.row(wake).state != rows.OPEN, f'{kind} does not end')

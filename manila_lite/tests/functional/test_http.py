@@ -104,9 +104,9 @@ class Open(base.ServiceTest):
 
     def test_numeric_ids_are_not_found(self):
         """Check ids that are numbers: the openstack client looks up a name of digits as an id."""
-        for noun, code in (('shares', 'share_not_found'), ('snapshots', 'snapshot_not_found'),
+        for resource_type, code in (('shares', 'share_not_found'), ('snapshots', 'snapshot_not_found'),
                            ('types', 'share_type_not_found')):
-            self.fault(self.get(f'/v2/{noun}/42'), 404, 'itemNotFound', code)
+            self.fault(self.get(f'/v2/{resource_type}/42'), 404, 'itemNotFound', code)
 
     def test_unsupported_method_is_refused_with_the_supported_methods(self):
         message = self.fault(self.get('/v2/shares', 'PATCH'), 405, 'badMethod', 'wrong_method')

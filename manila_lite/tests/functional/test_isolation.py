@@ -24,7 +24,7 @@ TRIED = (versions.MIN, 44, versions.MAX)
 class Walk(walking.WalkTest):
 
     def test_every_parameter_has_a_value_in_both_projects(self):
-        """Check that every parameter has a value in both worlds; a new noun needs a row in world.make."""
+        """Check that every parameter has a value in both worlds; a new resource type needs a row in world.make."""
         for op in OPS:
             for name in set(world.parameters(op)) - COMMON:
                 self.assertIn(name, self.world, f'{op.method} {op.path}: nothing to try it with')

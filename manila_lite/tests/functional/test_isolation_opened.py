@@ -77,7 +77,7 @@ class Opened(walking.WalkTest):
         return fault['message']
 
     def managed(self, share):
-        """Yield, for each managed resource: path and body of a request to manage it again, the field, and the noun."""
+        """Yield, for each managed resource: path and body of a request to manage it again, the field, and the resource type."""
         export = self.admin.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations'][0]['path']
         yield '/shares/manage', {'share': {'service_host': share['host'], 'protocol': 'NFS', 'export_path': export}}, \
             f'export_path: {export} on test@alpha', f'share {share["id"]}'

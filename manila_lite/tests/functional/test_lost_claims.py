@@ -130,7 +130,7 @@ class Stories(base.ServiceTest):
 
     def done(self, subject):
         cell, before, rows = self.tell(subject)
-        old, now = before.of(subject.noun), rows.of(subject.noun)
+        old, now = before.of(subject.resource_type), rows.of(subject.resource_type)
         mine = {state for resource_id, state in now.items() if (resource_id in old) != subject.makes}
         self.assertEqual({subject.good} - {'gone'}, mine)
         self.agrees(cell, rows)

@@ -45,8 +45,9 @@ class Managing:
     def managed(self, status='available', **changes):
         return self.admin.wait(f'/shares/{self.ask(**changes)["id"]}', 'share', status)
 
-    def unmanage(self, resource_id, expected=202, version=None, noun='shares'):
-        status, document, _ = self.admin.call('POST', f'/{noun}/{resource_id}/action', {'unmanage': None}, version=version)
+    def unmanage(self, resource_id, expected=202, version=None, collection='shares'):
+        status, document, _ = self.admin.call('POST', f'/{collection}/{resource_id}/action', {'unmanage': None},
+                                               version=version)
         self.assertEqual(expected, status, document)
         return next(iter(document.values())) if document else None
 
@@ -135,7 +136,7 @@ class ManagedShares(Managing, base.ServiceTest):
         self.assertEqual('share_has_snapshots', self.unmanage(share['id'], 409)['reason'])
         location = self.admin.ok('GET', f'/snapshots/{snapshot["id"]}')['snapshot']['provider_location']
         self.assertEqual('snapshot_already_managed', self.ask_snapshot(share['id'], location, 409)['reason'])
-        self.unmanage(snapshot['id'], noun='snapshots')
+        self.unmanage(snapshot['id'], collection='snapshots')
         self.admin.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'gone')
         self.assertFalse(self.store(backend).snapshots.get(snapshot['id']).ours)
         self.unmanage(share['id'])
@@ -317,7 +318,7 @@ class ManagedShares(Managing, base.ServiceTest):
             snapshot = self.ask_snapshot(share['id'], location)
             self.admin.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'manage_error')
             self.assertIn(why, self.told(snapshot['id']))
-            self.unmanage(snapshot['id'], noun='snapshots')
+            self.unmanage(snapshot['id'], collection='snapshots')
             self.admin.wait(f'/snapshots/{snapshot["id"]}', 'snapshot', 'gone')
         self.ask_snapshot(None, '/x', 422)
         self.ask_snapshot(NOBODY, '/x', 404)

@@ -57,20 +57,21 @@ class OldNames(base.ServiceTest):
             self.assertEqual([True, True, False, False, False, False, True, True], served, (method, old))
 
     def test_old_actions_are_served_below_2_7_only(self):
-        for noun, since, names in ACTIONS:
+        for resource_type, since, names in ACTIONS:
             for name in names:
-                served = [self.is_served('POST', f'/{noun}/{ANY}/action', {key: None}, minor)
+                served = [self.is_served('POST', f'/{resource_type}/{ANY}/action', {key: None}, minor)
                           for key in (f'os-{name}', name) for minor in (since, 6, 7)]
-                self.assertEqual([True, True, False, False, False, True], served, (noun, name))
+                self.assertEqual([True, True, False, False, False, True], served, (resource_type, name))
                 if since:
-                    self.assertFalse(self.is_served('POST', f'/{noun}/{ANY}/action', {f'os-{name}': None}, since - 1), name)
+                    self.assertFalse(self.is_served('POST', f'/{resource_type}/{ANY}/action', {f'os-{name}': None}, since - 1),
+                                     name)
 
     def test_unrenamed_actions_are_served_at_each_version(self):
-        for noun, names in PLAIN:
+        for resource_type, names in PLAIN:
             for name in names:
                 for minor in (0, 6, 7):
-                    self.assertTrue(self.is_served('POST', f'/{noun}/{ANY}/action', {name: None}, minor), name)
-                self.assertFalse(self.is_served('POST', f'/{noun}/{ANY}/action', {f'os-{name}': None}, 6), name)
+                    self.assertTrue(self.is_served('POST', f'/{resource_type}/{ANY}/action', {name: None}, minor), name)
+                self.assertFalse(self.is_served('POST', f'/{resource_type}/{ANY}/action', {f'os-{name}': None}, 6), name)
 
     def test_unmanage_is_an_action_from_2_7_on(self):
         forms = ((f'/os-share-unmanage/{ANY}/unmanage', None), (f'/shares/{ANY}/action', {'unmanage': None}),

@@ -10,14 +10,14 @@ class Brinks(base.ServiceTest):
         """Check that a quota of two admits two, and no third; return the ids."""
         self.admin.ok('PUT', f'/quota-sets/{project}', {'quota_set': {resource: 2}})
         caller = self.caller(project)
-        [noun] = body
+        [resource_type] = body
         made = []
         for _ in range(2):
-            made.append(caller.ok('POST', path, body)[noun]['id'])
-            caller.wait(f'{path}/{made[-1]}', noun, settled)
+            made.append(caller.ok('POST', path, body)[resource_type]['id'])
+            caller.wait(f'{path}/{made[-1]}', resource_type, settled)
         status, document, _ = caller.call('POST', path, body)
         self.assertEqual((413, f'over_quota_{resource}'), (status, document['overLimit']['reason']))
-        self.assertEqual({*made}, {one['id'] for one in caller.ok('GET', path)[f'{noun}s']})
+        self.assertEqual({*made}, {one['id'] for one in caller.ok('GET', path)[f'{resource_type}s']})
         return made
 
     def test_third_share_network_exceeds_a_quota_of_two(self):

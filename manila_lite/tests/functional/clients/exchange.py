@@ -71,6 +71,6 @@ def wait(path: str, where: str, until: Any, *through: str, **more: Any) -> Ask:
     return Ask('GET', path, (200, 404) if until is ABSENT else 200, holds={where: until}, through=through, **more)
 
 
-def gone(path: str, noun: str, *through: str, **more: Any) -> Ask:
+def gone(path: str, resource_type: str, *through: str, **more: Any) -> Ask:
     """Return a GET request that is repeated until the answer is 404."""
-    return wait(path, f'{noun}.status', ABSENT, 'deleting', *through, **more)
+    return wait(path, f'{resource_type}.status', ABSENT, 'deleting', *through, **more)

@@ -26,8 +26,8 @@ _SHARE = (_MADE, _READY)
 _GONE = gone('/shares/$share', 'share', 'available')
 _VERSIONS = ('versions.0.id', 'v2.0'), ('versions.0.status', 'CURRENT'), ('versions.0.version', VERSION), \
     ('versions.0.min_version', '2.0'), ('versions.1', ABSENT)
-_NOUNS = ('shares', 'snapshots', 'types', 'share-networks', 'security-services', 'share-servers', 'messages', 'share_instances',
-          'share-access-rules', 'snapshot-instances')
+_RESOURCE_TYPES = ('shares', 'snapshots', 'types', 'share-networks', 'security-services', 'share-servers', 'messages',
+                   'share_instances', 'share-access-rules', 'snapshot-instances')
 
 
 _ON = ('new', 'queued_to_apply', 'applying')
@@ -73,7 +73,7 @@ HANDSHAKE = (
     Row('The catalog has shared-file-system and sharev2', 'all', elsewhere='functional.test_keystone'),
     Row('An endpoint is enough, without a catalog', 'openstack, newcomers', elsewhere='functional.clients.test_commands'),
     Row('A name that looks like a number is 404', 'openstack', tuple(
-        get(f'/{noun}/12345', status=404, roles=ADMIN, version='2.82') for noun in _NOUNS)),
+        get(f'/{resource_type}/12345', status=404, roles=ADMIN, version='2.82') for resource_type in _RESOURCE_TYPES)),
     Row('GET /types/default', 'openstack share create', (
         get('/types/default', ('share_type.name', 'default'), ('share_type.id', UUID)),)),
     Row('Status codes that gophercloud takes', 'gophercloud; Nova wants 202 of deny', (

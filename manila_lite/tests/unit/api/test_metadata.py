@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls for metadata: they answer under the noun of their resource, and compare the key of the path with the body."""
+"""Calls for metadata: they answer under the name of their resource type, and compare the key of the path with the body."""
 
 import types
 
@@ -30,7 +30,7 @@ def _request(body=None, **params):
 
 
 class Metadata(testtools.TestCase):
-    """A noun that has metadata."""
+    """A resource type that has metadata."""
 
     def setUp(self):
         super().setUp()
