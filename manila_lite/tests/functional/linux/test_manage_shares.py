@@ -65,7 +65,7 @@ class ManagedSubvolumes(_Managed):
         btrfs.limit(self.pool.root, place, 5 << 29)
         self.assertEqual(3, self.take(self.path('limited'), size='7').size)
         self.made('free')
-        self.says('no size', self.path('free'), size='many')
+        self.says('is not a size', self.path('free'), size='many')
         self.says('no driver option', self.path('free'), sise='7')
         self.assertEqual(7, self.take(self.path('free'), size='7').size)
 
@@ -83,7 +83,7 @@ class ManagedSubvolumes(_Managed):
                           ('link', 'not a directory'), (f'shares/{share.id}', 'managed already'),
                           (f'shares/{share.id}/inner', 'only the whole share'), ('none', 'There is no')):
             self.says(why, self.path(path))
-        self.says('no address', self.path('good', address='192.0.2.1'))
+        self.says('is not an address', self.path('good', address='192.0.2.1'))
         self.says('not in the pool', '/etc')
         btrfs.snapshot(self.pool.root / 'good', self.pool.root / 'frozen', read_only=True)
         self.addCleanup(btrfs.delete, self.pool.root / 'frozen')
