@@ -36,7 +36,7 @@ EXPLAINED: dict[str, str] = {
     "resource_locks.py:check_deny_all: _must_lift(ctx, access_id, locks, 'be denied')": 'as the one before, which '
     'alone asks for it',
     'migration.py:task_state: raise errors.Invalid(f"task_state: {value!r} is not valid; it must be null or one of '
-    "{', '.join(Migration)}...": "the contract has all values, and refuses others before",
+    "{', '.join(M...": "the contract has all values, and refuses others before",
     "shares.py:delete: raise errors.WrongState(f'Share {share_id} was restored.')": 'no request asks for that, but '
     'scheduler/expiry.py, which is told',
 }
