@@ -176,7 +176,7 @@ def check_size(ctx: RequestContext, share_type: ShareType, size: int, *, extendi
 
 
 def check_public(ctx: RequestContext, wanted: Mapping[str, Any]) -> None:
-    """Refuse a new public share of a caller who may make none.
+    """Refuse a new public share, unless the policy allows the caller to create one.
 
     :raises errors.Forbidden: policy does not allow it.
     """

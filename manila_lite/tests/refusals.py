@@ -26,7 +26,7 @@ _known = set()
 
 
 def listen():
-    """Note what the environment asks for, from now on."""
+    """Begin to write the notes that the environment asks for."""
     if os.environ.get(FOLDER):
         _listen_to_guards()
     if os.environ.get(SENTENCES):

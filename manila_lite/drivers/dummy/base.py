@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of a dummy, and what several of its abilities need: new records, rules and export locations."""
+"""The state of a dummy, and the parts that its abilities share: new records, rules and export locations."""
 
 import base64
 import hashlib

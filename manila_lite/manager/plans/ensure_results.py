@@ -121,7 +121,7 @@ def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[values.EnsureT
 
 
 def _notify(conn: Connection, work: Work, texts: Mapping[str, tuple[str, str]], detail: Detail, again: bool) -> None:
-    """Notify the owners of these shares, by id with project and text. ``again``: also owners who were notified before."""
+    """Notify the owners of these shares, by id with project and text. ``again``: also those already notified."""
     known = set() if again or not texts else messages.resources_with_message(conn, texts, Action.ENSURE)
     messages.create_each(conn, work.ctx, 'SHARE', {share_id: text for share_id, text in texts.items() if share_id not in known},
                          Action.ENSURE, detail)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of steps: what users are told of them."""
+"""Names of steps as users see them."""
 
 import re
 from pathlib import Path
