@@ -15,13 +15,21 @@ from manila_lite.db.core import limits
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import services, share_network_subnets, share_networks, share_server_queries, share_servers
 from manila_lite.network import load
-from manila_lite.network.interface import overlap
+from manila_lite.network.interface import NetworkPlugin, overlap
+from manila_lite.workflow import network_allocations
 
 LOG = log.getLogger(__name__)
 
 #: Fields of a subnet that the network plugin knows, and their values for a subnet without a Neutron network.
 _DESCRIBED = ('neutron_net_id', 'neutron_subnet_id', 'cidr', 'ip_version', 'gateway', 'mtu', 'network_type', 'segmentation_id')
 _NOWHERE = dict.fromkeys(_DESCRIBED)
+
+#: How often other requests may take addresses that were free.
+_TRIES = 5
+
+
+class _Taken(Exception):
+    """Others took the addresses that were free."""
 
 
 def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, several: bool) -> tuple[Any, dict[str, str]]:
@@ -42,18 +50,42 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
     place = describe(ctx, wanted, project_id)
     with ctx.db.reader() as conn:
         question = _examined(conn, ctx, network_id, wanted, place, several)
-    share_server_updates.must_be_possible(ctx, question)
-    with ctx.db.writer() as conn:
-        must_be_active(conn, network_id)
-        share_server_updates.must_be_unchanged(question, _examined(conn, ctx, network_id, wanted, place, several))
-        zone_id = get_zone_id(conn, wanted.get('availability_zone'))
-        subnet_id = insert(conn, network_id, zone_id, place, wanted.get('metadata') or {})
-        wakes = share_server_updates.begin(conn, ctx, question, {'subnet_id': subnet_id})
-        share_server_queries.add_to_subnet(conn, [server.id for server in question.servers], subnet_id)
-        row = share_network_subnets.get(conn, network_id, subnet_id)
+    answers = share_server_updates.must_be_possible(ctx, question)
+    plugin = load.make(ctx.conf) if question.servers else None
+    for _ in range(_TRIES):
+        with contextlib.suppress(_Taken), ctx.db.writer() as conn:
+            must_be_active(conn, network_id)
+            share_server_updates.must_be_unchanged(question, _examined(conn, ctx, network_id, wanted, place, several))
+            zone_id = get_zone_id(conn, wanted.get('availability_zone'))
+            subnet_id = insert(conn, network_id, zone_id, place, wanted.get('metadata') or {})
+            wakes = share_server_updates.begin(conn, ctx, question, {'subnet_id': subnet_id})
+            share_server_queries.add_to_subnet(conn, [server.id for server in question.servers], subnet_id)
+            row = share_network_subnets.get(conn, network_id, subnet_id)
+            if plugin is not None and not plugin.REMOTE:
+                _reserve(conn, plugin, row, question, answers, project_id)
+            break
+    else:
+        raise errors.Conflict(f'neutron_subnet_id: other requests took the free addresses of {place["neutron_subnet_id"]}.',
+                              code='changed_meanwhile')
     for wake in wakes:
         wake.send(ctx)
     return row, dict(wanted.get('metadata') or {})
+
+
+def _reserve(conn: Connection, plugin: NetworkPlugin, subnet: Row[Any], question: share_server_updates.UpdateCheck,
+             answers: Mapping[str, Mapping[str, Any]], project_id: str) -> None:
+    """Give each share server its addresses in the subnet, before another request takes the last ones.
+
+    :raises errors.Conflict: the subnet has too few free addresses.
+    """
+    # A share manager of the release before does not say how many it needs; it allocates them later.
+    needs = {server.id: answers[server.host].get('each', 0) for server in question.servers}
+    try:
+        stored = network_allocations.reserve(conn, plugin, subnet, needs, project_id)
+    except errors.Final as full:
+        raise share_server_updates.denied(question, question.hosts, str(full)) from full
+    if not stored:
+        raise _Taken
 
 
 def check(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, reset: bool) -> dict[str, bool | None] | None:
@@ -92,9 +124,9 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
                               code='zone_has_subnet')
     _must_not_overlap(place, beside)
     about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
-    question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about,
-                                       tuple(share_server_queries.list_in_subnets(conn, [subnet.id for subnet in beside])),
-                                                {'network': {'subnet_id': '', **place}})
+    servers = tuple(share_server_queries.list_in_subnets(conn, [subnet.id for subnet in beside]))
+    question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about, servers,
+                                                {'network': {'subnet_id': '', **place}, 'needed': len(servers)})
     if question.servers and not place['neutron_subnet_id']:
         raise errors.Invalid('neutron_net_id: missing; share servers in use take their addresses from the subnet.')
     share_server_updates.must_be_healthy(conn, ctx, question)

@@ -3,10 +3,11 @@
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from oslo_log import log
+from oslo_utils import uuidutils
 
 from manila_lite import engine, errors, states
 from manila_lite.context import RequestContext
@@ -49,7 +50,8 @@ DOING = tuple(change.do for change in (SUBNET, SECURITY_SERVICE))
 class UpdateCheck:
     """A question to backends: whether these servers (rows) of the network can be changed.
 
-    ``about`` identifies the question among all of its kind; ``data`` is what the backends need to know.
+    ``about`` identifies the question among all of its kind; ``data`` is what the backends need to know. ``request``:
+    the id of a request whose answers are its own; without one the answers are kept for all that ask the same.
     """
 
     change: Change
@@ -57,6 +59,7 @@ class UpdateCheck:
     about: str
     servers: tuple[Any, ...]
     data: Mapping[str, Any]
+    request: str = ''
 
     @property
     def hosts(self) -> list[str]:
@@ -65,7 +68,11 @@ class UpdateCheck:
 
     def key(self, host: str) -> str:
         """Return the key that marks the question to one backend, and its answer."""
-        return f'{self.network_id}/{self.about}@{host}'[:255]
+        return f'{self.request}@{host}' if self.request else f'{self.network_id}/{self.about}@{host}'[:255]
+
+    def open_key(self, host: str) -> str:
+        """Return the key of which one question at a time may be open: one of all requests for this very change."""
+        return f'change:{self.network_id}/{self.about}@{host}'[:255] if self.request else self.key(host)
 
 
 def must_be_healthy(conn: Connection, ctx: RequestContext, question: UpdateCheck) -> None:
@@ -96,10 +103,15 @@ def _servers_on(question: UpdateCheck, host: str) -> str:
 
 @retry
 def begin_checks(ctx: RequestContext, question: UpdateCheck) -> None:
-    """Begin to ask every backend that has not been asked yet."""
+    """Begin to ask every backend that has not been asked yet.
+
+    :raises errors.Conflict: another request for the same change waits for the backends.
+    """
     with ctx.db.writer() as conn:
         share_networks.lock(conn, question.network_id, states.SHARE_NETWORK.statuses)   # concurrent requests take turns
         known = _checks_by_host(conn, question)
+        if question.request:
+            _must_be_first(conn, question)
         wakes = [_begin_check(conn, ctx, question, host) for host in question.hosts if host not in known]
     for wake in wakes:
         wake.send(ctx)
@@ -108,9 +120,19 @@ def begin_checks(ctx: RequestContext, question: UpdateCheck) -> None:
 def _begin_check(conn: Connection, ctx: RequestContext, question: UpdateCheck, host: str) -> engine.Wake:
     return engine.begin(
         conn, ctx, question.change.ask, 'share_network', question.network_id, topic='share', host=host,
-        lane=engine.FAST, open_key=question.key(host),
+        lane=engine.FAST, open_key=question.open_key(host),
         data={**question.data, 'key': question.key(host),
               'servers': [server.id for server in question.servers if server.host == host]})
+
+
+def _must_be_first(conn: Connection, question: UpdateCheck) -> None:
+    """Refuse a change that another request is about to make: it would only wait to be refused after the other's."""
+    mine = {question.key(host) for host in question.hosts}
+    pending = {question.open_key(host) for host in question.hosts}
+    for row in rows.list_of_resource(conn, question.network_id, question.change.ask):
+        if row.open_key in pending and row.data.get('key') not in mine:
+            raise errors.Conflict(f'Another request for the same change of share network {question.network_id} is being '
+                                  'answered.', code='same_change_pending')
 
 
 def _checks_by_host(conn: Connection, question: UpdateCheck) -> dict[str, Any]:
@@ -147,38 +169,81 @@ def forget(ctx: RequestContext, question: UpdateCheck) -> None:
         rows.delete(conn, [row.id for row in _checks_by_host(conn, question).values()])
 
 
-def must_be_possible(ctx: RequestContext, question: UpdateCheck) -> None:
+@retry
+def _forget_older(ctx: RequestContext, question: UpdateCheck) -> None:
+    """Delete the answers of a question that a change has just asked anew. A question that is still open is kept."""
+    with ctx.db.writer() as conn:
+        rows.delete(conn, [row.id for row in _checks_by_host(conn, question).values() if row.state != rows.OPEN])
+
+
+def must_be_possible(ctx: RequestContext, question: UpdateCheck) -> dict[str, dict[str, Any]]:
     """Refuse a change unless every backend says yes now. Not for use in a transaction.
 
-    :raises errors.Conflict: a backend said no, or did not answer for ``[api] subnet_check_timeout`` seconds.
+    Return the data of each backend's answer. The request asks for itself: it reads no answer that was given to another,
+    and deletes none that another waits for.
+
+    :raises errors.Conflict: a backend said no, or did not answer for ``[api] subnet_check_timeout`` seconds; or another
+        request makes the same change.
+    :raises errors.WrongState: another request changes the share servers.
     :raises errors.Busy: too many requests wait for backends; no backend was asked.
     """
     if not question.servers:
-        return
+        return {}
+    own = dataclasses.replace(question, request=uuidutils.generate_uuid())
     with ctx.waiting('backends'):
-        answers = _wait_for_answers(ctx, question)
-    with ctx.db.reader() as conn:
-        why = {host: row.error for host, row in _checks_by_host(conn, question).items()}
-    forget(ctx, question)
-    for host, answer in answers.items():
-        if answer is not True:
-            reason = why.get(host) if answer is False else 'its backend did not answer in time'
-            LOG.warning('%s: share servers on %s cannot be %s: %s', question.network_id, host, question.change.what, reason)
-            raise errors.Conflict(f'Share servers {_servers_on(question, host)} cannot be {question.change.what}: '
-                                  f'{str(reason).rstrip(".")}.',
-                                  code=question.change.denied)
+        begin_checks(ctx, own)
+        try:
+            checks = _wait_for_answers(ctx, own)
+        finally:
+            forget(ctx, own)
+    _forget_older(ctx, question)
+    for host in question.hosts:
+        if _answer(checks.get(host)) is not True:
+            reason = _reason(ctx, checks.get(host))
+            LOG.warning('%s: share servers on %s cannot be %s: %s', question.network_id, host, question.change.what,
+                        getattr(checks.get(host), 'error', None) or reason)
+            raise denied(question, (host,), reason)
+    return {host: row.data for host, row in checks.items()}
 
 
-def _wait_for_answers(ctx: RequestContext, question: UpdateCheck) -> dict[str, bool | None]:
-    """Ask the backends again. Return their answers when all are yes, one is no, or the timeout is over."""
-    forget(ctx, question)
-    begin_checks(ctx, question)
+def denied(question: UpdateCheck, hosts: Iterable[str], reason: str) -> errors.Conflict:
+    """Return the refusal of a change that the servers on these backends cannot take."""
+    servers = ', '.join(_servers_on(question, host) for host in hosts)
+    return errors.Conflict(f'Share servers {servers} cannot be {question.change.what}: {reason.rstrip(".")}.',
+                           code=question.change.denied)
+
+
+def _reason(ctx: RequestContext, check: Any) -> str:
+    """Return the reason of an answer that is not yes: the driver's words for users, or what an administrator may see."""
+    told = (check.data.get('failure') or {}).get('told') if check is not None else None
+    if told:
+        return str(told)
+    if check is None or not check.error:
+        return 'its backend did not answer in time'
+    return f'its backend failed to check it ({check.error})' if ctx.is_admin else 'its backend failed to check it'
+
+
+def _wait_for_answers(ctx: RequestContext, question: UpdateCheck) -> dict[str, Any]:
+    """Return the rows of the checks when all answers are yes, one is no, or the timeout is over.
+
+    :raises errors.WrongState: another request changes the share servers meanwhile.
+    """
     end = time.monotonic() + ctx.conf.api.subnet_check_timeout
     while True:
-        answers = get_answers(ctx, question)
-        if None not in answers.values() or False in answers.values() or time.monotonic() >= end:
-            return answers
+        checks = _look(ctx, question)
+        answers = [_answer(checks.get(host)) for host in question.hosts]
+        if None not in answers or False in answers or time.monotonic() >= end:
+            return checks
         time.sleep(_POLL_INTERVAL)
+
+
+@retry
+def _look(ctx: RequestContext, question: UpdateCheck) -> dict[str, Any]:
+    with ctx.db.reader() as conn:
+        if rows.is_any_open(conn, [f'server:{server.id}' for server in question.servers]):
+            raise errors.WrongState(f'The share servers of share network {question.network_id} are being changed by another '
+                                    'request.')
+        return _checks_by_host(conn, question)
 
 
 def begin(conn: Connection, ctx: RequestContext, question: UpdateCheck, data: Mapping[str, Any]) -> list[engine.Wake]:

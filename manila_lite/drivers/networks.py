@@ -10,7 +10,11 @@ from oslo_utils import netutils
 from manila_lite import errors, values
 
 _LEAST_MTU = {4: 68, 6: 1280}
+#: First and last number of a segment, by the type of the network.
+_SEGMENTS = {'vlan': (1, 4094), 'vxlan': (1, 2**24 - 1), 'geneve': (1, 2**24 - 1), 'gre': (1, 2**32 - 1)}
 _ANY_MAC = '02:00:00:00:00:00'
+
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def vet(server: values.ShareServer) -> None:
@@ -33,6 +37,36 @@ def vet_new(server: values.ShareServer, new: values.ServerNetwork) -> None:
     _vet_apart(server.joined(new).networks)
 
 
+def vet_subnet(new: values.ServerNetwork) -> None:
+    """Check that a server could have an address in the subnet, which has none yet.
+
+    :raises errors.Final: it could not; the message gives the user the reason.
+    """
+    network = _network(new)
+    try:
+        gateway = ipaddress.ip_address(new.gateway) if new.gateway else None
+    except ValueError as bad:
+        raise errors.Final(f'Subnet {_name(new)}: {bad}.') from bad
+    least, (first, last) = _LEAST_MTU[network.version], _SEGMENTS.get(new.network_type or '', (None, None))
+    wrong = {
+        f'an MTU of {new.mtu} is too small for IPv{network.version}, which needs {least}': 0 < (new.mtu or 0) < least,
+        f'gateway {gateway} is not in {network}': gateway is not None and not _reaches(network, gateway),
+        f'segment {new.segmentation_id} is not between {first} and {last}, as {new.network_type} needs':
+            None not in (first, new.segmentation_id) and not first <= new.segmentation_id <= last,
+    }
+    if objections := [what for what, true in wrong.items() if true]:
+        raise errors.Final(f'Subnet {_name(new)}: {"; ".join(objections)}.')
+
+
+def _name(new: values.ServerNetwork) -> str:
+    return new.neutron_subnet_id or new.subnet_id
+
+
+def _reaches(network: _Network, gateway: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Say whether hosts of the network reach the gateway: routers of IPv6 may have a link-local address only."""
+    return gateway.version == network.version and (gateway in network or (gateway.version == 6 and gateway.is_link_local))
+
+
 def _vet_apart(networks: Iterable[values.ServerNetwork]) -> None:
     for one, other in combinations(networks, 2):
         first, second = _network(one), _network(other)
@@ -41,11 +75,11 @@ def _vet_apart(networks: Iterable[values.ServerNetwork]) -> None:
                                'cannot be in both.')
 
 
-def _network(network: values.ServerNetwork) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+def _network(network: values.ServerNetwork) -> _Network:
     try:
         return ipaddress.ip_network(network.cidr, strict=False)
     except ValueError as bad:
-        raise errors.Final(f'Subnet {network.subnet_id}: {bad}.') from bad
+        raise errors.Final(f'Subnet {_name(network)}: {bad}.') from bad
 
 
 def _vet_address(allocation: values.Allocation) -> None:

@@ -72,6 +72,16 @@ class NetworkPlugin(abc.ABC):
         :raises errors.Unavailable: the network service cannot be reached.
         """
 
+    def must_have_room(self, subnet: Subnet, count: int, *, taken: Collection[str]) -> None:
+        """Check that ``count`` more addresses of the subnet can be expected to be allocated. Changes nothing.
+
+        ``taken``: as for ``allocate``. A plugin that cannot know says nothing.
+
+        :raises errors.Final: the subnet has too few free addresses, or the project may not have so many; the message
+            gives the user the reason.
+        :raises errors.Unavailable: the network service cannot be reached.
+        """
+
     @abc.abstractmethod
     def free(self, addresses: Iterable[Address]) -> None:
         """Free the addresses; those that are not allocated are left as they are.

@@ -89,6 +89,13 @@ class Standalone(NetworkPlugin):
 
     def allocate(self, subnet: Subnet, count: int, *, taken: Collection[str], owner: str) -> list[Address]:
         """Return the first free addresses."""
+        return self._first_free(subnet, count, taken)
+
+    def must_have_room(self, subnet: Subnet, count: int, *, taken: Collection[str]) -> None:
+        """Count the free addresses."""
+        self._first_free(subnet, count, taken)
+
+    def _first_free(self, subnet: Subnet, count: int, taken: Collection[str]) -> list[Address]:
         place = self._places.get(subnet.neutron_subnet_id)
         if place is None:
             raise errors.Final(f'Subnet {subnet.neutron_subnet_id} is no longer in the file of networks.')

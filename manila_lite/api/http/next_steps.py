@@ -145,6 +145,8 @@ BY_CODE = {
     'subnet_not_there': 'Choose a subnet of the share network in the zone of the host.',
     'not_one_subnet': 'Name one subnet in share_network_subnet_id.',
     'no_default_subnet': 'Add the new subnet to the share network, and delete the old one.',
+    'same_change_pending': 'Show the share network once the other request has its answer; send this one again if it still '
+                           'applies.',
     'subnet_denied': 'Choose another subnet, or another share network.',
     'security_service_denied': 'Choose another security service, or another share network.',
     'subnets_overlap': 'Choose a subnet with other addresses.',

@@ -102,6 +102,12 @@ def is_open(conn: Connection, open_key: str) -> bool:
     return conn.execute(sa.select(operations.c.id).where(operations.c.open_key == open_key)).first() is not None
 
 
+def is_any_open(conn: Connection, open_keys: Iterable[str]) -> bool:
+    """Say whether an operation with one of these keys is open."""
+    return conn.execute(sa.select(operations.c.id).where(operations.c.open_key.in_(tuple(open_keys)))
+                        .limit(1)).first() is not None
+
+
 def is_any_serial_open(conn: Connection, serials: Iterable[str]) -> bool:
     """Say whether an operation of one of these serials is open."""
     return conn.execute(sa.select(operations.c.id).where(operations.c.serial.in_(tuple(serials)), operations.c.state == OPEN)

@@ -36,7 +36,8 @@ class DummyServers(DummyBase, interface.SpansSubnets, interface.AddsSubnets, int
 
     @knobbed
     def check_update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
-                                                      targets: Sequence[values.EnsureTarget]) -> None:
+                                                      targets: Sequence[values.EnsureTarget],
+                                                      snapshots: Sequence[values.Snapshot]) -> None:
         self.store.server(server.id)
         networks.vet_new(server, new)
 

@@ -19,10 +19,13 @@ class AddsSubnets(MakesServers):
 
     @abc.abstractmethod
     def check_update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
-                                                      targets: Sequence[values.EnsureTarget]) -> None:
+                                                      targets: Sequence[values.EnsureTarget],
+                                                      snapshots: Sequence[values.Snapshot]) -> None:
         """Check that ``update_share_server_network_allocations`` can be expected to work. Changes nothing.
 
-        ``new`` has no allocations yet; ``targets`` are all shares of the server, with their rules.
+        ``new`` has no allocations yet; the caller has checked that its gateway, its MTU and its segment are possible and
+        that it has free addresses. ``targets`` are all shares of the server with their rules, each in its pool;
+        ``snapshots`` are all that it exports.
 
         :raises errors.Final: the subnet cannot be added; the message gives the user the reason.
         """

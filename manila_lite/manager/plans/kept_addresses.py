@@ -9,6 +9,7 @@ from manila_lite import context, errors
 from manila_lite.db.queries import allocations, share_servers
 from manila_lite.manager.plans import server_addresses
 from manila_lite.network.interface import Address, NetworkPlugin, Subnet
+from manila_lite.workflow import network_allocations
 
 
 def keep(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, addresses: Iterable[str], least: int,
@@ -29,7 +30,7 @@ def keep(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
         if hold:
             hold(conn)
         known = {row.ip_address for row in allocations.of_server(conn, server_id, subnet.id)}
-        new = [server_addresses.row_of(server_id, subnet, address) for address in adopted if address.ip_address not in known]
+        new = [network_allocations.row_of(server_id, subnet, address) for address in adopted if address.ip_address not in known]
         stored = not new or allocations.store(conn, new)
     if not stored:
         plugin.disown(adopted)

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 from oslo_log import log
-from oslo_utils import uuidutils
 
 from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import allocations, share_server_queries, share_servers
-from manila_lite.network.interface import Address, NetworkPlugin, Subnet
+from manila_lite.network.interface import Address, NetworkPlugin
+from manila_lite.workflow import network_allocations
 
 LOG = log.getLogger(__name__)
 
@@ -18,7 +18,6 @@ Hold = Callable[[Connection], None]
 
 #: How often other servers may be faster.
 _TRIES = 20
-_KEPT = ('cidr', 'gateway', 'mtu', 'ip_version', 'network_type', 'segmentation_id')
 
 
 def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, count: int,
@@ -32,8 +31,7 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
     """
     if subnet.neutron_subnet_id is None:
         raise errors.Final(f'Share network subnet {subnet.id} names no network, so there are no addresses for servers in it.')
-    plugin_subnet = Subnet(subnet.neutron_net_id, subnet.neutron_subnet_id, project_id=_owner(services, server_id, subnet),
-                           **{name: getattr(subnet, name) for name in _KEPT})
+    plugin_subnet = network_allocations.plugin_subnet(subnet, _owner(services, server_id, subnet))
     for _ in range(_TRIES):
         with services.db.reader() as conn:
             rows = allocations.of_server(conn, server_id, subnet.id)
@@ -44,7 +42,7 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
         with services.db.writer() as conn:
             if hold:
                 hold(conn)
-            stored = allocations.store(conn, [row_of(server_id, subnet, address) for address in addresses])
+            stored = allocations.store(conn, [network_allocations.row_of(server_id, subnet, address) for address in addresses])
         if not stored:
             plugin.free(addresses)
     raise errors.Again(1, f'Subnet {plugin_subnet.neutron_subnet_id}: other requests took the free addresses {_TRIES} times.')
@@ -58,15 +56,6 @@ def _owner(services: context.Services, server_id: str, subnet: Any) -> str | Non
     with services.db.reader() as conn:
         owner: str = share_servers.get(conn, server_id).project_id
     return owner
-
-
-def row_of(server_id: str, subnet: Any, address: Address) -> dict[str, Any]:
-    """Return the row of an address of a server in a subnet (its row)."""
-    return {'id': uuidutils.generate_uuid(), 'share_server_id': server_id, 'share_network_subnet_id': subnet.id or None,
-            'neutron_subnet_id': subnet.neutron_subnet_id, 'ip_address': address.ip_address,
-            'mac_address': address.mac_address, 'port_id': address.port_id,
-            'label': 'admin' if subnet.id == allocations.ADMIN else 'user',
-            **{name: getattr(subnet, name) for name in _KEPT}}
 
 
 def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet_id: str | None = None,

@@ -10,6 +10,7 @@ from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_server_details
 from manila_lite.db.queries import access, share_networks, share_server_queries, shares
+from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work
@@ -20,12 +21,15 @@ from manila_lite.workflow import snapshot_access
 
 #: Asks the driver about one server with its shares.
 Ask = Callable[[Work, values.ShareServer, list[values.EnsureTarget]], None]
+#: Checks what concerns all servers of the question.
+Before = Callable[[Work, list[values.ShareServer]], None]
 
 
-def question(kind: str, ability: values.Ability, cannot: str, ask: Ask, action: Action, detail: Detail) -> Plan:
+def question(kind: str, ability: values.Ability, cannot: str, ask: Ask, action: Action, detail: Detail,
+             before: Before | None = None) -> Plan:
     """Return the plan that asks a backend about some of its servers: done means yes, failed means no.
 
-    ``cannot``: the end of the message for a backend without the ability.
+    ``cannot``: the end of the message for a backend without the ability. ``before`` runs before the driver is asked.
     """
     def check(work: Work) -> None:
         if ability not in abilities_of(work.service.driver):
@@ -33,6 +37,8 @@ def question(kind: str, ability: values.Ability, cannot: str, ask: Ask, action: 
         with work.ctx.db.reader() as conn:
             servers = load(conn, work.data['servers'])
             shares_by_server = {server_id: targets(conn, servers[server_id]) for server_id in servers}
+        if before is not None:
+            before(work, list(servers.values()))
         for server_id, server in servers.items():
             ask(work, server, shares_by_server[server_id])
 
@@ -43,7 +49,8 @@ def question(kind: str, ability: values.Ability, cannot: str, ask: Ask, action: 
 
 
 def answered(conn: Connection, work: Work) -> None:
-    """Do nothing: the end of the operation as done is the answer."""
+    """Store the data of the answer; the end of the operation as done means yes."""
+    rows.move(conn, work.op.id, work.op.owner, data=work.data)
 
 
 def targets(conn: Connection, server: values.ShareServer) -> list[values.EnsureTarget]:

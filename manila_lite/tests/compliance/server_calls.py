@@ -172,7 +172,7 @@ class ServerEdgeCases:
     def test_network_of_a_server_that_is_not_there(self):
         self.needs(interface.AddsSubnets)
         server, new = self.a_server(), self.subnet('more')
-        self.assertRaises(errors.Final, self.driver.check_update_share_server_network_allocations, server, new, [])
+        self.assertRaises(errors.Final, self.driver.check_update_share_server_network_allocations, server, new, [], [])
         self.assertRaises(errors.Final, self.driver.update_share_server_network_allocations, server, new, [], [])
         self.assertEqual(set(), self.addresses(server))
 

@@ -93,7 +93,7 @@ class CheckUpdate(_Update):
     def arrange(self) -> None:
         super().arrange()
         targets = [values.EnsureTarget(self.share, tuple(self.test.rules(self.test.GOOD)))]
-        self.args = (self.test.server, self.test.subnet('more', allocated=False), targets)
+        self.args = (self.test.server, self.test.subnet('more', allocated=False), targets, [])
 
     def verify(self, answer: Any) -> None:
         self.test.assertIsNone(answer)
@@ -104,7 +104,7 @@ class CheckDenied(CheckUpdate):
 
     def arrange(self) -> None:
         super().arrange()
-        self.args = (self.test.server, self.test.subnet('overlap', allocated=False), self.args[2])
+        self.args = (self.test.server, self.test.subnet('overlap', allocated=False), *self.args[2:])
 
 
 class UpdateNetwork(_Update):

@@ -174,7 +174,7 @@ class ReplacesTheNetwork(DummyDriver):
 
 
 class AgreesToEverything(DummyDriver):
-    def check_update_share_server_network_allocations(self, server, new, targets):
+    def check_update_share_server_network_allocations(self, server, new, targets, snapshots):
         pass
 
 

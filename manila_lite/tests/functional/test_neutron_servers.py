@@ -161,16 +161,32 @@ class Ports(neutron_base.NeutronTest):
         self.assertEqual([], self.ports(network_id=net.id))
         self.removed(network, share)
 
-    def test_server_fails_if_an_added_subnet_is_full(self):
+    def refused(self, network, net, subnet, *words):
+        """Check that the subnet is refused with these words, and that the servers serve as before."""
+        status, document, _ = self.user.call('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
+            'neutron_net_id': net.id, 'neutron_subnet_id': subnet.id}})
+        self.assertEqual(409, status, document)
+        for word in words:
+            self.assertIn(word, document['conflictingRequest']['message'])
+        self.assertEqual(['active'], [server.status for server in self.servers(network)])
+        self.assertEqual(1, len(self.ports(network_id=net.id)))
+
+    def test_full_subnet_is_refused_to_servers_in_use(self):
         net = self.net()
         small = self.small(net, 1)
         self.neutron.create_port(network_id=net.id, fixed_ips=[{'subnet_id': small.id}])
         network = self.made(net, self.subnet(net, 'fd77::/64'))
         share = self.share(network)
-        self.add(network, net, small)
-        self.admin.wait(f'/share-networks/{network}', 'share_network', 'active', neutron_base.PATIENCE)
-        self.assertEqual(['error'], [server.status for server in self.servers(network)])
-        self.assertEqual(1, len(self.ports(network_id=net.id)))
+        self.refused(network, net, small, small.id, '0 addresses left, and 1 are needed')
+        self.removed(network, share)
+
+    def test_subnet_is_refused_if_the_project_may_have_no_more_ports(self):
+        net = self.net()
+        network = self.made(net, self.subnet(net, '10.1.0.0/24'))
+        share = self.share(network)
+        self.neutron.update_quota(self.project, ports=1)
+        self.addCleanup(self.neutron.delete_quota, self.project)
+        self.refused(network, net, self.subnet(net, 'fd77::/64'), '0 more ports in Neutron, and 1 are needed')
         self.removed(network, share)
 
     def test_ports_are_deleted_if_the_backend_fails(self):

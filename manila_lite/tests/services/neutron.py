@@ -27,7 +27,11 @@ connection = sqlite:///{home}/neutron.sqlite
 [oslo_concurrency]
 lock_path = {home}/lock
 [quotas]
-quota_driver = neutron.db.quota.driver_null.DbQuotaDriverNull
+quota_driver = neutron.db.quota.driver_nolock.DbQuotaNoLockDriver
+quota_network = -1
+quota_subnet = -1
+quota_port = -1
+quota_rbac_policy = -1
 [ml2]
 type_drivers = local,flat,vlan
 tenant_network_types = vlan

@@ -29,7 +29,8 @@ class LinuxServers(ComposedDriver, SpansSubnets, AddsSubnets):
         return self.services.server_setup.ensure(servers)
 
     def check_update_share_server_network_allocations(self, server: values.ShareServer, new: values.ServerNetwork,
-                                                      targets: Sequence[values.EnsureTarget]) -> None:
+                                                      targets: Sequence[values.EnsureTarget],
+                                                      snapshots: Sequence[values.Snapshot]) -> None:
         """Check that the server runs, and that the new subnet overlaps with none of its subnets."""
         self.services.server_setup.check_subnet(server, new)
 

@@ -83,7 +83,7 @@ class Growth(server_base.ServerTest):
         writer = Writer(FOUR, f'/shares/{share.id}', self.machine.space('one4'))
         self.addCleanup(writer.end)
         writer.goes_on()
-        self.assertIsNone(self.driver.check_update_share_server_network_allocations(self.server, new, []))
+        self.assertIsNone(self.driver.check_update_share_server_network_allocations(self.server, new, [], []))
         update = self.driver.update_share_server_network_allocations(self.server, new, [share], [])
         writer.goes_on()
         self.assertEqual([f'{FOUR}:/shares/{share.id}', f'{MORE}:/shares/{share.id}', f'[{SIX}]:/shares/{share.id}'],

@@ -322,7 +322,7 @@ class ServersTest(DummyCase):
     def test_deny_knob_refuses_the_check_of_a_new_subnet(self):
         driver = self.make(dummy_knobs=['check_update_share_server_network_allocations:deny@once'])
         driver.setup_server(a_server())
-        call = driver.check_update_share_server_network_allocations, a_server(), a_server('x', '10.2.0.5').networks[0], []
+        call = driver.check_update_share_server_network_allocations, a_server(), a_server('x', '10.2.0.5').networks[0], [], []
         self.assertIn('told to deny', str(self.assertRaises(errors.Final, *call)))
         self.assertIsNone(call[0](*call[1:]))
 

@@ -68,3 +68,32 @@ class ShareServerTest(testtools.TestCase):
 
     def test_secrets_are_not_shown(self):
         self.assertNotIn('hush', repr(values.SecurityService('i', 'ldap', user='joe', password='hush')))
+
+
+class VetSubnet(testtools.TestCase):
+    """A subnet that servers shall be added to."""
+
+    def vet(self, **changes):
+        networks.vet_subnet(values.ServerNetwork(**{'subnet_id': '', 'neutron_subnet_id': 'new', 'cidr': '10.0.0.0/24',
+                                                    'ip_version': 4, **changes}))
+
+    def test_usable_subnets_pass(self):
+        six = {'cidr': 'fd00::/64', 'ip_version': 6}
+        for changes in ({}, {'mtu': 68, 'gateway': '10.0.0.254'}, {'mtu': 0}, {**six, 'mtu': 1280, 'gateway': 'fd00::1'},
+                        {**six, 'gateway': 'fe80::1'}, {'network_type': 'flat', 'segmentation_id': 5000},
+                        *({'network_type': 'vlan', 'segmentation_id': number} for number in (None, 1, 4094)),
+                        {'network_type': 'vxlan', 'segmentation_id': 2**24 - 1}):
+            self.vet(**changes)
+
+    def test_unusable_subnets_are_refused_with_the_reason(self):
+        six = {'cidr': 'fd00::/64', 'ip_version': 6}
+        for changes, text in (({**six, 'mtu': 1279}, 'an MTU of 1279 is too small for IPv6, which needs 1280'),
+                              ({'mtu': 67}, 'needs 68'), ({'gateway': '10.0.1.1'}, 'gateway 10.0.1.1 is not in 10.0.0.0/24'),
+                              ({'gateway': 'fe80::1'}, 'fe80::1'), ({**six, 'gateway': 'fd00:0:0:1::1'}, 'is not in fd00::/64'),
+                              ({'gateway': 'x'}, "'x'"), ({'cidr': 'y'}, "'y'"),
+                              ({'network_type': 'vlan', 'segmentation_id': 4095}, 'segment 4095 is not between 1 and 4094'),
+                              ({'network_type': 'vlan', 'segmentation_id': 0}, 'segment 0 '),
+                              ({'network_type': 'geneve', 'segmentation_id': 2**24}, 'as geneve needs')):
+            said = str(self.assertRaises(errors.Final, self.vet, **changes))
+            self.assertIn(text, said)
+            self.assertTrue(said.startswith('Subnet new: '), said)

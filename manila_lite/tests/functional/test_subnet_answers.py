@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers of backends to requests that add a subnet to share servers in use: whose they are, and what a refusal says."""
+
+import concurrent.futures
+import time
+
+from manila_lite.db.queries import operations
+from manila_lite.tests.functional import base, served
+
+_CHECK = 'check_update_share_server_network_allocations'
+#: Seconds; a check takes as long here, so an answer in half of it has not waited for one.
+SLOW = 4
+
+
+class SubnetAnswers(served.ServedTest):
+
+    def used_network(self):
+        """Return the id of a network with a share server."""
+        network = self.network()
+        self.share(network)
+        return network
+
+    def add(self, network, subnet, caller=None):
+        """Ask for one more subnet; return (status, the refusal or None, seconds)."""
+        began = time.monotonic()
+        status, document, _ = (caller or self.user).call('POST', f'/share-networks/{network}/subnets', {
+            'share-network-subnet': {'neutron_net_id': 'blue', 'neutron_subnet_id': subnet}})
+        return status, document.get('conflictingRequest'), time.monotonic() - began
+
+    def check(self, network, subnet, **more):
+        """Ask whether the subnet can be added; return the answer."""
+        return self.act(network, 'share_network_subnet_create_check', {
+            'neutron_net_id': 'blue', 'neutron_subnet_id': subnet, **more})[1]['compatible']
+
+    def test_second_of_two_identical_requests_is_refused_at_once(self):
+        network = self.used_network()
+        self.fault(f'{_CHECK}:delay={SLOW}')
+        with concurrent.futures.ThreadPoolExecutor(1) as hands:
+            first = hands.submit(self.add, network, 'blue-v6')
+            base.eventually(lambda: self.asked(network), 'the backend is not asked')
+            status, refusal, seconds = self.add(network, 'blue-v6')
+            self.assertEqual((409, 'same_change_pending'), (status, refusal['reason']), refusal)
+            self.assertIn(network, refusal['message'])
+            self.assertLess(seconds, SLOW / 2)
+            self.assertEqual(200, first.result()[0])
+        self.settled(network)
+        self.assertEqual(2, len(self.shown(network)['share_network_subnets']))
+
+    def asked(self, network):
+        with self.service.services.db.reader() as conn:
+            return operations.list_of_resource(conn, network, 'subnet.check')
+
+    def test_request_is_refused_as_soon_as_another_changes_the_servers(self):
+        network = self.used_network()
+        self.fault(f'{_CHECK}:delay={2 * SLOW}@once\nupdate_share_server_network_allocations:delay=1')
+        with concurrent.futures.ThreadPoolExecutor(1) as hands:
+            late = hands.submit(self.add, network, 'blue-v6')
+            base.eventually(lambda: self.asked(network), 'the backend is not asked')
+            base.eventually(lambda: _CHECK in self.used_faults(), 'the first check is not slow')
+            self.assertEqual(200, self.add(network, 'blue-small')[0])
+            status, refusal, seconds = late.result()
+        self.assertEqual((409, 'wrong_state'), (status, refusal['reason']), refusal)
+        self.assertIn('being changed by another request', refusal['message'])
+        self.assertLess(seconds, 2 * SLOW)
+        self.settled(network)
+        self.assertEqual(['active'], [server.status for server in self.servers(network)])
+
+    def used_faults(self):
+        used = self.service.managers['alpha'].driver.knobs.used
+        return used.read_text() if used.exists() else ''
+
+    def test_answer_of_a_request_survives_repeated_checks(self):
+        network = self.used_network()
+        self.fault(f'{_CHECK}:delay=1')
+        with concurrent.futures.ThreadPoolExecutor(1) as hands:
+            adding = hands.submit(self.add, network, 'blue-v6')
+            base.eventually(lambda: self.asked(network), 'the backend is not asked')
+            for _ in range(3):
+                self.check(network, 'blue-v6', reset_operation=True)
+            self.assertEqual(200, adding.result()[0])
+        self.settled(network)
+
+    def test_open_check_survives_a_refused_request(self):
+        network = self.used_network()
+        self.service.conf.set_override('subnet_check_timeout', 1, 'api')
+        self.addCleanup(self.service.conf.clear_override, 'subnet_check_timeout', 'api')
+        self.fault(f'{_CHECK}:hang')
+        self.assertIsNone(self.check(network, 'blue-v6'))
+        [before] = self.asked(network)
+        self.assertEqual(409, self.add(network, 'blue-v6')[0])
+        self.assertEqual([before.id], [row.id for row in self.asked(network)])
+        self.service.knob('alpha', '')
+        base.eventually(lambda: self.check(network, 'blue-v6') is True, 'the check has no answer')
+        self.assertEqual([before.id], [row.id for row in self.asked(network)])
+
+    def test_refusal_shows_the_exception_of_the_backend_to_administrators_only(self):
+        network = self.used_network()
+        self.fault(f'{_CHECK}:fail')
+        _, refusal, _ = self.add(network, 'blue-v6')
+        [server] = self.servers(network)
+        self.assertEqual(f'Share servers {server.id} cannot be given the subnet: its backend failed to check it.',
+                         refusal['message'])
+        _, shown, _ = self.add(network, 'blue-v6', caller=self.admin)
+        self.assertIn('lost touch with the backend', shown['message'])
