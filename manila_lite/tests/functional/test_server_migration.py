@@ -322,6 +322,35 @@ class Migration(base.ServiceTest):
         self.assertEqual((200, False), (status, told['compatible']))
         self.at_rest()
 
+    def test_check_names_the_reason_of_a_refusal(self):
+        server, _ = self.make_shares(1)
+        for host, word in (('test@beta#no-such-pool', 'OnlyHostFilter'), ('test@still', 'writable'), ('test@beta', None)):
+            status, told = self.act(server, 'migration_check', {**_WANTED, 'host': host})
+            self.assertEqual((200, word is None), (status, told['compatible']))
+            self.assertEqual(word is None, told['reason'] is None)
+            self.assertIn(word or '', told['reason'] or '')
+
+    def test_share_servers_are_listed_by_task_state(self):
+        server, _ = self.make_shares(1)
+        self.start(server)
+        self.task_is(server, 'migration_driver_phase1_done')
+        path = f'/share-servers?share_network_id={self.network}&task_state='
+        for task_state, wanted in (('migration_driver_phase1_done', [server['id']]), ('migration_error', [])):
+            self.assertEqual(wanted, [row['id'] for row in self.admin.ok('GET', path + task_state)['share_servers']])
+        self.act(server, 'migration_cancel')
+        self.task_is(server, 'migration_cancelled')
+
+    def test_progress_is_of_phase_two_from_the_request_to_complete_on(self):
+        server, [share] = self.make_shares(1)
+        self.service.knob('beta', 'share_server_migration_complete:hang')
+        self.start(server)
+        self.task_is(server, 'migration_driver_phase1_done')
+        self.assertEqual(1, self.act(server, 'migration_get_progress')[1]['phase'])
+        self.act(server, 'migration_complete')
+        self.assertEqual(2, self.act(server, 'migration_get_progress')[1]['phase'])
+        self.service.knob('beta', '')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+
     def test_backend_gets_source_shares_and_target_network_in_a_check(self):
         server, [share] = self.make_shares(1)
         driver, network = self.service.managers['beta'].driver, self.make_network('other')
