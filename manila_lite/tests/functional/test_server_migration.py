@@ -180,6 +180,46 @@ class Migration(base.ServiceTest):
             self.assertEqual([], allocations.of_server(conn, server['id']))
         self.admin.ok('DELETE', f'/share-networks/{self.network}')
 
+    def test_server_moves_to_another_network_of_the_same_backend(self):
+        server, shares = self.make_shares()
+        first = self.instance(shares[0])
+        self.admin.action(shares[0]['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.2.0.0/20'})
+        self.admin.wait(f'/shares/{shares[0]["id"]}', 'share', 'active', field='access_rules_status')
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[0]['id']}})['snapshot']['id']
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        driver, network = self.service.managers['alpha'].driver, self.make_network('other')
+        driver.write(first, 'kept')
+        self.at_rest()
+        here = {'host': 'test@alpha', 'new_share_network_id': network}
+        self.assertEqual(202, self.start(server, **here)[0])
+        self.task_is(server, 'migration_driver_phase1_done')
+        self.act(server, 'migration_cancel')
+        self.task_is(server, 'migration_cancelled')
+        self.is_as_before(server, shares, network)
+        record = self.store('alpha').share(first)
+        self.assertEqual((server['id'], True, 'kept'), (record.server, record.exported, record.content))
+        self.service.knob('alpha', 'share_server_migration_complete:fail_final_after')
+        self.start(server, **here)
+        self.task_is(server, 'migration_driver_phase1_done')
+        self.act(server, 'migration_complete')
+        self.task_is(server, 'migration_error')
+        self.service.knob('alpha', '')
+        target = self.act(server, 'migration_complete')[1]['destination_share_server_id']
+        for share in shares:
+            found = self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+            self.assertEqual((target, network), (found['share_server_id'], found['share_network_id']))
+            self.assertIn('10.2.', self.paths(share)[0])
+        self.admin.wait(f'/share-servers/{server["id"]}', 'share_server', 'gone')
+        self.at_rest()
+        record = self.store('alpha').share(first)
+        self.assertEqual((target, True, 'kept', [['ip', '10.2.0.0/20', 'rw']]),
+                         (record.server, record.exported, record.content, list(record.rules.values())))
+        self.assertIsNotNone(self.store('alpha').snapshots.get(snapshot))
+        self.assertEqual('available', self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
+        self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+        self.admin.ok('DELETE', f'/share-networks/{self.network}')
+
     def idle_server(self, network):
         """Make a server on ``beta`` whose share is deleted; return it."""
         share = self.admin.share(share_type='served', share_network_id=network,
