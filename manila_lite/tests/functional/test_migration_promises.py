@@ -160,3 +160,36 @@ class Promises(served.ServedTest):
         self.task_is(winner, 'migration_driver_phase1_done')
         self.tell(winner, 'migration_cancel')
         self.task_is(winner, 'migration_cancelled')
+
+    def test_concurrent_migrations_and_new_shares_never_get_more_than_the_pool_has(self):
+        servers, networks = [self.server()[0] for _ in range(3)], [self.network() for _ in range(3)]
+        self.fault(_HELD, 'small')
+
+        def create(network):
+            return self.share(network, size=2, wait=None, scheduler_hints={'only_host': _POOL})['id']
+        with concurrent.futures.ThreadPoolExecutor(7) as threads:
+            reports = threads.submit(lambda: [self.report() for _ in range(10)])
+            answers = [threads.submit(self.start, server) for server in servers]
+            shares = [made.result() for made in [threads.submit(create, network) for network in networks]]
+            started = [server for server, answer in zip(servers, answers, strict=True) if answer.result()[0] == 202]
+            reports.result()
+
+        def winners():
+            """Return how many shares are available and how many servers are being copied, or None as long as more may be."""
+            made = [self.user.ok('GET', f'/shares/{share}')['share']['status'] for share in shares]
+            moved = [self.admin.ok('GET', f'/share-servers/{server}')['share_server']['task_state'] for server in started]
+            waits = {'creating', 'migration_starting', 'migration_in_progress'} & {*made, *moved}
+            return None if waits else made.count('available') + moved.count('migration_driver_starting')
+        base.eventually(lambda: winners() is not None, 'some are not decided')
+        self.assertEqual(1, winners())
+        self.report()
+        self.assertEqual(2, sum(self.promised()))
+        self.service.knob('small', '')
+        for share in shares:
+            self.user.ok('DELETE', f'/shares/{share}')
+            self.user.wait(f'/shares/{share}', 'share', 'gone')
+        for server in started:
+            if self.admin.ok('GET', f'/share-servers/{server}')['share_server']['task_state'] != 'migration_error':
+                self.task_is(server, 'migration_driver_phase1_done')
+                self.tell(server, 'migration_cancel')
+                self.task_is(server, 'migration_cancelled')
