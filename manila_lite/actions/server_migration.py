@@ -96,7 +96,7 @@ class ServerRequests(Requests[ServerMove]):
         return super().objection(move, support)
 
     def check(self, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
-        """Return whether the server could move, the requested options, and those that the backend supports.
+        """Return whether the server could move, the reason if not, the requested options, and those that the backend supports.
 
         :raises: as ``start``, except for objections of the scheduler or the backend: they are part of the answer.
         """
@@ -104,8 +104,9 @@ class ServerRequests(Requests[ServerMove]):
             move = self.examine(conn, ctx, resource_id, wanted)
         support = self.ask(ctx, resource_id, move)
         network = {'share_network_id': move.network_id, 'new_share_network_id': move.network_id}
+        reason = self.objection(move, support)
         return {
-            'compatible': self.objection(move, support) is None,
+            'compatible': reason is None, 'reason': reason,
             'requested_capabilities': {**move.options, 'host': move.to, **network},
             'supported_capabilities': {**{name: bool(support.get(name)) for name in (
                 *OPTIONS, 'migration_cancel', 'migration_get_progress')}, **network}}

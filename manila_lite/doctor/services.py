@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
-from manila_lite.db.queries import ensure, operations, services
+from manila_lite.db.queries import ensure, migration_promises, operations, services
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
 
 #: Reports that a backend may miss before its figures count as old.
@@ -58,12 +58,14 @@ def find_pools(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield pools that running backends do not report any more, and old figures that cannot be true."""
     conf = repair.services.conf
     old = _MISSED * conf.capability_interval
+    on_their_way = migration_promises.list_all(conn)
     for row in shares.list_pools(conn):
         age = repair.age(row.reported_at) or 0.0
         if age <= old:
             continue        # each report counts anew
-        if not 0 <= row.claimed_gb <= row.most:
-            yield Finding('pool', row.host, f'{row.claimed_gb:g} GiB claimed', f'its shares come to {row.most} GiB at most',
+        most = float(row.most) + on_their_way.get(row.host, 0.0)
+        if not 0 <= row.claimed_gb <= most:
+            yield Finding('pool', row.host, f'{row.claimed_gb:g} GiB claimed', f'its shares come to {most:g} GiB at most',
                           wrong=True, about=row.backend_host, age=age, mend=_recount(row))
         if services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time):
             yield Finding('pool', row.host, 'old figures', 'its service is up and does not report it: see its log', wrong=True,

@@ -27,7 +27,8 @@ def fits(work: Work) -> None:
 
 
 def claim(work: Work) -> None:
-    """Claim the pool's capacity for all shares that move, and pass the operation on to its backend.
+    """Claim the pool's capacity for all shares that move, and pass the operation on to its backend. Both are one
+    transaction, since a report in between would forget the claim.
 
     :raises errors.NoValidHost: no pool of the backend passes every filter.
     :raises errors.Again: other requests were faster.
@@ -40,7 +41,7 @@ def claim(work: Work) -> None:
                 work.data['claimed'] = [pool.host, request.size]
                 if work.op.kind == SHARES.kind:
                     shares.update_instance(conn, work.data['target'], host=pool.host)
-                work.send = ('share', pool.host)
+                work.pass_on(conn, 'share', pool.backend)
                 work.service.hosts.claimed(pool, request.size)
                 return
     raise errors.Again(0.2)

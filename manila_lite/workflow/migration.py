@@ -162,6 +162,7 @@ def figures(data: Mapping[str, Any], task_state: str) -> dict[str, Any]:
     done, total = known.get('bytes_done'), known.get('bytes_total')
     took = max(time.time() - data.get('phase_one_began', time.time()), 0.001)
     rate = done / took if done else None
-    return {'total_progress': percent, 'phase': 2 if data.get('cut') else 1, 'bytes_done': done, 'bytes_total': total,
+    phase = 2 if data.get('cut') or task_state in (Migration.COMPLETING, Migration.SUCCESS) else 1
+    return {'total_progress': percent, 'phase': phase, 'bytes_done': done, 'bytes_total': total,
             'bytes_per_second': int(rate) if rate else None,
             'seconds_left': int((total - done) / rate) if rate and total is not None and percent < 100 else None}

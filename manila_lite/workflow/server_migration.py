@@ -7,7 +7,7 @@ from typing import Any
 from manila_lite import context, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import messages, server_migration, services
+from manila_lite.db.queries import messages, migration_promises, server_migration, services
 from manila_lite.engine.begin import Wake, begin_once
 from manila_lite.engine.plans import FAST, Work
 from manila_lite.states import Migration
@@ -53,8 +53,8 @@ class ServerMigrations(Migrations):
                                is_auto_deletable=True)
         else:
             transitions.remove(conn, states.SHARE_SERVER, (target,), states.SHARE_SERVER['receive'].during)
-        if work.data.get('claimed'):
-            services.release_space(conn, *work.data['claimed'])
+        for pool, size in migration_promises.claims_of(work.data).items():
+            services.release_space(conn, pool, size)
 
     def keep_failed(self, conn: Connection, work: Work) -> None:
         """Set both servers to error."""

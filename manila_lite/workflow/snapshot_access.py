@@ -7,25 +7,33 @@ from manila_lite import context
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import snapshot_access
-from manila_lite.engine.begin import Wake, begin_once
+from manila_lite.engine.begin import Wake, begin_many_once, begin_once
 from manila_lite.engine.plans import FAST
 
 
 def begin(conn: Connection, ctx: context.RequestContext, snapshot_id: str, host: str) -> Wake:
     """Have the backend ``host`` apply all rules of the snapshot. Return the wake-up to send after the commit."""
-    key = f'snapshot_access:{snapshot_id}'
+    key = _key(snapshot_id)
     return begin_once(conn, ctx, snapshot_access.KIND, 'snapshot', snapshot_id, topic='share', host=host, serial=key,
                       open_key=key, lane=FAST)
 
 
+def _key(snapshot_id: str) -> str:
+    return f'snapshot_access:{snapshot_id}'
+
+
 def begin_all(conn: Connection, ctx: context.RequestContext, share_ids: Iterable[str], host: str, *,
               moved: bool = False, inheriting: bool = False) -> None:
-    """Do as ``begin`` for every mountable snapshot of these shares. Their worker finds the work by polling.
+    """Do as ``begin`` for every mountable snapshot of these shares, in a constant number of statements. Their worker finds
+    the work by polling.
 
     ``moved``: drop the operations of the backend that had the snapshots before. ``inheriting``: only snapshots that
     clients of the share may mount.
     """
-    for snapshot_id in snapshot_access.list_mountable(conn, share_ids, inheriting=inheriting):
-        if moved:
-            rows.supersede(conn, snapshot_id, (snapshot_access.KIND,))
-        begin(conn, ctx, snapshot_id, host)
+    mountable = snapshot_access.list_mountable(conn, share_ids, inheriting=inheriting)
+    if not mountable:
+        return
+    if moved:
+        rows.supersede_many(conn, mountable, (snapshot_access.KIND,))
+    begin_many_once(conn, ctx, snapshot_access.KIND, 'snapshot', {_key(snapshot_id): snapshot_id for snapshot_id in mountable},
+                    topic='share', host=host, lane=FAST)

@@ -21,7 +21,8 @@ _WANTED = (
 )
 _HALF = {'type': 'object', 'additionalProperties': {'type': ['boolean', 'string', 'null']}}
 _CHECKED = {'type': 'object', 'required': ['compatible', 'requested_capabilities', 'supported_capabilities'],
-            'properties': {'compatible': BOOLEAN, 'requested_capabilities': _HALF, 'supported_capabilities': _HALF}}
+            'properties': {'compatible': BOOLEAN, 'reason': NULL_STRING, 'requested_capabilities': _HALF,
+                           'supported_capabilities': _HALF}}
 _PROGRESS = shapes.progress(task_state=NULL_STRING, destination_share_server_id=NULL_STRING)
 _TASK_STATE = {'enum': [None, *(state.value for state in states.Migration), *states.MIGRATION_ALIASES]}
 

@@ -42,6 +42,7 @@ FILTERS = (
     Field('identifier', _TEXT, since='2.49'),
     Field('share_network_subnet_id', _TEXT, since='2.51'),
     Field('source_share_server_id', _TEXT, since='2.57'),
+    Field('task_state', _TEXT, since='2.57'),
     Field('encryption_key_ref', _TEXT, since='2.90', parse=encryption.canonical_id),
 )
 

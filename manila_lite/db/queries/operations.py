@@ -232,8 +232,13 @@ def release_unsaved(conn: Connection, operation_id: str, owner: str, after: floa
 
 def supersede(conn: Connection, resource_id: str, kinds: Iterable[str]) -> None:
     """End open and parked operations of these kinds on the resource as failed: they are superseded."""
+    supersede_many(conn, (resource_id,), kinds)
+
+
+def supersede_many(conn: Connection, resource_ids: Iterable[str], kinds: Iterable[str]) -> None:
+    """Do as ``supersede`` for many resources in one statement."""
     conn.execute(operations.update()
-                 .where(operations.c.resource_id == resource_id, operations.c.kind.in_(tuple(kinds)),
+                 .where(operations.c.resource_id.in_(tuple(resource_ids)), operations.c.kind.in_(tuple(kinds)),
                         operations.c.state.in_((OPEN, PARKED)))
                  .values(state=FAILED, open_key=None, owner=None, error='superseded', error_code=SUPERSEDED,
                          finished_at=timeutils.utcnow()))

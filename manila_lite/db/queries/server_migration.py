@@ -16,6 +16,8 @@ _snapshots = models.snapshots
 _allocations = models.network_allocations
 
 KIND, CHECK = 'share_server.migrate', 'share_server.migration_check'
+#: Rows in one statement; databases limit its values.
+_AT_ONCE = 500
 RELEASE, RULES = 'share_server.release', 'share_server.apply_rules'
 
 
@@ -88,11 +90,12 @@ def move_shares(conn: Connection, source_id: str, target_id: str, values: Mappin
 
 
 def set_provider_locations(conn: Connection, locations: Mapping[str, str | None]) -> None:
-    """Store the snapshots' locations, by id."""
-    if locations:
-        conn.execute(_snapshots.update().where(_snapshots.c.id == sa.bindparam('snapshot_id')).values(
-            provider_location=sa.bindparam('location')), [
-                {'snapshot_id': snapshot_id, 'location': location} for snapshot_id, location in locations.items()])
+    """Store the snapshots' locations, by id. One statement for many, since a database runs a list of updates one by one."""
+    every = list(locations.items())
+    for start in range(0, len(every), _AT_ONCE):
+        some = dict(every[start:start + _AT_ONCE])
+        conn.execute(_snapshots.update().where(_snapshots.c.id.in_(some)).values(
+            provider_location=sa.case(some, value=_snapshots.c.id)))
 
 
 def types_of(rows: Iterable[Any]) -> set[str]:

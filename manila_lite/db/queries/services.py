@@ -15,6 +15,8 @@ from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.core.engine import insert_ignore
 from manila_lite.db.core.prepared import Query, Write
+from manila_lite.db.queries import migration_promises
+from manila_lite.states import Migration
 
 _services = models.services
 _zones = models.availability_zones
@@ -149,7 +151,8 @@ def list_backends_without_pools(conn: Connection, down_time: float) -> list[str]
 class Promised:
     """The sizes of a pool's shares before its backend was asked for its figures. GiB.
 
-    ``unseen`` is for shares that are being created or extended: the backend's figures may not include them yet.
+    ``unseen`` is for shares that are being created, extended or copied here: the backend's figures may not include them
+    yet.
     """
 
     claimed: float = 0.0
@@ -163,16 +166,34 @@ def promises_of_pools(conn: Connection, backend_host: str) -> dict[str, Promised
     One statement reads one state of the database: a claim that is committed meanwhile is either in all figures or in none.
     """
     promises: dict[str, Promised] = {}
-    for host, *figures in conn.execute(sa.union_all(_claims(backend_host), _sizes(backend_host))):
-        before = promises.get(host, Promised())
-        promises[host] = Promised(*(float(more) + had for more, had in zip(figures, dataclasses.astuple(before), strict=True)))
+    every = sa.union_all(_claims(backend_host), _sizes(backend_host), _servers_on_their_way(backend_host))
+    for host, *figures, state, data in conn.execute(every):
+        if not state:
+            _add(promises, host, *figures)
+            continue
+        for pool, size, seen in migration_promises.of_row(state, data):
+            _add(promises, pool, 0, size if seen else 0, 0 if seen else size)
     return promises
 
 
+def _add(promises: dict[str, Promised], host: str, *figures: float) -> None:
+    before = dataclasses.astuple(promises.get(host, Promised()))
+    promises[host] = Promised(*(float(more) + had for more, had in zip(figures, before, strict=True)))
+
+
+_NOTHING, _NO_TEXT = sa.literal_column('0.0'), sa.literal_column("''")
+
+
 def _claims(backend_host: str) -> sa.Select:
-    nothing = sa.literal_column('0.0')
-    return (sa.select(_pools.c.host, _pools.c.claimed_gb, nothing.label('provisioned'), nothing.label('unseen'))
+    return (sa.select(_pools.c.host, _pools.c.claimed_gb, _NOTHING.label('provisioned'), _NOTHING.label('unseen'),
+                      _NO_TEXT.label('state'), _NO_TEXT.label('data'))
             .where(_pools.c.backend_host == backend_host))
+
+
+def _servers_on_their_way(backend_host: str) -> sa.Select:
+    """Select the migrations of share servers to the backend, which name their pools in their data."""
+    return migration_promises.select(backend_host).with_only_columns(
+        _NO_TEXT.label('host'), _NOTHING, _NOTHING, _NOTHING, *migration_promises.select().selected_columns)
 
 
 def _sizes(backend_host: str) -> sa.Select:
@@ -182,9 +203,10 @@ def _sizes(backend_host: str) -> sa.Select:
     asked = sa.exists().where(_operations.c.resource_id == shares.c.id, _operations.c.kind == 'share.extend',
                               _operations.c.topic == 'scheduler', _operations.c.state == 'open')
     growth = sa.case((sa.and_(shares.c.target_size > shares.c.size, ~asked), shares.c.target_size - shares.c.size), else_=0)
-    new = _instances.c.status.in_(('creating', 'migrating_to'))
-    return (sa.select(_instances.c.host, sa.literal_column('0.0'), sa.func.sum(sa.case((new, 0), else_=shares.c.size)),
-                      sa.func.sum(sa.case((new, shares.c.size), else_=growth)))
+    copying = sa.func.coalesce(shares.c.task_state, '').not_in((Migration.COPIED, Migration.COMPLETING))
+    new = sa.or_(_instances.c.status == 'creating', sa.and_(_instances.c.status == 'migrating_to', copying))
+    return (sa.select(_instances.c.host, _NOTHING, sa.func.sum(sa.case((new, 0), else_=shares.c.size)),
+                      sa.func.sum(sa.case((new, shares.c.size), else_=growth)), _NO_TEXT, _NO_TEXT)
             .join(shares, shares.c.id == _instances.c.share_id)
             .where(_instances.c.host.startswith(f'{backend_host}#', autoescape=True)).group_by(_instances.c.host))
 

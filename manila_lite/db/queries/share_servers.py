@@ -41,7 +41,7 @@ def get_visible(conn: Connection, ctx: context.RequestContext, server_id: str) -
     return get_row(conn, select().where(_servers.c.id == server_id, *mine), 'share server', server_id)
 
 
-_EQUAL = {**{name: _servers.c[name] for name in ('id', 'host', 'status', 'source_share_server_id', 'identifier',
+_EQUAL = {**{name: _servers.c[name] for name in ('id', 'host', 'status', 'source_share_server_id', 'identifier', 'task_state',
                                                  'share_network_id', 'encryption_key_ref')},
           'project_id': _networks.c.project_id}
 

@@ -32,7 +32,7 @@ class DummyMigration(DummyServers, interface.MigratesServers):
     def _why_not(self, migration: values.ServerMigration) -> str:
         if not self._source(migration).servers.folder.is_dir():
             return f'This backend cannot read the data of {migration.source_host}.'
-        if migration.source_host == self.backend.host:
+        if self._is_here(migration) and migration.keeps_addresses:
             return 'The share server is on this backend already.'
         return ''
 
@@ -76,12 +76,17 @@ class DummyMigration(DummyServers, interface.MigratesServers):
     @knobbed
     def share_server_migration_cancel(self, migration: values.ServerMigration) -> None:
         with self.store.locked():
-            for snapshot in migration.snapshots:
-                self.store.snapshots.drop(snapshot.id)
-            for share in migration.shares:
-                self.store.shares.drop(share.id)
+            if not self._is_here(migration):
+                for snapshot in migration.snapshots:
+                    self.store.snapshots.drop(snapshot.id)
+                for share in migration.shares:
+                    self.store.shares.drop(share.id)
             if not migration.was_idle:
                 self.store.servers.drop(migration.target.id)
+
+    def _is_here(self, migration: values.ServerMigration) -> bool:
+        """Say whether the source is on this backend: nothing is copied, and the shares change their server."""
+        return migration.source_host == self.backend.host
 
     def _source(self, migration: values.ServerMigration) -> Store:
         return self.store.neighbour(migration.source_host)
@@ -113,8 +118,9 @@ class DummyMigration(DummyServers, interface.MigratesServers):
         with source.locked():
             for share in migration.shares:
                 record = source.share(share.id)
-                record.exported, record.rules = False, {}
-                source.shares.put(record)
+                if record.server == migration.source.id:        # else it is served by the target, on this backend
+                    record.exported, record.rules = False, {}
+                    source.shares.put(record)
             server = source.servers.get(migration.source.id)
             if server is not None:
                 server.running = False

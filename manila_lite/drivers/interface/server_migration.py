@@ -15,6 +15,10 @@ class MigratesServers(MakesServers):
     after a crash. Until the cut-over the source serves as before, even if a call here fails. If the driver said that
     the migration is not ``writable``, all rules of the shares are read-only at the source from before the start until
     the end. ``migration.rules`` are the rules as the users gave them; the target has them once it serves.
+
+    The source may be on this backend (``migration.source_host``), if the server moves to another share network. The shares
+    keep their ids, so nothing is deleted at the source then, except the server: the driver has the shares change it. A
+    driver that cannot do so answers the check with ``compatible=False``.
     """
 
     @abc.abstractmethod

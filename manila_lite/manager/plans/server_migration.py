@@ -120,16 +120,17 @@ class ServerSteps(Steps):
         """Move shares, snapshots and addresses to the target, and begin to delete the source."""
         source, target, data = work.resource_id, work.data['target'], work.data
         share_networks.lock(conn, data['network_id'], states.SHARE_NETWORK.statuses)
-        left = _what_is_left(conn, source)
+        left = _what_is_left(conn, source, copied=engine.backend_of(data['from']) != work.op.host)
         SERVERS.settle(conn, work, SERVERS.migrate_verb, ok=True)
-        there = {row.instance_id for row in server_migration.shares_of(conn, source)}
+        rows = server_migration.shares_of(conn, source)
+        there, moved = {row.instance_id for row in rows}, [row.id for row in rows]
         shares.set_export_locations_of(conn, {instance_id: [values.ExportLocation(**location) for location in locations]
                                      for instance_id, locations in data['moved']['exports'].items() if instance_id in there})
         server_migration.set_provider_locations(conn, data['moved']['provider_locations'])
         server_migration.move_shares(conn, source, target, {
             'host': f'{work.op.host}#{data["pool"]}', 'availability_zone_id': data['zone_id'],
             'cast_rules_to_readonly': False, 'share_network_id': data['network_id']})
-        snapshot_access.begin_all(conn, work.ctx, [row['share_id'] for row in left['shares']], work.op.host, moved=True)
+        snapshot_access.begin_all(conn, work.ctx, moved, work.op.host, moved=True)
         if data['keeps_addresses']:
             server_migration.take_addresses(conn, source, target)
         key_values.replace(conn, share_server_details, target, data['moved']['details'])
@@ -157,8 +158,12 @@ def _servers(conn: Connection, work: Work) -> tuple[values.ShareServer, values.S
     return source, target
 
 
-def _what_is_left(conn: Connection, source: str) -> dict[str, Any]:
-    """Return what the source's backend may delete once it is no longer needed."""
+def _what_is_left(conn: Connection, source: str, *, copied: bool) -> dict[str, Any]:
+    """Return what the source's backend may delete once it is no longer needed: nothing if the shares were not ``copied``,
+    but changed their server at the same backend.
+    """
+    if not copied:
+        return {'shares': [], 'snapshots': []}
     rows = server_migration.shares_of(conn, source)
     instances = {row.id: row.instance_id for row in rows}
     return {

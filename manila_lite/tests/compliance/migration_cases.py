@@ -79,11 +79,11 @@ class CheckUnknown(Unreachable, Check):
 
 
 class CheckHere(CheckUnknown):
-    """The server is on this backend already."""
+    """The server is on this backend already, in the same share network."""
 
     def arrange(self) -> None:
         super().arrange()
-        self.args = (dataclasses.replace(self.migration, source_host=self.test.driver.backend.host),)
+        self.args = (dataclasses.replace(self.migration, source_host=self.test.driver.backend.host, keeps_addresses=True),)
 
 
 class Start(Started, _Migration):

@@ -26,6 +26,7 @@ QUERIES = {
     'hosts': 'manila-manage: services, pools and all that is on them',
     'idempotency_keys': 'a header of any request, and no resource',
     'metrics_queries': 'figures for operators from many tables',
+    'migration_promises': 'capacity that operations on share servers hold, which pools show',
     'operation_views': 'operations as the API shows them; operations.py is for workers',
     'project_turns': 'the order in which workers take operations',
     'quotas': 'one table for what quota_sets and quota_classes show',

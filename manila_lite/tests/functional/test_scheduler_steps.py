@@ -101,7 +101,7 @@ class Steps(refused.WithBackends):
         for proto, host in _POOLS.items():
             work = self.work(self.leaving(proto))
             self.well_done(migration.claim, work)
-            self.assertEqual(('share', host), work.send)
+            self.assertEqual((host, ('share', 'test@alpha')), (work.data['claimed'][0], work.send))
 
     def test_capacity_for_a_migrating_share_counts_as_claimed_at_once(self):
         scheduler = self.service.scheduler

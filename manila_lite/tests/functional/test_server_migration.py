@@ -180,6 +180,46 @@ class Migration(base.ServiceTest):
             self.assertEqual([], allocations.of_server(conn, server['id']))
         self.admin.ok('DELETE', f'/share-networks/{self.network}')
 
+    def test_server_moves_to_another_network_of_the_same_backend(self):
+        server, shares = self.make_shares()
+        first = self.instance(shares[0])
+        self.admin.action(shares[0]['id'], 'allow_access', {'access_type': 'ip', 'access_to': '10.2.0.0/20'})
+        self.admin.wait(f'/shares/{shares[0]["id"]}', 'share', 'active', field='access_rules_status')
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': shares[0]['id']}})['snapshot']['id']
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        driver, network = self.service.managers['alpha'].driver, self.make_network('other')
+        driver.write(first, 'kept')
+        self.at_rest()
+        here = {'host': 'test@alpha', 'new_share_network_id': network}
+        self.assertEqual(202, self.start(server, **here)[0])
+        self.task_is(server, 'migration_driver_phase1_done')
+        self.act(server, 'migration_cancel')
+        self.task_is(server, 'migration_cancelled')
+        self.is_as_before(server, shares, network)
+        record = self.store('alpha').share(first)
+        self.assertEqual((server['id'], True, 'kept'), (record.server, record.exported, record.content))
+        self.service.knob('alpha', 'share_server_migration_complete:fail_final_after')
+        self.start(server, **here)
+        self.task_is(server, 'migration_driver_phase1_done')
+        self.act(server, 'migration_complete')
+        self.task_is(server, 'migration_error')
+        self.service.knob('alpha', '')
+        target = self.act(server, 'migration_complete')[1]['destination_share_server_id']
+        for share in shares:
+            found = self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
+            self.assertEqual((target, network), (found['share_server_id'], found['share_network_id']))
+            self.assertIn('10.2.', self.paths(share)[0])
+        self.admin.wait(f'/share-servers/{server["id"]}', 'share_server', 'gone')
+        self.at_rest()
+        record = self.store('alpha').share(first)
+        self.assertEqual((target, True, 'kept', [['ip', '10.2.0.0/20', 'rw']]),
+                         (record.server, record.exported, record.content, list(record.rules.values())))
+        self.assertIsNotNone(self.store('alpha').snapshots.get(snapshot))
+        self.assertEqual('available', self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'])
+        self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+        self.admin.ok('DELETE', f'/share-networks/{self.network}')
+
     def idle_server(self, network):
         """Make a server on ``beta`` whose share is deleted; return it."""
         share = self.admin.share(share_type='served', share_network_id=network,
@@ -321,6 +361,35 @@ class Migration(base.ServiceTest):
             **_WANTED, 'nondisruptive': True, 'host': 'test@beta', 'new_share_network_id': network})
         self.assertEqual((200, False), (status, told['compatible']))
         self.at_rest()
+
+    def test_check_names_the_reason_of_a_refusal(self):
+        server, _ = self.make_shares(1)
+        for host, word in (('test@beta#no-such-pool', 'OnlyHostFilter'), ('test@still', 'writable'), ('test@beta', None)):
+            status, told = self.act(server, 'migration_check', {**_WANTED, 'host': host})
+            self.assertEqual((200, word is None), (status, told['compatible']))
+            self.assertEqual(word is None, told['reason'] is None)
+            self.assertIn(word or '', told['reason'] or '')
+
+    def test_share_servers_are_listed_by_task_state(self):
+        server, _ = self.make_shares(1)
+        self.start(server)
+        self.task_is(server, 'migration_driver_phase1_done')
+        path = f'/share-servers?share_network_id={self.network}&task_state='
+        for task_state, wanted in (('migration_driver_phase1_done', [server['id']]), ('migration_error', [])):
+            self.assertEqual(wanted, [row['id'] for row in self.admin.ok('GET', path + task_state)['share_servers']])
+        self.act(server, 'migration_cancel')
+        self.task_is(server, 'migration_cancelled')
+
+    def test_progress_is_of_phase_two_from_the_request_to_complete_on(self):
+        server, [share] = self.make_shares(1)
+        self.service.knob('beta', 'share_server_migration_complete:hang')
+        self.start(server)
+        self.task_is(server, 'migration_driver_phase1_done')
+        self.assertEqual(1, self.act(server, 'migration_get_progress')[1]['phase'])
+        self.act(server, 'migration_complete')
+        self.assertEqual(2, self.act(server, 'migration_get_progress')[1]['phase'])
+        self.service.knob('beta', '')
+        self.admin.wait(f'/shares/{share["id"]}', 'share', 'available')
 
     def test_backend_gets_source_shares_and_target_network_in_a_check(self):
         server, [share] = self.make_shares(1)
