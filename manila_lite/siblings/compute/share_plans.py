@@ -260,8 +260,13 @@ def _recording_fault(work: Work, row: Any) -> Iterator[None]:
                 store.add_event(conn, store.find_server(conn, row.server_id), 'share_failed',
                                 f'share {row.share_id}: {message_for_owner(bad)}', work.ctx)
         if isinstance(bad, errors.Final):
-            raise errors.Final(f'Share {row.share_id}: {bad}') from bad
+            raise errors.Final(_naming(row.share_id, str(bad))) from bad
         raise
+
+
+def _naming(share_id: str, text: str) -> str:
+    """Return the text, which names the share once."""
+    return text if share_id in text else f'Share {share_id}: {text}'
 
 
 PLANS = [

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All SQL of the compute service, except for grants and the common tables. Statuses are written by ``db.transitions`` only."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -205,14 +205,23 @@ def find_attachment(conn: Connection, attachment_id: str) -> Row | None:
 def attach(conn: Connection, **values: Any) -> dict[str, Any]:
     """Insert an attachment that is being made.
 
-    :raises errors.Exists: the share is attached already, or the tag is taken.
+    :raises errors.Exists: the share is attached already, or the tag is used.
     """
     try:
         with conn.begin_nested():
             return transitions.create(conn, ATTACHMENT, {'id': uuidutils.generate_uuid(), **values}, 'attach')
     except db_exception.DBDuplicateEntry:
-        raise errors.Exists(f'Share {values["share_id"]} is already attached to server {values["server_id"]}, or the tag '
-                            f'{values["tag"]} is used by another share of it.', code='share_attachment_exists') from None
+        raise _exists(conn, values) from None
+
+
+def _exists(conn: Connection, values: Mapping[str, Any]) -> errors.Exists:
+    """Return the error that says which of the two unique keys is in the way."""
+    there = attachments(conn, (values['server_id'],))
+    if any(one.share_id == values['share_id'] for one in there):
+        return errors.Exists(f'Share {values["share_id"]} is already attached to server {values["server_id"]}.',
+                             code='share_attachment_exists')
+    return errors.Exists(f'tag: {values["tag"]} is used by another share of server {values["server_id"]}.',
+                         code='share_tag_in_use')
 
 
 def update_attachment(conn: Connection, attachment_id: str, **values: Any) -> None:

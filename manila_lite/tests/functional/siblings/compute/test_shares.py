@@ -165,13 +165,15 @@ class LifeTest(ComputeTest):
         self.assertFalse(self.mounted(share))
         self.assertNotIn(server, self.compute.records()['servers'])
 
-    def test_share_that_is_gone_can_be_detached(self):
+    def test_share_that_is_gone_is_named_once_and_can_be_detached(self):
         share, server = self.shared(), self.me.off()
         self.me.attach(server, share)
         with self.service.services.db.writer() as conn:
             conn.exec_driver_sql(f"DELETE FROM resource_locks WHERE share_id = '{share}'")
         self.user.ok('DELETE', f'/shares/{share}')
         self.user.wait(f'/shares/{share}', 'share', 'gone')
+        self.me.act(server, 'os-start')
+        self.assertEqual(f'Share {share} is gone.', self.me.wait(server, 'ERROR')['fault']['message'])
         self.me.ok('DELETE', f'/servers/{server}/shares/{share}')
         self.me.attached(server, share, 'gone')
 
@@ -189,7 +191,7 @@ class RefusalTest(ComputeTest):
         self.assertEqual((404, 'server_not_found'), self.refuse(uuidutils.generate_uuid(), share))
         self.me.attach(off, share, tag='t')
         self.assertEqual((409, 'share_attachment_exists'), self.refuse(off, share, tag='u'))
-        self.assertEqual((409, 'share_attachment_exists'), self.refuse(off, self.shared(), tag='t'))
+        self.assertEqual((409, 'share_tag_in_use'), self.refuse(off, self.shared(), tag='t'))
         self.assertEqual((404, 'share_attachment_not_found'), self.me.refused('DELETE', f'/servers/{off}/shares/{stranger}'))
         self.assertEqual((404, 'share_attachment_not_found'), self.me.refused('GET', f'/servers/{off}/shares/{stranger}'))
         self.assertEqual((409, 'wrong_state'), self.me.refused('DELETE', f'/servers/{on}/shares/{share}'))
@@ -199,6 +201,26 @@ class RefusalTest(ComputeTest):
         self.assertEqual((409, 'share_protocol_not_supported'), self.refuse(off, self.shared(share_proto='CIFS')))
         plain = self.me.off(shared_memory=False)
         self.assertEqual((409, 'no_shared_memory'), self.refuse(plain, share))
+
+    def said(self, server, share, **more):
+        """Return the sentence and the next step of a refused attachment."""
+        _, document, _ = self.me.call('POST', f'/servers/{server}/shares', {'share': {'share_id': share, **more}})
+        [fault] = document.values()
+        return fault['message'], fault['next']
+
+    def test_refusals_name_the_field_and_the_limit(self):
+        share, off = self.shared(), self.me.off()
+        self.assertEqual('tag: has 255 bytes; a virtiofs device takes tags of at most 36.',
+                         self.said(off, share, tag='x' * 255)[0])
+        self.assertEqual('tag: must have letters, digits and dashes only, and at least one.',
+                         self.said(off, share, tag="it's {'a'}")[0])
+        self.assertEqual('share: must not have the field foo.', self.said(off, share, foo=1)[0])
+        self.assertEqual('share_id: must be a UUID.', self.said(off, "'x'")[0])
+        self.me.attach(off, share, tag='t')
+        self.assertEqual((f'Share {share} is already attached to server {off}.', 'Use the existing attachment.'),
+                         self.said(off, share, tag='t'))
+        self.assertEqual((f'tag: t is used by another share of server {off}.', 'Choose another tag.'),
+                         self.said(off, self.shared(), tag='t'))
 
     def test_attach_is_refused_to_other_projects_and_readers(self):
         share, server = self.shared(), self.me.off()
