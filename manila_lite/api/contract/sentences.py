@@ -13,7 +13,7 @@ _LONGEST = 80
 
 def reason(bad: fastjsonschema.JsonSchemaValueException) -> str:
     """Return the reason why a document does not fit, without its path and without a full stop."""
-    write = _WRITERS.get(bad.rule)
+    write = _WRITERS.get(bad.rule or '')
     if write is not None:
         return write(bad)
     return str(bad.message.removeprefix(bad.name).strip() if bad.name else bad.message)

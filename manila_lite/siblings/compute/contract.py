@@ -182,7 +182,9 @@ _SERVERS = [
            Field('start_time', shapes.TIME, read='created_at'))))),
 ]
 
-_ATTACHED = (Field('share_id', shapes.UUID), Field('status', shapes.ID), Field('tag', shapes.ID))
+_ATTACHED = (Field('share_id', shapes.UUID), Field('status', shapes.ID), Field('tag', shapes.ID),
+             # Not Nova's.
+             Field('fault', _NULL))
 _SHARE = calls.view('share', 'shares', (
     *_ATTACHED,
     Field('uuid', shapes.UUID, read='id', rule=policies.SHARE_PLACES),

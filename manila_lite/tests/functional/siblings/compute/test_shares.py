@@ -12,7 +12,8 @@ class LifeTest(ComputeTest):
         share, server = self.shared(), self.me.off()
         path = self.user.ok('GET', f'/shares/{share}/export_locations')['export_locations'][0]['path']
         status, made, _ = self.me.call('POST', f'/servers/{server}/shares', {'share': {'share_id': share, 'tag': 'mytag'}})
-        self.assertEqual((201, {'share': {'share_id': share, 'status': 'attaching', 'tag': 'mytag'}}), (status, made))
+        self.assertEqual((201, {'share_id': share, 'status': 'attaching', 'tag': 'mytag', 'fault': None}),
+                         (status, made['share']))
         self.me.attached(server, share, 'inactive')
         self.assertEqual({'10.0.0.1': 'rw'}, self.rules(share))
         self.assertFalse(self.mounted(share))
@@ -25,7 +26,7 @@ class LifeTest(ComputeTest):
         self.assertEqual(['mytag'], list(records['servers'][server]['shares']))
         admin = self.on_compute(self.project, 'admin').ok('GET', f'/servers/{server}/shares/{share}')['share']
         self.assertEqual(path, admin['export_location'])
-        self.assertEqual({'share_id', 'status', 'tag', 'uuid', 'export_location'}, set(admin))
+        self.assertEqual({'share_id', 'status', 'tag', 'fault', 'uuid', 'export_location'}, set(admin))
 
         self.me.act(server, 'os-stop')
         self.me.wait(server, 'SHUTOFF')
@@ -41,9 +42,9 @@ class LifeTest(ComputeTest):
     def test_default_tag_and_list(self):
         share, server = self.shared(), self.me.off()
         self.me.attach(server, share)
-        self.assertEqual({'shares': [{'share_id': share, 'status': 'inactive', 'tag': share}]},
+        self.assertEqual({'shares': [{'share_id': share, 'status': 'inactive', 'tag': share, 'fault': None}]},
                          self.me.ok('GET', f'/servers/{server}/shares'))
-        self.assertEqual({'shares': [{'share_id': share, 'status': 'inactive', 'tag': share}]},
+        self.assertEqual({'shares': [{'share_id': share, 'status': 'inactive', 'tag': share, 'fault': None}]},
                          self.on_compute(self.project, 'admin').ok('GET', f'/servers/{server}/shares'))
 
     def test_two_servers_on_one_share_need_one_rule_and_one_mount(self):
@@ -77,6 +78,11 @@ class LifeTest(ComputeTest):
         share, server = self.shared(), self.me.off()
         self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'ro'})
         self.me.attach(server, share, until='error')
+        fault = self.me.attached(server, share, 'error')['fault']
+        self.assertIn('There is an access rule for 10.0.0.1 of another user with the level ro; rw is needed.', fault)
+        self.assertEqual([fault], [one['fault'] for one in self.me.ok('GET', f'/servers/{server}/shares')['shares']])
+        events = self.me.ok('GET', f'/servers/{server}/os-instance-actions')['instanceActions']
+        self.assertIn(f'Share {share}: {fault}', [one['message'] for one in events if one['action'] == 'share_failed'])
         self.me.ok('DELETE', f'/servers/{server}/shares/{share}')
         self.me.attached(server, share, 'gone')
         self.assertEqual({'10.0.0.1': 'ro'}, self.rules(share))
