@@ -67,8 +67,7 @@ class Grants:
         :raises errors.Again: it is not in force yet. :raises errors.Unavailable: the share service cannot be asked.
         :raises errors.Final: it cannot be put in force; the message says why, and is stored in the grant.
         """
-        with self._db.reader() as conn:
-            grant = rows.get(conn, self._table, grant_id)
+        grant = self._get(grant_id)
         if grant is None or grant.releasing:
             raise errors.Final('The grant was deleted, because it was unused.')
         try:
@@ -80,6 +79,23 @@ class Grants:
         if grant.fault:
             self._note(grant, fault=None)
         return rule
+
+    def renew(self, grant_id: str) -> bool:
+        """Make the access rule of a grant in use again if it is lost. Say whether it was.
+
+        :raises errors.Unavailable: the share service cannot be asked. :raises errors.Final: as ``put_in_force``.
+        """
+        before = self._get(grant_id)
+        if before is None or before.releasing:
+            return False
+        with contextlib.suppress(errors.Again):
+            self.put_in_force(grant_id)
+        after = self._get(grant_id)
+        return after is not None and before.access_id != after.access_id
+
+    def _get(self, grant_id: str) -> Any:
+        with self._db.reader() as conn:
+            return rows.get(conn, self._table, grant_id)
 
     def _note(self, grant: Any, **values: Any) -> bool:
         with self._db.writer() as conn:
@@ -118,8 +134,7 @@ class Grants:
             lock_id = (lock or self._shares.lock(rule.id, grant.reason)).id
         if not self._note(grant, access_id=rule.id, owned=owned, lock_id=lock_id):
             raise errors.Again(_SOON, 'The grant is being released.')   # the next try finds the new rule by its lock
-        with self._db.reader() as conn:
-            return rows.get(conn, self._table, grant.id)
+        return self._get(grant.id)
 
     @staticmethod
     def _too_weak(grant: Any, rule: Rule) -> errors.Final:

@@ -229,6 +229,12 @@ def update_attachment(conn: Connection, attachment_id: str, **values: Any) -> No
     conn.execute(_attachments.update().where(_attachments.c.id == attachment_id).values(**values))
 
 
+def note_fault_in_use(conn: Connection, attachment_id: str, fault: str | None) -> None:
+    """Set the fault of an attachment that is active still; its own operations write the faults of others."""
+    conn.execute(_attachments.update().where(_attachments.c.id == attachment_id, _attachments.c.status == 'active')
+                 .values(fault=fault))
+
+
 def attachments_of_host(conn: Connection, host_name: str) -> list[Row]:
     """Return every attachment of a host, each with ``server_status`` of its server."""
     return list(conn.execute(
