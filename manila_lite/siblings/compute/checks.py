@@ -97,6 +97,7 @@ class AttachmentChecks:
                 if self._host.grants.renew(grant_id):
                     LOG.warning('Access rule of share %s was lost, and is made again', users[0].share_id)
                     self._record(users, 'share_rule_restored', 'the access rule of the host was lost, and is made again')
+                self._host.grants.rename(grant_id)
             except errors.Unavailable as away:
                 LOG.warning('Access rules in use cannot be checked: %s', away)
                 break

@@ -54,7 +54,7 @@ def claim(work: Work, attachment_id: str, statuses: tuple[str, ...]) -> None:
         if row is None or row.grant_id or row.status not in statuses:
             return
         grant = host.grants.claim(conn, Target(row.share_id, 'ip', host.address, 'rw'), host=host.name,
-                                  on=f'server {row.server_id}')
+                                  on=store.holder(conn, row))
         store.update_attachment(conn, attachment_id, grant_id=grant)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shares of servers: the four calls as Nova 2.97 answers them, and their effect on access rules and mounts."""
 
+import fixtures
 from oslo_utils import uuidutils
 
 from manila_lite.tests.functional.base import eventually
@@ -65,6 +66,38 @@ class LifeTest(ComputeTest):
         self.me.ok('DELETE', f'/servers/{second}')
         self.me.wait(second, 'gone')
         self.assertEqual(({}, False), (self.rules(share), self.mounted(share)))
+
+    def test_share_service_is_told_of_the_request_and_its_user(self):
+        share, server = self.shared(), self.me.off()
+        log = self.useFixture(fixtures.FakeLogger('manila_lite.api.http.request_log'))
+        _, _, headers = self.me.call('POST', f'/servers/{server}/shares', {'share': {'share_id': share}})
+        request = headers['x-openstack-request-id']
+        self.me.attached(server, share, 'inactive')
+        for line in (f'POST /v2/shares/{share}/action', f'GET /v2/shares/{share} '):
+            self.assertEqual([True], list({f'for: {request}' in one for one in log.output.splitlines() if line in one
+                                           and 'for:' in one}), log.output)
+        [rule] = self.shares.rules(share)
+        user = self.me.token.partition(':')[0]
+        self.assertEqual({f'mlite-compute server {server} (user {user}, request {request}) on here'},
+                         {lock.reason for lock in self.shares.locks(resource_id=rule.id)})
+
+    def test_locks_name_the_server_that_has_the_share_now(self):
+        share, first, second = self.shared(), self.me.off(), self.me.off()
+        for server in (first, second):
+            self.me.attach(server, share)
+        [rule] = self.shares.rules(share)
+        self.assertEqual({first}, self.named(rule.id, first, second))
+        self.me.ok('DELETE', f'/servers/{first}/shares/{share}')
+        self.me.attached(first, share, 'gone')
+        self.assertEqual({second}, self.named(rule.id, first, second))
+        self.me.ok('DELETE', f'/servers/{second}/shares/{share}')
+        self.me.attached(second, share, 'gone')
+        self.assertEqual({}, self.rules(share))
+
+    def named(self, access_id, *servers):
+        """Return those of the servers that the locks of a rule name."""
+        reasons = [lock.reason for lock in self.shares.locks(resource_id=access_id)]
+        return {server for server in servers for reason in reasons if server in reason}
 
     def test_foreign_rule_is_used_and_not_deleted(self):
         share, server = self.shared(), self.me.off()
