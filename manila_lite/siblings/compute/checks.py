@@ -15,6 +15,7 @@ from manila_lite.db.core import transitions
 from manila_lite.siblings.compute import store
 from manila_lite.siblings.compute.drivers.interface import Health
 from manila_lite.siblings.compute.host import Host, share_of
+from manila_lite.siblings.compute.share_plans import message_for_owner
 from manila_lite.siblings.compute.states import ATTACHMENT
 
 LOG = log.getLogger(__name__)
@@ -58,7 +59,7 @@ class AttachmentChecks:
                     faults |= dict.fromkeys([row.id for row in users], _SILENT)
             except Exception as bad:
                 LOG.exception('Mount %s of share %s could not be checked', key, users[0].share_id)
-                faults |= dict.fromkeys([row.id for row in users], errors.user_text(bad) or _SILENT)
+                faults |= dict.fromkeys([row.id for row in users], message_for_owner(bad))
         return faults
 
     def _mount(self, key: str, users: list[Any]) -> bool:
