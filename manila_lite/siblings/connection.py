@@ -9,6 +9,7 @@ from typing import Any
 from keystoneauth1 import exceptions as keystone_exceptions
 from keystoneauth1 import loading
 from keystoneauth1.identity import base as identity
+from oslo_context import context
 from oslo_log import log
 
 from manila_lite import errors
@@ -70,9 +71,11 @@ class Connection:
         :raises errors.ManilaLiteError: the service refused, or did not answer.
         """
         try:
+            headers = _of_request()
             if who is not None:
-                more |= {'headers': {**who, **self._service_token()}, 'authenticated': False}
-            answer = self._calls().request(path, method, microversion=version, **more)
+                headers |= {**who, **self._service_token()}
+                more |= {'authenticated': False}
+            answer = self._calls().request(path, method, microversion=version, headers=headers, **more)
         except Exception as bad:
             self._sdk = None    # else a catalog without the service would stay cached
             raise _away(bad, self._service) from bad
@@ -103,6 +106,13 @@ class Connection:
             region = cloud_region.from_session(self._session, app_name='manila_lite', **self._config)
             sdk = self._sdk = openstack.connection.Connection(config=region)
         return getattr(sdk, self._service.sdk)
+
+
+def _of_request() -> dict[str, str]:
+    """Return the header that names the user's request, in which or for which this thread works, to the other service."""
+    ctx = context.get_current()
+    request_id = ctx and (ctx.global_request_id or ctx.request_id)
+    return {'X-OpenStack-Request-ID': request_id} if request_id else {}
 
 
 def _session(conf: Any, group: str) -> Any:

@@ -12,7 +12,7 @@ Two processes that work on one target at once do no harm: while a grant is being
 import contextlib
 import dataclasses
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from oslo_log import log
@@ -38,16 +38,19 @@ _BEING_DENIED = frozenset({'queued_to_deny', 'denying', 'deleted'})
 class Grants:
     """The grants of one sibling, in its own database.
 
-    ``service``: the first word of its locks' reasons, which read ``<service> <kind> <uuid> on <host>``. ``users(conn,
-    grant_id)``: the levels that the rows with this grant need.
+    ``service``: the first word of its locks' reasons, which read ``<service> <kind> <uuid> on <host>``; before the host
+    there may be more. ``users(conn, grant_id)``: the levels that the rows with this grant need. ``holder(conn, grant_id)``:
+    kind and id of one of these rows, for the reason.
     """
 
-    def __init__(self, db: Any, grants: Any, shares: Shares, *, service: str, users: rows.Users):
+    def __init__(self, db: Any, grants: Any, shares: Shares, *, service: str, users: rows.Users,
+                 holder: Callable[[Connection, str], str | None] | None = None):
         self._db = db
         self._table = grants
         self._shares = shares
         self._service = service
         self._users = users
+        self._holder = holder
 
     def claim(self, conn: Connection, target: Target, *, host: str, on: str) -> str:
         """Return the id of a grant for the target, at least of its level, for the row of its user.
@@ -67,8 +70,7 @@ class Grants:
         :raises errors.Again: it is not in force yet. :raises errors.Unavailable: the share service cannot be asked.
         :raises errors.Final: it cannot be put in force; the message says why, and is stored in the grant.
         """
-        with self._db.reader() as conn:
-            grant = rows.get(conn, self._table, grant_id)
+        grant = self._get(grant_id)
         if grant is None or grant.releasing:
             raise errors.Final('The grant was deleted, because it was unused.')
         try:
@@ -80,6 +82,23 @@ class Grants:
         if grant.fault:
             self._note(grant, fault=None)
         return rule
+
+    def renew(self, grant_id: str) -> bool:
+        """Make the access rule of a grant in use again if it is lost. Say whether it was.
+
+        :raises errors.Unavailable: the share service cannot be asked. :raises errors.Final: as ``put_in_force``.
+        """
+        before = self._get(grant_id)
+        if before is None or before.releasing:
+            return False
+        with contextlib.suppress(errors.Again):
+            self.put_in_force(grant_id)
+        after = self._get(grant_id)
+        return after is not None and before.access_id != after.access_id
+
+    def _get(self, grant_id: str) -> Any:
+        with self._db.reader() as conn:
+            return rows.get(conn, self._table, grant_id)
 
     def _note(self, grant: Any, **values: Any) -> bool:
         with self._db.writer() as conn:
@@ -118,8 +137,7 @@ class Grants:
             lock_id = (lock or self._shares.lock(rule.id, grant.reason)).id
         if not self._note(grant, access_id=rule.id, owned=owned, lock_id=lock_id):
             raise errors.Again(_SOON, 'The grant is being released.')   # the next try finds the new rule by its lock
-        with self._db.reader() as conn:
-            return rows.get(conn, self._table, grant.id)
+        return self._get(grant.id)
 
     @staticmethod
     def _too_weak(grant: Any, rule: Rule) -> errors.Final:
@@ -159,6 +177,7 @@ class Grants:
         with self._db.writer() as conn:
             grant = rows.begin_release(conn, self._table, grant_id, self._users)
         if grant is None:
+            self.rename(grant_id)
             return
         try:
             self._remove_rule(grant)
@@ -200,6 +219,26 @@ class Grants:
         if rule.state not in _BEING_DENIED:
             self._shares.deny(grant.share_id, rule.id)
         raise errors.Again(_SOON, f'Access rule {rule.id} is being taken away.')
+
+    def rename(self, grant_id: str) -> None:
+        """Have the locks of a grant in use name one of its present users, if they name another. Never fails; the next
+        call does it then.
+        """
+        grant = self._get(grant_id)
+        if self._holder is None or grant is None or grant.releasing or not grant.access_id:
+            return
+        with self._db.reader() as conn:
+            holder = self._holder(conn, grant_id)
+        reason = f'{self._service} {holder} on {grant.host}'
+        if holder is None or _user_in(reason) == _user_in(grant.reason):
+            return
+        try:
+            for lock in self._shares.locks(resource_id=grant.access_id):
+                if self._is_ours(lock):
+                    self._shares.change_reason(lock.id, reason)
+            self._note(grant, reason=reason)
+        except errors.ManilaLiteError as bad:
+            LOG.warning('The locks of access rule %s still name another user of it: %s', grant.access_id, bad)
 
     # Reconciling ----------------------------------------------------------------------------------
 
@@ -251,6 +290,11 @@ class Grants:
 
 def _on(reason: str, host: str | None) -> bool:
     return host is None or reason.endswith(f' on {host}')
+
+
+def _user_in(reason: str) -> list[str]:
+    """Return service, kind and id of a reason."""
+    return reason.split(' ')[:3]
 
 
 @contextlib.contextmanager

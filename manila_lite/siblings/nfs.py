@@ -6,26 +6,46 @@ or a FUSE program with libnfs for a kernel without an NFS client. Mounts are alw
 table, so that every step may be repeated, after a crash too.
 """
 
+import contextlib
+import enum
+import os
 import re
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from manila_lite import errors
 from manila_lite.host.commands import ENV
+from manila_lite.siblings import mount_faults
 
 #: Seconds that a mount, an unmount and a look at the mount table may take.
 _SECONDS = 60.0
+#: Seconds to wait for the end of a killed command: in the kernel, it may wait for a server that never answers.
+_KILLED_SECONDS = 1.0
 #: The host itself runs nothing from a share: it is for guests, which decide themselves what they run.
 _SAFE = 'nosuid,nodev'
 _LIBNFS = 'manila_lite.siblings.nfs_fuse'
+#: Errors of a mount that only a new mount mends: a FUSE program that died leaves its mount behind, and a server may
+#: have forgotten an export.
+_DEAD = re.compile('not connected|stale file handle|connection aborted|software caused', re.IGNORECASE)
 
 
 class MountFailed(errors.ManilaLiteError):
-    """The export could not be mounted; the message has what the host said."""
+    """The export could not be mounted; the message has what the host said, and ``cause`` is for the owner of the share."""
 
     code = 'mount_failed'
+
+    @property
+    def cause(self) -> str:
+        """The cause, as a sentence that names nothing of the host."""
+        return f'The share cannot be mounted: {mount_faults.cause(str(self))}.'
+
+
+class TimedOut(errors.Unavailable):
+    """A command did not end in time: its host, or the server that it waits for, does not answer."""
 
 
 class MountBusy(errors.Conflict):
@@ -70,13 +90,40 @@ class LocalExecutor:
         if self.netns:
             words = ['nsenter', f'--net=/run/netns/{self.netns}', *words]
         try:
-            done = subprocess.run(list(words), env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                  errors='replace', timeout=seconds, check=False)
+            process = subprocess.Popen(list(words), env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, text=True, errors='replace', start_new_session=True)
         except FileNotFoundError as bad:
             return Ended(127, '', str(bad))
-        except (OSError, subprocess.TimeoutExpired) as bad:
+        except OSError as bad:
             raise errors.Unavailable(f'{words[0]}: {bad}') from bad
-        return Ended(done.returncode, done.stdout, done.stderr)
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            raise TimedOut(f'{words[0]}: no answer within {seconds:g} s') from None
+        return Ended(process.returncode, out, err)
+
+
+def _kill(process: 'subprocess.Popen[str]') -> None:
+    """Kill a command with its children, as mount.nfs of mount; do not wait long for its end."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_KILLED_SECONDS)
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+class Health(enum.Enum):
+    """The state of a mount. ``DEAD``: every access is an error until it is mounted anew; ``SILENT``: the server, or
+    the program that serves the mount, does not answer now, and may do so later.
+    """
+
+    ANSWERS = 'answers'
+    MISSING = 'missing'
+    DEAD = 'dead'
+    SILENT = 'silent'
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +173,8 @@ class NfsMounter:
 
     ``way`` is a key of ``WAYS`` or 'auto'; ``local`` maps the beginning of an export location that this host serves
     itself (``192.0.2.7:/shares``) to the directory that is exported; ``python`` runs the FUSE program on that host.
+    A mount ends or fails within ``mount_seconds``, and an unmount within ``unmount_seconds``. ``force``: a lazy unmount
+    also ends what waits for the server, and does not ask the server about the path.
     """
 
     executor: Executor
@@ -133,6 +182,9 @@ class NfsMounter:
     way: str = 'auto'
     local: Mapping[str, str] = field(default_factory=dict)
     python: str = 'python3'
+    mount_seconds: float = _SECONDS
+    unmount_seconds: float = _SECONDS
+    force: bool = False
 
     # Looking ----------------------------------------------------------------------------------
 
@@ -150,6 +202,24 @@ class NfsMounter:
         """Return the mount at exactly this path, the newest of several."""
         return next((mount for mount in reversed(self.mounts()) if mount.path == path), None)
 
+    def health(self, path: str, seconds: float = _SECONDS) -> Health:
+        """Return the state of the mount at this path, within so many seconds.
+
+        :raises errors.Unavailable: the host cannot be asked.
+        """
+        if self.mounted(path) is None:
+            return Health.MISSING
+        end = time.monotonic() + seconds
+        try:
+            # The kernel's client answers the second from its cache, libnfs the first without its server.
+            for words in (['stat', '-f', '--', path], ['stat', '--', path]):
+                ended = self.executor.run(words, seconds=max(end - time.monotonic(), 0.1))
+                if ended.status and _DEAD.search(ended.said):
+                    return Health.DEAD
+        except TimedOut:
+            return Health.SILENT
+        return Health.ANSWERS
+
     # Mounting ---------------------------------------------------------------------------------
 
     def mount(self, export: str, path: str, *, level: str = 'rw') -> None:
@@ -158,19 +228,21 @@ class NfsMounter:
         A mount that is there already stays, if it is of this level and answers.
 
         :raises MountFailed: the host or the server refused, or another mount is at the path.
-        :raises errors.Unavailable: the host cannot be reached, or did not answer in time.
+        :raises TimedOut: the server did not answer within ``mount_seconds``.
+        :raises errors.Unavailable: the host cannot be reached.
         """
+        end = time.monotonic() + self.mount_seconds
         way = self.way_of(export)
         there = self.mounted(path)
         if there is not None and not self._answers(path):
-            self._run(MountFailed, ['umount', '--lazy', path])
+            self._run(['umount', '--lazy', path], end)
             there = None
         if there is not None:
             self._must_be(there, export, level, way)
             return
-        self._run(MountFailed, ['mkdir', '-p', '--', path])
+        self._run(['mkdir', '-p', '--', path], end)
         for words in WAYS[way](self, export, path, level):
-            self._run(MountFailed, words)
+            self._run(words, end)
         there = self.mounted(path)
         if there is None:
             raise MountFailed(f'{export} is not in the table of mounts after it was mounted on {path}.')
@@ -181,21 +253,28 @@ class NfsMounter:
 
         :raises MountBusy: it is in use, and ``lazy`` was not asked for.
         :raises MountFailed: it stays for another reason.
+        :raises TimedOut: the server did not answer within ``unmount_seconds``.
         """
+        how = ['--lazy', *(['--force', '--no-canonicalize'] if self.force else [])] if lazy else []
         while self.mounted(path) is not None:
-            ended = self.executor.run(['umount', *(['--lazy'] if lazy else []), path], seconds=_SECONDS)
+            ended = self.executor.run(['umount', *how, path], seconds=self.unmount_seconds)
             if ended.status and self.mounted(path) is not None:
                 raise (MountBusy if 'busy' in ended.said else MountFailed)(f'{path}: {ended.said}')
 
-    def _run(self, error: type[errors.ManilaLiteError], words: Sequence[str]) -> None:
-        ended = self.executor.run(words, seconds=_SECONDS)
+    def _run(self, words: Sequence[str], end: float) -> None:
+        ended = self.executor.run(words, seconds=max(end - time.monotonic(), 0.1))
         if ended.status:
-            raise error(f'{words[0]}: {ended.said}')
+            raise MountFailed(f'{words[0]}: {ended.said}')
 
     def _answers(self, path: str) -> bool:
-        """Say whether the mount answers. A FUSE program that died leaves its mount behind, where every access is an error."""
-        ended = self.executor.run(['stat', '--', path])
-        return ended.status == 0 or 'not connected' not in ended.said
+        """Say whether the mount can be kept.
+
+        :raises TimedOut: its server does not answer.
+        """
+        health = self.health(path, self.mount_seconds)
+        if health is Health.SILENT:
+            raise TimedOut(f'{path}: no answer within {self.mount_seconds:g} s')
+        return health is not Health.DEAD
 
     def _must_be(self, there: Mounted, export: str, level: str, way: str) -> None:
         if way != 'local' and there.source.rstrip('/') != export.rstrip('/'):

@@ -170,6 +170,11 @@ class Shares:
             'resource_id': access_id, 'resource_type': 'access_rule', 'resource_action': 'delete',
             'lock_reason': reason}})['resource_lock'])
 
+    def change_reason(self, lock_id: str, reason: str) -> None:
+        """Change the reason of the lock, if it is there."""
+        with contextlib.suppress(errors.NotFound):
+            self._ask('PUT', f'/resource-locks/{lock_id}', json={'resource_lock': {'lock_reason': reason}})
+
     def unlock(self, lock_id: str) -> None:
         """Delete the lock, if it is there."""
         with contextlib.suppress(errors.NotFound):

@@ -14,6 +14,7 @@ import orjson
 
 from manila_lite import errors
 from manila_lite.api import versions
+from manila_lite.api.contract import sentences
 
 Schema = Mapping[str, Any]
 
@@ -73,8 +74,7 @@ def check(validate: Callable[[Any], Any], document: Any) -> None:
         validate(document)
     except fastjsonschema.JsonSchemaValueException as bad:
         path = '.'.join(str(part) for part in bad.path[1:])
-        reason = bad.message.removeprefix(bad.name).strip() if bad.name else bad.message
-        raise errors.Invalid(f'{path or "body"}: {reason}.', code='invalid_input') from None
+        raise errors.Invalid(f'{path or "body"}: {sentences.reason(bad)}.', code='invalid_input') from None
 
 
 def parse(field: Field, name: str, value: Any) -> Any:

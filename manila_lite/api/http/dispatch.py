@@ -13,7 +13,7 @@ from oslo_policy import policy
 
 from manila_lite import context, errors
 from manila_lite.api import versions
-from manila_lite.api.contract import fields
+from manila_lite.api.contract import fields, sentences
 from manila_lite.api.contract.call import Call
 from manila_lite.api.http import faults, idempotency, request_log
 from manila_lite.api.http.definition import SHARE, Definition
@@ -245,7 +245,7 @@ def _check_query(name: str, validate: Any, value: Any) -> None:
     try:
         validate(value)
     except fastjsonschema.JsonSchemaValueException as bad:
-        raise errors.Invalid(f'{name}: {bad.message.removeprefix("data").strip()}.') from None
+        raise errors.Invalid(f'{name}: {sentences.reason(bad)}.') from None
 
 
 @functools.lru_cache(maxsize=4096)

@@ -25,7 +25,8 @@ _PATH = 500
 
 
 def log_requests(app: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``app`` with metrics, and a log line ``METHOD path status ... length ... time ...`` after each request.
+    """Wrap ``app`` with metrics, and a log line ``METHOD path status ... length ... time ...`` after each request,
+    and the id of the request for which another service sent it.
 
     Neither query nor headers nor bodies are logged: they may hold secrets.
     """
@@ -45,6 +46,7 @@ def log_requests(app: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 return app(environ, start)
             finally:
+                seen['for'] = ctx.global_request_id
                 _log(method, path, environ.get(ROUTE, metrics.OTHER), seen, time.perf_counter() - began)
     return wrapped
 
@@ -58,5 +60,6 @@ def _log(method: str, path: str, route: str, seen: dict[str, Any], seconds: floa
     metrics.request(route, method, seen['status'], seconds)
     known = getattr(oslo_context.get_current(), 'project_id', None)
     level = logging.DEBUG if route == HEALTHCHECK else logging.INFO
-    (LOG if known else STRANGERS).log(level, '%s %s status: %s length: %s time: %.4f', quote(method, safe=''), path,
-                                      seen['status'], seen['length'], seconds)
+    whose = f' for: {seen["for"]}' if seen['for'] else ''       # the request of a client that is itself a service
+    (LOG if known else STRANGERS).log(level, '%s %s status: %s length: %s time: %.4f%s', quote(method, safe=''), path,
+                                      seen['status'], seen['length'], seconds, whose)

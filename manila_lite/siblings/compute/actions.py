@@ -29,7 +29,7 @@ _DEFAULTS: dict[str, Any] = {'memory': 512, 'vcpus': 1, 'disk': 0, 'image': None
 
 
 def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
-    """Create a server on the host with the fewest servers, and return it; the host builds it.
+    """Create a server on the fittest host, and return it; the host builds it.
 
     :raises errors.Conflict: no host is up, or on the networks; an address is in use, or none is free.
     :raises errors.OverQuota: the project has as many servers as it may have.
@@ -39,7 +39,10 @@ def create(ctx: RequestContext, body: Mapping[str, Any]) -> Any:
     with ctx.db.writer() as conn:
         if store.count_servers(conn, ctx.project_id) >= ctx.conf.compute.max_servers:
             raise errors.OverQuota(f'The project has {ctx.conf.compute.max_servers} servers, which is the maximum.')
-        host = store.best_host(conn, ctx.conf.service_down_time, {network.id for network, _ in nets})
+        own = {image.name for image in store.images(conn, ctx.project_id)}     # hosts do not report these
+        needed = {name for name in (spec['image'], spec['kernel'], spec['initrd']) if name and name not in own}
+        host = store.best_host(conn, ctx.conf.service_down_time, {network.id for network, _ in nets}, needed,
+                               shares=spec['shared_memory'])
         if host is None:
             raise errors.Conflict('No host is available for the server.', code='no_valid_host')
         server_id = uuidutils.generate_uuid()

@@ -46,7 +46,7 @@ def asked(raw: webob.Request) -> int:
         return MAX
     match = _FORM.fullmatch(text.strip())
     if not match:
-        raise errors.Invalid(f'{HEADER}: {text!r} is not of the form 2.N.')
+        raise errors.Invalid(f'{HEADER}: the version must have the form 2.N.')
     if int(match[1]) != 2 or not MIN <= int(match[2]) <= MAX:
         raise errors.NotAcceptable(f'{HEADER}: version {text.strip()} is not supported; supported are {show(MIN)} to '
                                    f'{show(MAX)}.')

@@ -12,7 +12,9 @@ from manila_lite.siblings.compute.states import SHOWN
 
 #: The microversion that adds shares of servers.
 SHARES = '2.97'
-_TAG = re.compile(r'[A-Za-z0-9-]{1,36}')
+_TAG = re.compile(r'[A-Za-z0-9-]+')
+#: Bytes of a tag in the configuration of a virtiofs device (virtio 1.2, 5.11.4): QEMU refuses to start with more.
+_TAG_BYTES = 36
 _ID = re.compile(r'[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}')
 _FILE = re.compile(r'[A-Za-z0-9_][A-Za-z0-9._+-]{0,254}')
 _ZONE = 'nova'
@@ -22,9 +24,17 @@ def _matching(form: re.Pattern[str], what: str) -> Any:
     """Return a parser that matches the whole value: a pattern of JSON schema would accept a line break at the end."""
     def parse(value: str) -> str:
         if not form.fullmatch(value):
-            raise ValueError(f'{value!r} is not {what}')
+            raise ValueError(f'must be {what}')
         return value
     return parse
+
+
+def _tag(value: str) -> str:
+    if not _TAG.fullmatch(value):
+        raise ValueError('must have letters, digits and dashes only, and at least one')
+    if len(value) > _TAG_BYTES:
+        raise ValueError(f'has {len(value)} bytes; a virtiofs device takes tags of at most {_TAG_BYTES}')
+    return value
 
 
 def _uuid(value: str) -> str:
@@ -38,7 +48,7 @@ def _name(value: str) -> str:
     return value.strip()
 
 
-_file = _matching(_FILE, 'the name of a file')
+_file = _matching(_FILE, 'the name of a file: letters, digits, dots, dashes, underscores and plus signs')
 
 
 def _image_name(value: str) -> str:
@@ -172,7 +182,9 @@ _SERVERS = [
            Field('start_time', shapes.TIME, read='created_at'))))),
 ]
 
-_ATTACHED = (Field('share_id', shapes.UUID), Field('status', shapes.ID), Field('tag', shapes.ID))
+_ATTACHED = (Field('share_id', shapes.UUID), Field('status', shapes.ID), Field('tag', shapes.ID),
+             # Not Nova's.
+             Field('fault', _NULL))
 _SHARE = calls.view('share', 'shares', (
     *_ATTACHED,
     Field('uuid', shapes.UUID, read='id', rule=policies.SHARE_PLACES),
@@ -185,7 +197,7 @@ _SHARES = [
     Call('POST', f'{_SERVER}/shares', calls.attach, _SHARE_RULE % 'create', since=SHARES, ok=201, view=One(_SHARE),
          strict=True, body=Body('share', (
            Field('share_id', {'type': 'string', 'maxLength': 36}, required=True, parse=_uuid),
-           Field('tag', {'type': 'string'}, parse=_matching(_TAG, '1 to 36 letters, digits and dashes'))))),
+           Field('tag', {'type': 'string'}, parse=_tag)))),
     Call('GET', f'{_SERVER}/shares/{{share_id}}', calls.attachment, _SHARE_RULE % 'show', since=SHARES, view=One(_SHARE),
          strict=True),
     Call('DELETE', f'{_SERVER}/shares/{{share_id}}', calls.detach, _SHARE_RULE % 'delete', since=SHARES, strict=True),

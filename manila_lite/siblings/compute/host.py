@@ -44,7 +44,8 @@ class Host:
         self.driver = driver
         self.name = services.conf.host
         self.address = services.conf.compute.my_shared_fs_storage_ip or netutils.get_my_ipv4()
-        self.grants = Grants(services.db, models.share_grants, services.shares, service=SERVICE, users=store.levels_of_grant)
+        self.grants = Grants(services.db, models.share_grants, services.shares, service=SERVICE, users=store.levels_of_grant,
+                             holder=store.holder_of_grant)
         #: Locks of servers (by id) and of mounts (by key); a server's lock is taken first.
         self.locked = _Locks()
 

@@ -12,6 +12,7 @@ import yaml
 from oslo_log import log
 
 from manila_lite import errors
+from manila_lite.api.contract import sentences
 
 LOG = log.getLogger(__name__)
 
@@ -113,8 +114,7 @@ def read(document: Any) -> dict[str, Network]:
     try:
         _CHECK(document)
     except fastjsonschema.JsonSchemaValueException as bad:
-        raise errors.Invalid(f'{".".join(map(str, bad.path[1:])) or "file"}: '
-                             f'{bad.message.removeprefix(bad.name or "").strip()}') from None
+        raise errors.Invalid(f'{".".join(map(str, bad.path[1:])) or "file"}: {sentences.reason(bad)}') from None
     networks: dict[str, Network] = {}
     for entry in document['networks']:
         network = _network(entry)

@@ -16,6 +16,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as work
 from manila_lite.siblings.compute import store
 from manila_lite.siblings.compute.actions import KINDS, TOPIC
+from manila_lite.siblings.compute.checks import AttachmentChecks
 from manila_lite.siblings.compute.drivers.interface import Power
 from manila_lite.siblings.compute.host import Host, server_of, share_of
 from manila_lite.siblings.compute.states import ATTACHMENT, SERVER
@@ -32,13 +33,14 @@ class Reconciler:
         self._host = host
         self._services = host.services
         self._ctx = context.admin(host.services)
+        self._checks = AttachmentChecks(host)
         self._first = True
 
     def run(self) -> None:
         """Correct the differences, or begin operations that do. One failure does not stop the other checks."""
         first, self._first = self._first, False
-        for what in (lambda: self._servers(first), self._discard_unknown_guests, self._unmount_unneeded, self._resume_stuck,
-                     lambda: self._host.grants.reconcile(self._host.name)):
+        for what in (self._checks.run, lambda: self._servers(first), self._discard_unknown_guests, self._unmount_unneeded,
+                     self._resume_stuck, lambda: self._host.grants.reconcile(self._host.name)):
             self._try(what)
 
     def _try(self, what: Callable[..., Any], *args: Any) -> None:

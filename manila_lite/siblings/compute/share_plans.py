@@ -7,6 +7,7 @@ Never the other way round: without the rule, a host hangs in a mount that is sti
 
 import contextlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from oslo_log import log
@@ -15,6 +16,7 @@ from manila_lite import errors
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.engine import Plan, Step, Work
+from manila_lite.siblings import nfs
 from manila_lite.siblings import shares as share_service
 from manila_lite.siblings.compute import notices, store
 from manila_lite.siblings.compute.host import server_of, share_of
@@ -52,7 +54,7 @@ def claim(work: Work, attachment_id: str, statuses: tuple[str, ...]) -> None:
         if row is None or row.grant_id or row.status not in statuses:
             return
         grant = host.grants.claim(conn, Target(row.share_id, 'ip', host.address, 'rw'), host=host.name,
-                                  on=f'server {row.server_id}')
+                                  on=store.holder(conn, row))
         store.update_attachment(conn, attachment_id, grant_id=grant)
 
 
@@ -78,11 +80,17 @@ def _not_attached(conn: Connection, work: Work, error: Exception) -> None:
     transitions.fail(conn, ATTACHMENT, 'attach', work.resource_id, fault=message_for_owner(error))
     row = store.find_attachment(conn, work.resource_id)
     if row is not None and row.status == 'error':
+        store.add_event(conn, store.find_server(conn, row.server_id), 'share_failed',
+                        _naming(row.share_id, message_for_owner(error)), work.ctx)
         notices.emit_attachment(conn, work, 'share_attach.error', row, error)
 
 
 def message_for_owner(error: Exception) -> str:
     """Return the part of an error that the owner may read."""
+    if isinstance(error, nfs.MountFailed):
+        return error.cause
+    if isinstance(error, nfs.MountBusy):
+        return 'The share is still in use on the host, so it cannot be unmounted.'
     return errors.user_text(error) or 'The action failed on the host; its log has the cause.'
 
 
@@ -100,12 +108,17 @@ def _retried_forever(step: Callable[[Work], None]) -> Callable[[Work], None]:
                 LOG.exception('%s: cannot be undone yet', work.resource_id)
             with work.ctx.db.writer() as conn:
                 work.hold(conn)
-                note_fault(conn, work, f'Tried again until it works: {bad}' if isinstance(bad, errors.ManilaLiteError)
-                           else message_for_owner(bad))
+                note_fault(conn, work, f'Tried again until it works: {_reason(bad)}')
             after = work.service.conf.compute.retry_interval
             raise errors.Again(min(after, bad.after) if isinstance(bad, errors.Again) else after) from bad
     do.__name__ = step.__name__
     return do
+
+
+def _reason(bad: Exception) -> str:
+    """Return why a step waits: the words of the share service too, but none of the host."""
+    ours = isinstance(bad, errors.ManilaLiteError) and not isinstance(bad, (nfs.MountFailed, nfs.MountBusy, nfs.TimedOut))
+    return str(bad) if ours else message_for_owner(bad)
 
 
 def note_fault(conn: Connection, work: Work, text: str) -> None:
@@ -241,8 +254,14 @@ def mount(work: Work) -> None:
 
 def unmount(work: Work) -> None:
     """Unmount the exports that no other server needs."""
-    for row in attached(work):
-        work.service.unmount(share_of(row), row.server_id)
+    rows = attached(work)
+    if not rows:
+        return
+    # At once, so that several shares of one silent NFS server take no longer than one.
+    with ThreadPoolExecutor(len(rows)) as pool:
+        ended = [pool.submit(work.service.unmount, share_of(row), row.server_id) for row in rows]
+    for one in ended:
+        one.result()
 
 
 @contextlib.contextmanager
@@ -258,10 +277,14 @@ def _recording_fault(work: Work, row: Any) -> Iterator[None]:
                 work.hold(conn)
                 transitions.fail(conn, ATTACHMENT, 'start', row.id, fault=message_for_owner(bad))
                 store.add_event(conn, store.find_server(conn, row.server_id), 'share_failed',
-                                f'share {row.share_id}: {message_for_owner(bad)}', work.ctx)
-        if isinstance(bad, errors.Final):
-            raise errors.Final(f'Share {row.share_id}: {bad}') from bad
+                                _naming(row.share_id, message_for_owner(bad)), work.ctx)
+            raise errors.Final(_naming(row.share_id, message_for_owner(bad))) from bad
         raise
+
+
+def _naming(share_id: str, text: str) -> str:
+    """Return the text, which names the share once."""
+    return text if share_id in text else f'Share {share_id}: {text}'
 
 
 PLANS = [

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All SQL of the compute service, except for grants and the common tables. Statuses are written by ``db.transitions`` only."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -48,16 +48,24 @@ def host_report(conn: Connection, name: str) -> Row | None:
     return conn.execute(sa.select(_hosts).where(_hosts.c.host == name)).first()
 
 
-def best_host(conn: Connection, down_time: float, networks: Iterable[str] = ()) -> str | None:
-    """Return the living host with the fewest servers among those on all these networks, or None."""
+def best_host(conn: Connection, down_time: float, networks: Iterable[str] = (), images: Collection[str] = (), *,
+              shares: bool = False) -> str | None:
+    """Return the living host with the fewest servers among those on all these networks, or None.
+
+    Hosts with all of the operator's images that are named come first, and with ``shares`` also hosts that can attach shares.
+    """
     needed = set(networks)
     count = sa.select(sa.func.count()).where(_servers.c.host == _hosts.c.host).scalar_subquery()
     rows = conn.execute(
-        sa.select(_hosts.c.host, _hosts.c.networks, _services.c.heartbeat_at, _services.c.stopped)
+        sa.select(_hosts.c.host, _hosts.c.networks, _hosts.c.images, _hosts.c.virtiofs, _hosts.c.shared_memory,
+                  _services.c.heartbeat_at, _services.c.stopped)
         .join(_services, sa.and_(_services.c.host == _hosts.c.host, _services.c.binary == BINARY))
         .where(_services.c.disabled.is_(False)).order_by(count, _hosts.c.host))
-    return next((row.host for row in rows if is_up(row.heartbeat_at, row.stopped, down_time)
-                 and needed <= set(row.networks or ())), None)
+    able = [row for row in rows if is_up(row.heartbeat_at, row.stopped, down_time) and needed <= set(row.networks or ())]
+
+    def lacks(row: Row) -> tuple[bool, bool]:
+        return not set(images) <= set(row.images or ()), shares and not (row.virtiofs and row.shared_memory)
+    return min(able, key=lacks).host if able else None      # the first of equals has the fewest servers
 
 
 # Servers --------------------------------------------------------------------------------------
@@ -205,19 +213,34 @@ def find_attachment(conn: Connection, attachment_id: str) -> Row | None:
 def attach(conn: Connection, **values: Any) -> dict[str, Any]:
     """Insert an attachment that is being made.
 
-    :raises errors.Exists: the share is attached already, or the tag is taken.
+    :raises errors.Exists: the share is attached already, or the tag is used.
     """
     try:
         with conn.begin_nested():
             return transitions.create(conn, ATTACHMENT, {'id': uuidutils.generate_uuid(), **values}, 'attach')
     except db_exception.DBDuplicateEntry:
-        raise errors.Exists(f'Share {values["share_id"]} is already attached to server {values["server_id"]}, or the tag '
-                            f'{values["tag"]} is used by another share of it.', code='share_attachment_exists') from None
+        raise _exists(conn, values) from None
+
+
+def _exists(conn: Connection, values: Mapping[str, Any]) -> errors.Exists:
+    """Return the error that says which of the two unique keys is in the way."""
+    there = attachments(conn, (values['server_id'],))
+    if any(one.share_id == values['share_id'] for one in there):
+        return errors.Exists(f'Share {values["share_id"]} is already attached to server {values["server_id"]}.',
+                             code='share_attachment_exists')
+    return errors.Exists(f'tag: {values["tag"]} is used by another share of server {values["server_id"]}.',
+                         code='share_tag_in_use')
 
 
 def update_attachment(conn: Connection, attachment_id: str, **values: Any) -> None:
     """Set values of an attachment, but not its status."""
     conn.execute(_attachments.update().where(_attachments.c.id == attachment_id).values(**values))
+
+
+def note_fault_in_use(conn: Connection, attachment_id: str, fault: str | None) -> None:
+    """Set the fault of an attachment that is active still; its own operations write the faults of others."""
+    conn.execute(_attachments.update().where(_attachments.c.id == attachment_id, _attachments.c.status == 'active')
+                 .values(fault=fault))
 
 
 def attachments_of_host(conn: Connection, host_name: str) -> list[Row]:
@@ -230,6 +253,23 @@ def attachments_of_host(conn: Connection, host_name: str) -> list[Row]:
 def levels_of_grant(conn: Connection, grant_id: str) -> list[str]:
     """Return the level of each attachment that needs a grant: always rw."""
     return ['rw' for _ in conn.execute(sa.select(_attachments.c.id).where(_attachments.c.grant_id == grant_id))]
+
+
+def holder(conn: Connection, attachment: Row) -> str:
+    """Return the server of an attachment, and the user and the request that attached the share, for the reason of a lock."""
+    asked = conn.execute(
+        sa.select(_events.c.user_id, _events.c.request_id)
+        .where(_events.c.server_id == attachment.server_id, _events.c.event == 'share_attach',
+               _events.c.message == f'share {attachment.share_id}').order_by(_events.c.created_at.desc())).first()
+    who = f' (user {asked.user_id}, request {asked.request_id})' if asked is not None else ''
+    return f'server {attachment.server_id}{who}'
+
+
+def holder_of_grant(conn: Connection, grant_id: str) -> str | None:
+    """Return the same for the oldest attachment with a grant; None if there is none."""
+    row = conn.execute(sa.select(_attachments).where(_attachments.c.grant_id == grant_id)
+                       .order_by(_attachments.c.created_at, _attachments.c.id)).first()
+    return None if row is None else holder(conn, row)
 
 
 # Work -----------------------------------------------------------------------------------------

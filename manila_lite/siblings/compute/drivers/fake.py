@@ -22,6 +22,7 @@ from manila_lite import errors
 from manila_lite.siblings.compute.drivers.interface import (
     Capabilities,
     GuestState,
+    Health,
     InstanceDriver,
     Power,
     Server,
@@ -151,6 +152,12 @@ class FakeDriver(InstanceDriver):
     def is_mounted(self, share: Share) -> bool:
         """See ``InstanceDriver.is_mounted``."""
         return self.mount_key(share) in self.records()['mounts']
+
+    def mount_health(self, share: Share) -> Health:
+        """See ``InstanceDriver.mount_health``. A knob names the health of mounts that are there: ``mount_health silent``."""
+        if not self.is_mounted(share):
+            return Health.MISSING
+        return next((Health(words[0]) for words in self._faults('mount_health')), Health.ANSWERS)
 
     def list_mounted(self) -> frozenset[str]:
         """See ``InstanceDriver.list_mounted``."""

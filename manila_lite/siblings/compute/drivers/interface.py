@@ -15,6 +15,8 @@ from typing import ClassVar
 
 from oslo_config import cfg
 
+from manila_lite.siblings.nfs import Health
+
 
 @dataclasses.dataclass(frozen=True)
 class Nic:
@@ -209,6 +211,10 @@ class InstanceDriver(abc.ABC):
     def is_mounted(self, share: Share) -> bool:
         """Say whether the export is mounted at this moment."""
 
+    def mount_health(self, share: Share) -> Health:
+        """Return whether the mount of the export is there and answers, within a bounded time. Called periodically."""
+        return Health.ANSWERS if self.is_mounted(share) else Health.MISSING
+
     @abc.abstractmethod
     def list_mounted(self) -> frozenset[str]:
         """Return the keys (``mount_key``) of all mounts of this service on the host, known or not."""
@@ -222,4 +228,4 @@ class InstanceDriver(abc.ABC):
         """Return the key of the mount of a share's export on this host: the same for the same export."""
 
 
-__all__ = ['Capabilities', 'GuestState', 'InstanceDriver', 'Nic', 'Power', 'Server', 'Share']
+__all__ = ['Capabilities', 'GuestState', 'Health', 'InstanceDriver', 'Nic', 'Power', 'Server', 'Share']

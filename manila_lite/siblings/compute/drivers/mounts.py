@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 
 from oslo_config import cfg
+from oslo_log import log
 
 from manila_lite import errors
 from manila_lite.siblings import nfs
 from manila_lite.siblings.compute.drivers.interface import InstanceDriver, Share
+
+LOG = log.getLogger(__name__)
 
 #: Options of every driver that mounts on the host.
 OPTIONS = (
@@ -23,6 +26,14 @@ OPTIONS = (
     cfg.DictOpt('mount_local', default={},
                 help='Directories that this host exports, each as the beginning of export locations and the local directory: '
                      '"192.0.2.7:/shares:/srv/pool/shares" gives a bind mount. Access rules are not checked then.'),
+    cfg.FloatOpt('mount_timeout', default=60.0, min=1,
+                 help='Seconds within which an export must be mounted. Then the start of the server fails: its NFS server does '
+                      'not answer.'),
+    cfg.FloatOpt('unmount_timeout', default=20.0, min=1,
+                 help='Seconds for which an unmount waits for the NFS server. Then the mount is removed by force, and data '
+                      'that the NFS server did not get yet are lost.'),
+    cfg.FloatOpt('mount_check_timeout', default=10.0, min=0.5,
+                 help='Seconds within which a mount must answer a periodic check ([compute] reconcile_interval).'),
     cfg.StrOpt('mount_netns', default='', help="Network namespace for connections to NFS servers. Default: the agent's."),
 )
 
@@ -38,7 +49,9 @@ class HostMounts(InstanceDriver):
         self.base = self.state / 'mounts'
         self._mounter = nfs.NfsMounter(nfs.LocalExecutor(group.mount_netns), way=group.mount_way, local=group.mount_local,
                                        options=','.join(filter(None, (group.mount_options, 'nosuid,nodev'))),
-                                       python=sys.executable)
+                                       python=sys.executable, mount_seconds=group.mount_timeout,
+                                       unmount_seconds=group.unmount_timeout, force=True)
+        self._check_seconds = group.mount_check_timeout
 
     def mount_key(self, share: Share) -> str:
         """See ``InstanceDriver.mount_key``."""
@@ -52,7 +65,19 @@ class HostMounts(InstanceDriver):
         """See ``InstanceDriver.share_mount``."""
         if share.protocol not in self.capabilities().protocols:
             raise errors.Final(f'This host cannot mount {share.protocol} shares.')
-        self._mounter.mount(share.export, self.place(share))
+        self._must_be_free(share)
+        try:
+            self._mounter.mount(share.export, self.place(share))
+        except nfs.TimedOut as silent:
+            seconds = self._mounter.mount_seconds
+            raise errors.Final(f'The NFS server of share {share.id} did not answer within {seconds:g} s.') from silent
+
+    def _must_be_free(self, share: Share) -> None:
+        """Refuse to hide files that are in the directory itself: something wrote there while nothing was mounted."""
+        place = Path(self.place(share))
+        if self._mounter.mounted(str(place)) is None and place.is_dir() and any(place.iterdir()):
+            LOG.error('%s is not empty, so nothing is mounted over it: move its files elsewhere', place)
+            raise errors.Final(f'The mount point of share {share.id} on the host is not empty; the operator has to empty it.')
 
     def share_umount(self, share: Share) -> None:
         """See ``InstanceDriver.share_umount``."""
@@ -65,12 +90,21 @@ class HostMounts(InstanceDriver):
             self._mounter.unmount(str(place))
         except (errors.Unavailable, nfs.MountFailed):
             self._mounter.unmount(str(place), lazy=True)
+        except nfs.MountBusy:
+            # A process that waits for a silent server cannot be ended otherwise.
+            if self._mounter.health(str(place), self._check_seconds) is not nfs.Health.SILENT:
+                raise
+            self._mounter.unmount(str(place), lazy=True)
         if place.is_dir():
             place.rmdir()
 
     def is_mounted(self, share: Share) -> bool:
         """See ``InstanceDriver.is_mounted``."""
         return self._mounter.mounted(self.place(share)) is not None
+
+    def mount_health(self, share: Share) -> nfs.Health:
+        """See ``InstanceDriver.mount_health``."""
+        return self._mounter.health(self.place(share), self._check_seconds)
 
     def list_mounted(self) -> frozenset[str]:
         """See ``InstanceDriver.list_mounted``."""

@@ -21,6 +21,9 @@ from manila_lite.siblings.compute.drivers.local import Files
 from manila_lite.siblings.compute.drivers.qemu_monitor import Monitor
 
 _PAUSE = 0.05
+#: Seconds in which a process must end, before it is killed. A guest whose NFS server does not answer ends by force only.
+_END_SECONDS = 10.0
+_VIRTIOFSD_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -138,22 +141,23 @@ class GuestProcesses:
             if self.running():
                 with self.monitor() as monitor:
                     monitor.do('quit')
-                self.ended(self._patience)
-        for name, words in (('qemu', self.commands.qemu), *self.commands.shares.items()):
-            self._end(name, words)
+                self.ended(_END_SECONDS)
+        self._end('qemu', self.commands.qemu, _END_SECONDS)
+        for name, words in self.commands.shares.items():
+            self._end(name, words, _VIRTIOFSD_SECONDS)
         for socket in ('qmp', *self.commands.sockets.values()):
             (self._files / socket).unlink(missing_ok=True)
         (self._files / 'run.json').unlink(missing_ok=True)
         self.commands = None
 
-    def _end(self, name: str, words: list[str]) -> None:
+    def _end(self, name: str, words: list[str], seconds: float) -> None:
         """End all processes with this command line: virtiofsd consists of two."""
-        self._daemon(name).stop(patience=self._patience)
+        self._daemon(name).stop(patience=seconds)
         self._daemons.pop(f'{self._files.folder.name}/{name}', None)
         for process in _with(words):
             with contextlib.suppress(psutil.Error):
                 process.kill()
-                process.wait(self._patience)
+                process.wait(seconds)
 
 
 def _with(words: list[str]) -> Iterator[psutil.Process]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mounts of exports: the commands, and the meaning of their output. The host is a table of mounts."""
 
+import time
+
 import testtools
 
 from manila_lite import errors
@@ -81,6 +83,31 @@ class Mounting(testtools.TestCase):
         self.assertRaisesRegex(nfs.MountFailed, 'access denied',
                                nfs.NfsMounter(Host(mount=(32, 'access denied by server')), way='kernel').mount, EXPORT, PLACE)
 
+    def test_cause_of_a_failure_names_nothing_of_the_host(self):
+        for said, cause in (
+                ('mount.nfs: access denied by server while mounting 192.0.2.7:/a', 'the NFS server refuses access to the host'),
+                ('mount.nfs: Connection timed out', 'the NFS server does not answer'),
+                ('mount.nfs: mounting nas:/a failed, reason given by server: No such file or directory',
+                 'the NFS server does not have the export, or hides it from the host'),
+                ('mount.nfs: Connection refused', 'the NFS server refuses connections'),
+                ('nfs_mount_async failed. connect() to server failed. Network is unreachable(101) (Operation not permitted)',
+                 'the host has no route to the NFS server'),
+                ('mount.nfs: No route to host', 'the host has no route to the NFS server'),
+                ('something at /var/lib/secret', 'the host refused it, and its log has the cause')):
+            refused = self.assertRaises(nfs.MountFailed, nfs.NfsMounter(Host(mount=(32, said)), way='kernel').mount, EXPORT,
+                                        PLACE)
+            self.assertEqual(f'The share cannot be mounted: {cause}.', refused.cause)
+
+    def test_health_of_a_mount(self):
+        host = Host()
+        mounter = nfs.NfsMounter(host, way='kernel')
+        self.assertIs(nfs.Health.MISSING, mounter.health(PLACE))
+        mounter.mount(EXPORT, PLACE)
+        self.assertIs(nfs.Health.ANSWERS, mounter.health(PLACE))
+        for said in ('Transport endpoint is not connected', 'Stale file handle'):
+            host.says['stat'] = 1, said
+            self.assertIs(nfs.Health.DEAD, mounter.health(PLACE))
+
     def test_busy_mount_is_unmounted_only_lazily(self):
         host = Host()
         mounter = nfs.NfsMounter(host, way='kernel')
@@ -136,4 +163,9 @@ class Local(testtools.TestCase):
         local = nfs.LocalExecutor()
         self.assertEqual(nfs.Ended(0, 'x y', ''), local.run(['printf', '%s', 'x y']))
         self.assertEqual(127, local.run(['no-such-command']).status)
-        self.assertRaises(errors.Unavailable, local.run, ['sleep', '60'], seconds=0.1)
+        self.assertRaises(nfs.TimedOut, local.run, ['sleep', '60'], seconds=0.1)
+
+    def test_children_of_a_command_end_with_it(self):
+        began = time.monotonic()
+        self.assertRaises(nfs.TimedOut, nfs.LocalExecutor().run, ['sh', '-c', 'sleep 300 & echo $! >&2; wait'], seconds=0.2)
+        self.assertLess(time.monotonic() - began, 60)

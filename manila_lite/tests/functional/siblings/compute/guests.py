@@ -58,7 +58,7 @@ accelerator = tcg
 mount_way = fuse
 mount_netns = {netns}
 power_off_timeout = 1
-"""
+{more}"""
 
 
 def missing():
@@ -104,7 +104,11 @@ class _Answer:
 
 
 class GuestTest(testtools.TestCase):
-    """Both services, and the clients "one" (the host) and "two" (another machine), for the class."""
+    """Both services, and the clients "one" (the host) and "two" (another machine), for the class. ``MORE``: further lines
+    of ``[compute_qemu]``.
+    """
+
+    MORE = ''
 
     @classmethod
     def setUpClass(cls):
@@ -121,7 +125,8 @@ class GuestTest(testtools.TestCase):
         cls.lite = cls._fixture(process.Lite(_SHARES.format(
             state=cls.state, nas=cls.fabric.name('nas'), address=cls.fabric.v4('nas'))))
         cls.compute = cls._fixture(ComputeProcess(
-            state=cls.state, shares=cls.lite.port, client=cls.fabric.v4('one'), netns=cls.fabric.name('one')))
+            state=cls.state, shares=cls.lite.port, client=cls.fabric.v4('one'), netns=cls.fabric.name('one'),
+            more=cls.MORE))
         cls.addClassCleanup(cls.power_off)
         cls.lite.start()
         cls.lite.ok('POST', '/types', process.DEFAULT_TYPE)

@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import unittest
 from pathlib import Path
@@ -94,6 +95,18 @@ class Qemu(QemuCase, testtools.TestCase):
         self.assertEqual([], self.processes())
         self.driver.destroy(self.server)
         self.assertEqual([], list((self.folder / 's' / 'servers').iterdir()))
+
+    def test_virtiofsd_is_missed_whichever_of_its_processes_was_killed(self):
+        share = self.share()
+        for child in (False, True):
+            self.driver.power_on(self.server, (share,))
+            pids = {one.pid: one.ppid() for one in self.processes('virtiofsd')}
+            # The C version consists of two processes, the Rust version may have one.
+            victims = [pid for pid, parent in pids.items() if (parent in pids) == child]
+            for pid in victims:
+                os.kill(pid, signal.SIGKILL)
+            if victims:
+                until(lambda: self.driver.inspect(self.server, (share,)).broken == {share.id}, 'its death is seen', str, 60)
 
     def test_killed_qemu_and_a_lost_pid_are_noticed(self):
         share = self.share()

@@ -27,7 +27,7 @@ class Guests(GuestTest):
         red, blue = self.off('red'), self.off('blue')
         for server, share, more in ((red, one, {'tag': 'data'}), (red, two, {}), (blue, one, {'tag': 'data'})):
             self.me.attach(server, share, **more)
-        self.assertEqual((409, 'share_attachment_exists'), self.me.refused('POST', f'/servers/{blue}/shares', {
+        self.assertEqual((409, 'share_tag_in_use'), self.me.refused('POST', f'/servers/{blue}/shares', {
             'share': {'share_id': two, 'tag': 'data'}}))
         self.assertEqual(400, self.me.refused('POST', f'/servers/{blue}/shares', {
             'share': {'share_id': two, 'tag': 'x' * 37}})[0])

@@ -68,6 +68,83 @@ class ReconcileTest(ComputeTest):
         self.me.wait(server, 'ACTIVE')
         self.me.attached(server, share, 'active')
 
+    def events(self, server):
+        """Return the actions of the server's events."""
+        return [one['action'] for one in self.me.ok('GET', f'/servers/{server}/os-instance-actions')['instanceActions']]
+
+    def lose_rule(self, share):
+        """Delete the access rule of the share in spite of its locks."""
+        [rule] = self.shares.rules(share)
+        self.shares.deny(share, rule.id)
+        eventually(lambda: not self.shares.rules(share), 'the rule is still there', 90)
+        return rule.id
+
+    def test_lost_access_rule_in_use_is_made_again(self):
+        share, server = self.running()
+        lost = self.lose_rule(share)
+        self.compute.agent.reconcile()
+        eventually(lambda: [rule.state for rule in self.shares.rules(share)] == ['active'], 'it is not made again', 90)
+        [rule] = self.shares.rules(share)
+        self.assertEqual(('10.0.0.1', 'rw', True), (rule.to, rule.level, rule.id != lost))
+        self.assertIn('share_rule_restored', self.events(server))
+        self.compute.agent.reconcile()
+        self.assertEqual(1, self.events(server).count('share_rule_restored'))
+        self.assertIsNone(self.me.attached(server, share, 'active')['fault'])
+        self.me.act(server, 'os-stop')
+        self.me.wait(server, 'SHUTOFF')
+        self.me.ok('DELETE', f'/servers/{server}/shares/{share}')
+        self.me.attached(server, share, 'gone')
+        self.assertEqual({}, self.rules(share))
+
+    def test_access_rule_that_cannot_be_made_again_is_the_fault(self):
+        share, server = self.running()
+        self.lose_rule(share)
+        self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'ro'})
+        self.compute.agent.reconcile()
+        self.assertIn('with the level ro; rw is needed', self.me.attached(server, share, 'active')['fault'])
+
+    def test_lost_mount_is_made_again(self):
+        share, server = self.running()
+        self.change(lambda records: records['mounts'].clear())
+        self.assertTrue(self.mounted(share))
+        self.assertIn('share_mounted', self.events(server))
+        self.assertIsNone(self.me.attached(server, share, 'active')['fault'])
+
+    def test_silent_mount_is_the_fault_until_it_answers(self):
+        share, server = self.running()
+        self.knob('mount_health silent')
+        self.compute.agent.reconcile()
+        self.assertIn('does not answer', self.me.attached(server, share, 'active')['fault'])
+        self.compute.knob()
+        self.compute.agent.reconcile()
+        self.assertIsNone(self.me.attached(server, share, 'active')['fault'])
+
+    def test_dead_mount_is_made_again_and_the_guest_needs_a_reboot(self):
+        share, other, server = self.shared(), self.shared(), self.me.off()
+        for one, tag in ((share, 'a'), (other, 'b')):
+            self.me.attach(server, one, tag=tag)
+        self.me.act(server, 'os-start')
+        self.me.wait(server, 'ACTIVE')
+        before = len(self.compute.calls())
+        self.knob('mount_health dead')
+        self.compute.agent.reconcile()
+        self.compute.knob()
+        for one in (share, other):
+            self.assertIn('hard reboot', self.me.attached(server, one, 'error')['fault'])
+            self.assertIn(f'share_mount {one}', self.compute.calls()[before:])
+        self.me.act(server, 'reboot', {'type': 'HARD'})
+        self.me.wait(server, 'ACTIVE')
+        self.assertIsNone(self.me.attached(server, share, 'active')['fault'])
+
+    def test_check_of_one_mount_that_fails_does_not_stop_the_others(self):
+        self.running()
+        other, _ = self.running()
+        lost = self.lose_rule(other)
+        self.knob('share_mount fail')
+        self.change(lambda records: records['mounts'].clear())
+        eventually(lambda: {rule.state for rule in self.shares.rules(other)} == {'active'}, 'it is not made again', 90)
+        self.assertNotIn(lost, [rule.id for rule in self.shares.rules(other)])
+
     def test_unknown_guests_and_mounts_are_removed(self):
         off = self.me.off()
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers without shares: the minimum for using the service alone, and its refusals."""
 
+from manila_lite.db.queries import services
+from manila_lite.siblings.compute import store
 from manila_lite.tests.functional.siblings.compute.base import ComputeTest
 
 
@@ -153,3 +155,30 @@ class RefusalTest(ComputeTest):
         self.addCleanup(self.compute.conf.clear_override, 'max_servers', 'compute')
         self.me.server()
         self.assertEqual((413, 'over_quota'), self.me.refused('POST', '/servers', {'server': {'name': 'n', 'kernel': 'k'}}))
+
+
+class PlacementTest(ComputeTest):
+    """Hosts that only report, beside the one with an agent."""
+
+    def report(self, host, **more):
+        """Report a living host that can do everything, except for what is said otherwise."""
+        with self.compute.services.db.writer() as conn:
+            services.heartbeat(conn, host, store.BINARY, 'nova')
+            store.save_host_report(conn, host, **{
+                'virtiofs': True, 'shared_memory': True, 'protocols': ['NFS'], 'networks': [], 'images': ['disk'],
+                'address': '10.0.0.9', **more})
+
+    def placed(self, **more):
+        """Create a server; return the name of its host."""
+        body = {'name': 'one', 'memory': 64, 'imageRef': 'disk', **more}
+        server = self.me.ok('POST', '/servers', {'server': body})['server']['id']
+        return self.on_compute(self.project, 'admin').ok('GET', f'/servers/{server}')['server']['OS-EXT-SRV-ATTR:host']
+
+    def test_host_is_chosen_by_what_the_server_needs(self):
+        self.report('a-no-virtiofs', virtiofs=False)
+        self.report('b-no-image', images=[])
+        self.report('c-able')
+        self.assertEqual({'c-able'}, {self.placed() for _ in range(3)})
+        self.assertEqual('a-no-virtiofs', self.placed(shared_memory=False), 'it needs no virtiofs')
+        self.report('c-able', shared_memory=False)
+        self.assertEqual('a-no-virtiofs', self.placed(), 'none is able to do all, and the image comes first')

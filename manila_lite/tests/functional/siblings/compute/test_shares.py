@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shares of servers: the four calls as Nova 2.97 answers them, and their effect on access rules and mounts."""
 
+import fixtures
 from oslo_utils import uuidutils
 
 from manila_lite.tests.functional.base import eventually
@@ -12,7 +13,8 @@ class LifeTest(ComputeTest):
         share, server = self.shared(), self.me.off()
         path = self.user.ok('GET', f'/shares/{share}/export_locations')['export_locations'][0]['path']
         status, made, _ = self.me.call('POST', f'/servers/{server}/shares', {'share': {'share_id': share, 'tag': 'mytag'}})
-        self.assertEqual((201, {'share': {'share_id': share, 'status': 'attaching', 'tag': 'mytag'}}), (status, made))
+        self.assertEqual((201, {'share_id': share, 'status': 'attaching', 'tag': 'mytag', 'fault': None}),
+                         (status, made['share']))
         self.me.attached(server, share, 'inactive')
         self.assertEqual({'10.0.0.1': 'rw'}, self.rules(share))
         self.assertFalse(self.mounted(share))
@@ -25,7 +27,7 @@ class LifeTest(ComputeTest):
         self.assertEqual(['mytag'], list(records['servers'][server]['shares']))
         admin = self.on_compute(self.project, 'admin').ok('GET', f'/servers/{server}/shares/{share}')['share']
         self.assertEqual(path, admin['export_location'])
-        self.assertEqual({'share_id', 'status', 'tag', 'uuid', 'export_location'}, set(admin))
+        self.assertEqual({'share_id', 'status', 'tag', 'fault', 'uuid', 'export_location'}, set(admin))
 
         self.me.act(server, 'os-stop')
         self.me.wait(server, 'SHUTOFF')
@@ -41,9 +43,9 @@ class LifeTest(ComputeTest):
     def test_default_tag_and_list(self):
         share, server = self.shared(), self.me.off()
         self.me.attach(server, share)
-        self.assertEqual({'shares': [{'share_id': share, 'status': 'inactive', 'tag': share}]},
+        self.assertEqual({'shares': [{'share_id': share, 'status': 'inactive', 'tag': share, 'fault': None}]},
                          self.me.ok('GET', f'/servers/{server}/shares'))
-        self.assertEqual({'shares': [{'share_id': share, 'status': 'inactive', 'tag': share}]},
+        self.assertEqual({'shares': [{'share_id': share, 'status': 'inactive', 'tag': share, 'fault': None}]},
                          self.on_compute(self.project, 'admin').ok('GET', f'/servers/{server}/shares'))
 
     def test_two_servers_on_one_share_need_one_rule_and_one_mount(self):
@@ -65,6 +67,38 @@ class LifeTest(ComputeTest):
         self.me.wait(second, 'gone')
         self.assertEqual(({}, False), (self.rules(share), self.mounted(share)))
 
+    def test_share_service_is_told_of_the_request_and_its_user(self):
+        share, server = self.shared(), self.me.off()
+        log = self.useFixture(fixtures.FakeLogger('manila_lite.api.http.request_log'))
+        _, _, headers = self.me.call('POST', f'/servers/{server}/shares', {'share': {'share_id': share}})
+        request = headers['x-openstack-request-id']
+        self.me.attached(server, share, 'inactive')
+        for line in (f'POST /v2/shares/{share}/action', f'GET /v2/shares/{share} '):
+            self.assertEqual([True], list({f'for: {request}' in one for one in log.output.splitlines() if line in one
+                                           and 'for:' in one}), log.output)
+        [rule] = self.shares.rules(share)
+        user = self.me.token.partition(':')[0]
+        self.assertEqual({f'mlite-compute server {server} (user {user}, request {request}) on here'},
+                         {lock.reason for lock in self.shares.locks(resource_id=rule.id)})
+
+    def test_locks_name_the_server_that_has_the_share_now(self):
+        share, first, second = self.shared(), self.me.off(), self.me.off()
+        for server in (first, second):
+            self.me.attach(server, share)
+        [rule] = self.shares.rules(share)
+        self.assertEqual({first}, self.named(rule.id, first, second))
+        self.me.ok('DELETE', f'/servers/{first}/shares/{share}')
+        self.me.attached(first, share, 'gone')
+        self.assertEqual({second}, self.named(rule.id, first, second))
+        self.me.ok('DELETE', f'/servers/{second}/shares/{share}')
+        self.me.attached(second, share, 'gone')
+        self.assertEqual({}, self.rules(share))
+
+    def named(self, access_id, *servers):
+        """Return those of the servers that the locks of a rule name."""
+        reasons = [lock.reason for lock in self.shares.locks(resource_id=access_id)]
+        return {server for server in servers for reason in reasons if server in reason}
+
     def test_foreign_rule_is_used_and_not_deleted(self):
         share, server = self.shared(), self.me.off()
         self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'rw'})
@@ -77,6 +111,11 @@ class LifeTest(ComputeTest):
         share, server = self.shared(), self.me.off()
         self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1', 'access_level': 'ro'})
         self.me.attach(server, share, until='error')
+        fault = self.me.attached(server, share, 'error')['fault']
+        self.assertIn('There is an access rule for 10.0.0.1 of another user with the level ro; rw is needed.', fault)
+        self.assertEqual([fault], [one['fault'] for one in self.me.ok('GET', f'/servers/{server}/shares')['shares']])
+        events = self.me.ok('GET', f'/servers/{server}/os-instance-actions')['instanceActions']
+        self.assertIn(f'Share {share}: {fault}', [one['message'] for one in events if one['action'] == 'share_failed'])
         self.me.ok('DELETE', f'/servers/{server}/shares/{share}')
         self.me.attached(server, share, 'gone')
         self.assertEqual({'10.0.0.1': 'ro'}, self.rules(share))
@@ -165,13 +204,15 @@ class LifeTest(ComputeTest):
         self.assertFalse(self.mounted(share))
         self.assertNotIn(server, self.compute.records()['servers'])
 
-    def test_share_that_is_gone_can_be_detached(self):
+    def test_share_that_is_gone_is_named_once_and_can_be_detached(self):
         share, server = self.shared(), self.me.off()
         self.me.attach(server, share)
         with self.service.services.db.writer() as conn:
             conn.exec_driver_sql(f"DELETE FROM resource_locks WHERE share_id = '{share}'")
         self.user.ok('DELETE', f'/shares/{share}')
         self.user.wait(f'/shares/{share}', 'share', 'gone')
+        self.me.act(server, 'os-start')
+        self.assertEqual(f'Share {share} is gone.', self.me.wait(server, 'ERROR')['fault']['message'])
         self.me.ok('DELETE', f'/servers/{server}/shares/{share}')
         self.me.attached(server, share, 'gone')
 
@@ -189,7 +230,7 @@ class RefusalTest(ComputeTest):
         self.assertEqual((404, 'server_not_found'), self.refuse(uuidutils.generate_uuid(), share))
         self.me.attach(off, share, tag='t')
         self.assertEqual((409, 'share_attachment_exists'), self.refuse(off, share, tag='u'))
-        self.assertEqual((409, 'share_attachment_exists'), self.refuse(off, self.shared(), tag='t'))
+        self.assertEqual((409, 'share_tag_in_use'), self.refuse(off, self.shared(), tag='t'))
         self.assertEqual((404, 'share_attachment_not_found'), self.me.refused('DELETE', f'/servers/{off}/shares/{stranger}'))
         self.assertEqual((404, 'share_attachment_not_found'), self.me.refused('GET', f'/servers/{off}/shares/{stranger}'))
         self.assertEqual((409, 'wrong_state'), self.me.refused('DELETE', f'/servers/{on}/shares/{share}'))
@@ -199,6 +240,26 @@ class RefusalTest(ComputeTest):
         self.assertEqual((409, 'share_protocol_not_supported'), self.refuse(off, self.shared(share_proto='CIFS')))
         plain = self.me.off(shared_memory=False)
         self.assertEqual((409, 'no_shared_memory'), self.refuse(plain, share))
+
+    def said(self, server, share, **more):
+        """Return the sentence and the next step of a refused attachment."""
+        _, document, _ = self.me.call('POST', f'/servers/{server}/shares', {'share': {'share_id': share, **more}})
+        [fault] = document.values()
+        return fault['message'], fault['next']
+
+    def test_refusals_name_the_field_and_the_limit(self):
+        share, off = self.shared(), self.me.off()
+        self.assertEqual('tag: has 255 bytes; a virtiofs device takes tags of at most 36.',
+                         self.said(off, share, tag='x' * 255)[0])
+        self.assertEqual('tag: must have letters, digits and dashes only, and at least one.',
+                         self.said(off, share, tag="it's {'a'}")[0])
+        self.assertEqual('share: must not have the field foo.', self.said(off, share, foo=1)[0])
+        self.assertEqual('share_id: must be a UUID.', self.said(off, "'x'")[0])
+        self.me.attach(off, share, tag='t')
+        self.assertEqual((f'Share {share} is already attached to server {off}.', 'Use the existing attachment.'),
+                         self.said(off, share, tag='t'))
+        self.assertEqual((f'tag: t is used by another share of server {off}.', 'Choose another tag.'),
+                         self.said(off, self.shared(), tag='t'))
 
     def test_attach_is_refused_to_other_projects_and_readers(self):
         share, server = self.shared(), self.me.off()

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sentences about documents that do not fit their schema: fastjsonschema writes some of them in Python's notation."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import fastjsonschema
+
+#: Characters of a client's field name that an answer repeats.
+_LONGEST = 80
+
+
+def reason(bad: fastjsonschema.JsonSchemaValueException) -> str:
+    """Return the reason why a document does not fit, without its path and without a full stop."""
+    write = _WRITERS.get(bad.rule or '')
+    if write is not None:
+        return write(bad)
+    return str(bad.message.removeprefix(bad.name).strip() if bad.name else bad.message)
+
+
+def _unknown(bad: Any) -> str:
+    known, forms = bad.definition.get('properties', {}), bad.definition.get('patternProperties')
+    if forms:
+        return 'has a field whose name is not allowed'
+    return f'must not have {_listed(sorted(name for name in bad.value if name not in known))}'
+
+
+def _missing(bad: Any) -> str:
+    return f'must have {_listed([name for name in bad.rule_definition if name not in bad.value])}'
+
+
+def _listed(names: list[str]) -> str:
+    return f'the field{"s" if len(names) > 1 else ""} {", ".join(map(_plain, names))}'
+
+
+def _one_of(bad: Any) -> str:
+    return f'must be one of {", ".join(one if isinstance(one, str) else json.dumps(one) for one in bad.rule_definition)}'
+
+
+def _plain(name: str) -> str:
+    """Return a name that a client sent, readable in one line: with JSON's escapes where it cannot be printed."""
+    short = name if len(name) <= _LONGEST else f'{name[:_LONGEST]}...'
+    return short if short and short.isprintable() else json.dumps(short)
+
+
+_WRITERS: dict[str, Callable[[Any], str]] = {
+    'additionalProperties': _unknown, 'required': _missing, 'enum': _one_of,
+    'pattern': lambda bad: f'must match the pattern {bad.rule_definition}',
+    'propertyNames': lambda bad: 'has a field whose name is not allowed',
+    'const': lambda bad: f'must be {json.dumps(bad.rule_definition)}',
+    **dict.fromkeys(('anyOf', 'oneOf'), lambda bad: 'has none of the forms that are allowed here'),
+}
