@@ -21,7 +21,7 @@ _ENDED = ('Active', 'Error')
 def _done(conn: Connection, work: Work) -> None:
     """Set the status of the cluster from its nodes and mounts, unless a newer request is waiting."""
     row = store.find_cluster(conn, work.resource_id)
-    if row is None or rows.get(conn, work.op.id).wanted != work.op.wanted:
+    if row is None or rows.get(conn, work.op.id).wanted != work.asked:
         return
     faults = _faults(conn, row)
     if row.status == states.CLUSTER['delete'].during and not store.instances(conn, (row.id,)):

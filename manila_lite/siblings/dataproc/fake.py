@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes that are directories, with files as mounts: for tests, and to try the service without any machine.
 
-A node's directory holds ``mounts/<share id>``, and files of a test: ``away`` (the node does not answer), ``stay`` (the
-node cannot be released), ``busy/<share id>`` (the share cannot be unmounted), ``refuse/<share id>`` (the share cannot
-be mounted; the file says why).
+A node's directory holds ``mounts/<share id>``, and files of a test: ``away`` (the node does not answer), ``late`` (it
+is not ready yet), ``stay`` (the node cannot be released), ``busy/<share id>`` (the share cannot be unmounted),
+``refuse/<share id>`` (the share cannot be mounted; the file says why).
 """
 
 import contextlib
@@ -55,6 +55,8 @@ class FakeInfra(Infra):
         """Make the directory of the node."""
         directory = _root(self.conf) / ref
         (directory / 'mounts').mkdir(parents=True, exist_ok=True)
+        if (directory / 'late').exists():
+            raise errors.Again(self.conf.dataproc.retry_delay, f'{ref} is not ready.')
         number = int(ref.rpartition('-')[2])
         return Node(ref, wanted.name, f'10.77.{number // 250}.{number % 250 + 1}', host_key='ssh-ed25519 none')
 
