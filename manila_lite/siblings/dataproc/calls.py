@@ -63,6 +63,18 @@ def info(row: Any, req: Request) -> dict[str, Any]:
     return {'shares': {'nodes_total': len(nodes), 'nodes_done': len(done)}}
 
 
+def fault(row: Any, req: Request) -> str | None:
+    """Return what is wrong with the cluster, or what its operation waits for now; None if nothing is."""
+    if row.status_description:
+        return str(row.status_description)
+    nodes = [node for one in req.related['groups'].get(row.id, []) for node in req.related['nodes'].get(one.id, [])]
+    faults = [f'{node["instance_name"]}: {node["fault"]}' for node in nodes if node['fault']]
+    faults += [f'{node["instance_name"]}: share {share["id"]} at {share["path"]}: {share["fault"]}'
+               for node in nodes for share in node['shares'] if share['fault']]
+    faults += [f'access to share {grant.share_id}: {grant.fault}' for grant in req.related['grants'] if row.id in grant.reason]
+    return '; '.join(faults) or None
+
+
 def progress(row: Any, req: Request) -> list[dict[str, Any]]:
     """Return the progress of the steps of the present work, if the request asks for it."""
     return row.progress if req.query.get('show_progress', '').lower() in ('true', '1') else []
@@ -110,6 +122,7 @@ def _load(conn: Connection, req: Request, resource_type: str, rows: list[Any]) -
             mounts.setdefault(mount.instance_id, []).append(mount)
         for node in store.instances(conn, owner_ids):
             nodes.setdefault(node.node_group_id, []).append(_node(node, mounts.get(node.id, [])))
+        req.related['grants'] = store.grants_with_fault(conn)
 
 
 def _show(req: Request, resource_type: str, resource_id: str) -> Any:

@@ -182,3 +182,16 @@ def grants_of(conn: Connection, owner: str) -> list[str]:
     grants = models.share_grants
     mine = grants.c.reason.contains(f' {owner} on ', autoescape=True)
     return list(conn.execute(sa.select(grants.c.id).where(mine)).scalars())
+
+
+def grants_with_fault(conn: Connection) -> list[Row]:
+    """Return the grants whose access rules could not be made or released at the last try: share, reason and fault."""
+    grants = models.share_grants
+    return list(conn.execute(sa.select(grants.c.share_id, grants.c.reason, grants.c.fault).where(grants.c.fault.is_not(None))))
+
+
+def rules_of_grants(conn: Connection, grant_ids: Iterable[str]) -> dict[str, str | None]:
+    """Return the access rule of each of these grants, by the grant's id."""
+    grants = models.share_grants
+    rows = conn.execute(sa.select(grants.c.id, grants.c.access_id).where(grants.c.id.in_(tuple(grant_ids))))
+    return {grant_id: access_id for grant_id, access_id in rows}
