@@ -3,7 +3,7 @@
 
 A node's directory holds ``mounts/<share id>``, and files of a test: ``away`` (the node does not answer), ``late`` (it
 is not ready yet), ``stay`` (the node cannot be released), ``busy/<share id>`` (the share cannot be unmounted),
-``refuse/<share id>`` (the share cannot be mounted; the file says why).
+``refuse/<share id>`` (the share cannot be mounted; the file says why), ``dead/<share id>`` (the mount does not answer).
 """
 
 import contextlib
@@ -87,6 +87,8 @@ class FakeHandler(ShareHandler):
         refused = remote.directory / 'refuse' / mount.share_id
         if refused.exists():
             raise errors.Final(refused.read_text().strip() or 'It was refused.')
+        if (remote.directory / 'dead' / mount.share_id).exists():
+            raise errors.Again(self.conf.dataproc.retry_delay, f'The server of {mount.path} does not answer.')
         place = remote.directory / 'mounts' / mount.share_id
         place.with_suffix('.new').write_text(_written(mount))
         place.with_suffix('.new').replace(place)
@@ -100,9 +102,9 @@ class FakeHandler(ShareHandler):
         return 'It was in use, so it was unmounted lazily.' if busy else ''
 
     def is_mounted(self, remote: Any, mount: Mount) -> bool:
-        """Say whether there is a file with exactly this mount."""
+        """Say whether there is a file with exactly this mount, and none that says it is dead."""
         place = remote.directory / 'mounts' / mount.share_id
-        return place.exists() and place.read_text() == _written(mount)
+        return not (remote.directory / 'dead' / mount.share_id).exists() and place.exists() and place.read_text() == _written(mount)
 
 
 def _written(mount: Mount) -> str:
