@@ -152,12 +152,16 @@ _PAGE = (Field('limit', {'type': 'integer', 'minimum': 1, 'maximum': shapes.MAX_
          Field('plugin_version', _TEXT, aliases=('hadoop_version',)))
 
 
-def _calls(resource_type: str, path: str, view: View, handlers: Any, create: Bare, change: Bare) -> list[Call]:
+_PAGE_OF_CLUSTERS = (*_PAGE, Field('all_projects', shapes.FLAG, parse=shapes.flag))
+
+
+def _calls(resource_type: str, path: str, view: View, handlers: Any, create: Bare, change: Bare,
+           query: tuple[Field, ...] = _PAGE) -> list[Call]:
     one = f'{path}/{{resource_id}}'
     changes = [Call(method, one, handlers.update, rules.of(resource_type, 'modify'), One(view), ok=202, body=change)
                for method in handlers.updates_by]
     return [
-        Call('GET', path, handlers.index, rules.of(resource_type, 'get_all'), Pages(view), query=_PAGE),
+        Call('GET', path, handlers.index, rules.of(resource_type, 'get_all'), Pages(view), query=query),
         Call('POST', path, handlers.create, rules.of(resource_type, 'create'), One(view), ok=202, body=create),
         Call('GET', one, handlers.show, rules.of(resource_type, 'get'), One(view),
              query=(Field('show_progress', {'type': 'string'}),)),
@@ -179,7 +183,7 @@ OPS = [
             _body('node_group_template', *_NODE), _body('node_group_template', *_NODE, new=False)),
     *_calls(rules.CLUSTER_TEMPLATE, '/cluster-templates', CLUSTER_TEMPLATE, calls.ClusterTemplates,
             _body('cluster_template', *_CLUSTER), _body('cluster_template', *_CLUSTER, new=False)),
-    *_calls(rules.CLUSTER, '/clusters', CLUSTER, calls.Clusters, _CREATE, _PATCH),
+    *_calls(rules.CLUSTER, '/clusters', CLUSTER, calls.Clusters, _CREATE, _PATCH, _PAGE_OF_CLUSTERS),
     Call('PUT', '/clusters/{resource_id}', calls.Clusters.scale, rules.SCALE, One(CLUSTER), ok=202, body=_SCALE),
     Call('GET', '/plugins', calls.plugins, rules.PLUGINS, _PLUGIN),
     Call('GET', '/plugins/{resource_id}', calls.plugin, rules.PLUGINS, _PLUGIN),

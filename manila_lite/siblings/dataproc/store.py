@@ -20,11 +20,15 @@ _groups = models.node_groups
 
 
 def _visible(table: sa.Table, project_id: str | None) -> sa.ColumnElement[bool]:
-    return sa.or_(table.c.project_id == project_id, table.c.is_public.is_(True))
+    return sa.true() if project_id == EVERY_PROJECT else sa.or_(table.c.project_id == project_id, table.c.is_public.is_(True))
+
+
+#: In place of a project's id: the caller sees the rows of all projects.
+EVERY_PROJECT = '*'
 
 
 def get(conn: Connection, resource_type: str, resource_id: str, project_id: str | None, *, own: bool = False) -> Row:
-    """Return a row that the project sees: its own, or, unless ``own``, a public one.
+    """Return a row that the project sees: its own, or, unless ``own``, a public one, or any for ``EVERY_PROJECT``.
 
     :raises errors.NotFound: the project sees no such row.
     """
