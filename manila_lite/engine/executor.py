@@ -55,7 +55,7 @@ class Executor:
 
     @staticmethod
     def _from(plan: Plan, work: Work, step: int) -> int:
-        """Return the step to go on with: the first one if the wait or the crash was in a round that a newer request outdates."""
+        """Return the step to go on with: the first one if a newer request outdates the round that waited or crashed."""
         return 0 if plan.restartable and work.op.wanted > work.asked else step
 
     def place(self, op: Any) -> dict[str, Any]:

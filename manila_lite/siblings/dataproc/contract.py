@@ -101,7 +101,8 @@ CLUSTER_TEMPLATE = View('cluster_template', 'cluster_templates', (
 CLUSTER = View('cluster', 'clusters', (
     *_DESCRIBED, *_CLUSTER_SHOWN, *_ONLY_CLUSTER_SHOWN,
     Field('cluster_template_id', _NULL), Field('default_image_id', _NULL),
-    Field('status', _TEXT), Field('status_description', _NULL), Field('fault', _NULL, read=calls.fault), Field('node_groups', {'type': 'array'}, read=calls.groups_of),
+    Field('status', _TEXT), Field('status_description', _NULL), Field('fault', _NULL, read=calls.fault),
+    Field('node_groups', {'type': 'array'}, read=calls.groups_of),
     Field('info', _OBJECT, read=calls.info), Field('provision_progress', {'type': 'array'}, read=calls.progress),
     Field('management_public_key', _NULL, read=Always(value=None)), Field('trust_id', _NULL, read=Always(value=None))))
 

@@ -104,7 +104,13 @@ class FakeHandler(ShareHandler):
     def is_mounted(self, remote: Any, mount: Mount) -> bool:
         """Say whether there is a file with exactly this mount, and none that says it is dead."""
         place = remote.directory / 'mounts' / mount.share_id
-        return not (remote.directory / 'dead' / mount.share_id).exists() and place.exists() and place.read_text() == _written(mount)
+        dead = (remote.directory / 'dead' / mount.share_id).exists()
+        return not dead and place.exists() and place.read_text() == _written(mount)
+
+    def clean(self, remote: Any) -> None:
+        """Delete the files of all mounts."""
+        for place in (remote.directory / 'mounts').iterdir():
+            place.unlink()
 
 
 def _written(mount: Mount) -> str:

@@ -152,3 +152,8 @@ class ShareHandler(abc.ABC):
     @abc.abstractmethod
     def is_mounted(self, remote: Remote, mount: Mount) -> bool:
         """Say whether exactly this share is mounted there, at this level, and answers in time."""
+
+    def clean(self, remote: Remote) -> None:
+        """Unmount all that earlier clusters left on the node, before a cluster gets it: when it left them it may have been
+        away.
+        """

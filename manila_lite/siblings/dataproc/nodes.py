@@ -94,6 +94,9 @@ def _spawn(work: Work, node: Any) -> float | None:
     late = (timeutils.utcnow().timestamp() - work.data['since']) > work.service.conf.spawn_timeout
     try:
         answering = work.service.infra.ready(node.infra_ref, _wanted(work, node))
+        with work.service.infra.connect(answering) as remote:
+            for handler in work.service.handlers.values():
+                handler.clean(remote)
     except (errors.Again, errors.Unavailable) as later:
         if late:
             _fail(work, node, f'It did not answer in time. {later}')

@@ -13,7 +13,7 @@ LONGEST, LONGEST_PART = 4095, 255
 SYSTEM = ('/proc', '/sys', '/dev', '/boot', '/etc', '/usr', '/bin', '/sbin', '/run', '/root')
 _LIBRARIES = '/lib'
 #: Folders with data of the node that nothing may hide; below them something may be mounted.
-KEPT = frozenset({'/home', '/opt', '/tmp', '/var', *(f'/var/{name}' for name in (
+KEPT = frozenset({'/home', '/opt', '/tmp', '/var', *(f'/var/{name}' for name in (   # noqa: S108 - a name, no file
     'cache', 'lib', 'lock', 'log', 'mail', 'run', 'spool', 'tmp'))})
 
 

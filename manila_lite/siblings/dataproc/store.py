@@ -198,4 +198,4 @@ def rules_of_grants(conn: Connection, grant_ids: Iterable[str]) -> dict[str, str
     """Return the access rule of each of these grants, by the grant's id."""
     grants = models.share_grants
     rows = conn.execute(sa.select(grants.c.id, grants.c.access_id).where(grants.c.id.in_(tuple(grant_ids))))
-    return {grant_id: access_id for grant_id, access_id in rows}
+    return {row.id: row.access_id for row in rows}

@@ -86,6 +86,11 @@ class NfsHandler(ShareHandler):
             there = self._mounter(remote).mounted(place)
             return there is not None and _fits(there, mount) and self._answer(remote, place) is Answer.HERE
 
+    def clean(self, remote: Remote) -> None:
+        """See ``ShareHandler.clean``. Our lines in fstab tell what was mounted."""
+        for path in fstab.paths(fstab.read(remote)):
+            self.unmount(remote, Mount('', '', path), force=True)
+
     def _answer(self, remote: Remote, place: str) -> 'Answer':
         """Ask what is mounted there for an answer. Only a kill ends a command that waits for an NFS server."""
         seconds = str(math.ceil(self.conf.dataproc_nodes.answer_timeout))

@@ -232,6 +232,13 @@ class SpaceNodes(base.LinuxTest):
         self.handler.unmount(remote, mount)
         self.clean('one', remote)
 
+    def test_node_is_cleaned_of_what_earlier_clusters_left(self):
+        remote, at = self.connect('one'), self.exported('rw')
+        for path in HOSTILE[:2]:
+            self.handler.mount(remote, at(path))
+        self.handler.clean(remote)
+        self.clean('one', remote)
+
     def test_concurrent_changes_of_fstab_are_kept(self):
         remote, at = self.connect('one'), self.exported('rw')
         meddler = Meddler(remote, 2)

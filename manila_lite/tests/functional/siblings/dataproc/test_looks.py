@@ -63,7 +63,8 @@ class LooksTest(DataprocTest):
         self.me.wait(made['id'], 'Error')
         for place in self.dataproc.nodes.glob(f'*/mounts/{share}'):
             place.unlink()
-        self.until(lambda: all(share in self.dataproc.mounted(f'fake-{number}') for number in (1, 2)), 'nothing is mounted again')
+        self.until(lambda: all(share in self.dataproc.mounted(f'fake-{number}') for number in (1, 2)),
+                   'nothing is mounted again')
         self.assertIn(f'/mnt/{busy} is in use.', self.cluster(made)['fault'])
         self.assertEqual(1, len(self.rules(busy)))
         used.unlink()
@@ -81,3 +82,14 @@ class LooksTest(DataprocTest):
         base.eventually(lambda: 'does not answer.' in (self.cluster(made)['fault'] or ''), 'no fault of the mount', 60)
         away.unlink()
         self.assertIsNone(self.me.wait(made['id'], 'Active')['fault'])
+
+    def test_node_that_was_away_at_its_release_is_clean_for_the_next_cluster(self):
+        old, new = self.shared(), self.shared()
+        made = self.make(group(count=1), shares=[{'id': old}])
+        away = self.node(1, 'away')
+        self.me.ok('DELETE', f'/clusters/{made["id"]}')
+        self.me.wait(made['id'], 'gone')
+        self.assertIn(old, self.dataproc.mounted('fake-1'))
+        away.unlink()
+        self.make(group(count=1), name='two', shares=[{'id': new}])
+        self.assertEqual([new], list(self.dataproc.mounted('fake-1')))
