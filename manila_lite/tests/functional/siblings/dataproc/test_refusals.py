@@ -209,6 +209,23 @@ class RefusalsTest(DataprocTest):
         self.assertEqual((405, 'METHOD_NOT_ALLOWED'), self.me.refused('PUT', '/clusters', {})[:2])
         self.assertEqual({'clusters': []}, self.me.ok('GET', '/clusters'))
 
+    def test_values_that_would_have_no_effect_are_refused(self):
+        of_node = {'node_processes': (['node'], ['namenode']), 'node_configs': ({}, {'HDFS': {'a': 1}}),
+                   'availability_zone': (None, 'nova'), 'security_groups': ([], ['default']),
+                   'volume_mount_prefix': ('/volumes/disk', '/data'), 'floating_ip_pool': (None, 'public'),
+                   'volumes_per_node': (0, 2), 'auto_security_group': (False, True), 'is_proxy_gateway': (False, True)}
+        of_cluster = {'cluster_configs': ({}, {'HDFS': {'a': 1}}), 'neutron_management_network': (None, 'private'),
+                      'domain_name': (None, 'example.org'), 'anti_affinity': ([], ['node'])}
+        only = {'user_keypair_id': (None, 'key'), 'is_transient': (False, True)}
+        plain = {'name': 'new', **_PLAIN}
+        for path, fields, more in (('/node-group-templates', of_node, {}), ('/cluster-templates', of_cluster, {}),
+                                   ('/clusters', of_cluster | only, {'node_groups': [group()]})):
+            for name, (_, asked) in fields.items():
+                status, _, message = self.me.refused('POST', path, {**plain, **more, name: asked})
+                self.assertEqual(400, status)
+                self.assertIn(name, message)
+            self.me.ok('POST', path, {**plain, **more, **{name: default for name, (default, _) in fields.items()}})
+
     def test_a_name_is_used_once_in_a_project(self):
         body = {'name': 'mine', **_PLAIN}
         for path, more in (('/node-group-templates', {}), ('/cluster-templates', {}),

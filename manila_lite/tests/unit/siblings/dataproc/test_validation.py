@@ -35,7 +35,8 @@ class PathsTest(testtools.TestCase):
     def test_paths_are_normalised(self):
         for given_, wanted in (('/a', '/a'), ('//a///b/', '/a/b'), ('/a b;"\'$(x)`', '/a b;"\'$(x)`'), ('/é/ü', '/é/ü'),
                                ('/mnt/...', '/mnt/...'), ('/etcetera', '/etcetera'), ('/mnt/etc', '/mnt/etc'),
-                               ('/home/data', '/home/data'), ('/var/www', '/var/www'), ('/variable', '/variable'), ('/srv', '/srv'), ('/mnt', '/mnt')):
+                               ('/home/data', '/home/data'), ('/var/www', '/var/www'), ('/variable', '/variable'),
+                               ('/srv', '/srv'), ('/mnt', '/mnt')):
             self.assertEqual(wanted, paths.normal(given_))
 
     def test_wrong_paths_are_refused(self):
