@@ -93,3 +93,12 @@ class LooksTest(DataprocTest):
         away.unlink()
         self.make(group(count=1), name='two', shares=[{'id': new}])
         self.assertEqual([new], list(self.dataproc.mounted('fake-1')))
+
+    def test_locks_name_the_cluster_that_holds_the_share_now(self):
+        share = self.shared()
+        for name in ('one', 'two'):
+            made = self.make(group(count=1), name=name, shares=[{'id': share}])
+            reasons = {lock.reason for rule in self.shares.rules(share) for lock in self.shares.locks(resource_id=rule.id)}
+            self.assertEqual({f'mlite-dataproc cluster {made["id"]} on test'}, reasons)
+            self.me.ok('DELETE', f'/clusters/{made["id"]}')
+            self.me.wait(made['id'], 'gone')

@@ -30,10 +30,9 @@ class NewerRequestsTest(DataprocTest):
 
     def test_cluster_is_deleted_while_it_mounts(self):
         share = self.shared()
-        away = self.node(1, 'away')
+        self.node(1, f'dead/{share}')
         made = self.make(group(count=2), shares=[{'id': share}], wait=('Starting',))
         self.assertEqual((204, None), self.me.call('DELETE', f'/clusters/{made["id"]}'))
-        away.unlink()
         self.me.wait(made['id'], 'gone')
         self.assertEqual({}, self.rules(share))
         self.assertFalse(any(self.dataproc.mounted().values()))
