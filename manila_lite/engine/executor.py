@@ -50,8 +50,13 @@ class Executor:
             # Each earlier try ended without a result: the process died in it.
             again = self._undo(plan, work, errors.Final('The work was interrupted too often.'), step)
         else:
-            again = self._forward(plan, work, step)
+            again = self._forward(plan, work, self._from(plan, work, step))
         return again
+
+    @staticmethod
+    def _from(plan: Plan, work: Work, step: int) -> int:
+        """Return the step to go on with: the first one if a newer request outdates the round that waited or crashed."""
+        return 0 if plan.restartable and work.op.wanted > work.asked else step
 
     def place(self, op: Any) -> dict[str, Any]:
         """Return the values that say at which step the operation goes on, by its plan here. None if there is no such step."""
@@ -91,6 +96,8 @@ class Executor:
         last = len(plan.steps) - 1
         try:
             while True:
+                if step == 0 and len(plan.steps) > 1 and work.op.open_key:
+                    work.begin_round()
                 plan.steps[step].do(work)
                 if work.send:
                     self._pass_on(work)
@@ -111,7 +118,7 @@ class Executor:
         """Say whether the operation has ended. It has not if it was asked for again meanwhile."""
         with self.services.db.writer() as conn:
             plan.done(conn, work)
-            ended = rows.finish(conn, work.op.id, self.owner, rows.DONE, wanted=work.op.wanted)
+            ended = rows.finish(conn, work.op.id, self.owner, rows.DONE, wanted=work.asked)
             now = None if ended else rows.get(conn, work.op.id)
         if now is None:
             self._count(work.op, rows.DONE)
@@ -156,12 +163,22 @@ class Executor:
         if work.send:
             self._pass_on(work)
             return None
+        if self._is_outdated(plan, work):
+            return self._later(work.op, 0.0, **plan.at(0), data=work.data, attempts=0, undoing=False)
         with self.services.db.writer() as conn:
             rows.move(conn, work.op.id, self.owner, data=work.data)     # keep the error text that the owner may read
             plan.failed(conn, work, error)
             rows.finish(conn, work.op.id, self.owner, rows.FAILED, str(error), error_code=_code(error))
         self._count(work.op, rows.FAILED)
         return None
+
+    def _is_outdated(self, plan: Plan, work: Work) -> bool:
+        """Say whether a failed round was for an older request than the newest: then that one has all its tries."""
+        if not plan.restartable:
+            return False
+        with self.services.db.reader() as conn:
+            row = rows.get(conn, work.op.id)
+        return row is not None and row.wanted > work.asked
 
     def _undo_step(self, plan: Plan, work: Work, at: int) -> float | None:
         """Undo the step, or give it up after as many tries as doing it has. Return the seconds until the next try."""

@@ -13,6 +13,8 @@ from manila_lite.db.queries import operations as rows
 #: Lanes: ordinary work, quick work that must never wait behind it, and work on a whole backend, one at a time.
 #: The values are stored. Workers of the release before look for 'calm', so it stays.
 WORK, FAST, EXCLUSIVE = 'work', 'fast', 'calm'
+#: Key of the data that keeps ``Work.asked`` for the steps after a wait or a crash.
+_ASKED = 'asked'
 #: The name of the scheduler's steps.
 PLACE = rows.PLACE
 
@@ -39,6 +41,15 @@ class Work:
     def resource_id(self) -> str:
         """The id of the operation's resource."""
         return self.op.resource_id
+
+    @property
+    def asked(self) -> int:
+        """How often the operation had been asked for when its first step began: its steps know of no later request."""
+        return int(self.data.get(_ASKED, self.op.wanted))
+
+    def begin_round(self) -> None:
+        """Note how often the operation has been asked for. For the first of several steps; saved with its data."""
+        self.data[_ASKED] = self.op.wanted
 
     def hold(self, conn: Connection) -> None:
         """Keep other workers from taking the operation over until the transaction ends, so that this one may write.
@@ -111,6 +122,11 @@ class Plan:
     def names(self) -> tuple[str, ...]:
         """The names of the steps, in order."""
         return tuple(step.name for step in self.steps)
+
+    @property
+    def restartable(self) -> bool:
+        """Whether a newer request may begin the plan anew in the middle: it has several steps, and none has an undo."""
+        return len(self.steps) > 1 and all(step.undo is None for step in self.steps)
 
     def at(self, number: int) -> dict[str, Any]:
         """Return the values of a row at this step."""

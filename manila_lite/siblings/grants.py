@@ -24,7 +24,7 @@ from manila_lite.siblings import grant_rows as rows
 from manila_lite.siblings.grant_rows import STRENGTH, Target, stronger, table
 from manila_lite.siblings.shares import Lock, Rule, Shares
 
-__all__ = ['Grants', 'Target', 'retry_until', 'stronger', 'table']
+__all__ = ['Grants', 'Target', 'is_in_force', 'retry_until', 'stronger', 'table']
 
 LOG = log.getLogger(__name__)
 
@@ -286,6 +286,12 @@ class Grants:
             LOG.warning('Access rule %s of share %s is unused, and this service created it: it is deleted', rule.id,
                         rule.share_id)
             yield grant_id
+
+
+def is_in_force(rule: Rule | None, level: str) -> bool:
+    """Say whether an access rule serves a client that needs this level, or is just being applied; None: it is gone."""
+    return (rule is not None and rule.state not in _BEING_DENIED and rule.state != 'error'
+            and STRENGTH[rule.level] >= STRENGTH[level])
 
 
 def _on(reason: str, host: str | None) -> bool:

@@ -100,7 +100,7 @@ def update(ctx: RequestContext, cluster_id: str, wanted: Mapping[str, Any], who:
     with store.refuse_duplicate_name('cluster', own.get('name')), ctx.db.writer() as conn:
         store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
         if 'shares' in own:
-            transitions.begin(conn, states.CLUSTER, 'update', cluster_id, status_description=None, **own)
+            transitions.begin(conn, states.CLUSTER, 'update', cluster_id, status_description=None, fault=None, **own)
             wake = converge(conn, ctx, cluster_id)
         else:
             store.update(conn, 'cluster', cluster_id, own)
@@ -109,22 +109,27 @@ def update(ctx: RequestContext, cluster_id: str, wanted: Mapping[str, Any], who:
 
 
 def scale(ctx: RequestContext, cluster_id: str, wanted: Mapping[str, Any], who: Mapping[str, str]) -> None:
-    """Change the number of nodes, in existing node groups and with new ones.
+    """Change the number of nodes, in existing node groups and with new ones. If the nodes that are added fail, it is undone.
 
-    :raises errors.WrongState: the cluster is not active.
+    :raises errors.WrongState: the cluster is to have more nodes, and is not active; or it is being deleted.
     """
     with ctx.db.reader() as conn:
         row = store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
         there = store.groups(conn, 'cluster_id', (cluster_id,)).get(cluster_id, [])
         new = templates.resolved(conn, ctx, wanted.get('add_node_groups') or ())
-    counts = _counts(there, wanted.get('resize_node_groups') or (), new)
-    _check_size(ctx, [*({'count': count} for count in counts.values()), *new])
-    known = row.known_shares
+    _counts(there, wanted, new)
+    known = {}
     if new:
         known = templates.check_shares(ctx, who, row.shares or (), [*templates.copied(there), *new], exports=True)
     with ctx.db.writer() as conn:
-        store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
-        transitions.begin(conn, states.CLUSTER, 'scale', cluster_id, status_description=None, known_shares=known)
+        row = store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
+        there = store.groups(conn, 'cluster_id', (cluster_id,)).get(cluster_id, [])
+        counts = _counts(there, wanted, new)
+        _check_size(ctx, [*({'count': count} for count in counts.values()), *new])
+        grows = bool(new) or any(counts[group.id] > group.count for group in there)
+        transitions.begin(conn, states.CLUSTER, 'scale' if grows else 'scale_back', cluster_id, status_description=None,
+                          known_shares=row.known_shares | known, scaling=_before(conn, cluster_id, there) if grows else None,
+                          fault=None)
         for group_id, count in counts.items():
             store.resize(conn, group_id, count)
         store.add_groups(conn, 'cluster_id', cluster_id, new)
@@ -132,11 +137,29 @@ def scale(ctx: RequestContext, cluster_id: str, wanted: Mapping[str, Any], who: 
     wake.send(ctx)
 
 
-def _counts(there: list[Any], resize: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+def _before(conn: Connection, cluster_id: str, there: list[Any]) -> dict[str, Any]:
+    """Return what a cluster has before it grows, for ``undo_scaling``."""
+    return {'nodes': [node.id for node in store.instances(conn, (cluster_id,))],
+            'counts': {group.id: group.count for group in there}}
+
+
+def undo_scaling(conn: Connection, ctx: RequestContext, row: Any, why: str) -> None:
+    """Let the nodes leave that the scaling under way added, with its node groups, in one more round of the operation."""
+    before = row.scaling
+    for group in store.groups(conn, 'cluster_id', (row.id,)).get(row.id, []):
+        store.resize(conn, group.id, before['counts'].get(group.id, 0))
+    for node in store.instances(conn, (row.id,)):
+        if node.id not in before['nodes']:
+            transitions.begin(conn, states.NODE, 'leave', node.id)
+    store.update(conn, 'cluster', row.id, {'scaling': None, 'fault': f'The scaling was undone: {why}'})
+    converge(conn, ctx, row.id)
+
+
+def _counts(there: list[Any], wanted: Mapping[str, Any], new: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Return the number of nodes that each existing group is to have, by its id."""
     by_name = {group.name: group for group in there}
     counts = {group.id: group.count for group in there}
-    for change in resize:
+    for change in wanted.get('resize_node_groups') or ():
         if change['name'] not in by_name:
             raise InvalidReference(f'resize_node_groups: there is no node group {change["name"]}.')
         counts[by_name[change['name']].id] = change['count']
@@ -152,6 +175,6 @@ def delete(ctx: RequestContext, cluster_id: str) -> None:
         row = store.get(conn, 'cluster', cluster_id, ctx.project_id, own=True)
         templates.must_not_be_protected('cluster', row)
         if row.status != states.CLUSTER['delete'].during:
-            transitions.begin(conn, states.CLUSTER, 'delete', cluster_id, status_description=None)
+            transitions.begin(conn, states.CLUSTER, 'delete', cluster_id, status_description=None, fault=None, scaling=None)
         wake = converge(conn, ctx, cluster_id)
     wake.send(ctx)

@@ -9,7 +9,7 @@ from manila_lite import errors
 from manila_lite.api.request import Request
 from manila_lite.db.core.engine import Connection
 from manila_lite.siblings import shares as share_client
-from manila_lite.siblings.dataproc import actions, store, templates
+from manila_lite.siblings.dataproc import actions, policies, store, templates
 
 #: The plugin of all clusters: it runs nothing beside the software of the image.
 PLUGIN, VERSIONS = templates.PLUGIN, templates.VERSIONS
@@ -63,6 +63,18 @@ def info(row: Any, req: Request) -> dict[str, Any]:
     return {'shares': {'nodes_total': len(nodes), 'nodes_done': len(done)}}
 
 
+def fault(row: Any, req: Request) -> str | None:
+    """Return what is wrong with the cluster, or what its operation waits for now; None if nothing is."""
+    if row.status_description:
+        return str(row.status_description)
+    nodes = [node for one in req.related['groups'].get(row.id, []) for node in req.related['nodes'].get(one.id, [])]
+    faults = [f'{node["instance_name"]}: {node["fault"]}' for node in nodes if node['fault']]
+    faults += [f'{node["instance_name"]}: share {share["id"]} at {share["path"]}: {share["fault"]}'
+               for node in nodes for share in node['shares'] if share['fault']]
+    faults += [f'access to share {grant.share_id}: {grant.fault}' for grant in req.related['grants'] if row.id in grant.reason]
+    return '; '.join(faults) or None
+
+
 def progress(row: Any, req: Request) -> list[dict[str, Any]]:
     """Return the progress of the steps of the present work, if the request asks for it."""
     return row.progress if req.query.get('show_progress', '').lower() in ('true', '1') else []
@@ -82,12 +94,25 @@ def _sorting(req: Request) -> tuple[str, bool]:
     return column, text.startswith('-')
 
 
+def _scope(req: Request, resource_type: str, *, asked: bool) -> str | None:
+    """Return the project whose rows are shown, or ``store.EVERY_PROJECT``, which administrators may ask for.
+
+    :raises errors.Forbidden: the caller asked for all projects, and may not see them.
+    """
+    if resource_type == 'cluster' and asked and req.may(policies.ALL_PROJECTS):
+        return store.EVERY_PROJECT
+    if req.query.get('all_projects'):
+        raise errors.Forbidden('all_projects: only administrators may see the clusters of all projects.')
+    return req.ctx.project_id
+
+
 def _list(req: Request, resource_type: str) -> list[Any]:
     column, descending = _sorting(req)
+    project_id = _scope(req, resource_type, asked=bool(req.query.get('all_projects')))
     limit = min(req.query.get('limit', req.ctx.conf.osapi_max_limit), req.ctx.conf.osapi_max_limit)
     filters = {name: req.query[name] for name in ('name', 'plugin_name', 'plugin_version') if name in req.query}
     with req.ctx.db.reader() as conn:
-        rows = store.list_visible(conn, resource_type, req.ctx.project_id, filters, limit=limit, marker=req.query.get('marker'),
+        rows = store.list_visible(conn, resource_type, project_id, filters, limit=limit, marker=req.query.get('marker'),
                                   sort_by=column, descending=descending)
         if len(rows) > limit:
             rows = rows[:limit]
@@ -110,11 +135,13 @@ def _load(conn: Connection, req: Request, resource_type: str, rows: list[Any]) -
             mounts.setdefault(mount.instance_id, []).append(mount)
         for node in store.instances(conn, owner_ids):
             nodes.setdefault(node.node_group_id, []).append(_node(node, mounts.get(node.id, [])))
+        req.related['grants'] = store.grants_with_fault(conn)
 
 
 def _show(req: Request, resource_type: str, resource_id: str) -> Any:
+    project_id = _scope(req, resource_type, asked=True)
     with req.ctx.db.reader() as conn:
-        row = store.get(conn, resource_type, resource_id, req.ctx.project_id)
+        row = store.get(conn, resource_type, resource_id, project_id)
         _load(conn, req, resource_type, [row])
     return row
 

@@ -7,7 +7,7 @@ from manila_lite import errors
 from manila_lite.api.contract import fields, shapes
 from manila_lite.api.contract.call import Call
 from manila_lite.api.contract.fields import Always, Field, Many, One, Plain, View
-from manila_lite.siblings.dataproc import calls, validation
+from manila_lite.siblings.dataproc import calls, templates, validation
 from manila_lite.siblings.dataproc import policies as rules
 
 #: The first minor version is ``/v1.1``, the second ``/v2``.
@@ -18,9 +18,11 @@ _NULL_FLAG = {'type': ['boolean', 'null']}
 #: The pattern of host names, since nodes are named after their cluster and node group.
 _HOST = {'type': 'string', 'minLength': 1, 'maxLength': 80, 'pattern': '^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?$'}
 _NAME = {'type': 'string', 'minLength': 1, 'maxLength': 80, 'pattern': '^[^\\u0000-\\u001f\\u007f]+$'}
-_LIST = {'type': ['array', 'null'], 'items': _TEXT}
+_PROCESSES = {'type': ['array', 'null'], 'items': {'enum': list(templates.PROCESSES)}, 'maxItems': len(templates.PROCESSES)}
 _NONE: dict[str, Any] = {'type': 'null'}
 _NO = {'enum': [False, None]}
+_EMPTY_LIST: dict[str, Any] = {'type': ['array', 'null'], 'maxItems': 0}
+_EMPTY_OBJECT: dict[str, Any] = {'type': ['object', 'null'], 'maxProperties': 0}
 _FLAVOR = {'type': ['string', 'integer', 'null'], 'maxLength': 255}
 _COUNT = {'type': 'integer', 'minimum': 0, 'maximum': 100000}
 
@@ -52,7 +54,10 @@ class Pages(Many):
 
 
 def _kept(*rows: tuple[Any, ...]) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
-    """Return fields of a body and of a view whose values are kept as sent. A row: name, schema, default in the view."""
+    """Return fields of a body and of a view: name, schema, default in the view.
+
+    Clients read all of them. Those without an effect here accept no value that asks for one.
+    """
     sent = tuple(Field(name, schema, **more) for name, schema, _, more in rows)
     shown = tuple(Field(name, {}, read=calls.detail(name, default), **more) for name, _, default, more in rows)
     return sent, shown
@@ -61,22 +66,24 @@ def _kept(*rows: tuple[Any, ...]) -> tuple[tuple[Field, ...], tuple[Field, ...]]
 _ALL: dict[str, str] = {}
 _NEW = {'since': V2}
 _NODE_SENT, _NODE_SHOWN = _kept(
-    ('node_processes', _LIST, [], _ALL), ('node_configs', {'type': ['object', 'null']}, {}, _ALL),
-    ('availability_zone', _NULL, None, _ALL), ('security_groups', _LIST, [], _ALL),
+    ('node_processes', _PROCESSES, [], _ALL), ('node_configs', _EMPTY_OBJECT, {}, _ALL),
+    ('availability_zone', _NONE, None, _ALL), ('security_groups', _EMPTY_LIST, [], _ALL),
+    # Clients always send one of both. There is nothing to configure.
     ('use_autoconfig', _NULL_FLAG, True, _ALL),
     # Nodes have no volumes of their own, and only the addresses that their infrastructure gives them.
     ('floating_ip_pool', _NONE, None, _ALL), ('auto_security_group', _NO, False, _ALL), ('is_proxy_gateway', _NO, False, _ALL),
     ('volumes_per_node', {'enum': [0, None]}, 0, _ALL), ('volumes_size', {'enum': [0, None]}, 0, _ALL),
     ('volume_type', _NONE, None, _ALL), ('volumes_availability_zone', _NONE, None, _ALL),
-    ('volume_mount_prefix', _NULL, '/volumes/disk', _ALL), ('volume_local_to_instance', _NO, False, _ALL),
+    ('volume_mount_prefix', {'enum': ['/volumes/disk', None]}, '/volumes/disk', _ALL),
+    ('volume_local_to_instance', _NO, False, _ALL),
     ('boot_from_volume', _NO, False, _NEW), ('boot_volume_type', _NONE, None, _NEW),
     ('boot_volume_availability_zone', _NONE, None, _NEW), ('boot_volume_local_to_instance', _NO, False, _NEW))
 _CLUSTER_SENT, _CLUSTER_SHOWN = _kept(
-    ('cluster_configs', {'type': ['object', 'null']}, {}, _ALL), ('anti_affinity', _LIST | {'maxItems': 0}, [], _ALL),
-    ('neutron_management_network', _NULL, None, _ALL), ('use_autoconfig', _NULL_FLAG, True, _ALL),
-    ('domain_name', _NULL, None, _ALL))
+    ('cluster_configs', _EMPTY_OBJECT, {}, _ALL), ('anti_affinity', _EMPTY_LIST, [], _ALL),
+    ('neutron_management_network', _NONE, None, _ALL), ('use_autoconfig', _NULL_FLAG, True, _ALL),
+    ('domain_name', _NONE, None, _ALL))
 _ONLY_CLUSTER_SENT, _ONLY_CLUSTER_SHOWN = _kept(
-    ('user_keypair_id', _NULL, None, _ALL), ('is_transient', _NO, False, _ALL))
+    ('user_keypair_id', _NONE, None, _ALL), ('is_transient', _NO, False, _ALL))
 
 
 # Views ------------------------------------------------------------------------------------------
@@ -101,7 +108,8 @@ CLUSTER_TEMPLATE = View('cluster_template', 'cluster_templates', (
 CLUSTER = View('cluster', 'clusters', (
     *_DESCRIBED, *_CLUSTER_SHOWN, *_ONLY_CLUSTER_SHOWN,
     Field('cluster_template_id', _NULL), Field('default_image_id', _NULL),
-    Field('status', _TEXT), Field('status_description', _NULL), Field('node_groups', {'type': 'array'}, read=calls.groups_of),
+    Field('status', _TEXT), Field('status_description', _NULL), Field('fault', _NULL, read=calls.fault),
+    Field('node_groups', {'type': 'array'}, read=calls.groups_of),
     Field('info', _OBJECT, read=calls.info), Field('provision_progress', {'type': 'array'}, read=calls.progress),
     Field('management_public_key', _NULL, read=Always(value=None)), Field('trust_id', _NULL, read=Always(value=None))))
 
@@ -152,12 +160,16 @@ _PAGE = (Field('limit', {'type': 'integer', 'minimum': 1, 'maximum': shapes.MAX_
          Field('plugin_version', _TEXT, aliases=('hadoop_version',)))
 
 
-def _calls(resource_type: str, path: str, view: View, handlers: Any, create: Bare, change: Bare) -> list[Call]:
+_PAGE_OF_CLUSTERS = (*_PAGE, Field('all_projects', shapes.FLAG, parse=shapes.flag))
+
+
+def _calls(resource_type: str, path: str, view: View, handlers: Any, create: Bare, change: Bare,
+           query: tuple[Field, ...] = _PAGE) -> list[Call]:
     one = f'{path}/{{resource_id}}'
     changes = [Call(method, one, handlers.update, rules.of(resource_type, 'modify'), One(view), ok=202, body=change)
                for method in handlers.updates_by]
     return [
-        Call('GET', path, handlers.index, rules.of(resource_type, 'get_all'), Pages(view), query=_PAGE),
+        Call('GET', path, handlers.index, rules.of(resource_type, 'get_all'), Pages(view), query=query),
         Call('POST', path, handlers.create, rules.of(resource_type, 'create'), One(view), ok=202, body=create),
         Call('GET', one, handlers.show, rules.of(resource_type, 'get'), One(view),
              query=(Field('show_progress', {'type': 'string'}),)),
@@ -179,7 +191,7 @@ OPS = [
             _body('node_group_template', *_NODE), _body('node_group_template', *_NODE, new=False)),
     *_calls(rules.CLUSTER_TEMPLATE, '/cluster-templates', CLUSTER_TEMPLATE, calls.ClusterTemplates,
             _body('cluster_template', *_CLUSTER), _body('cluster_template', *_CLUSTER, new=False)),
-    *_calls(rules.CLUSTER, '/clusters', CLUSTER, calls.Clusters, _CREATE, _PATCH),
+    *_calls(rules.CLUSTER, '/clusters', CLUSTER, calls.Clusters, _CREATE, _PATCH, _PAGE_OF_CLUSTERS),
     Call('PUT', '/clusters/{resource_id}', calls.Clusters.scale, rules.SCALE, One(CLUSTER), ok=202, body=_SCALE),
     Call('GET', '/plugins', calls.plugins, rules.PLUGINS, _PLUGIN),
     Call('GET', '/plugins/{resource_id}', calls.plugin, rules.PLUGINS, _PLUGIN),

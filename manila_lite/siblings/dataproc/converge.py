@@ -21,25 +21,31 @@ _ENDED = ('Active', 'Error')
 def _done(conn: Connection, work: Work) -> None:
     """Set the status of the cluster from its nodes and mounts, unless a newer request is waiting."""
     row = store.find_cluster(conn, work.resource_id)
-    if row is None or rows.get(conn, work.op.id).wanted != work.op.wanted:
+    if row is None or rows.get(conn, work.op.id).wanted != work.asked:
         return
-    faults = _faults(conn, row)
     if row.status == states.CLUSTER['delete'].during and not store.instances(conn, (row.id,)):
         transitions.finish(conn, states.CLUSTER, 'delete', row.id)
         notices.emit_cluster(work, row, 'delete', row.status)
         return
-    _end(conn, work, row, 'Error' if faults else 'Active', '; '.join(faults) or None)
+    faults = _faults(conn, row)
+    of_new_nodes = [why for node_id, why in faults if row.scaling and node_id not in row.scaling['nodes']]
+    if of_new_nodes:
+        actions.undo_scaling(conn, work.ctx, row, '; '.join(of_new_nodes))
+        return
+    _end(conn, work, row, 'Error' if faults else 'Active', '; '.join(why for _, why in faults) or row.fault)
 
 
-def _faults(conn: Connection, row: Any) -> list[str]:
-    faults = [f'{node.name}: {node.fault or node.state}' for node in store.instances(conn, (row.id,))
+def _faults(conn: Connection, row: Any) -> list[tuple[str, str]]:
+    """Return the id of each node with a fault, and the fault."""
+    faults = [(node.id, f'{node.name}: {node.fault or node.state}') for node in store.instances(conn, (row.id,))
               if node.state != states.NODE['spawn'].ok]
-    return faults + [f'{mount.node}: share {mount.share_id} at {mount.path}: {mount.fault or mount.state}'
+    return faults + [(mount.instance_id, f'{mount.node}: share {mount.share_id} at {mount.path}: {mount.fault or mount.state}')
                      for mount in store.mounts(conn, (row.id,)) if mount.state != states.MOUNT['mount'].ok]
 
 
 def _end(conn: Connection, work: Work, row: Any, status: str, why: str | None) -> None:
-    store.update(conn, 'cluster', row.id, {'progress': steps.ended(row.progress, successful=why is None)})
+    store.update(conn, 'cluster', row.id, {'progress': steps.ended(row.progress, successful=status == 'Active'),
+                                           'scaling': None})
     if row.status == status:
         store.update(conn, 'cluster', row.id, {'status_description': why})
         return

@@ -91,9 +91,7 @@ class Engine:
             return True
         if any(one.finished_at and one.finished_at > self._late() for one in rows.list_of_resource(conn, row.id, actions.KIND)):
             return False        # another engine looked at it, or a user caused an operation
-        mounts = store.mounts(conn, (row.id,))
-        # A mount that could not be unmounted waits for a request of its owner.
-        return bool(mounts) and all(mount.state != states.MOUNT['unmount'].fail for mount in mounts)
+        return bool(store.mounts(conn, (row.id,)))
 
     def _late(self) -> datetime.datetime:
         return timeutils.utcnow() - datetime.timedelta(seconds=self.tools.conf.check_interval / 2)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes that are directories, with files as mounts: for tests, and to try the service without any machine.
 
-A node's directory holds ``mounts/<share id>``, and files of a test: ``away`` (the node does not answer), ``stay`` (the
-node cannot be released), ``busy/<share id>`` (the share cannot be unmounted), ``refuse/<share id>`` (the share cannot
-be mounted; the file says why).
+A node's directory holds ``mounts/<share id>``, and files of a test: ``away`` (the node does not answer), ``late`` (it
+is not ready yet), ``stay`` (the node cannot be released), ``busy/<share id>`` (the share cannot be unmounted),
+``refuse/<share id>`` (the share cannot be mounted; the file says why), ``dead/<share id>`` (the mount does not answer).
 """
 
 import contextlib
@@ -55,6 +55,8 @@ class FakeInfra(Infra):
         """Make the directory of the node."""
         directory = _root(self.conf) / ref
         (directory / 'mounts').mkdir(parents=True, exist_ok=True)
+        if (directory / 'late').exists():
+            raise errors.Again(self.conf.dataproc.retry_delay, f'{ref} is not ready.')
         number = int(ref.rpartition('-')[2])
         return Node(ref, wanted.name, f'10.77.{number // 250}.{number % 250 + 1}', host_key='ssh-ed25519 none')
 
@@ -85,6 +87,8 @@ class FakeHandler(ShareHandler):
         refused = remote.directory / 'refuse' / mount.share_id
         if refused.exists():
             raise errors.Final(refused.read_text().strip() or 'It was refused.')
+        if (remote.directory / 'dead' / mount.share_id).exists():
+            raise errors.Again(self.conf.dataproc.retry_delay, f'The server of {mount.path} does not answer.')
         place = remote.directory / 'mounts' / mount.share_id
         place.with_suffix('.new').write_text(_written(mount))
         place.with_suffix('.new').replace(place)
@@ -98,9 +102,15 @@ class FakeHandler(ShareHandler):
         return 'It was in use, so it was unmounted lazily.' if busy else ''
 
     def is_mounted(self, remote: Any, mount: Mount) -> bool:
-        """Say whether there is a file with exactly this mount."""
+        """Say whether there is a file with exactly this mount, and none that says it is dead."""
         place = remote.directory / 'mounts' / mount.share_id
-        return place.exists() and place.read_text() == _written(mount)
+        dead = (remote.directory / 'dead' / mount.share_id).exists()
+        return not dead and place.exists() and place.read_text() == _written(mount)
+
+    def clean(self, remote: Any) -> None:
+        """Delete the files of all mounts."""
+        for place in (remote.directory / 'mounts').iterdir():
+            place.unlink()
 
 
 def _written(mount: Mount) -> str:

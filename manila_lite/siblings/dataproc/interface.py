@@ -53,6 +53,10 @@ class NodeAway(errors.Unavailable):
     code = 'node_away'
 
 
+class TooLong(NodeAway):
+    """The command did not end in time. The node may be well: commands also hang where an NFS server does not answer."""
+
+
 class Busy(errors.Conflict):
     """Somebody uses what is mounted there."""
 
@@ -147,4 +151,9 @@ class ShareHandler(abc.ABC):
 
     @abc.abstractmethod
     def is_mounted(self, remote: Remote, mount: Mount) -> bool:
-        """Say whether exactly this share is mounted there, at this level."""
+        """Say whether exactly this share is mounted there, at this level, and answers in time."""
+
+    def clean(self, remote: Remote) -> None:
+        """Unmount all that earlier clusters left on the node, before a cluster gets it: when it left them it may have been
+        away.
+        """

@@ -41,6 +41,10 @@ clusters = sa.Table(
     sa.Column('progress', Json, nullable=False),
     # Protocol and export location of each share, as they were when its owner named it.
     sa.Column('known_shares', Json, nullable=False),
+    # While it grows: {"nodes": [ids of the nodes before], "counts": {id of a node group: its number of nodes before}}.
+    sa.Column('scaling', Json),
+    # Why the last change was undone, until the next request.
+    sa.Column('fault', sa.Text),
     sa.UniqueConstraint('project_id', 'name'),
 )
 

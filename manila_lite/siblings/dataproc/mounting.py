@@ -13,10 +13,10 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.engine import Work
 from manila_lite.siblings import grants, shares
-from manila_lite.siblings.dataproc import notices, states, steps, store, validation
+from manila_lite.siblings.dataproc import looks, notices, states, steps, store, validation
 from manila_lite.siblings.dataproc.interface import Busy, Mount, NodeAway
 
-_MOUNTING, _MOUNTED, _UNMOUNTED = states.MOUNT['mount'].during, states.MOUNT['mount'].ok, states.MOUNT['unmount'].during
+_MOUNTING, _UNMOUNTED = states.MOUNT['mount'].during, states.MOUNT['unmount'].during
 _READY, _LEAVING = states.NODE['spawn'].ok, states.NODE['leave'].during
 
 
@@ -72,8 +72,7 @@ def _retry_unmount(work: Work, cluster: Any, mounts: list[Any], leaving: bool, a
     """Plan another try for the node. After too many tries, forget the mounts of a leaving node, and fail those of others."""
     again = False
     for mount in _in_state(work, mounts, _UNMOUNTED):
-        if mount.attempts + 1 < work.service.conf.attempts:
-            steps.write(work, lambda conn, mount=mount: store.update_mount(conn, mount.id, attempts=mount.attempts + 1))
+        if steps.try_again(work, mount, str(away)):
             again = True
         elif leaving:
             _unmounted(work, cluster, mount, f'The node did not answer: {away}')
@@ -94,7 +93,11 @@ def _unmount_one(work: Work, cluster: Any, remote: Any, mount: Any, leaving: boo
     try:
         note = handler.unmount(remote, _as_mount(mount), force=leaving) if handler and mount.export else ''
     except (Busy, errors.Final) as stays:
-        steps.fail_mount(work, cluster, mount, 'unmount', str(stays))
+        why = str(stays)
+        if mount.fault == why:      # each look tries once more; the cause was sent before
+            steps.write(work, lambda conn: transitions.fail(conn, states.MOUNT, 'unmount', mount.id))
+        else:
+            steps.fail_mount(work, cluster, mount, 'unmount', why)
         return
     _unmounted(work, cluster, mount, note)
 
@@ -129,11 +132,11 @@ def _release(work: Work, grant_id: str) -> float | None:
 
 def prepare(work: Work) -> None:
     """Prepare a row for every share on every node that answers, with a claimed access rule, protocol and export
-    location. Mounts that a node has lost are to be mounted again.
+    location. Mounts that a node has lost, or whose access rule is gone, are to be mounted again.
     """
     if steps.living_cluster(work) is None:
         return
-    _find_lost(work)
+    looks.find_lost(work)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         _add_missing(conn, work)
@@ -142,26 +145,6 @@ def prepare(work: Work) -> None:
         steps.show_progress(work, 'prepare', len(mounts))
     for share_id in sorted({mount.share_id for mount in mounts}):
         _describe(work, [mount for mount in mounts if mount.share_id == share_id])
-
-
-def _find_lost(work: Work) -> None:
-    """Check the mounts of all nodes; lost mounts are to be mounted again."""
-    steps.for_each(work, steps.mounts_by_node(work, _MOUNTED), lambda one: _find_lost_on_node(work, *one))
-
-
-def _find_lost_on_node(work: Work, node: Any, mounts: list[Any]) -> None:
-    lost = list(mounts)
-    try:
-        with work.service.infra.connect(steps.node_of(node)) as remote:
-            lost = [mount for mount in mounts if not work.service.handlers[mount.protocol].is_mounted(remote, _as_mount(mount))]
-    except (NodeAway, errors.Again, errors.Final):
-        pass        # the step that mounts reports the error
-    for mount in lost:
-        steps.write(work, lambda conn, mount=mount: _mount_again(conn, mount))
-
-
-def _mount_again(conn: Connection, mount: Any) -> None:
-    transitions.begin(conn, states.MOUNT, 'again', mount.id, attempts=0, fault=None)
 
 
 def _add_missing(conn: Connection, work: Work) -> None:
@@ -177,7 +160,7 @@ def _add_missing(conn: Connection, work: Work) -> None:
             if mount is None:
                 _insert(conn, work, node, share_id, path, level)
             elif mount.state in ('error', 'error_unmounting') and (mount.path, mount.level) == (path, level):
-                _mount_again(conn, mount)
+                looks.mount_again(conn, mount)
 
 
 def _insert(conn: Connection, work: Work, node: Any, share_id: str, path: str, level: str) -> None:
@@ -283,8 +266,7 @@ def _mount_one(work: Work, cluster: Any, remote: Any, mount: Any, stuck: dict[st
 def _retry_mount(work: Work, cluster: Any, mounts: list[Any], away: errors.ManilaLiteError) -> float | None:
     again = False
     for mount in _in_state(work, mounts, _MOUNTING):
-        if mount.attempts + 1 < work.service.conf.attempts:
-            steps.write(work, lambda conn, mount=mount: store.update_mount(conn, mount.id, attempts=mount.attempts + 1))
+        if steps.try_again(work, mount, str(away)):
             again = True
         else:
             steps.fail_mount(work, cluster, mount, 'mount', str(away))

@@ -17,6 +17,8 @@ NODES = [
                help='File with the private key, without a passphrase, for nodes without a key file of their own.'),
     cfg.FloatOpt('ssh_timeout', default=30, min=1, help='Seconds after which a login without an answer fails.'),
     cfg.FloatOpt('command_timeout', default=120, min=1, help='Seconds after which a command on a node is stopped.'),
+    cfg.FloatOpt('answer_timeout', default=10, min=1,
+                 help='Seconds after which a mount without an answer is reported by the periodic check.'),
     cfg.FloatOpt('install_timeout', default=600, min=1,
                  help='Seconds after which the installation of an NFS client on a node is stopped.'),
     cfg.StrOpt('ssh_proxy_command', default='',

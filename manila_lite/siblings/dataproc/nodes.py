@@ -37,7 +37,9 @@ def arrange(work: Work) -> None:
 
 
 def _resize(conn: Connection, work: Work, group: Any, there: list[Any], count: int) -> None:
-    living = [node for node in there if node.state not in _GOING]
+    # Of a group that gets smaller, the nodes that failed leave first.
+    living = sorted((node for node in there if node.state not in _GOING),
+                    key=lambda node: node.state == states.NODE['spawn'].fail)
     stay, go = living[:count], [node for node in there if node not in living[:count]]
     for node in go:
         transitions.begin(conn, states.NODE, 'leave', node.id)
@@ -92,16 +94,22 @@ def _spawn(work: Work, node: Any) -> float | None:
     late = (timeutils.utcnow().timestamp() - work.data['since']) > work.service.conf.spawn_timeout
     try:
         answering = work.service.infra.ready(node.infra_ref, _wanted(work, node))
+        with work.service.infra.connect(answering) as remote:
+            for handler in work.service.handlers.values():
+                handler.clean(remote)
     except (errors.Again, errors.Unavailable) as later:
         if late:
             _fail(work, node, f'It did not answer in time. {later}')
             return None
+        why = str(later)
+        if node.fault != why:
+            steps.write(work, lambda conn: store.update_instance(conn, node.id, fault=why))
         return getattr(later, 'after', work.service.conf.retry_delay)
     except errors.Final as never:
         _fail(work, node, str(never))
         return None
     values = {'internal_ip': answering.address, 'ssh_port': answering.port, 'ssh_user': answering.user,
-              'host_key': answering.host_key, 'key_file': answering.key_file}
+              'host_key': answering.host_key, 'key_file': answering.key_file, 'fault': None}
     steps.write(work, lambda conn: transitions.finish(conn, states.NODE, 'spawn', node.id, **values))
     return None
 

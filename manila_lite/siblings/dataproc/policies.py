@@ -3,7 +3,7 @@
 
 from oslo_policy import policy
 
-from manila_lite.policies.base import MEMBER, READER, rule
+from manila_lite.policies.base import ADMIN, MEMBER, READER, rule
 
 _PREFIX = 'data-processing'
 
@@ -25,13 +25,14 @@ def _rules(resource_type: str, path: str) -> list[policy.DocumentedRuleDefault]:
 
 NODE_GROUP_TEMPLATE, CLUSTER_TEMPLATE, CLUSTER = 'node-group-template', 'cluster-template', 'cluster'
 SCALE, PLUGINS, IMAGES = _name(CLUSTER, 'scale'), _name('plugin', 'get'), _name('image', 'get')
-OTHERS = _name('other', 'ask')
+OTHERS, ALL_PROJECTS = _name('other', 'ask'), _name(CLUSTER, 'get_all_projects')
 
 RULES = [
     *_rules(NODE_GROUP_TEMPLATE, '/node-group-templates'),
     *_rules(CLUSTER_TEMPLATE, '/cluster-templates'),
     *_rules(CLUSTER, '/clusters'),
     rule(SCALE, MEMBER, 'Change the number of nodes of a cluster.', 'PUT /clusters/{id}'),
+    rule(ALL_PROJECTS, ADMIN, 'See the clusters of all projects.', 'GET /clusters?all_projects=true', 'GET /clusters/{id}'),
     rule(PLUGINS, READER, 'List the plugins and their versions.', 'GET /plugins', 'GET /plugins/{name}'),
     rule(IMAGES, READER, 'List the images for nodes.', 'GET /images', 'GET /images/{id}'),
     rule(OTHERS, READER, 'Get the answer that jobs, data sources and binaries are not supported.', 'GET /jobs'),

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import serialization as keys
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from manila_lite import errors
-from manila_lite.siblings.dataproc.interface import Node, NodeAway, Remote, Result
+from manila_lite.siblings.dataproc.interface import Node, NodeAway, Remote, Result, TooLong
 
 #: Exit status of timeout(1) after it ended the command.
 _TOO_LONG = 124
@@ -67,7 +67,7 @@ class SshRemote(Remote):
         except (paramiko.SSHException, EOFError, OSError) as bad:
             raise NodeAway(f'{self._node.name}: {argv[0]}: {bad or type(bad).__name__}') from bad
         if result.status in (_TOO_LONG, -1):
-            raise NodeAway(f'{self._node.name}: {argv[0]} did not end within {seconds:g} s')
+            raise TooLong(f'{self._node.name}: {argv[0]} did not end within {seconds:g} s')
         return result
 
 

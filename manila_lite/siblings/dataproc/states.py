@@ -22,6 +22,7 @@ CLUSTER = machine('cluster', 'status', (
     # Requests about an existing cluster. "update": other shares, or the same once more.
     ('update',     _SETTLED,                     'Configuring',   'Active', 'Error', Crash.RESUME),
     ('scale',      'Active',                     'InfraUpdating', 'Active', 'Error', Crash.RESUME),
+    ('scale_back', f'{_UNDER_WAY} {_SETTLED}',   'InfraUpdating', 'Active', 'Error', Crash.RESUME),
     ('delete',     f'{_UNDER_WAY} {_SETTLED}',   'Deleting',      None,     'Error', Crash.RESUME),
 ))
 

@@ -86,6 +86,14 @@ def fail_mount(work: Work, cluster: Any, mount: Any, verb: str, why: str) -> Non
     notices.emit_mount(work, cluster, mount, f'share_{verb}.error', why)
 
 
+def try_again(work: Work, mount: Any, why: str) -> bool:
+    """Count a try with a node that did not answer, and show why it failed. Return whether there are tries left."""
+    if mount.attempts + 1 >= work.service.conf.attempts:
+        return False
+    write(work, lambda conn: store.update_mount(conn, mount.id, attempts=mount.attempts + 1, fault=why))
+    return True
+
+
 def nodes_in_state(work: Work, *wanted: str) -> list[Any]:
     """Return the cluster's nodes in one of these states."""
     with work.ctx.db.reader() as conn:

@@ -20,11 +20,15 @@ _groups = models.node_groups
 
 
 def _visible(table: sa.Table, project_id: str | None) -> sa.ColumnElement[bool]:
-    return sa.or_(table.c.project_id == project_id, table.c.is_public.is_(True))
+    return sa.true() if project_id == EVERY_PROJECT else sa.or_(table.c.project_id == project_id, table.c.is_public.is_(True))
+
+
+#: In place of a project's id: the caller sees the rows of all projects.
+EVERY_PROJECT = '*'
 
 
 def get(conn: Connection, resource_type: str, resource_id: str, project_id: str | None, *, own: bool = False) -> Row:
-    """Return a row that the project sees: its own, or, unless ``own``, a public one.
+    """Return a row that the project sees: its own, or, unless ``own``, a public one, or any for ``EVERY_PROJECT``.
 
     :raises errors.NotFound: the project sees no such row.
     """
@@ -182,3 +186,16 @@ def grants_of(conn: Connection, owner: str) -> list[str]:
     grants = models.share_grants
     mine = grants.c.reason.contains(f' {owner} on ', autoescape=True)
     return list(conn.execute(sa.select(grants.c.id).where(mine)).scalars())
+
+
+def grants_with_fault(conn: Connection) -> list[Row]:
+    """Return the grants whose access rules could not be made or released at the last try: share, reason and fault."""
+    grants = models.share_grants
+    return list(conn.execute(sa.select(grants.c.share_id, grants.c.reason, grants.c.fault).where(grants.c.fault.is_not(None))))
+
+
+def rules_of_grants(conn: Connection, grant_ids: Iterable[str]) -> dict[str, str | None]:
+    """Return the access rule of each of these grants, by the grant's id."""
+    grants = models.share_grants
+    rows = conn.execute(sa.select(grants.c.id, grants.c.access_id).where(grants.c.id.in_(tuple(grant_ids))))
+    return {row.id: row.access_id for row in rows}

@@ -47,10 +47,18 @@ class Tries(base.ServiceTest):
         """Return a step with the outcomes ``ends``, try by try, and then success; its undo the same with ``undo``."""
         return Step(self.ends(name, list(ends)), self.ends(f'undo {name}', list(undo)), name)
 
+    def plain(self, name, ends=()):
+        """Return a step without an undo."""
+        return Step(self.ends(name, list(ends)), name=name)
+
     def ends(self, name, left):
         def act(work):
             self.notes.append(name)
             how = left.pop(0) if left else None
+            if how and how.startswith('ask and '):
+                with self.db.writer() as conn:
+                    rows.request_rerun(conn, KEY)
+                how = how.removeprefix('ask and ')
             if how == 'fail':
                 raise RuntimeError(f'{name} does not work')
             if how == 'die':
@@ -131,3 +139,20 @@ class Tries(base.ServiceTest):
         row = self.run_plan(self.step('a', undo=deaths), self.step('b', failed, deaths))
         self.assertEqual((rows.FAILED, self.tries), (row.state, self.count('b')))
         self.assertEqual(['undo b'] * self.tries + ['undo a'] * self.tries, self.notes[-2 * self.tries:])
+
+    def test_newer_request_is_met_after_a_wait_in_a_later_step(self):
+        for wait in ('again', 'die'):
+            self.notes.clear()
+            row = self.run_plan(self.plain('a'), self.plain('b', ['ask and ' + wait]), self.plain('c'))
+            self.assertEqual((rows.DONE, ['a', 'b', 'a', 'b', 'c']), (row.state, self.notes))
+
+    def test_newer_request_is_met_at_the_end_of_a_plan_with_an_undo(self):
+        for wait in ('again', 'die'):
+            self.notes.clear()
+            row = self.run_plan(self.step('a'), self.step('b', ['ask and ' + wait]), self.step('c'))
+            self.assertEqual((rows.DONE, ['a', 'b', 'b', 'c', 'a', 'b', 'c']), (row.state, self.notes))
+
+    def test_newer_request_is_met_after_the_failure_of_the_older_one(self):
+        row = self.run_plan(self.plain('a'), self.plain('b', ['ask and fail', *self.all_but_one]), self.plain('c'))
+        self.assertEqual((rows.DONE, 2, 'c'), (row.state, self.count('a'), self.notes[-1]))
+        self.assertIsNone(row.error)

@@ -61,6 +61,12 @@ def _is_ours(row: bytes, path: str) -> bool:
     return match is not None and plain(os.fsdecode(match[1])) == path
 
 
+def paths(text: bytes) -> list[str]:
+    """Return the paths of all our lines."""
+    matches = (_OURS.fullmatch(row.rstrip(b'\n')) for row in _rows(text))
+    return [plain(os.fsdecode(match[1])) for match in matches if match is not None]
+
+
 def with_line(text: bytes, mount: Mount, options: str) -> bytes:
     """Return the text with exactly one line of ours for the mount's path; the same text if it is there already."""
     wanted = line(mount, options)

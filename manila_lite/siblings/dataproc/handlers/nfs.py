@@ -2,6 +2,8 @@
 """Shares over NFS: the node's kernel mounts them, and fstab has them for the next boot."""
 
 import contextlib
+import enum
+import math
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -9,13 +11,24 @@ from collections.abc import Iterator, Sequence
 from manila_lite import errors
 from manila_lite.siblings.dataproc import paths
 from manila_lite.siblings.dataproc.handlers import client, fstab
-from manila_lite.siblings.dataproc.interface import Busy, Mount, NodeAway, Remote, ShareHandler
+from manila_lite.siblings.dataproc.interface import Busy, Mount, NodeAway, Remote, ShareHandler, TooLong
 from manila_lite.siblings.nfs import Ended, MountBusy, Mounted, MountFailed, NfsMounter
 
 #: Errors of mount.nfs for which the server may answer later.
 _LATER = re.compile('timed out|refused|unreachable|no route to host|try again', re.IGNORECASE)
 _PAUSE = 5.0
+#: Statuses of timeout(1) after it killed its command: of coreutils, and of busybox.
+_KILLED = frozenset({124, 137, 143})
+_FIRST_NAME = 'ls -A -- "$1" | head -c 1'
 _LAZY = '{} was in use, so it was unmounted lazily: who uses it still writes to the share until that ends.'
+
+
+class Answer(enum.Enum):
+    """The answer of a mount: it serves, it reports an error such as a stale handle, or there is none in time."""
+
+    HERE = enum.auto()
+    STALE = enum.auto()
+    NONE = enum.auto()
 
 
 class _Executor:
@@ -39,20 +52,24 @@ class NfsHandler(ShareHandler):
         client.ensure(remote, self.conf.dataproc_nodes.install_timeout)
 
     def mount(self, remote: Remote, mount: Mount) -> None:
-        """See ``ShareHandler.mount``. A mount of ours of another level or share is unmounted first."""
-        with _said():
+        """See ``ShareHandler.mount``. A mount of ours of another level or share, or with a stale handle, is unmounted first."""
+        with _said(mount):
             mounter, place = self._mounter(remote), self._made(remote, mount.path)
             there = mounter.mounted(place)
-            if there is not None and not _fits(there, mount):
+            if there is None:
+                self._must_hide_nothing(remote, mount, place)
+            elif not _fits(there, mount):
                 if not self._ours(remote, there, mount):
                     raise errors.Final(f'Something else is mounted on {mount.path}: {there.source}')
-                mounter.unmount(place)
+                _unmounted(mounter, place, force=self._answer(remote, place) is not Answer.HERE)
+            else:
+                self._revive(remote, mounter, place, mount)
             mounter.mount(mount.export, place, level=mount.level)
             fstab.put(remote, mount, self._options())
 
     def unmount(self, remote: Remote, mount: Mount, force: bool = False) -> str:
         """See ``ShareHandler.unmount``."""
-        with _said():
+        with _said(mount):
             mounter, place = self._mounter(remote), _real(remote, mount.path)
             there, note = mounter.mounted(place), ''
             if there is not None and self._ours(remote, there, mount):
@@ -64,9 +81,44 @@ class NfsHandler(ShareHandler):
 
     def is_mounted(self, remote: Remote, mount: Mount) -> bool:
         """See ``ShareHandler.is_mounted``."""
-        with _said():
-            there = self._mounter(remote).mounted(_real(remote, mount.path))
-        return there is not None and _fits(there, mount)
+        with _said(mount):
+            place = _real(remote, mount.path)
+            there = self._mounter(remote).mounted(place)
+            return there is not None and _fits(there, mount) and self._answer(remote, place) is Answer.HERE
+
+    def clean(self, remote: Remote) -> None:
+        """See ``ShareHandler.clean``. Our lines in fstab tell what was mounted."""
+        for path in fstab.paths(fstab.read(remote)):
+            self.unmount(remote, Mount('', '', path), force=True)
+
+    def _answer(self, remote: Remote, place: str) -> 'Answer':
+        """Ask what is mounted there for an answer. Only a kill ends a command that waits for an NFS server."""
+        seconds = str(math.ceil(self.conf.dataproc_nodes.answer_timeout))
+        done = remote.run(['timeout', '-s', 'KILL', seconds, 'stat', '-f', '--', place])
+        if done.status == 0:
+            return Answer.HERE
+        return Answer.NONE if done.status in _KILLED else Answer.STALE
+
+    def _revive(self, remote: Remote, mounter: NfsMounter, place: str, mount: Mount) -> None:
+        """Unmount what answers with an error. What does not answer stays: it goes on by itself when its server is back.
+
+        :raises errors.Again: it does not answer.
+        """
+        answer = self._answer(remote, place)
+        if answer is Answer.NONE:
+            seconds = self.conf.dataproc_nodes.answer_timeout
+            raise errors.Again(_PAUSE, f'The NFS server of {mount.export} does not answer within {seconds:g} s.')
+        if answer is Answer.STALE:
+            mounter.unmount(place, lazy=True)
+
+    def _must_hide_nothing(self, remote: Remote, mount: Mount, place: str) -> None:
+        """Refuse a directory with files, unless our line in fstab says that the share belongs there.
+
+        :raises errors.Final: the share would hide these files.
+        """
+        there = remote.run(['sh', '-c', _FIRST_NAME, 'mlite', place])
+        if there.out and not fstab.has(fstab.read(remote), mount.path):
+            raise errors.Final(f'{mount.path} is not empty on this node; the share would hide what is in it.')
 
     def _mounter(self, remote: Remote) -> NfsMounter:
         # mount.nfs would try for two minutes; the caller retries in a better way.
@@ -81,11 +133,13 @@ class NfsHandler(ShareHandler):
 
         :raises errors.Final: it cannot be made, or its real path belongs to the system.
         """
-        made = remote.run(['mkdir', '-p', '--', path])
-        # mkdir fails at a mount whose server does not answer; that is no error.
         place = _real(remote, path)
-        if made.status and self._mounter(remote).mounted(place) is None:
-            raise errors.Final(f'{path} cannot be made: {os.fsdecode(made.err).strip()}')
+        # A look into a mount whose server does not answer would hang.
+        if self._mounter(remote).mounted(place) is None:
+            made = remote.run(['mkdir', '-p', '--', path])
+            if made.status:
+                raise errors.Final(f'{path} cannot be made: {os.fsdecode(made.err).strip()}')
+            place = _real(remote, path)
         try:
             return place if place == path else paths.normal(place)
         except errors.Invalid as bad:
@@ -111,7 +165,7 @@ def _unmounted(mounter: NfsMounter, place: str, force: bool) -> str:
 
 
 @contextlib.contextmanager
-def _said() -> Iterator[None]:
+def _said(mount: Mount) -> Iterator[None]:
     """Translate errors of a mounter into errors of a ``ShareHandler``."""
     try:
         yield
@@ -123,6 +177,8 @@ def _said() -> Iterator[None]:
         raise errors.Final(str(bad)) from bad
     except errors.Invalid as bad:
         raise errors.Final(str(bad)) from bad
+    except TooLong as bad:
+        raise errors.Again(_PAUSE, f'{bad}; perhaps the NFS server of {mount.export} does not answer.') from bad
     except NodeAway:
         raise
     except errors.Unavailable as bad:

@@ -21,6 +21,9 @@ WANTED = Wanted('i', 'n', 'c', 'g')
 HOSTILE = ('/srv/; rm -rf $HOME "$(touch owned)"', '/srv/`touch owned`it\'s  "two"\\040', '/srv/-o rw #*?[a]{b}~!&|<>',
            '/srv/ünïcødé')
 
+#: Prints the ids of the programs that serve a mount.
+_CLIENTS = 'for p in /proc/[0-9]*; do tr "\\0" " " < $p/cmdline | grep -q "nfs_[f]use.*$1" && echo ${p#/proc/}; done; true'
+
 
 class SpaceNodes(base.LinuxTest):
     """Two nodes for the class."""
@@ -136,7 +139,7 @@ class SpaceNodes(base.LinuxTest):
         self.assertIn(' /srv/theirs tmpfs ', self.says(remote, 'cat', '/proc/mounts'))
         self.says(remote, 'umount', '/srv/theirs')
         self.says(remote, 'touch', '/srv/theirs/f')
-        self.handler.mount(remote, at('/srv/theirs'))
+        self.refused(self.handler.mount, remote, at('/srv/theirs'), says='/srv/theirs is not empty on this node')
         self.handler.unmount(remote, at('/srv/theirs'))
         self.assertEqual('f\n', self.says(remote, 'ls', '/srv/theirs'))
         self.says(remote, 'rm', '-r', '/srv/theirs')
@@ -199,6 +202,42 @@ class SpaceNodes(base.LinuxTest):
         self.assertEqual(fstab, self.nodes['two'].fstab())
         self.handler.unmount(remote, mount)
         self.clean('two', remote)
+
+    def test_files_written_while_the_share_was_away_do_not_stop_its_mount(self):
+        remote, mount = self.connect('one'), self.exported('rw')('/srv/late')
+        self.handler.mount(remote, mount)
+        self.says(remote, 'umount', '/srv/late')
+        self.says(remote, 'touch', '/srv/late/f')
+        self.handler.mount(remote, mount)
+        self.assertTrue(self.handler.is_mounted(remote, mount))
+        self.handler.unmount(remote, mount)
+        self.says(remote, 'rm', '-r', '/srv/late')
+        self.clean('one', remote)
+
+    def test_mount_that_does_not_answer_is_noticed_and_healed(self):
+        self.conf.set_override('answer_timeout', 2, node_conf.GROUP)
+        self.addCleanup(self.conf.clear_override, 'answer_timeout', node_conf.GROUP)
+        remote, mount = self.connect('one'), self.exported('rw')('/srv/dead')
+        self.handler.mount(remote, mount)
+        client = self.says(remote, 'sh', '-c', _CLIENTS, 'x', '/srv/dead').split()
+        self.says(remote, 'kill', '-STOP', *client)
+        self.assertFalse(self.handler.is_mounted(remote, mount))
+        self.refused(self.handler.mount, remote, mount, error=errors.Again, says='does not answer within 2 s')
+        self.says(remote, 'kill', '-CONT', *client)
+        process.until(lambda: self.handler.is_mounted(remote, mount), 'it answers', self.nodes['one'].tail)
+        self.says(remote, 'kill', '-KILL', *client)
+        self.assertFalse(self.handler.is_mounted(remote, mount))
+        self.handler.mount(remote, mount)
+        self.assertTrue(self.handler.is_mounted(remote, mount))
+        self.handler.unmount(remote, mount)
+        self.clean('one', remote)
+
+    def test_node_is_cleaned_of_what_earlier_clusters_left(self):
+        remote, at = self.connect('one'), self.exported('rw')
+        for path in HOSTILE[:2]:
+            self.handler.mount(remote, at(path))
+        self.handler.clean(remote)
+        self.clean('one', remote)
 
     def test_concurrent_changes_of_fstab_are_kept(self):
         remote, at = self.connect('one'), self.exported('rw')

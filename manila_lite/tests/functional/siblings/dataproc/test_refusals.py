@@ -90,6 +90,8 @@ class RefusalsTest(DataprocTest):
             ([{'id': share, 'path': '/a\nb'}], _DATA, 'control character'),
             ([{'id': share, 'path': '/data/../etc'}], _DATA, "has a part '..'"),
             ([{'id': share, 'path': '/usr/lib'}], _DATA, 'belongs to the system'),
+            ([{'id': share, 'path': '/var'}], _DATA, 'holds data of the nodes'),
+            ([{'id': share, 'path': '/home/'}], _DATA, 'holds data of the nodes'),
             ([{'id': share, 'path': '/d'}, {'id': other, 'path': '/d/'}], _DATA, 'used twice'),
             ([{'id': share, 'path': '/d'}, {'id': other, 'path': '/d/e'}], _DATA, 'inside'),
             ([{'id': share}, {'id': share, 'path': '/d'}], _DATA, 'named twice'),
@@ -160,6 +162,23 @@ class RefusalsTest(DataprocTest):
         self.assertEqual((400, _REFERENCE), other.refused('POST', '/clusters', {
             **body, 'cluster_template_id': template, 'node_groups': [group()]})[:2])
 
+    def test_administrators_see_the_clusters_of_all_projects(self):
+        body = {**_PLAIN, 'node_groups': [group()]}
+        mine = self.me.ok('POST', '/clusters', {'name': 'mine', **body})['cluster']['id']
+        other = Caller(self.dataproc.app, 'q').ok('POST', '/clusters', {'name': 'theirs', **body})['cluster']['id']
+        admin = Caller(self.dataproc.app, 'adm', 'admin,member,reader')
+        self.assertEqual([], admin.ok('GET', '/clusters')['clusters'])
+        everything = admin.ok('GET', '/clusters?all_projects=true&sort_by=name')['clusters']
+        self.assertEqual([(mine, 'p'), (other, 'q')], [(one['id'], one['project_id']) for one in everything])
+        page = admin.ok('GET', '/clusters?all_projects=true&sort_by=name&limit=1')
+        self.assertEqual([other], [one['id'] for one in admin.ok(
+            'GET', f'/clusters?all_projects=true&sort_by=name&marker={page["markers"]["next"]}')['clusters']])
+        self.assertEqual('theirs', admin.ok('GET', f'/clusters/{other}')['cluster']['name'])
+        self.assertEqual((403, 'FORBIDDEN'), self.me.refused('GET', '/clusters?all_projects=true')[:2])
+        self.assertEqual([mine], [one['id'] for one in self.me.ok('GET', '/clusters?all_projects=false')['clusters']])
+        self.assertEqual((404, 'NOT_FOUND'), self.me.refused('GET', f'/clusters/{other}')[:2])
+        self.assertEqual((404, 'NOT_FOUND'), admin.refused('DELETE', f'/clusters/{other}')[:2])
+
     def test_readers_change_nothing(self):
         reader = Caller(self.dataproc.app, 'p', 'reader')
         reader.ok('GET', '/clusters')
@@ -189,6 +208,23 @@ class RefusalsTest(DataprocTest):
             self.assertIn(self.me.refused('GET', path)[0], (400, 404))
         self.assertEqual((405, 'METHOD_NOT_ALLOWED'), self.me.refused('PUT', '/clusters', {})[:2])
         self.assertEqual({'clusters': []}, self.me.ok('GET', '/clusters'))
+
+    def test_values_that_would_have_no_effect_are_refused(self):
+        of_node = {'node_processes': (['node'], ['namenode']), 'node_configs': ({}, {'HDFS': {'a': 1}}),
+                   'availability_zone': (None, 'nova'), 'security_groups': ([], ['default']),
+                   'volume_mount_prefix': ('/volumes/disk', '/data'), 'floating_ip_pool': (None, 'public'),
+                   'volumes_per_node': (0, 2), 'auto_security_group': (False, True), 'is_proxy_gateway': (False, True)}
+        of_cluster = {'cluster_configs': ({}, {'HDFS': {'a': 1}}), 'neutron_management_network': (None, 'private'),
+                      'domain_name': (None, 'example.org'), 'anti_affinity': ([], ['node'])}
+        only = {'user_keypair_id': (None, 'key'), 'is_transient': (False, True)}
+        plain = {'name': 'new', **_PLAIN}
+        for path, fields, more in (('/node-group-templates', of_node, {}), ('/cluster-templates', of_cluster, {}),
+                                   ('/clusters', of_cluster | only, {'node_groups': [group()]})):
+            for name, (_, asked) in fields.items():
+                status, _, message = self.me.refused('POST', path, {**plain, **more, name: asked})
+                self.assertEqual(400, status)
+                self.assertIn(name, message)
+            self.me.ok('POST', path, {**plain, **more, **{name: default for name, (default, _) in fields.items()}})
 
     def test_a_name_is_used_once_in_a_project(self):
         body = {'name': 'mine', **_PLAIN}

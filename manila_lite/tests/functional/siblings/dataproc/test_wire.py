@@ -58,12 +58,12 @@ class WireTest(DataprocTest):
 
     def test_templates_are_changed_by_put_too(self):
         made = self.me.ok('POST', '/cluster-templates', {'name': 'a', 'plugin_name': 'plain', 'plugin_version': '1.0',
-                                                         'anti_affinity': [], 'cluster_configs': {'a': {'b': 1}}})
+                                                         'anti_affinity': [], 'default_image_id': 'plain'})
         path = f'/cluster-templates/{made["cluster_template"]["id"]}'
-        status, changed = self.me.call('PUT', path, {'name': 'b', 'node_groups': [group(node_configs={'x': 1})]})
-        self.assertEqual((202, 'b', {'a': {'b': 1}}), (status, changed['cluster_template']['name'],
-                                                       changed['cluster_template']['cluster_configs']))
-        self.assertEqual([{'x': 1}], [one['node_configs'] for one in changed['cluster_template']['node_groups']])
+        status, changed = self.me.call('PUT', path, {'name': 'b', 'node_groups': [group(node_processes=['node'])]})
+        self.assertEqual((202, 'b', 'plain'), (status, changed['cluster_template']['name'],
+                                               changed['cluster_template']['default_image_id']))
+        self.assertEqual([['node']], [one['node_processes'] for one in changed['cluster_template']['node_groups']])
         self.assertEqual('b', self.me.ok('GET', path)['cluster_template']['name'])
 
     def test_lists_are_continued_after_the_marker(self):

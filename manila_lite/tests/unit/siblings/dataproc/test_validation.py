@@ -34,7 +34,9 @@ class PathsTest(testtools.TestCase):
 
     def test_paths_are_normalised(self):
         for given_, wanted in (('/a', '/a'), ('//a///b/', '/a/b'), ('/a b;"\'$(x)`', '/a b;"\'$(x)`'), ('/é/ü', '/é/ü'),
-                               ('/mnt/...', '/mnt/...'), ('/etcetera', '/etcetera'), ('/mnt/etc', '/mnt/etc')):
+                               ('/mnt/...', '/mnt/...'), ('/etcetera', '/etcetera'), ('/mnt/etc', '/mnt/etc'),
+                               ('/home/data', '/home/data'), ('/var/www', '/var/www'), ('/variable', '/variable'),
+                               ('/srv', '/srv'), ('/mnt', '/mnt')):
             self.assertEqual(wanted, paths.normal(given_))
 
     def test_wrong_paths_are_refused(self):
@@ -42,7 +44,8 @@ class PathsTest(testtools.TestCase):
                      '/a\x7f',
                      '/a\x1b[2J', '/a\u2028b', '/a\x85b', '/a\udce9', f'/{"a" * 256}', f'/{"ü" * 128}', '/a' * 2048, '/etc',
                      '/etc/', '//etc', '/etc/x', '/proc/1', '/sys', '/dev/shm', '/boot', '/usr/local', '/bin', '/sbin', '/lib',
-                     '/lib64/x', '/lib32', '/run/x', '/root/x'):
+                     '/lib64/x', '/lib32', '/run/x', '/root/x', '/var', '/var/', '/home', '//home//', '/opt',
+                     '/tmp', '/var/lib', '/var/log', '/var/run'):
             self.assertRaises(errors.Invalid, paths.normal, path)
 
     def test_longest_paths_are_accepted(self):
