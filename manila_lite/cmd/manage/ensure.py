@@ -44,19 +44,29 @@ def progress(op: Any) -> Progress:
                                                 for name in ('repaired', 'skipped', 'broken', 'failed') if figures.get(name))]
     detail = ', '.join(filter(None, texts))
     if op.state == rows.DONE:
-        hint = '\n'.join([*([f'{broken} are broken: their owners have a message.'] if broken else []), *_repairs(op)])
+        hint = '\n'.join([*([f'{broken} are broken: their owners have a message.'] if broken else []), *_repairs(op),
+                          *_configuration(op)])
         now = Progress('checked', 100, detail, hint=hint, ended=not broken)
     elif op.state == rows.OPEN:
         left = figures.get('seconds_left')
         now = Progress('checking', percent, detail, None if left is None else round(left))
     else:
-        now = Progress('failed', percent, detail, hint=op.error or '', ended=False)
+        now = Progress('failed', percent, detail, hint='\n'.join([op.error or '', *_configuration(op)]), ended=False)
     return now
 
 
 def _repairs(op: Any) -> list[str]:
     """Return a line for each repaired share in the operation's data."""
     return [f'{share_id}: {" ".join(words)}' for share_id, words in op.data.get('repairs', {}).items()]
+
+
+#: Lines about options of the backend's section that differ from the values that were in use.
+_CHANGED = {'applied': 'new values in use: {}', 'restart': 'changed, but in use only after a restart of the backend: {}'}
+
+
+def _configuration(op: Any) -> list[str]:
+    changes = op.data.get('configuration') or {}
+    return [line.format(', '.join(changes[name])) for name, line in _CHANGED.items() if changes.get(name)]
 
 
 COMMANDS: Sequence[Command] = (

@@ -42,7 +42,8 @@ class Backend:
 class ShareDriver(abc.ABC):
     """A backend that can hold shares. Each further ability is another abstract class."""
 
-    #: Options registered under the backend's group before the driver is made.
+    #: Options registered under the backend's group before the driver is made. Those with ``mutable`` may change while it
+    #: runs: read them from ``backend.conf`` at each use. The others need a restart.
     OPTIONS: ClassVar[Sequence[cfg.Opt]] = ()
     #: Whether shares are on share servers that this driver makes. A driver that supports both modes sets it on the
     #: instance, from the option driver_handles_share_servers.

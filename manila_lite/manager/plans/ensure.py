@@ -85,6 +85,8 @@ def _begin(work: Work) -> None:
     """Reset the marks that a dead process left, and begin a new round if one is wanted."""
     data, host = work.data, work.op.host
     first = 'progress' not in data
+    if data.get('round') != work.op.wanted:
+        data['configuration'] = _reread(work.service)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         transitions.settle(conn, states.SHARE, ensure_queries.list_ensuring_instances(conn, host), _MARK.during, _MARK.ok)
@@ -102,6 +104,21 @@ def _begin(work: Work) -> None:
         if first:
             LOG.info('%s: %s shares are ensured (%s)', host, data['progress']['total'], data['why'])
             _emit(work, 'start')
+
+
+def _reread(manager: Any) -> dict[str, Any]:
+    """Read the backend's section again, and apply what needs no restart. Return what changed, or the error."""
+    try:
+        changes = manager.section_in_files.reread()
+    except errors.BadConfig as bad:
+        LOG.error('[%s] the configuration could not be read again; the old values stay in use: %s', manager.name, bad)
+        return {'error': str(bad)}
+    if changes.applied:
+        LOG.info('[%s] new values in use: %s', manager.name, ', '.join(changes.applied))
+        manager.report_soon()
+    if changes.restart:
+        LOG.warning('[%s] changed, but needs a restart of the backend: %s', manager.name, ', '.join(changes.restart))
+    return {'applied': list(changes.applied), 'restart': list(changes.restart)}
 
 
 def fingerprint(manager: Any) -> str | None:
@@ -183,6 +200,7 @@ def _look_again(work: Work, down: set[str]) -> None:
     data['visited'] = True
     data['progress'].update(failed=len(data['left']), seconds_left=None)
     if not (data['left'] or down):
+        _say_unread(data)
         return
     if data['passes'] < conf.max_attempts:
         data.update(only=sorted(data['left']), left=[], after='', passes=data['passes'] + 1)
@@ -190,6 +208,17 @@ def _look_again(work: Work, down: set[str]) -> None:
     parts = [f'{len(resource_ids)} {name}' for resource_ids, name in ((data['left'], 'shares'), (down, 'share servers'))
              if resource_ids]
     raise errors.Final(f'{" and ".join(parts)} could not be ensured. {data.get("last_error", "")}'.strip())
+
+
+def _say_unread(data: Mapping[str, Any]) -> None:
+    """Fail a run of an administrator whose new configuration could not be read; all shares were ensured.
+
+    :raises errors.Final: that is so.
+    """
+    unread = data.get('configuration', {}).get('error') if data['why'] == API else None
+    if unread:
+        raise errors.Final('All shares were ensured with the old values, since the configuration could not be read again: '
+                           f'{unread}')
 
 
 # End of a run -------------------------------------------------------------------------------------
@@ -217,7 +246,8 @@ def failed(conn: Connection, work: Work, error: Exception) -> None:
 def _emit(work: Work, event: str, **more: Any) -> None:
     notices.emit(work.ctx, f'share.ensure.{event}', {
         'host': work.op.host, 'why': work.data['why'], **work.data.get('progress', {}),
-        'repairs': work.data.get('repairs', {}), **more}, host=work.op.host)
+        'repairs': work.data.get('repairs', {}), 'configuration': work.data.get('configuration', {}),
+        **more}, host=work.op.host)
 
 
 PLANS = [Plan(ensure_queries.KIND, (Step(ensure),), done, failed)]
