@@ -22,8 +22,9 @@ def set_disabled(ctx: RequestContext, host: str, binary: str, *, disabled: bool,
         return services.get(conn, host, binary)
 
 
-def ensure_shares(ctx: RequestContext, host: str) -> None:
-    """Begin to check and repair all shares of the backend ``host``. A pool name in ``host`` is ignored.
+def ensure_shares(ctx: RequestContext, host: str) -> str:
+    """Begin to check and repair all shares of the backend ``host``. A pool name in ``host`` is ignored. Return the id of
+    the operation.
 
     :raises errors.NotFound: there is no such backend.
     :raises errors.Conflict: the backend is down or disabled, or its shares are being ensured already; or, with
@@ -45,3 +46,4 @@ def ensure_shares(ctx: RequestContext, host: str) -> None:
             raise errors.Conflict(f'{busy} shares on host {host} are not available.', code='shares_not_available')
         wake = runs.ask(conn, ctx, service, 'api')
     wake.send(ctx)
+    return wake.operation_id

@@ -119,6 +119,7 @@ OPS = [
          body=Bare('service', _WHICH)),
     Call('PUT', '/services/disable', v2.disable, rules.UPDATE, Flat(SET), old_path='/os-services/disable',
          body=Bare('service', (*_WHICH, _REASON))),
-    *(Call('POST', path, handler, rules.ENSURE_SHARES, ok=202, since='2.86', body=Either('ensure_shares', _WHERE))
+    *(Call('POST', path, handler, rules.ENSURE_SHARES, ok=202, since='2.86', body=Either('ensure_shares', _WHERE),
+           headers=(v2.OPERATION,))
       for path, handler in (('/services/ensure', v2.ensure), ('/services/ensure-shares', v2.ensure_shares))),
 ]

@@ -13,7 +13,7 @@ from manila_lite.policies import operations as rules
 #: Fields of the progress that are shown, for kinds of operations that have them.
 PROGRESS = ('percent', 'bytes_done', 'bytes_total', 'done', 'total', 'seconds_left')
 #: Parts of the report of a check of a backend's shares.
-REPORT = ('configuration', 'repairs', 'reasons')
+REPORT = ('configuration', 'repairs', 'reasons', 'servers')
 _UNSAID = {rows.OPEN: 'It has failed so far and is tried again.',
            rows.PARKED: 'It was stopped for an administrator to examine.'}
 _FAILED = 'It failed; an administrator can see the cause.'

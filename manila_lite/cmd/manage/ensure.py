@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """``manila-manage ensure``: progress of the check of all shares of a backend. Nothing is changed."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any
+
+from oslo_utils import uuidutils
 
 from manila_lite import errors
 from manila_lite.cmd.manage.command import Call, Command, argument, seconds
@@ -10,26 +13,48 @@ from manila_lite.cmd.manage.watch import Progress, fraction, watch
 from manila_lite.db.queries import ensure, services
 from manila_lite.db.queries import operations as rows
 
+#: Number of shares whose reasons are printed.
+_MOST = 20
+
 
 def follow(call: Call) -> int:
-    """Show the progress of the newest check of all shares of a backend until it ends. Nothing is changed.
+    """Show the progress of a check of all shares of a backend until it ends. Nothing is changed.
+
+    With the id of its operation, this is the check that you requested: the header Operation-Id of the answer has the id.
+    With a host, it is the newest check, whoever began it; the id is printed to stderr.
 
     A terminal shows a bar; other output gets a line for each change. Exit status: 0 every share was checked, 1 some shares
     could not be checked or are broken, 130 Ctrl-C was pressed (the check continues).
     """
-    host = call.args.host.partition('#')[0]
+    return show(call, call.args.run if uuidutils.is_uuid_like(call.args.run) else _newest(call, call.args.run))
+
+
+def _newest(call: Call, host: str) -> str:
+    """Return the id of the newest check of a backend, and print it.
+
+    :raises errors.NotFound: there is none.
+    """
+    host = host.partition('#')[0]
     with call.db.reader() as conn:
         service = services.get(conn, host, 'manila-share')
         runs = rows.list_of_resource(conn, str(service.id), ensure.KIND)
     if not runs:
         raise errors.NotFound(f'There is no recent check of the shares on host {host}.')
-    operation_id = runs[-1].id
+    print(f'operation {runs[-1].id} ({runs[-1].data.get("why")})', file=sys.stderr, flush=True)
+    return str(runs[-1].id)
 
+
+def show(call: Call, operation_id: str) -> int:
+    """Show the progress of a check until it ends. Return the exit status.
+
+    :raises errors.NotFound: there is no such check.
+    """
     def look() -> Progress:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
-        if op is None:
-            raise errors.NotFound('The record of that check was deleted, because it ended long ago.')
+        if op is None or op.kind != ensure.KIND:
+            raise errors.NotFound(f'Operation {operation_id} is no check of shares, or its record was deleted, because it '
+                                  'ended long ago.')
         return progress(op)
 
     return watch(look, call.args.every)
@@ -51,13 +76,21 @@ def progress(op: Any) -> Progress:
         left = figures.get('seconds_left')
         now = Progress('checking', percent, detail, None if left is None else round(left))
     else:
-        now = Progress('failed', percent, detail, hint='\n'.join([op.error or '', *_configuration(op)]), ended=False)
+        hint = '\n'.join([op.error or '', *_reasons(op), *_configuration(op)])
+        now = Progress('failed', percent, detail, hint=hint, ended=False)
     return now
 
 
 def _repairs(op: Any) -> list[str]:
     """Return a line for each repaired share in the operation's data."""
     return [f'{share_id}: {" ".join(words)}' for share_id, words in op.data.get('repairs', {}).items()]
+
+
+def _reasons(op: Any) -> list[str]:
+    """Return a line for each share and share server that could not be ensured, up to a number."""
+    whys = {**op.data.get('servers', {}), **op.data.get('reasons', {})}
+    more = [f'and {len(whys) - _MOST} more; see GET /v2/operations/{op.id}'] if len(whys) > _MOST else []
+    return [*(f'{resource_id}: {why}' for resource_id, why in list(whys.items())[:_MOST]), *more]
 
 
 #: Lines about options of the backend's section that differ from the values that were in use.
@@ -71,6 +104,6 @@ def _configuration(op: Any) -> list[str]:
 
 COMMANDS: Sequence[Command] = (
     Command('ensure', 'watch', follow, [
-        argument('host', help='backend, as host@backend'),
+        argument('run', help='operation id, or host@backend for the newest check'),
         argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')]),
 )

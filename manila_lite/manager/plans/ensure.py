@@ -27,8 +27,9 @@ LOG = log.getLogger(__name__)
 
 #: Shares in one call of the driver at most; and into how many calls those for which it failed are split.
 BATCH, _PART = 250, 8
-#: Why a run was begun: an administrator, a start of the service, a change of the backend's fingerprint, the clock.
-API, START, CHANGED, INTERVAL = 'api', 'start', 'changed', 'interval'
+#: Why a run was begun: an administrator, a start of the service, a change of the backend's fingerprint, the clock,
+#: the failure of an administrator's run.
+API, START, CHANGED, INTERVAL, RETRY = 'api', 'start', 'changed', 'interval', 'retry'
 
 #: Statuses of shares that are never checked: the backend may not hold them yet, or any more, or cannot serve them.
 _NOT_SERVED = frozenset({'creating', 'creating_from_snapshot', 'migrating_to', 'deleting', 'error', 'error_deleting',
@@ -57,7 +58,8 @@ def ensure(work: Work) -> None:
     manager = work.service
     _begin(work)
     mended: dict[str, tuple[str, ...]] = {}
-    down = share_servers.restore(manager, mended)
+    down = share_servers.restore(manager, mended, only=work.data['servers'] or None)
+    work.data['servers'] = down
     while (batch := _take(work)) is not None:
         results, why = _ask(manager, batch, down)
         ensure_results.store(work, batch, _with_servers(batch, results, mended), why, touches=_touches(work),
@@ -94,12 +96,13 @@ def _begin(work: Work) -> None:
             # The shares after this position were not checked yet: the round goes on there, and ends here.
             only = data.get('only') if first else None
             data.update(round=work.op.wanted, until='' if only else data.get('after', ''), wrapped=False, only=only, left=[],
-                        broken=[], repairs={}, passes=1, began=time.time(), visited=False,
+                        broken=[], repairs={}, reasons={}, servers={}, passes=1, began=time.time(), visited=False,
                         fingerprint=fingerprint(work.service))
             data.setdefault('after', '')
             total = len(only) if only is not None else ensure_queries.count_shares(conn, host, _passed_over(work)[0])
             data['progress'] = dict.fromkeys(('done', 'skipped', 'broken', 'failed', 'repaired', 'updated'), 0) | {
                 'total': total, 'seconds_left': None}
+        data.setdefault('servers', {})      # a process of the release before may have begun this round
         work.save(conn)
         if first:
             LOG.info('%s: %s shares are ensured (%s)', host, data['progress']['total'], data['why'])
@@ -168,18 +171,22 @@ def _next(conn: Connection, work: Work) -> Sequence[Any]:
     return rows
 
 
-def _ask(manager: Any, batch: Batch, down: set[str]) -> tuple[Mapping[str, values.EnsureResult], str]:
-    """Return the backend's results for the batch, by instance id, and the reason why some have none."""
-    ready = [target for target in batch.targets if not (target.share.server and target.share.server.id in down)]
-    why = 'Its share server does not run.' if len(ready) < len(batch.targets) else 'The backend did not report on it.'
-    if not ready:
-        return {}, why
+def _ask(manager: Any, batch: Batch,
+         down: Mapping[str, str]) -> tuple[Mapping[str, values.EnsureResult], Mapping[str, str]]:
+    """Return the backend's results for the batch, and the reason for each share that has none, by instance id."""
+    why = {target.share.id: f'Its share server does not run. {down[target.share.server.id]}'.rstrip()
+           for target in batch.targets if target.share.server and target.share.server.id in down}
+    ready = [target for target in batch.targets if target.share.id not in why]
+    results: Mapping[str, values.EnsureResult] = {}
+    unsaid = 'The backend did not report on it.'
     try:
-        return {instance_id: result for instance_id, result in manager.driver.ensure_shares(ready).items()
-                if isinstance(result, values.EnsureResult)}, why
+        if ready:
+            results = {instance_id: result for instance_id, result in manager.driver.ensure_shares(ready).items()
+                       if isinstance(result, values.EnsureResult)}
     except Exception as error:
         LOG.exception('[%s] %s shares could not be ensured', manager.name, len(ready))
-        return {}, errors.user_text(error)
+        unsaid = errors.user_text(error)
+    return results, why | {target.share.id: unsaid for target in ready if target.share.id not in results}
 
 
 def _with_servers(batch: Batch, results: Mapping[str, values.EnsureResult],
@@ -190,7 +197,7 @@ def _with_servers(batch: Batch, results: Mapping[str, values.EnsureResult],
             for instance_id, result in results.items()}
 
 
-def _look_again(work: Work, down: set[str]) -> None:
+def _look_again(work: Work, down: Mapping[str, str]) -> None:
     """Begin another pass if shares or servers are left over.
 
     :raises errors.Again: some are, and are tried once more.
@@ -239,6 +246,8 @@ def failed(conn: Connection, work: Work, error: Exception) -> None:
     instance_ids = ensure_queries.list_ensuring_instances(conn, work.op.host)
     transitions.settle(conn, states.SHARE, instance_ids, _MARK.during, _MARK.fail)
     work.save(conn)
+    if work.data['why'] == API and (work.data.get('left') or work.data.get('servers')):
+        work.service.failed_run = work.op.id        # automatic runs are tried again by those that began them
     ensure_results.report_failure(conn, work, {*instance_ids, *work.data.get('left', ())}, again=work.data['why'] == API)
     _emit(work, 'error', error=errors.user_text(error))
 
