@@ -37,6 +37,8 @@ _NOT_SERVED = frozenset({'creating', 'creating_from_snapshot', 'migrating_to', '
                          'error_deferred_deleting', 'replication_change'})
 _IN_ERROR = frozenset({'error', 'error_deleting', 'error_deferred_deleting', 'manage_error', 'unmanage_error'})
 _MARK = states.SHARE['ensure']
+#: The reason may quote a line of the file, so it is not in notifications.
+_UNREAD = 'All shares were ensured with the old values, since the configuration could not be read again'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +90,7 @@ def _begin(work: Work) -> None:
     data, host = work.data, work.op.host
     first = 'progress' not in data
     if data.get('round') != work.op.wanted:
-        data['configuration'] = _reread(work.service)
+        data['configuration'] = _reread(work.service, data)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         transitions.settle(conn, states.SHARE, ensure_queries.list_ensuring_instances(conn, host), _MARK.during, _MARK.ok)
@@ -98,6 +100,8 @@ def _begin(work: Work) -> None:
             data.update(round=work.op.wanted, until='' if only else data.get('after', ''), wrapped=False, only=only, left=[],
                         broken=[], repairs={}, reasons={}, servers={}, passes=1, began=time.time(), visited=False,
                         fingerprint=fingerprint(work.service))
+            if only is None:
+                work.service.ensured_as = data['fingerprint']
             data.setdefault('after', '')
             total = len(only) if only is not None else ensure_queries.count_shares(conn, host, _passed_over(work)[0])
             data['progress'] = dict.fromkeys(('done', 'skipped', 'broken', 'failed', 'repaired', 'updated'), 0) | {
@@ -109,8 +113,9 @@ def _begin(work: Work) -> None:
             _emit(work, 'start')
 
 
-def _reread(manager: Any) -> dict[str, Any]:
-    """Read the backend's section again, and apply what needs no restart. Return what changed, or the error."""
+def _reread(manager: Any, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the backend's section again, and apply what needs no restart. Return what changed in this run, or the error."""
+    known = data.get('configuration', {}).get('applied', [])
     try:
         changes = manager.section_in_files.reread()
     except errors.BadConfig as bad:
@@ -121,7 +126,7 @@ def _reread(manager: Any) -> dict[str, Any]:
         manager.report_soon()
     if changes.restart:
         LOG.warning('[%s] changed, but needs a restart of the backend: %s', manager.name, ', '.join(changes.restart))
-    return {'applied': list(changes.applied), 'restart': list(changes.restart)}
+    return {'applied': sorted({*known, *changes.applied}), 'restart': list(changes.restart)}
 
 
 def fingerprint(manager: Any) -> str | None:
@@ -207,7 +212,8 @@ def _look_again(work: Work, down: Mapping[str, str]) -> None:
     data['visited'] = True
     data['progress'].update(failed=len(data['left']), seconds_left=None)
     if not (data['left'] or down):
-        _say_unread(data)
+        if _is_unread(data):
+            raise errors.Final(f'{_UNREAD}: {data["configuration"]["error"]}')
         return
     if data['passes'] < conf.max_attempts:
         data.update(only=sorted(data['left']), left=[], after='', passes=data['passes'] + 1)
@@ -217,15 +223,10 @@ def _look_again(work: Work, down: Mapping[str, str]) -> None:
     raise errors.Final(f'{" and ".join(parts)} could not be ensured. {data.get("last_error", "")}'.strip())
 
 
-def _say_unread(data: Mapping[str, Any]) -> None:
-    """Fail a run of an administrator whose new configuration could not be read; all shares were ensured.
-
-    :raises errors.Final: that is so.
-    """
-    unread = data.get('configuration', {}).get('error') if data['why'] == API else None
-    if unread:
-        raise errors.Final('All shares were ensured with the old values, since the configuration could not be read again: '
-                           f'{unread}')
+def _is_unread(data: Mapping[str, Any]) -> bool:
+    """Say whether a run of an administrator ensured all shares, but with the old configuration, since the new one is bad."""
+    return bool(data['why'] == API and data.get('configuration', {}).get('error') and not data.get('left')
+                and not data.get('servers'))
 
 
 # End of a run -------------------------------------------------------------------------------------
@@ -249,14 +250,14 @@ def failed(conn: Connection, work: Work, error: Exception) -> None:
     if work.data['why'] == API and (work.data.get('left') or work.data.get('servers')):
         work.service.failed_run = work.op.id        # automatic runs are tried again by those that began them
     ensure_results.report_failure(conn, work, {*instance_ids, *work.data.get('left', ())}, again=work.data['why'] == API)
-    _emit(work, 'error', error=errors.user_text(error))
+    _emit(work, 'error', error=_UNREAD if _is_unread(work.data) else errors.user_text(error))
 
 
 def _emit(work: Work, event: str, **more: Any) -> None:
+    changes = {name: names for name, names in work.data.get('configuration', {}).items() if name != 'error'}
     notices.emit(work.ctx, f'share.ensure.{event}', {
         'host': work.op.host, 'why': work.data['why'], **work.data.get('progress', {}),
-        'repairs': work.data.get('repairs', {}), 'configuration': work.data.get('configuration', {}),
-        **more}, host=work.op.host)
+        'repairs': work.data.get('repairs', {}), 'configuration': changes, **more}, host=work.op.host)
 
 
 PLANS = [Plan(ensure_queries.KIND, (Step(ensure),), done, failed)]

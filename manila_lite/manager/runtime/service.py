@@ -104,6 +104,8 @@ class ShareManager:
         self.section_in_files = Section(conf, name, self.host, self.driver.backend.state_dir)
         #: The failed run of an administrator over the shares, to be tried again.
         self.failed_run: str | None = None
+        #: The fingerprint with which the newest run over all shares began.
+        self.ensured_as: str | None = None
         #: For shares that still admit the client of an ended copy: the time of the next try, and the pause after it, in
         #: seconds.
         self.shut_out_tries: dict[str, tuple[float, float]] = {}

@@ -101,9 +101,9 @@ def _next_reason(manager: Any, stopping: threading.Event) -> str | None:
         if 0 < manager.section.ensure_interval <= time.monotonic() - since:
             return ensure.INTERVAL
         now = ensure.fingerprint(manager)
-        if now not in (None, seen):
+        if now not in (None, seen, manager.ensured_as):
             seen = _ensured_as(manager)         # a run begun meanwhile may have covered it
-        if now not in (None, seen):
+        if now not in (None, seen, manager.ensured_as):
             LOG.info('[%s] the dependencies of its shares changed', manager.name)
             return ensure.CHANGED
     return None
