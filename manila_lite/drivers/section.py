@@ -47,8 +47,8 @@ class Section:
         except errors.BadConfig:
             self._known = {}                # the files broke after the start; compare with the values in use
 
-    def reread(self) -> Changes:
-        """Read the section again, and apply the changes that need no restart.
+    def reread(self, *, apply: bool = True) -> Changes:
+        """Read the section again, and ``apply`` the changes that need no restart. Without it, say what would be applied.
 
         :raises errors.BadConfig: the files cannot be read, or the backend cannot work with them. Nothing was changed.
         """
@@ -61,11 +61,14 @@ class Section:
             changed = [name for name in options if values[name] != self._known.get(name, group[name])]
             now = [name for name in changed if options[name].mutable]
             applied = [name for name in now if values[name] != group[name]]     # the process may have read its files since
+            changes = Changes(tuple(applied), tuple(name for name in changed if name not in now))
+            if not apply:
+                return changes
             for name in applied:
                 self._conf.set_override(name, values[name], self._name)
             self._ours.update(applied)
             self._known = {name: group[name] for name in options} | self._known | {name: values[name] for name in now}
-            return Changes(tuple(applied), tuple(name for name in changed if name not in now))
+            return changes
 
     def follow_files(self) -> None:
         """Drop the values read since the start: the process has just read all its files anew."""

@@ -110,7 +110,9 @@ class Flat:
 
 
 _WHICH = (Field('host', shapes.TEXT, required=True), Field('binary', shapes.TEXT, required=True))
-_WHERE = (Field('host', shapes.TEXT, required=True),)
+#: All but the host are an addition to Manila's API.
+_WHERE = (Field('host', shapes.TEXT, required=True), Field('share_id', shapes.ID), Field('share_server_id', shapes.ID),
+          Field('dry_run', BOOLEAN))
 _REASON = Field('disabled_reason', {'type': ['string', 'null'], 'maxLength': 255}, since='2.83')
 
 OPS = [

@@ -35,7 +35,7 @@ def index(req: Request) -> list[Any]:
 
 def ensure(req: Request) -> None:
     """Check and repair all shares of a backend."""
-    req.headers[OPERATION] = actions.ensure_shares(req.ctx, req.body['host'])
+    req.headers[OPERATION] = actions.ensure_shares(req.ctx, **req.body)
 
 
 def ensure_shares(req: Request) -> None:

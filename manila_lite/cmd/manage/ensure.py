@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage ensure``: progress of the check of all shares of a backend. Nothing is changed."""
+"""``manila-manage ensure``: begin a check of the shares of a backend, and show its progress."""
 
 import sys
 from collections.abc import Sequence
@@ -7,11 +7,12 @@ from typing import Any
 
 from oslo_utils import uuidutils
 
-from manila_lite import errors
+from manila_lite import context, errors
 from manila_lite.cmd.manage.command import Call, Command, argument, seconds
 from manila_lite.cmd.manage.watch import Progress, fraction, watch
 from manila_lite.db.queries import ensure, services
 from manila_lite.db.queries import operations as rows
+from manila_lite.workflow import ensure as workflow
 
 #: Number of shares whose reasons are printed.
 _MOST = 20
@@ -27,6 +28,24 @@ def follow(call: Call) -> int:
     could not be checked or are broken, 130 Ctrl-C was pressed (the check continues).
     """
     return show(call, call.args.run if uuidutils.is_uuid_like(call.args.run) else _newest(call, call.args.run))
+
+
+def start(call: Call) -> int:
+    """Check and repair the shares of a backend, of a pool, or of a share server, or one share, and show the progress.
+
+    With --dry-run nothing is repaired; the output says what would be. Exit status as of "ensure watch".
+    """
+    host, _, pool = call.args.host.partition('#')
+    if pool and (call.args.share or call.args.server):
+        raise errors.Invalid('host: cannot name a pool beside --share or --server.')
+    services_of = call.services()
+    try:
+        operation_id = workflow.request(context.admin(services_of), host, workflow.Part(
+            call.args.share, call.args.server, pool or None, call.args.dry_run))
+    finally:
+        services_of.bus.close()
+    print(f'operation {operation_id}', file=sys.stderr, flush=True)
+    return show(call, operation_id)
 
 
 def _newest(call: Call, host: str) -> str:
@@ -69,9 +88,10 @@ def progress(op: Any) -> Progress:
                                                 for name in ('repaired', 'skipped', 'broken', 'failed') if figures.get(name))]
     detail = ', '.join(filter(None, texts))
     if op.state == rows.DONE:
-        hint = '\n'.join([*([f'{broken} are broken: their owners have a message.'] if broken else []), *_repairs(op),
+        heard = '.' if op.data.get('dry_run') else ': their owners have a message.'
+        hint = '\n'.join([*([f'{broken} are broken{heard}'] if broken else []), *_repairs(op), *_reasons(op),
                           *_configuration(op)])
-        now = Progress('checked', 100, detail, hint=hint, ended=not broken)
+        now = Progress('inspected' if op.data.get('dry_run') else 'checked', 100, detail, hint=hint, ended=not broken)
     elif op.state == rows.OPEN:
         left = figures.get('seconds_left')
         now = Progress('checking', percent, detail, None if left is None else round(left))
@@ -83,7 +103,8 @@ def progress(op: Any) -> Progress:
 
 def _repairs(op: Any) -> list[str]:
     """Return a line for each repaired share in the operation's data."""
-    return [f'{share_id}: {" ".join(words)}' for share_id, words in op.data.get('repairs', {}).items()]
+    would = 'would be repaired: ' if op.data.get('dry_run') else ''
+    return [f'{share_id}: {would}{" ".join(words)}' for share_id, words in op.data.get('repairs', {}).items()]
 
 
 def _reasons(op: Any) -> list[str]:
@@ -99,10 +120,17 @@ _CHANGED = {'applied': 'new values in use: {}', 'restart': 'changed, but in use 
 
 def _configuration(op: Any) -> list[str]:
     changes = op.data.get('configuration') or {}
-    return [line.format(', '.join(changes[name])) for name, line in _CHANGED.items() if changes.get(name)]
+    would = 'would be: ' if op.data.get('dry_run') else ''
+    return [would + line.format(', '.join(changes[name])) for name, line in _CHANGED.items() if changes.get(name)]
 
 
 COMMANDS: Sequence[Command] = (
+    Command('ensure', 'start', start, [
+        argument('host', help='backend or pool, as host@backend or host@backend#pool'),
+        argument('--share', metavar='ID', help='only this share'),
+        argument('--server', metavar='ID', help='only the shares of this share server'),
+        argument('--dry-run', action='store_true', help='repair nothing; print what would be repaired'),
+        argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')]),
     Command('ensure', 'watch', follow, [
         argument('run', help='operation id, or host@backend for the newest check'),
         argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')]),

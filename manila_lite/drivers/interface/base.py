@@ -107,6 +107,12 @@ class ShareDriver(abc.ABC):
         their own.
         """
 
+    def inspect_shares(self, targets: Sequence[values.EnsureTarget]) -> Mapping[str, values.EnsureResult]:
+        """Return what ``ensure_shares`` would repair, or an error, and change nothing. There is no result for a share of
+        which the driver cannot say it.
+        """
+        return {}
+
     def fingerprint(self) -> Mapping[str, str]:
         """Return values from the backend and its configuration that shares depend on, by any names.
 

@@ -59,8 +59,11 @@ def ensure(work: Work) -> None:
     """
     manager = work.service
     _begin(work)
+    if work.data['dry_run']:
+        _inspect(work)
+        return
     mended: dict[str, tuple[str, ...]] = {}
-    down = share_servers.restore(manager, mended, only=work.data['servers'] or None)
+    down = share_servers.restore(manager, mended, only=work.data['servers'] or work.data.get('server_ids'))
     work.data['servers'] = down
     while (batch := _take(work)) is not None:
         results, why = _ask(manager, batch, down)
@@ -72,7 +75,8 @@ def ensure(work: Work) -> None:
 def _touches(work: Work) -> bool:
     """Say whether the run may change statuses."""
     own = work.service.section.update_shares_status_on_ensure
-    return work.data['why'] == API and (work.ctx.conf.update_shares_status_on_ensure if own is None else own)
+    wanted = work.ctx.conf.update_shares_status_on_ensure if own is None else own
+    return bool(work.data['why'] == API and not work.data['dry_run'] and wanted)
 
 
 def _passed_over(work: Work) -> tuple[frozenset[str], frozenset[str]]:
@@ -90,6 +94,9 @@ def _begin(work: Work) -> None:
     data, host = work.data, work.op.host
     first = 'progress' not in data
     if data.get('round') != work.op.wanted:
+        if not first:
+            data.update(narrow=False, server_ids=None, dry_run=False)       # asked for meanwhile, for all shares
+        data.setdefault('dry_run', False)
         data['configuration'] = _reread(work.service, data)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
@@ -100,12 +107,13 @@ def _begin(work: Work) -> None:
             data.update(round=work.op.wanted, until='' if only else data.get('after', ''), wrapped=False, only=only, left=[],
                         broken=[], repairs={}, reasons={}, servers={}, passes=1, began=time.time(), visited=False,
                         fingerprint=fingerprint(work.service))
-            if only is None:
+            if only is None and not data['dry_run']:
                 work.service.ensured_as = data['fingerprint']
             data.setdefault('after', '')
             total = len(only) if only is not None else ensure_queries.count_shares(conn, host, _passed_over(work)[0])
             data['progress'] = dict.fromkeys(('done', 'skipped', 'broken', 'failed', 'repaired', 'updated'), 0) | {
                 'total': total, 'seconds_left': None}
+        data.setdefault('dry_run', False)
         data.setdefault('servers', {})      # a process of the release before may have begun this round
         work.save(conn)
         if first:
@@ -117,11 +125,11 @@ def _reread(manager: Any, data: Mapping[str, Any]) -> dict[str, Any]:
     """Read the backend's section again, and apply what needs no restart. Return what changed in this run, or the error."""
     known = data.get('configuration', {}).get('applied', [])
     try:
-        changes = manager.section_in_files.reread()
+        changes = manager.section_in_files.reread(apply=not data['dry_run'])
     except errors.BadConfig as bad:
         LOG.error('[%s] the configuration could not be read again; the old values stay in use: %s', manager.name, bad)
         return {'error': str(bad)}
-    if changes.applied:
+    if changes.applied and not data['dry_run']:
         LOG.info('[%s] new values in use: %s', manager.name, ', '.join(changes.applied))
         manager.report_soon()
     if changes.restart:
@@ -194,6 +202,26 @@ def _ask(manager: Any, batch: Batch,
     return results, why | {target.share.id: unsaid for target in ready if target.share.id not in results}
 
 
+def _inspect(work: Work) -> None:
+    """Find out what would be repaired, and change nothing. What the backend cannot say counts as failed.
+
+    :raises errors.Final: it cannot say it for some shares.
+    """
+    why = ''
+    while (batch := _take(work)) is not None:
+        results: Mapping[str, values.EnsureResult] = {}
+        try:
+            results = work.service.driver.inspect_shares(batch.targets)
+            why = 'The backend cannot say it without a repair.'
+        except Exception as error:
+            LOG.exception('[%s] %s shares could not be inspected', work.service.name, len(batch.targets))
+            why = errors.user_text(error)
+        ensure_results.store_inspected(work, batch, results, why)
+    work.data['visited'] = True
+    if work.data['left']:
+        raise errors.Final(f'{len(work.data["left"])} shares could not be inspected. {why}')
+
+
 def _with_servers(batch: Batch, results: Mapping[str, values.EnsureResult],
                   mended: Mapping[str, tuple[str, ...]]) -> Mapping[str, values.EnsureResult]:
     """Return the results, with the repairs of a share server added to those of each share on it."""
@@ -234,7 +262,9 @@ def _is_unread(data: Mapping[str, Any]) -> bool:
 def done(conn: Connection, work: Work) -> None:
     """End the service's mark of a run, and store with which configuration its shares were ensured."""
     data = work.data
-    services.set_ensuring(conn, work.op.host, False, ensured_at=ensure_results.now(), ensured_as=data['fingerprint'])
+    whole = not (data.get('narrow') or data.get('dry_run'))
+    services.set_ensuring(conn, work.op.host, False, **(
+        {'ensured_at': ensure_results.now(), 'ensured_as': data['fingerprint']} if whole else {}))
     data['after'] = ''          # if it was asked for meanwhile, all shares are checked once more
     work.save(conn)
     LOG.info('%s: all shares were ensured: %s', work.op.host, data['progress'])
@@ -244,6 +274,10 @@ def done(conn: Connection, work: Work) -> None:
 def failed(conn: Connection, work: Work, error: Exception) -> None:
     """Reset the shares for which the backend failed, tell their owners, and end the service's mark of a run."""
     services.set_ensuring(conn, work.op.host, False)
+    if work.data.get('dry_run'):
+        work.save(conn)
+        _emit(work, 'error', error=errors.user_text(error))
+        return
     instance_ids = ensure_queries.list_ensuring_instances(conn, work.op.host)
     transitions.settle(conn, states.SHARE, instance_ids, _MARK.during, _MARK.fail)
     work.save(conn)
@@ -256,8 +290,9 @@ def failed(conn: Connection, work: Work, error: Exception) -> None:
 def _emit(work: Work, event: str, **more: Any) -> None:
     changes = {name: names for name, names in work.data.get('configuration', {}).items() if name != 'error'}
     notices.emit(work.ctx, f'share.ensure.{event}', {
-        'host': work.op.host, 'why': work.data['why'], **work.data.get('progress', {}),
-        'repairs': work.data.get('repairs', {}), 'configuration': changes, **more}, host=work.op.host)
+        'host': work.op.host, 'why': work.data['why'], 'dry_run': work.data.get('dry_run', False),
+        **work.data.get('progress', {}), 'repairs': work.data.get('repairs', {}), 'configuration': changes, **more},
+        host=work.op.host)
 
 
 PLANS = [Plan(ensure_queries.KIND, (Step(ensure),), done, failed)]

@@ -94,6 +94,21 @@ def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], wh
         work.service.worker.runner.wake()
 
 
+def store_inspected(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], why: str) -> None:
+    """Store what would be repaired of the batch, and nothing else. ``why``: the reason where there is no result."""
+    answers = {target.share.id: (target, results.get(target.share.id)) for target in batch.targets}
+    broken = {instance_id: target for instance_id, (target, result) in answers.items() if result and result.error}
+    good = [answer for instance_id, answer in answers.items() if answer[1] and instance_id not in broken]
+    silent = [instance_id for instance_id, (_, result) in answers.items() if result is None]
+    work.data['broken'] += broken
+    work.data['left'] += silent
+    work.data['after'] = batch.last
+    _reasons(work, answers, dict.fromkeys(silent, why), broken)
+    _count(work, len(answers) - len(silent), batch.skipped, 0, good)
+    with work.ctx.db.writer() as conn:
+        work.save(conn)
+
+
 def _settle(conn: Connection, batch: Any, lost: Iterable[str]) -> None:
     well = batch.marked.difference(lost)
     if well:
