@@ -7,8 +7,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Row
-from manila_lite.db.queries import ensure, operations, services
-from manila_lite.engine import backend_of
+from manila_lite.db.queries import services
 from manila_lite.workflow import ensure as runs
 
 
@@ -22,26 +21,15 @@ def set_disabled(ctx: RequestContext, host: str, binary: str, *, disabled: bool,
         return services.get(conn, host, binary)
 
 
-def ensure_shares(ctx: RequestContext, host: str) -> None:
-    """Begin to check and repair all shares of the backend ``host``. A pool name in ``host`` is ignored.
+def ensure_shares(ctx: RequestContext, host: str, *, share_id: str | None = None, share_server_id: str | None = None,
+                  dry_run: bool = False) -> str:
+    """Begin to check and repair the shares of the backend or of the pool ``host``, of a share server, or one share. Return
+    the id of the operation. ``dry_run``: find out only what would be repaired.
 
-    :raises errors.NotFound: there is no such backend.
-    :raises errors.Conflict: the backend is down or disabled, or its shares are being ensured already; or, with
-        ``ensure_shares_strict``, some shares are not available.
+    :raises errors.NotFound: there is no such backend, or no such part of it.
+    :raises errors.Conflict: it cannot be done now.
     """
-    host = backend_of(host)
-    with ctx.db.writer() as conn:
-        # First of all: of two concurrent requests the second sees the run of the first.
-        services.set_ensuring(conn, host, True)
-        service = services.get(conn, host, 'manila-share')
-        if not services.is_up(service.heartbeat_at, service.stopped, ctx.conf.service_down_time):
-            raise errors.Conflict(f'Service manila-share on host {host} is down.', code='service_down')
-        if service.disabled:
-            raise errors.Conflict(f'Service manila-share on host {host} is disabled.', code='service_disabled')
-        if operations.is_open(conn, ensure.open_key(host)):
-            raise errors.Conflict(f'The shares on host {host} are being ensured already.', code='already_ensuring')
-        busy = ensure.count_unavailable_shares(conn, host) if ctx.conf.ensure_shares_strict else 0
-        if busy:
-            raise errors.Conflict(f'{busy} shares on host {host} are not available.', code='shares_not_available')
-        wake = runs.ask(conn, ctx, service, 'api')
-    wake.send(ctx)
+    host, _, pool = host.partition('#')
+    if len([part for part in (share_id, share_server_id, pool) if part]) > 1:
+        raise errors.Invalid('share_id: only one of share_id, share_server_id and a pool in host can be given.')
+    return runs.request(ctx, host, runs.Part(share_id, share_server_id, pool or None, dry_run))

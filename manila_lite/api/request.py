@@ -28,6 +28,8 @@ class Request:
         self.count: int | None = None
         #: The status of a successful answer, if it is not the usual one (``Op.or_ok``).
         self.ok: int | None = None
+        #: Further headers of an answer without a body.
+        self.headers: dict[str, str] = {}
         #: Data related to the rows of the answer, by kind and then by row id.
         self.related: dict[str, Any] = {}
         self._allowed: dict[str, bool] = {}

@@ -12,6 +12,7 @@ from oslo_log import log
 
 from manila_lite import encryption, errors
 from manila_lite.cmd import processes, setup
+from manila_lite.drivers import section
 from manila_lite.manager.runtime.service import ShareManager, check
 
 LOG = log.getLogger(__name__)
@@ -38,6 +39,7 @@ def _look_at_the_key(conf: cfg.ConfigOpts) -> None:
 
 
 def _manager(conf: cfg.ConfigOpts, name: str) -> ShareManager:
+    section.adopt(conf, name)       # the master read its files long ago, if this process replaces one that died
     return ShareManager(setup.services(conf), name)
 
 

@@ -29,7 +29,7 @@ DEFAULT = [
 #: Registered in the section of every backend, beside the options of its driver.
 BACKEND = [
     cfg.StrOpt('driver', help='Entry point of the driver, for instance "linux" or "dummy".'),
-    cfg.StrOpt('share_backend_name',
+    cfg.StrOpt('share_backend_name', mutable=True,
                help='Name of the backend that the extra spec share_backend_name of share types is compared with. Default: the '
                     'name of the section.'),
     cfg.StrOpt('backend_availability_zone', help='Availability zone of this backend. Default: storage_availability_zone.'),
@@ -37,7 +37,7 @@ BACKEND = [
                 help='Create share servers for the shares of this backend. The driver must support the value.'),
     cfg.IntOpt('max_shares_per_share_server', default=-1, min=-1,
                help='Maximum number of shares on one share server. -1: no limit.'),
-    cfg.BoolOpt('update_shares_status_on_ensure',
+    cfg.BoolOpt('update_shares_status_on_ensure', mutable=True,
                 help='Value of [DEFAULT] update_shares_status_on_ensure for this backend. Default: the value there.'),
     cfg.FloatOpt('ensure_interval', default=0.0, min=0.0, mutable=True,
                  help='Seconds between two checks of all shares of this backend. 0: checks only at start of the service, '
@@ -52,9 +52,9 @@ BACKEND = [
     cfg.StrOpt('admin_network_config_group',
                help='Section with the network plugin of the administrators\' network: "plugin" and, for the standalone '
                     'plugin, "file". Default: the plugin of [network].'),
-    cfg.FloatOpt('server_migration_driver_continue_update_interval', default=60.0, min=0.1,
+    cfg.FloatOpt('server_migration_driver_continue_update_interval', default=60.0, min=0.1, mutable=True,
                  help='Seconds between two progress checks of the migration of a share server to this backend.'),
-    cfg.FloatOpt('migration_driver_continue_update_interval', default=60.0, min=0.1,
+    cfg.FloatOpt('migration_driver_continue_update_interval', default=60.0, min=0.1, mutable=True,
                  help='Seconds between two progress checks of the migration of a single share to this backend.'),
     cfg.FloatOpt('replica_state_update_interval', default=300.0, min=1.0,
                  help='Seconds between two updates of the replicas at this backend. If another replica is promoted without '
@@ -67,7 +67,7 @@ BACKEND = [
                    'its route to the server of the share.'),
     cfg.StrOpt('backup_share_mount_options', default='retry=0,soft,timeo=300,nosuid,nodev,noexec',
                help='Mount options for a backup through a mount, separated by commas. ro or rw is added.'),
-    cfg.IntOpt('max_share_server_size', default=-1, min=-1,
+    cfg.IntOpt('max_share_server_size', default=-1, min=-1, mutable=True,
                help='Maximum total size in GiB of the shares on one share server. -1: no limit.'),
 ]
 

@@ -35,6 +35,14 @@ def make(name: str, backend_name: str, host: str, conf: cfg.ConfigOpts, state_di
     :raises errors.BadConfig: with one line for each problem and a hint how to solve it.
     """
     cls = load_class(name)
+    return cls(check(cls, backend_name, host, conf, state_dir))
+
+
+def check(cls: type[ShareDriver], backend_name: str, host: str, conf: cfg.ConfigOpts, state_dir: Path) -> Backend:
+    """Register and read the options of a driver, and check the machine's requirements. Return the backend for it.
+
+    :raises errors.BadConfig: with one line for each problem and a hint how to solve it.
+    """
     backend_conf.register_backend(conf, backend_name)
     conf.register_opts(cls.OPTIONS, group=backend_name)
     wrong = _unreadable((*backend_conf.BACKEND, *cls.OPTIONS), backend_name, conf)
@@ -43,7 +51,7 @@ def make(name: str, backend_name: str, host: str, conf: cfg.ConfigOpts, state_di
         wrong = [f'[{backend_name}] {problem.what}: {problem.hint}' for problem in cls.check(backend)]
     if wrong:
         raise errors.BadConfig('\n'.join(wrong))
-    return cls(backend)
+    return backend
 
 
 def _unreadable(options: Iterable[cfg.Opt], backend_name: str, conf: cfg.ConfigOpts) -> list[str]:
@@ -53,7 +61,9 @@ def _unreadable(options: Iterable[cfg.Opt], backend_name: str, conf: cfg.ConfigO
         try:
             value = conf[backend_name][option.dest]
         except ValueError as refused:
-            wrong.append(f'[{backend_name}] {option.name}: {refused}')
+            # oslo.config puts the location before the reason, as Python shows it.
+            reason = str(refused).rpartition(' is not valid: ')[2]
+            wrong.append(f'[{backend_name}] {option.name}: {reason}')
         else:
             if option.required and value is None:
                 wrong.append(f'[{backend_name}] {option.name}: missing; {option.help}')

@@ -1,22 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
 """Beginning of runs that ensure all shares of a backend: one at a time for each backend, whoever asked for it."""
 
+import dataclasses
 from typing import Any
 
-from manila_lite import context
+from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import ensure, services
+from manila_lite.db.queries import ensure, operations, services
 from manila_lite.engine.begin import Wake, begin, begin_once
 from manila_lite.engine.plans import EXCLUSIVE
 
 
-def ask(conn: Connection, ctx: context.RequestContext, service: Any, why: str) -> Wake:
-    """Begin a run that ensures all shares of a backend, and return the wake-up to send after the commit.
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """The part of a backend that a run is for: one share, or those of a share server or a pool. Without values: all.
+
+    ``dry_run``: find out only what would be repaired.
+    """
+
+    share_id: str | None = None
+    share_server_id: str | None = None
+    pool: str | None = None
+    dry_run: bool = False
+
+
+def request(ctx: context.RequestContext, host: str, part: Part) -> str:
+    """Begin a run that an administrator wants. Return the id of its operation.
+
+    :raises errors.NotFound: there is no such backend, or no such share, share server or pool on it.
+    :raises errors.Conflict: the backend is down or disabled, or its shares are being ensured already; or, with
+        ``ensure_shares_strict``, some shares are not available.
+    """
+    with ctx.db.writer() as conn:
+        # First of all: of two concurrent requests the second sees the run of the first.
+        services.set_ensuring(conn, host, True)
+        service = services.get(conn, host, 'manila-share')
+        if not services.is_up(service.heartbeat_at, service.stopped, ctx.conf.service_down_time):
+            raise errors.Conflict(f'Service manila-share on host {host} is down.', code='service_down')
+        if service.disabled:
+            raise errors.Conflict(f'Service manila-share on host {host} is disabled.', code='service_disabled')
+        if operations.is_open(conn, ensure.open_key(host)):
+            raise errors.Conflict(f'The shares on host {host} are being ensured already.', code='already_ensuring')
+        busy = ensure.count_unavailable_shares(conn, host) if ctx.conf.ensure_shares_strict else 0
+        if busy:
+            raise errors.Conflict(f'{busy} shares on host {host} are not available.', code='shares_not_available')
+        wake = ask(conn, ctx, service, 'api', _narrow(conn, host, part))
+    wake.send(ctx)
+    return wake.operation_id
+
+
+def _narrow(conn: Connection, host: str, part: Part) -> dict[str, Any]:
+    """Return the data of a run for a part of the backend.
+
+    :raises errors.NotFound: the backend has no such part.
+    """
+    data = {'dry_run': True} if part.dry_run else {}
+    if not (part.share_id or part.share_server_id or part.pool):
+        return data
+    rows = ensure.list_part(conn, host, share_id=part.share_id, share_server_id=part.share_server_id, pool=part.pool)
+    if not rows:
+        missing = {f'Share {part.share_id} is not': part.share_id, f'No share in pool {part.pool} is': part.pool,
+                   f'No share of share server {part.share_server_id} is': part.share_server_id}
+        raise errors.NotFound(f'{next(text for text, wanted in missing.items() if wanted)} on host {host}.')
+    return {**data, 'narrow': True, 'only': sorted(row.id for row in rows),
+            'server_ids': sorted({row.share_server_id for row in rows if row.share_server_id})}
+
+
+def ask(conn: Connection, ctx: context.RequestContext, service: Any, why: str, more: dict[str, Any]) -> Wake:
+    """Begin a run that ensures all shares of a backend, and return the wake-up to send after the commit. ``more``: data of
+    a run for a part of the backend.
 
     ``service`` is the row of the backend's service, which the caller held first of all (``db.services.set_ensuring``).
     """
     return begin(conn, ctx, ensure.KIND, 'service', str(service.id), topic='share', host=service.host, lane=EXCLUSIVE,
-                 open_key=ensure.open_key(service.host), data={'why': why})
+                 open_key=ensure.open_key(service.host), data={'why': why, **more})
 
 
 def ask_once(conn: Connection, ctx: context.RequestContext, host: str, why: str, only: list[str] | None = None) -> Wake:

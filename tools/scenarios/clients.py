@@ -33,6 +33,13 @@ class Host:
         return nfs_writer.Writer(address, path, self.netns)
 
 
+def make(netns):
+    """Make a network namespace without a wire, unless it exists."""
+    if netns not in spaces(netns):
+        add(netns)
+        ip(netns, 'link', 'set', 'lo', 'up')
+
+
 def spaces(prefix):
     """Return the network namespaces of a scenario."""
     return sorted(name for name in os.listdir('/run/netns') if name.startswith(prefix)) if os.path.isdir('/run/netns') else []

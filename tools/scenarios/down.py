@@ -33,9 +33,12 @@ def release(state, *, remove_data):
     if not config.exists() or 'driver = linux' not in config.read_text():
         return
     clients.gone(settings.prefix(state))
+    if settings.other(state) in config.read_text():
+        clients.make(settings.other(state))     # its backend is taken down within it
     conf = setup.configure([f'--config-file={config}'], transport_url='inproc://')
     for name in conf.enabled_share_backends:
         load.make('linux', name, f'quickstart@{name}', conf, Path(conf.state_path) / name).teardown(remove_data=remove_data)
+    clients.gone(settings.prefix(state))
     conf.reset()
     conf.clear()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share that is damaged beneath a running service, and repaired at an administrator's request."""
+"""A share that is damaged beneath a running service, and repaired at an administrator's request; then a changed option."""
 
 import os
 import shutil
@@ -9,14 +9,18 @@ import subprocess
 import psutil
 
 from manila_lite.host import mounts
+from manila_lite.tests import nfs_writer
 from manila_lite.tests.nfs_client import Session
 from manila_lite.tests.nfs_client import call as nfs
-from scenarios.nfs import must
+from scenarios import clients, settings
+from scenarios.nfs import must, split
 from scenarios.one_share import OneShare
 from scenarios.service import Trouble
-from scenarios.settings import V4
+from scenarios.settings import V4, V6
 
 HOST = 'quickstart@storage'
+#: The address in the export locations after the change.
+NEW = '127.0.0.2'
 #: A file that is in the share from here on.
 _FILE, _TEXT = 'hello.txt', 'hello from manila_lite'
 
@@ -31,7 +35,54 @@ class Repair(OneShare):
         self._break()
         self._ensure()
         self._again()
+        self._change()
         return f'mount -t nfs4 {self.path} /mnt'
+
+    def __init__(self, demo):
+        super().__init__(demo)
+        clients.make(settings.other(demo.state))
+
+    def delete(self):
+        """Delete the shares."""
+        self.demo.unshare(self.beside)
+        super().delete()
+
+    def _change(self):
+        """Change the addresses of one backend, while a client writes to the other without a pause."""
+        demo = self.demo
+        with demo.step('A changed option is applied, while a client of another backend writes without a pause'):
+            writer = self._writer()
+            try:
+                demo.say(f'$ sed -i "s/^linux_export_ips = .*/linux_export_ips = {NEW}/"    # in the section [storage]')
+                text = demo.config.read_text()
+                demo.config.write_text(text.replace(f'linux_export_ips = {V4},{V6}', f'linux_export_ips = {NEW}'))
+                writer.goes_on()
+                said = self._ask()
+                if 'new values in use: linux_export_ips' not in said:
+                    raise Trouble(f'the changed option was not named: {said}')
+                writer.goes_on()
+            finally:
+                failed = writer.end()
+            if failed:
+                raise Trouble(f'the client of the other backend was disturbed: {failed}')
+            demo.say(f'the client of the other backend wrote {len(writer.written)} files, and none failed')
+            paths = [place['Path'] for place in demo.show('share', 'export', 'location', 'list', self.share)]
+            if [split(path)[0] for path in paths] != [NEW]:
+                raise Trouble(f'the share is exported as {paths}')
+            self.path = paths[0]
+            demo.say(f'{V4} reads {_FILE} at the new address: {must(nfs(NEW, split(self.path)[1], "read", _FILE))!r}')
+
+    def _writer(self):
+        """Create a share on the other backend. Return a client that writes to it."""
+        demo = self.demo
+        demo.ask('POST', '/types', {'share_type': {'name': 'other', 'extra_specs': {
+            'driver_handles_share_servers': 'False', 'share_backend_name': 'other'}}})
+        self.beside = demo.share(share_type='other')
+        demo.ask('POST', f'/shares/{self.beside}/action', {'allow_access': {'access_type': 'ip', 'access_to': V4}})
+        path = demo.api('GET', f'/shares/{self.beside}/export_locations')[1]['export_locations'][0]['path']
+        demo.wait('the client has access', lambda: demo.api('GET', f'/shares/{self.beside}')[1]['share'][
+            'access_rules_status'] == 'active')
+        return nfs_writer.Writer(*split(path), settings.other(demo.state))
 
     def _break(self):
         demo = self.demo

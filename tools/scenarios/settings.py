@@ -79,6 +79,9 @@ MIGRATION = 'migration'
 _ONE = '[storage]\ndriver = {driver}\n'
 _LINUX = (_ONE + 'linux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\nlinux_export_ips = {v4},{v6}\n'
           'linux_graceless = true\n')
+#: A second backend, which has nothing to do with the changes of the first. Its NFS server is in a network of its own.
+_BESIDE_IT = ('[other]\ndriver = linux\nlinux_pool_path = {state}/other.img\nlinux_pool_size_gb = 2\n'
+              'linux_export_ips = 127.0.0.1\nlinux_netns = {prefix}-other\nlinux_graceless = true\n')
 _SERVERS = (_ONE + 'driver_handles_share_servers = true\nlinux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\n'
             'linux_graceless = true\nlinux_fabric_netns = {prefix}-fabric\n'
             '\n[standalone_network]\nfile = {state}/networks.yaml\n')
@@ -95,7 +98,7 @@ server_migration_driver_continue_update_interval = 0.2
 #: Options in the section of a backend, by its kind.
 OPTIONS = {
     'linux': _LINUX,
-    ENSURE: _LINUX,
+    ENSURE: _LINUX + _BESIDE_IT,
     VM: _LINUX,
     'dummy': _ONE,
     DUAL_STACK: _SERVERS,
@@ -135,6 +138,11 @@ CLOUDS = """clouds:
 """
 
 
+def other(state):
+    """Return the network namespace of the second backend of the scenario ENSURE."""
+    return f'{prefix(state)}-other'
+
+
 def prefix(state):
     """Return the prefix of the names of a scenario's network namespaces."""
     return f'mlq-{hashlib.sha256(str(state).encode()).hexdigest()[:6]}'
@@ -142,7 +150,7 @@ def prefix(state):
 
 def backends(kind):
     """Return the names of the backends of a scenario."""
-    return ('alpha', 'beta') if kind == MIGRATION else ('storage',)
+    return {MIGRATION: ('alpha', 'beta'), ENSURE: ('storage', 'other')}.get(kind, ('storage',))
 
 
 @dataclasses.dataclass(frozen=True)

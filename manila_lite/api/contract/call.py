@@ -28,7 +28,8 @@ class Call:
     ``old_action`` says otherwise. ``old_path``: the path below 2.7. ``states`` maps exception classes to the status
     they have in this call, if it is not the usual one. ``once``: a request repeated with the same ``Idempotency-Key``
     gets the same answer; all its work is in transactions of the database. ``or_ok``: another success status, without a
-    body, that the call itself chooses (``Request.ok``). ``strict``: unknown query parameters are refused.
+    body, that the call itself chooses (``Request.ok``). ``strict``: unknown query parameters are refused. ``headers``:
+    headers of our own that a successful answer has.
     """
 
     method: str
@@ -49,6 +50,7 @@ class Call:
     once: bool = False
     or_ok: int | None = None
     strict: bool = False
+    headers: tuple[str, ...] = ()
 
     def lives(self, version: int) -> bool:
         """Say whether the call exists at a version."""

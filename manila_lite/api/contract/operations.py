@@ -12,6 +12,7 @@ from manila_lite.policies import operations as rules
 _TEXT = {'type': 'string'}
 _PROGRESS = {'type': 'object', 'required': list(v2.PROGRESS), 'additionalProperties': False,
              'properties': {name: {'type': ['integer', 'null']} for name in v2.PROGRESS}}
+_REPORT = {'type': 'object', 'additionalProperties': False, 'properties': {name: {'type': 'object'} for name in v2.REPORT}}
 
 OPERATION = View('operation', 'operations', (
     Field('id', ID),
@@ -35,6 +36,7 @@ OPERATION = View('operation', 'operations', (
     Field('next_run_at', TIME),
     Field('finished_at', NULL_TIME),
     Field('host', _TEXT, rule=rules.SEE_INSIDE),
+    Field('report', _REPORT, read=v2.report, rule=rules.SEE_INSIDE),
 ), 'operations')
 
 FILTERS = (

@@ -110,7 +110,9 @@ class Flat:
 
 
 _WHICH = (Field('host', shapes.TEXT, required=True), Field('binary', shapes.TEXT, required=True))
-_WHERE = (Field('host', shapes.TEXT, required=True),)
+#: All but the host are an addition to Manila's API.
+_WHERE = (Field('host', shapes.TEXT, required=True), Field('share_id', shapes.ID), Field('share_server_id', shapes.ID),
+          Field('dry_run', BOOLEAN))
 _REASON = Field('disabled_reason', {'type': ['string', 'null'], 'maxLength': 255}, since='2.83')
 
 OPS = [
@@ -119,6 +121,7 @@ OPS = [
          body=Bare('service', _WHICH)),
     Call('PUT', '/services/disable', v2.disable, rules.UPDATE, Flat(SET), old_path='/os-services/disable',
          body=Bare('service', (*_WHICH, _REASON))),
-    *(Call('POST', path, handler, rules.ENSURE_SHARES, ok=202, since='2.86', body=Either('ensure_shares', _WHERE))
+    *(Call('POST', path, handler, rules.ENSURE_SHARES, ok=202, since='2.86', body=Either('ensure_shares', _WHERE),
+           headers=(v2.OPERATION,))
       for path, handler in (('/services/ensure', v2.ensure), ('/services/ensure-shares', v2.ensure_shares))),
 ]

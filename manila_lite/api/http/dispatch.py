@@ -146,7 +146,9 @@ class Root:
 
     def _show(self, op: Call, req: Request, answer: Any) -> webob.Response:
         if op.view is None or req.ok:
-            return webob.Response(status=req.ok or op.ok, content_type='application/json', charset='UTF-8')
+            response = webob.Response(status=req.ok or op.ok, content_type='application/json', charset='UTF-8')
+            response.headers.update(req.headers)
+            return response
         shown = op.view.render(answer, req)
         if self.services.conf.api.response_validation:
             _check_answer(op, req.version, shown)

@@ -120,7 +120,8 @@ def _responses(ops: list[Call], version: int) -> dict[str, Any]:
     responses: dict[str, Any] = {}
     for status in sorted({status for op in ops for status in (op.ok, op.or_ok) if status}):
         views = [op.view.schema(version) for op in ops if op.ok == status and op.view is not None]
-        responses[str(status)] = {'description': 'Done.' if status != 202 else 'Begun.', 'headers': _headers()}
+        responses[str(status)] = {'description': 'Done.' if status != 202 else 'Begun.',
+                                  'headers': _headers(*(name for op in ops if op.ok == status for name in op.headers))}
         # If one action of the path has no answer, the answers of others cannot be required.
         if views and all(op.view is not None for op in ops if op.ok == status):
             responses[str(status)]['content'] = _content(views[0] if len(views) == 1 else {'anyOf': views})
@@ -142,8 +143,9 @@ def refusals(op: Call, version: int) -> Iterable[int]:
         yield from (415, faults.STATUS[body.missing])
 
 
-def _headers() -> dict[str, Any]:
-    return {versions.HEADER: {'schema': {'type': 'string'}, 'description': 'The version that answered.'},
+def _headers(*more: str) -> dict[str, Any]:
+    return {name: {'schema': {'type': 'string'}} for name in more} | {
+            versions.HEADER: {'schema': {'type': 'string'}, 'description': 'The version that answered.'},
             'X-OpenStack-Request-ID': {'schema': {'type': 'string'}}}
 
 

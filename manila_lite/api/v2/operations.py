@@ -6,12 +6,14 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db.queries import operation_views
+from manila_lite.db.queries import ensure, operation_views
 from manila_lite.db.queries import operations as rows
 from manila_lite.policies import operations as rules
 
 #: Fields of the progress that are shown, for kinds of operations that have them.
 PROGRESS = ('percent', 'bytes_done', 'bytes_total', 'done', 'total', 'seconds_left')
+#: Parts of the report of a check of a backend's shares.
+REPORT = ('configuration', 'repairs', 'reasons', 'servers')
 _UNSAID = {rows.OPEN: 'It has failed so far and is tried again.',
            rows.PARKED: 'It was stopped for an administrator to examine.'}
 _FAILED = 'It failed; an administrator can see the cause.'
@@ -44,6 +46,12 @@ def progress(row: Any, req: Request) -> dict[str, Any]:
     if known.get('percent') is None and known.get('total'):
         known = {**known, 'percent': 100 * (known.get('done') or 0) // known['total']}
     return {name: _number(known.get(name)) for name in PROGRESS}
+
+
+def report(row: Any, req: Request) -> dict[str, Any]:
+    """Read the findings of a check of a backend's shares; nothing for other kinds."""
+    known = operation_views.data(row) if row.kind == ensure.KIND else {}
+    return {name: known[name] for name in REPORT if isinstance(known.get(name), dict)}
 
 
 def _number(value: Any) -> int | None:

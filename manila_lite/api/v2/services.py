@@ -7,6 +7,9 @@ from manila_lite.actions import services as actions
 from manila_lite.api.request import Request
 from manila_lite.db.queries import services
 
+#: The header of an answer that names the operation which the request began: an addition to Manila's API.
+OPERATION = 'Operation-Id'
+
 
 def state_of(row: Any, req: Request) -> str:
     """Read whether the service is up."""
@@ -32,7 +35,7 @@ def index(req: Request) -> list[Any]:
 
 def ensure(req: Request) -> None:
     """Check and repair all shares of a backend."""
-    actions.ensure_shares(req.ctx, req.body['host'])
+    req.headers[OPERATION] = actions.ensure_shares(req.ctx, **req.body)
 
 
 def ensure_shares(req: Request) -> None:

@@ -1,35 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage ensure``: progress of the check of all shares of a backend. Nothing is changed."""
+"""``manila-manage ensure``: begin a check of the shares of a backend, and show its progress."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
-from manila_lite import errors
+from oslo_utils import uuidutils
+
+from manila_lite import context, errors
 from manila_lite.cmd.manage.command import Call, Command, argument, seconds
 from manila_lite.cmd.manage.watch import Progress, fraction, watch
 from manila_lite.db.queries import ensure, services
 from manila_lite.db.queries import operations as rows
+from manila_lite.workflow import ensure as workflow
+
+#: Number of shares whose reasons are printed.
+_MOST = 20
 
 
 def follow(call: Call) -> int:
-    """Show the progress of the newest check of all shares of a backend until it ends. Nothing is changed.
+    """Show the progress of a check of all shares of a backend until it ends. Nothing is changed.
+
+    With the id of its operation, this is the check that you requested: the header Operation-Id of the answer has the id.
+    With a host, it is the newest check, whoever began it; the id is printed to stderr.
 
     A terminal shows a bar; other output gets a line for each change. Exit status: 0 every share was checked, 1 some shares
     could not be checked or are broken, 130 Ctrl-C was pressed (the check continues).
     """
-    host = call.args.host.partition('#')[0]
+    return show(call, call.args.run if uuidutils.is_uuid_like(call.args.run) else _newest(call, call.args.run))
+
+
+def start(call: Call) -> int:
+    """Check and repair the shares of a backend, of a pool, or of a share server, or one share, and show the progress.
+
+    With --dry-run nothing is repaired; the output says what would be. Exit status as of "ensure watch".
+    """
+    host, _, pool = call.args.host.partition('#')
+    if pool and (call.args.share or call.args.server):
+        raise errors.Invalid('host: cannot name a pool beside --share or --server.')
+    services_of = call.services()
+    try:
+        operation_id = workflow.request(context.admin(services_of), host, workflow.Part(
+            call.args.share, call.args.server, pool or None, call.args.dry_run))
+    finally:
+        services_of.bus.close()
+    print(f'operation {operation_id}', file=sys.stderr, flush=True)
+    return show(call, operation_id)
+
+
+def _newest(call: Call, host: str) -> str:
+    """Return the id of the newest check of a backend, and print it.
+
+    :raises errors.NotFound: there is none.
+    """
+    host = host.partition('#')[0]
     with call.db.reader() as conn:
         service = services.get(conn, host, 'manila-share')
         runs = rows.list_of_resource(conn, str(service.id), ensure.KIND)
     if not runs:
         raise errors.NotFound(f'There is no recent check of the shares on host {host}.')
-    operation_id = runs[-1].id
+    print(f'operation {runs[-1].id} ({runs[-1].data.get("why")})', file=sys.stderr, flush=True)
+    return str(runs[-1].id)
 
+
+def show(call: Call, operation_id: str) -> int:
+    """Show the progress of a check until it ends. Return the exit status.
+
+    :raises errors.NotFound: there is no such check.
+    """
     def look() -> Progress:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
-        if op is None:
-            raise errors.NotFound('The record of that check was deleted, because it ended long ago.')
+        if op is None or op.kind != ensure.KIND:
+            raise errors.NotFound(f'Operation {operation_id} is no check of shares, or its record was deleted, because it '
+                                  'ended long ago.')
         return progress(op)
 
     return watch(look, call.args.every)
@@ -44,23 +88,50 @@ def progress(op: Any) -> Progress:
                                                 for name in ('repaired', 'skipped', 'broken', 'failed') if figures.get(name))]
     detail = ', '.join(filter(None, texts))
     if op.state == rows.DONE:
-        hint = '\n'.join([*([f'{broken} are broken: their owners have a message.'] if broken else []), *_repairs(op)])
-        now = Progress('checked', 100, detail, hint=hint, ended=not broken)
+        heard = '.' if op.data.get('dry_run') else ': their owners have a message.'
+        hint = '\n'.join([*([f'{broken} are broken{heard}'] if broken else []), *_repairs(op), *_reasons(op),
+                          *_configuration(op)])
+        now = Progress('inspected' if op.data.get('dry_run') else 'checked', 100, detail, hint=hint, ended=not broken)
     elif op.state == rows.OPEN:
         left = figures.get('seconds_left')
         now = Progress('checking', percent, detail, None if left is None else round(left))
     else:
-        now = Progress('failed', percent, detail, hint=op.error or '', ended=False)
+        hint = '\n'.join([op.error or '', *_reasons(op), *_configuration(op)])
+        now = Progress('failed', percent, detail, hint=hint, ended=False)
     return now
 
 
 def _repairs(op: Any) -> list[str]:
     """Return a line for each repaired share in the operation's data."""
-    return [f'{share_id}: {" ".join(words)}' for share_id, words in op.data.get('repairs', {}).items()]
+    would = 'would be repaired: ' if op.data.get('dry_run') else ''
+    return [f'{share_id}: {would}{" ".join(words)}' for share_id, words in op.data.get('repairs', {}).items()]
+
+
+def _reasons(op: Any) -> list[str]:
+    """Return a line for each share and share server that could not be ensured, up to a number."""
+    whys = {**op.data.get('servers', {}), **op.data.get('reasons', {})}
+    more = [f'and {len(whys) - _MOST} more; see GET /v2/operations/{op.id}'] if len(whys) > _MOST else []
+    return [*(f'{resource_id}: {why}' for resource_id, why in list(whys.items())[:_MOST]), *more]
+
+
+#: Lines about options of the backend's section that differ from the values that were in use.
+_CHANGED = {'applied': 'new values in use: {}', 'restart': 'changed, but in use only after a restart of the backend: {}'}
+
+
+def _configuration(op: Any) -> list[str]:
+    changes = op.data.get('configuration') or {}
+    would = 'would be: ' if op.data.get('dry_run') else ''
+    return [would + line.format(', '.join(changes[name])) for name, line in _CHANGED.items() if changes.get(name)]
 
 
 COMMANDS: Sequence[Command] = (
+    Command('ensure', 'start', start, [
+        argument('host', help='backend or pool, as host@backend or host@backend#pool'),
+        argument('--share', metavar='ID', help='only this share'),
+        argument('--server', metavar='ID', help='only the shares of this share server'),
+        argument('--dry-run', action='store_true', help='repair nothing; print what would be repaired'),
+        argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')]),
     Command('ensure', 'watch', follow, [
-        argument('host', help='backend, as host@backend'),
+        argument('run', help='operation id, or host@backend for the newest check'),
         argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')]),
 )

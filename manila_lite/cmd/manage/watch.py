@@ -35,8 +35,9 @@ class Progress:
     ended: bool | None = None
 
     def __post_init__(self) -> None:
-        for name in ('phase', 'detail', 'hint'):
+        for name in ('phase', 'detail'):
             object.__setattr__(self, name, log_lines.escaped(getattr(self, name)))
+        object.__setattr__(self, 'hint', '\n'.join(log_lines.escaped(line) for line in self.hint.split('\n')))
 
     @property
     def change(self) -> tuple[Any, ...]:

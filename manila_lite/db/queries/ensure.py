@@ -48,6 +48,17 @@ def list_shares_by_instance(conn: Connection, host: str, instance_ids: Iterable[
         .order_by(_instances.c.id)))
 
 
+def list_part(conn: Connection, host: str, *, share_id: str | None = None, share_server_id: str | None = None,
+              pool: str | None = None) -> list[Row]:
+    """Return id and share server of the backend's instances of a share, of a share server, or in a pool."""
+    query = sa.select(_instances.c.id, _instances.c.share_server_id).where(_of(host), ~_instances.c.is_aside)
+    for column, value in ((_instances.c.share_id, share_id), (_instances.c.share_server_id, share_server_id),
+                          (_instances.c.host, f'{host}#{pool}' if pool else None)):
+        if value is not None:
+            query = query.where(column == value)
+    return list(conn.execute(query))
+
+
 def list_ensuring_instances(conn: Connection, host: str) -> list[str]:
     """Return the ids of the backend's instances in status ``ensuring``."""
     return list(conn.execute(sa.select(_instances.c.id).where(_of(host), _instances.c.status == _MARK)).scalars())

@@ -122,10 +122,11 @@ def create_each(conn: Connection, ctx: context.RequestContext, resource_type: st
             for resource_id, (project_id, text) in texts.items()])
 
 
-def resources_with_message(conn: Connection, resource_ids: Iterable[str], action: Action) -> set[str]:
-    """Return those of these resources that have a message of that action."""
-    return set(conn.execute(sa.select(_messages.c.resource_id).distinct().where(
-        _messages.c.resource_id.in_(tuple(resource_ids)), _messages.c.action_id == action.value[0])).scalars())
+def newest_of_resources(conn: Connection, resource_ids: Iterable[str], action: Action) -> dict[str, tuple[str, str]]:
+    """Return detail id and text of the newest message of that action, for those of these resources that have one."""
+    query = sa.select(_messages.c.resource_id, _messages.c.detail_id, _messages.c.text).where(
+        _messages.c.resource_id.in_(tuple(resource_ids)), _messages.c.action_id == action.value[0])
+    return {row.resource_id: (row.detail_id, row.text) for row in conn.execute(query.order_by(_messages.c.created_at))}
 
 
 def user_message(row: Row) -> str:

@@ -95,6 +95,11 @@ class DummyDriver(server_migration.DummyMigration, share_migration.DummyShareMig
         with self.store.locked():
             return {target.share.id: self._ensure(target) for target in targets}
 
+    @knobbed
+    def inspect_shares(self, targets: Sequence[values.EnsureTarget]) -> Mapping[str, values.EnsureResult]:
+        with self.store.locked():
+            return {target.share.id: self._inspect(target) for target in targets}
+
     def fingerprint(self) -> Mapping[str, str]:
         """Return the export addresses from the options."""
         return {'addresses': ' '.join([*self.conf.dummy_export_ips, self.conf.dummy_admin_export_ip or ''])}
@@ -198,6 +203,12 @@ class DummyDriver(server_migration.DummyMigration, share_migration.DummyShareMig
                     record.content, record.used = past.content, past.used
                 self.store.shares.put(record)
         return self._locations(share, record)
+
+    def _inspect(self, target: values.EnsureTarget) -> values.EnsureResult:
+        record = self.store.held(target.share.id)
+        if record is None:
+            return values.EnsureResult(error='The data of the share is missing.')
+        return values.EnsureResult(repaired=() if record.exported else ('It was not exported.',))
 
     def _ensure(self, target: values.EnsureTarget) -> values.EnsureResult:
         record = self.store.held(target.share.id)

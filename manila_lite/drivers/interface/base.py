@@ -42,7 +42,8 @@ class Backend:
 class ShareDriver(abc.ABC):
     """A backend that can hold shares. Each further ability is another abstract class."""
 
-    #: Options registered under the backend's group before the driver is made.
+    #: Options registered under the backend's group before the driver is made. Those with ``mutable`` may change while it
+    #: runs: read them from ``backend.conf`` at each use. The others need a restart.
     OPTIONS: ClassVar[Sequence[cfg.Opt]] = ()
     #: Whether shares are on share servers that this driver makes. A driver that supports both modes sets it on the
     #: instance, from the option driver_handles_share_servers.
@@ -105,6 +106,12 @@ class ShareDriver(abc.ABC):
         driver bounds how many shares it works on at a time; ``EnsuresOneByOne`` does so for drivers without a way of
         their own.
         """
+
+    def inspect_shares(self, targets: Sequence[values.EnsureTarget]) -> Mapping[str, values.EnsureResult]:
+        """Return what ``ensure_shares`` would repair, or an error, and change nothing. There is no result for a share of
+        which the driver cannot say it.
+        """
+        return {}
 
     def fingerprint(self) -> Mapping[str, str]:
         """Return values from the backend and its configuration that shares depend on, by any names.

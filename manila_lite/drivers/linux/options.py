@@ -17,7 +17,7 @@ OPTIONS = (
     cfg.StrOpt('linux_pool_type', default='auto', choices=['auto', 'btrfs', 'directory'],
                help='Type of the pool at linux_pool_path. "auto" takes an existing directory as a directory, and all else as '
                     'btrfs.'),
-    cfg.ListOpt('linux_export_ips', item_type=types.IPAddress(), default=['127.0.0.1'],
+    cfg.ListOpt('linux_export_ips', item_type=types.IPAddress(), default=['127.0.0.1'], mutable=True,
                 help='Addresses in the export locations of shares without a share server. IPv4 comes first, as preferred.'),
     cfg.PortOpt('linux_nfs_port', default=2049,
                 help='Port of the NFS server. Clients must give any port other than 2049. A change of this option, '
@@ -33,16 +33,16 @@ OPTIONS = (
     cfg.StrOpt('linux_fabric_netns', default='manila-fabric',
                help='Network namespace of the bridges for share servers, with driver_handles_share_servers. It is created '
                     'when needed. Backends of one machine with the same networks share it.'),
-    cfg.DictOpt('linux_peers', default={},
+    cfg.DictOpt('linux_peers', default={}, mutable=True,
                 help='Other linux backends from which share servers and shares may migrate, as host@backend:address. The '
                      'address is the path of the configuration (file or directory) of a backend of this machine, or '
                      'ssh://user@address:port.'),
-    cfg.StrOpt('linux_replication_domain',
+    cfg.StrOpt('linux_replication_domain', mutable=True,
                help='Name of the replication domain. Backends with the same name replicate shares of each other. List each of '
                     'them in the linux_peers of the others.'),
-    cfg.StrOpt('linux_peer_identity', default='/etc/manila_lite/peer_key',
+    cfg.StrOpt('linux_peer_identity', default='/etc/manila_lite/peer_key', mutable=True,
                help='File with the private SSH key of this backend for other machines.'),
-    cfg.StrOpt('linux_peer_known_hosts', default='/etc/manila_lite/peer_hosts',
+    cfg.StrOpt('linux_peer_known_hosts', default='/etc/manila_lite/peer_hosts', mutable=True,
                help='File with the SSH host keys of other machines. A machine with another key is refused.'),
     cfg.BoolOpt('linux_graceless', default=False,
                 help='Let clients write at once after a restart of the NFS server. If false, they first have time to reclaim '
@@ -50,8 +50,9 @@ OPTIONS = (
     cfg.IntOpt('linux_grace_period', default=30, min=20, max=180,
                help='Seconds for which clients can reclaim their locks after a restart of the NFS server. Until then no '
                     'client can open a file for writing. Must be longer than the NFS lease of 20 seconds.'),
-    cfg.IntOpt('reserved_share_percentage', default=5, min=0, max=100, help='Percentage of the pool that is kept free.'),
-    cfg.FloatOpt('max_over_subscription_ratio', default=10.0, min=1.0,
+    cfg.IntOpt('reserved_share_percentage', default=5, min=0, max=100, mutable=True,
+               help='Percentage of the pool that is kept free.'),
+    cfg.FloatOpt('max_over_subscription_ratio', default=10.0, min=1.0, mutable=True,
                  help='Maximum total size of the shares in the pool, as a multiple of its size.'),
 )
 

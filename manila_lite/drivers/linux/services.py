@@ -44,7 +44,8 @@ class Services:
         self.share_servers = servers = ShareServers(state, conf, storage.exported_path)
         self.server_setup = ServerSetup(servers)
         self.managed_servers = ManagedServers(servers, self.server_setup)
-        self.exports = exports = ShareExports(protocols(conf), [str(address) for address in conf.linux_export_ips],
+        self.exports = exports = ShareExports(protocols(conf),
+                                         lambda: [str(address) for address in conf.linux_export_ips],
                                          self.protocol_servers, servers if has_servers else None)
         self.qos = qos = ShareQos(self.pool, servers, is_supported=has_servers and conf.max_shares_per_share_server == 1)
 

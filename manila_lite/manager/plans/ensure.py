@@ -27,8 +27,9 @@ LOG = log.getLogger(__name__)
 
 #: Shares in one call of the driver at most; and into how many calls those for which it failed are split.
 BATCH, _PART = 250, 8
-#: Why a run was begun: an administrator, a start of the service, a change of the backend's fingerprint, the clock.
-API, START, CHANGED, INTERVAL = 'api', 'start', 'changed', 'interval'
+#: Why a run was begun: an administrator, a start of the service, a change of the backend's fingerprint, the clock,
+#: the failure of an administrator's run.
+API, START, CHANGED, INTERVAL, RETRY = 'api', 'start', 'changed', 'interval', 'retry'
 
 #: Statuses of shares that are never checked: the backend may not hold them yet, or any more, or cannot serve them.
 _NOT_SERVED = frozenset({'creating', 'creating_from_snapshot', 'migrating_to', 'deleting', 'error', 'error_deleting',
@@ -36,6 +37,8 @@ _NOT_SERVED = frozenset({'creating', 'creating_from_snapshot', 'migrating_to', '
                          'error_deferred_deleting', 'replication_change'})
 _IN_ERROR = frozenset({'error', 'error_deleting', 'error_deferred_deleting', 'manage_error', 'unmanage_error'})
 _MARK = states.SHARE['ensure']
+#: The reason may quote a line of the file, so it is not in notifications.
+_UNREAD = 'All shares were ensured with the old values, since the configuration could not be read again'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,8 +59,12 @@ def ensure(work: Work) -> None:
     """
     manager = work.service
     _begin(work)
+    if work.data['dry_run']:
+        _inspect(work)
+        return
     mended: dict[str, tuple[str, ...]] = {}
-    down = share_servers.restore(manager, mended)
+    down = share_servers.restore(manager, mended, only=work.data['servers'] or work.data.get('server_ids'))
+    work.data['servers'] = down
     while (batch := _take(work)) is not None:
         results, why = _ask(manager, batch, down)
         ensure_results.store(work, batch, _with_servers(batch, results, mended), why, touches=_touches(work),
@@ -68,7 +75,8 @@ def ensure(work: Work) -> None:
 def _touches(work: Work) -> bool:
     """Say whether the run may change statuses."""
     own = work.service.section.update_shares_status_on_ensure
-    return work.data['why'] == API and (work.ctx.conf.update_shares_status_on_ensure if own is None else own)
+    wanted = work.ctx.conf.update_shares_status_on_ensure if own is None else own
+    return bool(work.data['why'] == API and not work.data['dry_run'] and wanted)
 
 
 def _passed_over(work: Work) -> tuple[frozenset[str], frozenset[str]]:
@@ -85,6 +93,11 @@ def _begin(work: Work) -> None:
     """Reset the marks that a dead process left, and begin a new round if one is wanted."""
     data, host = work.data, work.op.host
     first = 'progress' not in data
+    if data.get('round') != work.op.wanted:
+        if not first:
+            data.update(narrow=False, server_ids=None, dry_run=False)       # asked for meanwhile, for all shares
+        data.setdefault('dry_run', False)
+        data['configuration'] = _reread(work.service, data)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         transitions.settle(conn, states.SHARE, ensure_queries.list_ensuring_instances(conn, host), _MARK.during, _MARK.ok)
@@ -92,16 +105,36 @@ def _begin(work: Work) -> None:
             # The shares after this position were not checked yet: the round goes on there, and ends here.
             only = data.get('only') if first else None
             data.update(round=work.op.wanted, until='' if only else data.get('after', ''), wrapped=False, only=only, left=[],
-                        broken=[], repairs={}, passes=1, began=time.time(), visited=False,
+                        broken=[], repairs={}, reasons={}, servers={}, passes=1, began=time.time(), visited=False,
                         fingerprint=fingerprint(work.service))
+            if only is None and not data['dry_run']:
+                work.service.ensured_as = data['fingerprint']
             data.setdefault('after', '')
             total = len(only) if only is not None else ensure_queries.count_shares(conn, host, _passed_over(work)[0])
             data['progress'] = dict.fromkeys(('done', 'skipped', 'broken', 'failed', 'repaired', 'updated'), 0) | {
                 'total': total, 'seconds_left': None}
+        data.setdefault('dry_run', False)
+        data.setdefault('servers', {})      # a process of the release before may have begun this round
         work.save(conn)
         if first:
             LOG.info('%s: %s shares are ensured (%s)', host, data['progress']['total'], data['why'])
             _emit(work, 'start')
+
+
+def _reread(manager: Any, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the backend's section again, and apply what needs no restart. Return what changed in this run, or the error."""
+    known = data.get('configuration', {}).get('applied', [])
+    try:
+        changes = manager.section_in_files.reread(apply=not data['dry_run'])
+    except errors.BadConfig as bad:
+        LOG.error('[%s] the configuration could not be read again; the old values stay in use: %s', manager.name, bad)
+        return {'error': str(bad)}
+    if changes.applied and not data['dry_run']:
+        LOG.info('[%s] new values in use: %s', manager.name, ', '.join(changes.applied))
+        manager.report_soon()
+    if changes.restart:
+        LOG.warning('[%s] changed, but needs a restart of the backend: %s', manager.name, ', '.join(changes.restart))
+    return {'applied': sorted({*known, *changes.applied}), 'restart': list(changes.restart)}
 
 
 def fingerprint(manager: Any) -> str | None:
@@ -151,18 +184,42 @@ def _next(conn: Connection, work: Work) -> Sequence[Any]:
     return rows
 
 
-def _ask(manager: Any, batch: Batch, down: set[str]) -> tuple[Mapping[str, values.EnsureResult], str]:
-    """Return the backend's results for the batch, by instance id, and the reason why some have none."""
-    ready = [target for target in batch.targets if not (target.share.server and target.share.server.id in down)]
-    why = 'Its share server does not run.' if len(ready) < len(batch.targets) else 'The backend did not report on it.'
-    if not ready:
-        return {}, why
+def _ask(manager: Any, batch: Batch,
+         down: Mapping[str, str]) -> tuple[Mapping[str, values.EnsureResult], Mapping[str, str]]:
+    """Return the backend's results for the batch, and the reason for each share that has none, by instance id."""
+    why = {target.share.id: f'Its share server does not run. {down[target.share.server.id]}'.rstrip()
+           for target in batch.targets if target.share.server and target.share.server.id in down}
+    ready = [target for target in batch.targets if target.share.id not in why]
+    results: Mapping[str, values.EnsureResult] = {}
+    unsaid = 'The backend did not report on it.'
     try:
-        return {instance_id: result for instance_id, result in manager.driver.ensure_shares(ready).items()
-                if isinstance(result, values.EnsureResult)}, why
+        if ready:
+            results = {instance_id: result for instance_id, result in manager.driver.ensure_shares(ready).items()
+                       if isinstance(result, values.EnsureResult)}
     except Exception as error:
         LOG.exception('[%s] %s shares could not be ensured', manager.name, len(ready))
-        return {}, errors.user_text(error)
+        unsaid = errors.user_text(error)
+    return results, why | {target.share.id: unsaid for target in ready if target.share.id not in results}
+
+
+def _inspect(work: Work) -> None:
+    """Find out what would be repaired, and change nothing. What the backend cannot say counts as failed.
+
+    :raises errors.Final: it cannot say it for some shares.
+    """
+    why = ''
+    while (batch := _take(work)) is not None:
+        results: Mapping[str, values.EnsureResult] = {}
+        try:
+            results = work.service.driver.inspect_shares(batch.targets)
+            why = 'The backend cannot say it without a repair.'
+        except Exception as error:
+            LOG.exception('[%s] %s shares could not be inspected', work.service.name, len(batch.targets))
+            why = errors.user_text(error)
+        ensure_results.store_inspected(work, batch, results, why)
+    work.data['visited'] = True
+    if work.data['left']:
+        raise errors.Final(f'{len(work.data["left"])} shares could not be inspected. {why}')
 
 
 def _with_servers(batch: Batch, results: Mapping[str, values.EnsureResult],
@@ -173,7 +230,7 @@ def _with_servers(batch: Batch, results: Mapping[str, values.EnsureResult],
             for instance_id, result in results.items()}
 
 
-def _look_again(work: Work, down: set[str]) -> None:
+def _look_again(work: Work, down: Mapping[str, str]) -> None:
     """Begin another pass if shares or servers are left over.
 
     :raises errors.Again: some are, and are tried once more.
@@ -183,6 +240,8 @@ def _look_again(work: Work, down: set[str]) -> None:
     data['visited'] = True
     data['progress'].update(failed=len(data['left']), seconds_left=None)
     if not (data['left'] or down):
+        if _is_unread(data):
+            raise errors.Final(f'{_UNREAD}: {data["configuration"]["error"]}')
         return
     if data['passes'] < conf.max_attempts:
         data.update(only=sorted(data['left']), left=[], after='', passes=data['passes'] + 1)
@@ -192,12 +251,20 @@ def _look_again(work: Work, down: set[str]) -> None:
     raise errors.Final(f'{" and ".join(parts)} could not be ensured. {data.get("last_error", "")}'.strip())
 
 
+def _is_unread(data: Mapping[str, Any]) -> bool:
+    """Say whether a run of an administrator ensured all shares, but with the old configuration, since the new one is bad."""
+    return bool(data['why'] == API and data.get('configuration', {}).get('error') and not data.get('left')
+                and not data.get('servers'))
+
+
 # End of a run -------------------------------------------------------------------------------------
 
 def done(conn: Connection, work: Work) -> None:
     """End the service's mark of a run, and store with which configuration its shares were ensured."""
     data = work.data
-    services.set_ensuring(conn, work.op.host, False, ensured_at=ensure_results.now(), ensured_as=data['fingerprint'])
+    whole = not (data.get('narrow') or data.get('dry_run'))
+    services.set_ensuring(conn, work.op.host, False, **(
+        {'ensured_at': ensure_results.now(), 'ensured_as': data['fingerprint']} if whole else {}))
     data['after'] = ''          # if it was asked for meanwhile, all shares are checked once more
     work.save(conn)
     LOG.info('%s: all shares were ensured: %s', work.op.host, data['progress'])
@@ -207,17 +274,25 @@ def done(conn: Connection, work: Work) -> None:
 def failed(conn: Connection, work: Work, error: Exception) -> None:
     """Reset the shares for which the backend failed, tell their owners, and end the service's mark of a run."""
     services.set_ensuring(conn, work.op.host, False)
+    if work.data.get('dry_run'):
+        work.save(conn)
+        _emit(work, 'error', error=errors.user_text(error))
+        return
     instance_ids = ensure_queries.list_ensuring_instances(conn, work.op.host)
     transitions.settle(conn, states.SHARE, instance_ids, _MARK.during, _MARK.fail)
     work.save(conn)
+    if work.data['why'] == API and (work.data.get('left') or work.data.get('servers')):
+        work.service.failed_run = work.op.id        # automatic runs are tried again by those that began them
     ensure_results.report_failure(conn, work, {*instance_ids, *work.data.get('left', ())}, again=work.data['why'] == API)
-    _emit(work, 'error', error=errors.user_text(error))
+    _emit(work, 'error', error=_UNREAD if _is_unread(work.data) else errors.user_text(error))
 
 
 def _emit(work: Work, event: str, **more: Any) -> None:
+    changes = {name: names for name, names in work.data.get('configuration', {}).items() if name != 'error'}
     notices.emit(work.ctx, f'share.ensure.{event}', {
-        'host': work.op.host, 'why': work.data['why'], **work.data.get('progress', {}),
-        'repairs': work.data.get('repairs', {}), **more}, host=work.op.host)
+        'host': work.op.host, 'why': work.data['why'], 'dry_run': work.data.get('dry_run', False),
+        **work.data.get('progress', {}), 'repairs': work.data.get('repairs', {}), 'configuration': changes, **more},
+        host=work.op.host)
 
 
 PLANS = [Plan(ensure_queries.KIND, (Step(ensure),), done, failed)]

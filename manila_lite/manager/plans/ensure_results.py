@@ -26,6 +26,10 @@ LOG = log.getLogger(__name__)
 
 #: Number of shares whose repairs are kept as text; the log has all.
 _REPAIRS = 100
+#: Number of shares whose own reason is kept; the others have the last one.
+_REASONS = 1000
+#: The reason where the row of a share was held or changed while the backend answered.
+BUSY = 'It was busy.'
 #: Ids in one statement; databases limit them.
 _AT_ONCE = 500
 _MARK, _BROKEN = states.SHARE['ensure'], states.SHARE['condemn']
@@ -53,11 +57,12 @@ def targets(db: Any, rows: Sequence[Any]) -> list[values.EnsureTarget]:
                                tuple(rules.get(row.id, ()))) for row in rows]
 
 
-def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], why: str, *, touches: bool, again: bool) -> None:
+def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], why: Mapping[str, str], *, touches: bool,
+          again: bool) -> None:
     """Store the backend's results for the batch, and put its shares back to their status, or to error.
 
-    Shares that left the status meanwhile (deleted, reset) are not changed. ``why``: the reason where there is no
-    result. ``again``: also notify owners who were notified before.
+    Shares that left the status meanwhile (deleted, reset) are not changed. ``why``: the reason for each share without a
+    result, by instance id. ``again``: also notify owners who were notified before.
     """
     answers = {target.share.id: (target, results.get(target.share.id)) for target in batch.targets}
     broken = {instance_id: target for instance_id, (target, result) in answers.items() if result and result.error}
@@ -80,12 +85,28 @@ def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], wh
                              for instance_id, target in broken.items() if instance_id in there}, Detail.SHARE_BROKEN, again)
         work.data['broken'] += [instance_id for instance_id in broken if instance_id in there]
         work.data['left'] += silent
-        work.data.update({'last_error': why} if silent else {}, after=batch.last)
+        work.data.update({'last_error': why.get(silent[-1], BUSY)} if silent else {}, after=batch.last)
+        _reasons(work, answers, {**dict.fromkeys(silent, BUSY), **why}, broken)
         _count(work, len(answers) - len(silent), batch.skipped, updated, good.values())
         work.save(conn)
     _log(batch, results, why)
     if stale:
         work.service.worker.runner.wake()
+
+
+def store_inspected(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], why: str) -> None:
+    """Store what would be repaired of the batch, and nothing else. ``why``: the reason where there is no result."""
+    answers = {target.share.id: (target, results.get(target.share.id)) for target in batch.targets}
+    broken = {instance_id: target for instance_id, (target, result) in answers.items() if result and result.error}
+    good = [answer for instance_id, answer in answers.items() if answer[1] and instance_id not in broken]
+    silent = [instance_id for instance_id, (_, result) in answers.items() if result is None]
+    work.data['broken'] += broken
+    work.data['left'] += silent
+    work.data['after'] = batch.last
+    _reasons(work, answers, dict.fromkeys(silent, why), broken)
+    _count(work, len(answers) - len(silent), batch.skipped, 0, good)
+    with work.ctx.db.writer() as conn:
+        work.save(conn)
 
 
 def _settle(conn: Connection, batch: Any, lost: Iterable[str]) -> None:
@@ -121,10 +142,13 @@ def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[values.EnsureT
 
 
 def _notify(conn: Connection, work: Work, texts: Mapping[str, tuple[str, str]], detail: Detail, again: bool) -> None:
-    """Notify the owners of these shares, by id with project and text. ``again``: also those already notified."""
-    known = set() if again or not texts else messages.resources_with_message(conn, texts, Action.ENSURE)
-    messages.create_each(conn, work.ctx, 'SHARE', {share_id: text for share_id, text in texts.items() if share_id not in known},
-                         Action.ENSURE, detail)
+    """Notify the owners of these shares, by id with project and text. ``again``: also those whose newest message of this
+    kind says the same.
+    """
+    known = {} if again or not texts else messages.newest_of_resources(conn, texts, Action.ENSURE)
+    new = {share_id: (project_id, text) for share_id, (project_id, text) in texts.items()
+           if known.get(share_id) != (detail.value[0], text)}
+    messages.create_each(conn, work.ctx, 'SHARE', new, Action.ENSURE, detail)
 
 
 def _count(work: Work, answers: int, skipped: int, updated: int,
@@ -139,11 +163,22 @@ def _count(work: Work, answers: int, skipped: int, updated: int,
     progress['seconds_left'] = round(left * (time.time() - data['began']) / max(progress['done'], 1), 1)
 
 
-def _log(batch: Any, results: Mapping[str, values.EnsureResult], why: str) -> None:
+def _reasons(work: Work, answers: Mapping[str, Any], why: Mapping[str, str],
+             broken: Mapping[str, values.EnsureTarget]) -> None:
+    """Keep the reason of each share that could not be ensured, by share id, and forget those of earlier passes."""
+    reasons = work.data.setdefault('reasons', {})
+    for instance_id, (target, result) in answers.items():
+        text = result.error if instance_id in broken else why.get(instance_id)
+        reasons.pop(target.share.share_id, None)
+        if text and len(reasons) < _REASONS:
+            reasons[target.share.share_id] = text
+
+
+def _log(batch: Any, results: Mapping[str, values.EnsureResult], why: Mapping[str, str]) -> None:
     for target in batch.targets:
         result = results.get(target.share.id)
         if result is None:
-            LOG.error('%s: was not ensured: %s', target.share.share_id, why)
+            LOG.error('%s: was not ensured: %s', target.share.share_id, why.get(target.share.id))
         elif result.error:
             LOG.error('%s: is broken: %s', target.share.share_id, result.error)
         elif result.repaired:
@@ -152,7 +187,7 @@ def _log(batch: Any, results: Mapping[str, values.EnsureResult], why: str) -> No
 
 def report_failure(conn: Connection, work: Work, instance_ids: Iterable[str], *, again: bool) -> None:
     """Tell the owners of these shares that the backend failed to check them, and why if it said so."""
-    wanted, why = sorted(instance_ids), work.data.get('last_error', '')
+    wanted, why, reasons = sorted(instance_ids), work.data.get('last_error', ''), work.data.get('reasons', {})
     for start in range(0, len(wanted), _AT_ONCE):
         named = ensure.list_shares_by_instance(conn, work.op.host, wanted[start:start + _AT_ONCE], ())
-        _notify(conn, work, {row.id: (row.project_id, why) for row in named}, Detail.NOT_ENSURED, again)
+        _notify(conn, work, {row.id: (row.project_id, reasons.get(row.id, why)) for row in named}, Detail.NOT_ENSURED, again)

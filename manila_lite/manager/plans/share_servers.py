@@ -4,7 +4,7 @@
 import concurrent.futures
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from oslo_concurrency import lockutils
@@ -246,36 +246,39 @@ def free_leftovers(manager: Any) -> None:
 
 # After a restart ----------------------------------------------------------------------------------
 
-def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None) -> set[str]:
-    """Bring the backend's servers up again. Return the ids of those that do not run.
+def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None,
+            only: Collection[str] | None = None) -> dict[str, str]:
+    """Bring the backend's servers up again, or those of these ids. Return the reason for each that does not run, by its id.
 
     ``mended`` receives the repairs that the backend reports of the others, by server id.
     """
     repairs = {} if mended is None else mended
     if values.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
-        return set()
+        return {}
     with manager.services.db.reader() as conn:
-        server_ids = share_server_queries.list_running(conn, manager.host)
+        server_ids = [server_id for server_id in share_server_queries.list_running(conn, manager.host)
+                      if only is None or server_id in only]
     with concurrent.futures.ThreadPoolExecutor(_WORKERS, f'{manager.name}-servers') as workers:
-        running = list(workers.map(lambda server_id: _restore_one(manager, server_id, repairs), server_ids))
-    return {server_id for server_id, runs in zip(server_ids, running, strict=True) if not runs}
+        whys = list(workers.map(lambda server_id: _restore_one(manager, server_id, repairs), server_ids))
+    return {server_id: why for server_id, why in zip(server_ids, whys, strict=True) if why is not None}
 
 
-def _restore_one(manager: Any, server_id: str, mended: dict[str, tuple[str, ...]]) -> bool:
+def _restore_one(manager: Any, server_id: str, mended: dict[str, tuple[str, ...]]) -> str | None:
+    """Bring one server up again. Return the reason why it does not run, or None."""
     with alone(server_id):
         # Read only now: since it was listed the server may have got a subnet, or have been deleted.
         with manager.services.db.reader() as conn:
             server = load(conn, [server_id]).get(server_id) if share_server_queries.is_running(conn, server_id) else None
         if server is None:
-            return True
+            return None
         try:
             result = manager.driver.ensure_servers([server])[server_id]
-        except Exception:
+        except Exception as error:
             LOG.exception('Share server %s could not be restored', server_id)
-            return False
+            return errors.user_text(error)
         if result.error:
             LOG.error('Share server %s does not run: %s', server_id, result.error)
-            return False
+            return result.error
         if result.repaired:
             LOG.warning('Share server %s: was repaired: %s', server_id, '; '.join(result.repaired))
             mended[server_id] = result.repaired
@@ -283,7 +286,7 @@ def _restore_one(manager: Any, server_id: str, mended: dict[str, tuple[str, ...]
             with manager.services.db.writer() as conn:
                 if share_server_queries.list_by_ids(conn, (server_id,)):
                     key_values.replace(conn, share_server_details, server_id, result.details)
-    return True
+    return None
 
 
 PLANS = [

@@ -12,6 +12,7 @@ from manila_lite.conf import backend as backend_conf
 from manila_lite.db.queries import services as rows
 from manila_lite.drivers import load
 from manila_lite.drivers.interface import consistency_of
+from manila_lite.drivers.section import Section
 from manila_lite.engine.environment import REAL, Environment, Thread
 from manila_lite.engine.worker import Worker
 from manila_lite.manager.plans import (
@@ -99,6 +100,12 @@ class ShareManager:
         self.host = f'{conf.host}@{name}'
         self.driver = trace.calls(_driver(conf, name), 'driver', conf)
         self.section = conf[name]
+        #: The section of the backend, for reading it again.
+        self.section_in_files = Section(conf, name, self.host, self.driver.backend.state_dir)
+        #: The failed run of an administrator over the shares, to be tried again.
+        self.failed_run: str | None = None
+        #: The fingerprint with which the newest run over all shares began.
+        self.ensured_as: str | None = None
         #: For shares that still admit the client of an ended copy: the time of the next try, and the pause after it, in
         #: seconds.
         self.shut_out_tries: dict[str, tuple[float, float]] = {}
@@ -132,6 +139,10 @@ class ShareManager:
             self.worker.listen()
         for target in (self._serve, self._report_when_wanted):
             self._threads.append(self._environment.thread(target, f'{self.name}-{target.__name__.strip("_")}'))
+
+    def reload(self) -> None:
+        """Use the values that this process has just read from its files, in place of those read since its start."""
+        self.section_in_files.follow_files()
 
     def stop(self) -> None:
         """Finish the work under way and stop. Shares stay served."""

@@ -57,6 +57,8 @@ def keep(manager: Any, stopping: threading.Event, first: str | None) -> None:
     while why is not None:
         _until_well(manager, stopping, why, first)
         why, first = _next_reason(manager, stopping), None
+        if why == ensure.RETRY:     # its result says which shares are left
+            first, manager.failed_run = manager.failed_run, None
 
 
 def _until_well(manager: Any, stopping: threading.Event, why: str, operation_id: str | None) -> None:
@@ -94,12 +96,14 @@ def _next_reason(manager: Any, stopping: threading.Event) -> str | None:
     """Wait for a reason to ensure all shares once more, and return it. Return None when the backend stops."""
     since, seen = time.monotonic(), _ensured_as(manager)
     while not stopping.wait(min(_WATCH, manager.section.ensure_interval or _WATCH)):
+        if manager.failed_run:
+            return ensure.RETRY
         if 0 < manager.section.ensure_interval <= time.monotonic() - since:
             return ensure.INTERVAL
         now = ensure.fingerprint(manager)
-        if now not in (None, seen):
+        if now not in (None, seen, manager.ensured_as):
             seen = _ensured_as(manager)         # a run begun meanwhile may have covered it
-        if now not in (None, seen):
+        if now not in (None, seen, manager.ensured_as):
             LOG.info('[%s] the dependencies of its shares changed', manager.name)
             return ensure.CHANGED
     return None

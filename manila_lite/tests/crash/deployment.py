@@ -138,6 +138,7 @@ class Deployment(fixtures.Fixture):
         self._knobs = knobs
         self._settings = {'api_workers': api_workers, 'workers': workers, 'lease': lease}
         self.running: dict[str, forks.Process] = {}
+        self._changes = 0
 
     def _setUp(self) -> None:
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
@@ -165,6 +166,19 @@ class Deployment(fixtures.Fixture):
         done = forks.run(f'manila_lite.cmd.{words[0]}:main', f'--config-file={self.state}/c.conf', *words[1:])
         if done.returncode:
             raise AssertionError(done.stdout + done.stderr)
+
+    def change_address(self, backend: str) -> str:
+        """Write another export address into the section of the backend. Return the address."""
+        self._changes += 1
+        address = f'10.77.{self._changes // 250}.{1 + self._changes % 250}'
+        path = self.state / 'c.conf'
+        begin, mark, rest = path.read_text().partition(f'[{backend}]\n')
+        own, more, others = rest.partition('\n[')
+        lines = [line for line in own.splitlines() if not line.startswith('dummy_export_ips')]
+        draft = path.with_suffix('.new')
+        draft.write_text(begin + mark + '\n'.join((*lines, f'dummy_export_ips = {address}', '')) + more + others)
+        draft.replace(path)
+        return address
 
     # Processes
 

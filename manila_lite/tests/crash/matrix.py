@@ -10,7 +10,7 @@ from typing import Any
 
 from manila_lite.tests.crash import places, truth
 from manila_lite.tests.crash.deployment import Deployment
-from manila_lite.tests.crash.subjects import SUBJECTS, Cell, Subject
+from manila_lite.tests.crash.subjects import SUBJECTS, Cell, Subject, Unmet
 
 #: Seconds without a change after which a story is stuck, however slow the machine is.
 PATIENCE = 30.0
@@ -223,6 +223,9 @@ class Wave:
         projects = truth.read(self.deployment.engine)
         for story in stories:
             if story.begun is None or not story.begun.exception():
+                continue
+            if isinstance(story.begun.exception(), Unmet):
+                story.problems.append(f'wrong: {story.begun.exception()}')
                 continue
             if (story.role == 'api' or story.subject.asks) and not self._was_heard(story, projects[story.project]):
                 if projects[story.project].of(story.subject.resource_type) != story.before:

@@ -25,6 +25,10 @@ _CONFLICT = 409
 _MOVES_NO_MORE = ('migration_success', 'migration_error', 'migration_cancelled')
 
 
+class Unmet(AssertionError):
+    """A request was accepted, and what it was for did not come true."""
+
+
 class Cell:
     """The story of one resource, in a project of its own: a request during which a process dies."""
 
@@ -328,6 +332,29 @@ class Cell:
             return answer[0] == 202
         waiting.until(begun, f'{host} is ensured', _OPERATOR, pause=0.1)
 
+    def ensure_changed(self) -> None:
+        """Give the share's backend another address in its section, and request to ensure its shares.
+
+        :raises Unmet: the new address does not reach the share.
+        """
+        host = self.ok('GET', f'/shares/{self.share}')['share']['host'].partition('#')[0]
+        address = self.deployment.change_address(host.partition('@')[2])
+        self.ensure()
+
+        def moved() -> bool:
+            status, document = self.deployment.call('GET', f'/shares/{self.share}/export_locations', None, self.project)
+            return status == 200 and any(one['path'].startswith(f'{address}:') for one in document['export_locations'])
+        try:
+            self.deployment.eventually(lambda: self._quietly(moved), f'{host} has the address {address}')
+        except AssertionError as late:
+            raise Unmet(f'the share is not exported at {address}') from late
+
+    @staticmethod
+    def _quietly(check: Callable[[], bool]) -> bool:
+        with contextlib.suppress(OSError, sa.exc.OperationalError):
+            return check()
+        return False
+
     def take(self) -> None:
         """Request a snapshot."""
         self.snapshot = self.ok('POST', '/snapshots', {'snapshot': {'share_id': self.share}})['snapshot']['id']
@@ -510,6 +537,8 @@ SUBJECTS = (
 ALONE = (
     Subject('ensure a backend', Cell.with_rule, Cell.ensure, _here('service.ensure'), 'share', 'available', size=2,
             tells=False),
+    Subject('ensure with a changed section', Cell.with_rule, Cell.ensure_changed, _here('service.ensure'), 'share', 'available',
+            size=2, tells=False),
 )
 
 

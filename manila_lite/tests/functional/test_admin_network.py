@@ -102,7 +102,7 @@ class AdminNetwork(served.ServedTest):
         manager = self.service.managers['alpha']
         manager.driver.lose_exports()
         self.assertFalse(self.record(server.id).running)
-        self.assertEqual(set(), share_servers.restore(manager))
+        self.assertEqual({}, share_servers.restore(manager))
         self.assertEqual((True, before), (self.record(server.id).running, self.record(server.id).addresses))
 
     def test_server_creation_fails_when_admin_addresses_run_out(self):

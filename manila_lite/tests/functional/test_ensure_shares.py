@@ -10,6 +10,7 @@ import time
 import fixtures
 from oslo_utils import timeutils
 
+from manila_lite import values
 from manila_lite.db import models
 from manila_lite.db.queries import messages
 from manila_lite.manager.plans import ensure, ensure_results
@@ -51,6 +52,12 @@ class EnsureTest(base.ServiceTest):
 
     def idle(self, host=HOST, patience=30):
         base.eventually(lambda: not self.ensuring(host), 'is at it for ever', patience)
+
+    def begin(self, host=HOST):
+        """Ask for a run. Return the id of its operation."""
+        status, _, headers = self.admin.call('POST', '/services/ensure', {'host': host})
+        self.assertEqual(202, status)
+        return headers['Operation-Id']
 
     def ensure(self, host=HOST):
         """Ask for a run and wait for its end. Return its operation."""
@@ -518,3 +525,189 @@ class Watched(EnsureTest):
         status, out, err = self.watch('nowhere@alpha')
         self.assertEqual(1, status, out + err)
         self.assertIn('nowhere@alpha', err)
+
+    def test_watch_follows_its_own_run(self):
+        """Follow the run that was requested, also after a newer one has begun and ended (issue 19, 10)."""
+        [lost] = self.shares(1)
+        self.service.knob('alpha', 'ensure_shares:fail_final')
+        mine = self.begin()
+        self.idle()
+        self.service.knob('alpha', '')
+        newer = self.begin()
+        self.idle()
+        status, out, err = self.watch(mine)
+        self.assertEqual(1, status, out + err)
+        self.assertIn(f'{lost}: ensure_shares cannot be done', out)
+        self.assertEqual(0, self.watch(newer)[0])
+        status, out, err = self.watch(HOST)
+        self.assertRegex(err, 'operation [-0-9a-f]{36} ')
+        status, out, err = self.watch('00000000-0000-0000-0000-000000000000')
+        self.assertEqual(1, status, out + err)
+        self.assertIn('is no check of shares', err)
+
+
+class Failed(EnsureTest):
+    """A failed run that an administrator requested (issue 19, 10)."""
+
+    def retries(self):
+        table = models.operations
+        with self.service.services.db.reader() as conn:
+            return conn.execute(table.select().where(table.c.kind == 'service.ensure').order_by(table.c.created_at)).all()
+
+    def test_answer_names_the_operation(self):
+        for path, body in (('ensure', {'host': HOST}), ('ensure-shares', {'ensure_shares': {'host': HOST}})):
+            status, _, headers = self.admin.call('POST', f'/services/{path}', body)
+            self.assertEqual(202, status)
+            self.assertEqual(self.last()['id'], headers['Operation-Id'])
+            self.idle()
+
+    def test_it_is_tried_again_as_its_message_says(self):
+        self.patch(startup, '_WATCH', 0.1)
+        self.patch(startup, '_RETRY', 0.1)
+        self.restart()
+        failing, well = self.shares(2)
+        plain = self.driver.ensure_shares
+        wanted = self.instance(failing)
+        self.patch(self.driver, 'ensure_shares', lambda targets: {
+            share_id: result for share_id, result in plain(targets).items() if share_id != wanted})
+        found = self.ensure()
+        self.assertEqual(('failed', {failing: 'The backend did not report on it.'}),
+                         (found['state'], found['report']['reasons']))
+        [(_, text)] = self.told(failing)
+        self.assertIn('is checked again automatically', text)
+        base.eventually(lambda: any(row.data['why'] == ensure.RETRY and row.state == 'failed' for row in self.retries()),
+                        'nobody tries again')
+        self.assertEqual('available', self.statuses([failing])[0])
+        self.patch(self.driver, 'ensure_shares', plain)
+        base.eventually(lambda: self.retries()[-1].state == 'done', 'nobody tries again until it succeeds')
+        tried = [row.data['only'] for row in self.retries() if row.data['why'] == ensure.RETRY]
+        self.assertEqual([[wanted]] * len(tried), tried)
+        self.assertEqual(([], 1), (self.told(well), len(self.told(failing))))
+        before = len(self.retries())
+        base.eventually(lambda: self.service.managers['alpha'].failed_run is None, 'is kept')
+        self.assertEqual(before, len(self.retries()))
+
+    def restart(self):
+        self.service.stop()
+        self.service.start()
+        self.idle()
+
+    def test_message_does_not_suppress_a_later_different_one(self):
+        """Tell the owner about each new reason, and about the same one only once in automatic runs."""
+        [share_id] = self.shares(1)
+        self.override('update_shares_status_on_ensure', False, 'alpha')
+        texts = []
+        for reason in ('one', 'one', 'two', 'one'):
+            self.patch(self.driver, 'ensure_shares', lambda targets, reason=reason: {
+                target.share.id: values.EnsureResult(error=f'Disk {reason} is lost.') for target in targets})
+            startup.ask(self.service.managers['alpha'], ensure.INTERVAL)
+            self.idle()
+            texts.append(len(self.told(share_id)))
+        self.assertEqual([1, 1, 2, 3], texts)
+
+    def test_each_share_has_the_reason_of_its_own(self):
+        ours = self.shares(3)
+        reasons = dict(zip(ours, ('Disk one is lost.', 'Disk two is lost.', None), strict=True))
+        by_instance = {self.instance(share_id): why for share_id, why in reasons.items()}
+        plain = self.driver.ensure_shares
+        self.patch(self.driver, 'ensure_shares', lambda targets: {
+            share_id: values.EnsureResult(error=by_instance[share_id]) if by_instance[share_id] else result
+            for share_id, result in plain(targets).items()})
+        self.assertEqual({share_id: why for share_id, why in reasons.items() if why}, self.ensure()['report']['reasons'])
+
+
+class Part(EnsureTest):
+    """Runs for a part of a backend, and dry runs (issue 19, 11)."""
+
+    def begun(self, **more):
+        """Request a run and wait for its end. Return the operation."""
+        status, document, headers = self.admin.call('POST', '/services/ensure', {'host': HOST, **more})
+        self.assertEqual(202, status, document)
+        self.idle()
+        return self.admin.ok('GET', f'/operations/{headers["Operation-Id"]}')['operation']
+
+    def exported(self, idents):
+        return [self.driver.store.share(self.instance(share_id)).exported for share_id in idents]
+
+    def test_one_share_is_repaired_and_no_other(self):
+        mine, other = self.shares(2)
+        self.driver.lose_exports()
+        found = self.begun(share_id=mine)
+        self.assertEqual(('done', 1, 1), (found['state'], found['progress']['done'], found['progress']['total']))
+        self.assertEqual([True, False], self.exported([mine, other]))
+        self.assertEqual([mine], list(found['report']['repairs']))
+        self.ensure()
+        self.assertEqual([True, True], self.exported([mine, other]))
+
+    def test_one_pool_is_repaired(self):
+        self.shares(2)
+        self.assertEqual(2, self.begun(host=f'{HOST}#pool1')['progress']['done'])
+
+    def test_unknown_parts_are_refused(self):
+        [share_id] = self.shares(1)
+        unknown = '00000000-0000-0000-0000-00000000dead'
+        for more, status, word in (
+                ({'share_id': unknown}, 404, f'Share {unknown} is not on host {HOST}.'),
+                ({'share_server_id': unknown}, 404, f'share server {unknown}'),
+                ({'host': f'{HOST}#nowhere'}, 404, 'pool nowhere'),
+                ({'share_id': share_id, 'share_server_id': unknown}, 400, 'share_id: '),
+                ({'share_id': share_id, 'host': f'{HOST}#pool1'}, 400, 'share_id: '), ({'dry_run': 'maybe'}, 400, 'dry_run')):
+            found = self.admin.call('POST', '/services/ensure', {'host': HOST, **more})[:2]
+            self.assertEqual(status, found[0], found)
+            self.assertIn(word, str(found[1]))
+        self.assertFalse(self.ensuring())
+
+    def test_dry_run_changes_nothing_and_says_what_would_be_repaired(self):
+        lost, gone, well = self.shares(3)
+        self.driver.lose_exports()
+        self.begun(share_id=well)
+        with self.driver.store.locked():
+            self.driver.store.shares.drop(self.instance(gone))
+        found = self.begun(dry_run=True)
+        self.assertEqual('done', found['state'])
+        self.assertEqual({lost: ['It was not exported.']}, found['report']['repairs'])
+        self.assertEqual({gone: 'The data of the share is missing.'}, found['report']['reasons'])
+        self.assertEqual([False, True], self.exported([lost, well]))
+        self.assertEqual((['available'] * 3, []), (self.statuses([lost, gone, well]), self.told(gone)))
+        self.ensure()
+        self.assertEqual(['available', 'error', 'available'], self.statuses([lost, gone, well]))
+
+    def test_dry_run_applies_no_option(self):
+        path = self.service.state / 'manila_lite.conf'
+        text = path.read_text()
+        self.addCleanup(path.write_text, text)
+        path.write_text(text.replace('[alpha]\n', '[alpha]\ndummy_reserved_percentage = 7\n'))
+        found = self.begun(dry_run=True)
+        self.assertEqual(['dummy_reserved_percentage'], found['report']['configuration']['applied'])
+        self.assertEqual(0, self.service.conf.alpha.dummy_reserved_percentage)
+
+    def test_dry_run_of_a_driver_that_cannot_say_it_fails_without_a_message(self):
+        [share_id] = self.shares(1)
+        self.service.knob('alpha', 'inspect_shares:fail')
+        found = self.begun(dry_run=True)
+        self.assertEqual('failed', found['state'])
+        self.assertIn('1 shares could not be inspected', found['error'])
+        self.assertEqual((['available'], []), (self.statuses([share_id]), self.told(share_id)))
+
+    def test_dry_run_waits_for_no_share_and_gives_no_status(self):
+        [share_id] = self.shares(1)
+        self.service.knob('alpha', 'inspect_shares:hang')
+        self.admin.ok('POST', '/services/ensure', {'host': HOST, 'dry_run': True})
+        base.eventually(lambda: self.driver.store.calls('inspect_shares'), 'is not inspected')
+        self.assertEqual(['available'], self.statuses([share_id]))
+        self.service.knob('alpha', '')
+        self.idle()
+
+    def test_command_prints_what_would_be_repaired_and_then_repairs_it(self):
+        [share_id] = self.shares(1)
+        self.driver.lose_exports()
+        config = self.service.state / 'manila_lite.conf'
+        for more, exported, words in ((['--dry-run'], False, 'would be repaired: It was not exported.'),
+                                      (['--share', share_id], True, f'{share_id}: It was not exported.')):
+            status, out, err = manage.run(config, 'manage', 'ensure', 'start', HOST, '--every', '0.1', *more)
+            self.assertEqual(0, status, out + err)
+            self.assertIn(words, out)
+            self.assertEqual([exported], self.exported([share_id]))
+        status, out, err = manage.run(config, 'manage', 'ensure', 'start', HOST, '--server', 'nowhere')
+        self.assertEqual((1, ''), (status, out), err)
+        self.assertIn('nowhere', err)

@@ -118,7 +118,7 @@ class ManagedServers(served.ServedTest):
         self.there()
         server = self.managed()
         self.service.managers['alpha'].driver.lose_exports()
-        self.assertEqual(set(), share_servers.restore(self.service.managers['alpha']))
+        self.assertEqual({}, share_servers.restore(self.service.managers['alpha']))
         record = self.store.servers.get(server['id'])
         self.assertEqual((True, True, 'nas1'), (record.running, record.ours, record.name))
 

@@ -132,7 +132,8 @@ class RealStorage(WithRoot):
         for part in ('cannot read hello.txt', 'share service ensure shares', '1 of 1 shares, 1 repaired',
                      'The NFS server did not run; it was restarted.', 'The share was not mounted; it is again.',
                      'was 5 GiB; it is 1 GiB', "reads hello.txt again: 'hello from manila_lite'",
-                     "a client that stayed mounted reads 'after'", 'It works.'):
+                     "a client that stayed mounted reads 'after'", 'new values in use: linux_export_ips',
+                     'the client of the other backend wrote', 'at the new address', 'It works.'):
             self.assertIn(part, said)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share servers with shares on them: the choice of one for a share, their details, and one that does not run."""
 
+from manila_lite import values
 from manila_lite.db import models
 from manila_lite.db.queries import allocations, share_server_queries
 from manila_lite.tests.functional import base, served
@@ -116,6 +117,28 @@ class Down(served.ServedTest):
         self.is_told(share)
         self.service.knob('alpha', '')
         self.assertEqual('done', self.ensured()['state'])
+
+    def test_only_the_server_that_does_not_run_is_tried_again(self):
+        """Try each share server again on its own, and give the reason of each share on it (issue 19, 10)."""
+        networks = [self.network(), self.network()]
+        bad, _ = [self.share(network)['id'] for network in networks]
+        [[down], [well]] = [self.servers(network) for network in networks]
+        self.addCleanup(self.put_away, down.id)
+        self.addCleanup(self.put_away, well.id)
+        driver = self.service.managers['alpha'].driver
+        asked, plain = [], driver.ensure_servers
+
+        def ensure_servers(servers):
+            asked.extend(server.id for server in servers)
+            return plain(servers) | {server.id: values.ServerResult(error='No cable.') for server in servers
+                                     if server.id == down.id}
+        self.patch(driver, 'ensure_servers', ensure_servers)
+        report = self.ensured()['report']
+        self.assertEqual(({down.id: 'No cable.'}, {bad: 'Its share server does not run. No cable.'}),
+                         (report['servers'], report['reasons']))
+        self.assertEqual(2, len(set(asked[:2])))
+        self.assertEqual({down.id}, set(asked[2:]))
+        self.assertIn('No cable.', str(self.messages(bad)))
 
     def test_share_is_not_ensured_when_its_server_has_no_address(self):
         network = self.network()

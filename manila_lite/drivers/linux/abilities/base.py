@@ -60,3 +60,7 @@ class ComposedDriver(ShareDriver):
     def ensure_shares(self, targets: Sequence[values.EnsureTarget]) -> Mapping[str, values.EnsureResult]:
         """Bring back the mount, limit, export and rules of each share; a share whose data is missing gets an error."""
         return self.services.ensuring.ensure(targets)
+
+    def inspect_shares(self, targets: Sequence[values.EnsureTarget]) -> Mapping[str, values.EnsureResult]:
+        """Return what would be repaired of each share: its mount, limit, export, rules and file server."""
+        return self.services.ensuring.inspect(targets)

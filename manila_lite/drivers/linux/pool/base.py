@@ -32,6 +32,10 @@ class Pool(abc.ABC):
         :raises CommandFailed: it cannot be mounted.
         """
 
+    def limit_difference(self, share_id: str, size: int, accepted: int | None = None) -> str:
+        """Return in words that the size that is enforced is neither ``size`` nor ``accepted`` GiB, or ''."""
+        return ''
+
     @abc.abstractmethod
     def ensure(self) -> tuple[str, ...]:
         """Mount the pool again and make it ready; nothing is created. Returns the repairs in words.

@@ -209,12 +209,19 @@ class BtrfsPool(base.Pool):
         If the share holds more, writes fail until space is free. A limit of ``accepted`` GiB is accepted too.
         """
         thawed = self._thaw(share_id)
-        limit = btrfs.limit_of(self.root, self.share(share_id))
-        if limit is not None and limit in (size * base.GIB, (accepted or size) * base.GIB):
+        difference = self.limit_difference(share_id, size, accepted)
+        if not difference:
             return thawed
         self.resize(share_id, size)
+        return (*thawed, difference)
+
+    def limit_difference(self, share_id: str, size: int, accepted: int | None = None) -> str:
+        """Return in words that the size that is enforced is neither ``size`` nor ``accepted`` GiB, or ''."""
+        limit = btrfs.limit_of(self.root, self.share(share_id))
+        if limit is not None and limit in (size * base.GIB, (accepted or size) * base.GIB):
+            return ''
         was = 'no limit' if limit is None else f'{limit / base.GIB:g} GiB'
-        return (*thawed, f'The size that is enforced was {was}; it is {size} GiB.')
+        return f'The size that is enforced was {was}; it is {size} GiB.'
 
     def freeze(self, share_id: str) -> None:
         """Make the share read-only for all clients."""

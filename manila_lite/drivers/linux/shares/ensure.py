@@ -7,6 +7,7 @@ A file server is asked once for the exports and clients of all its shares. Each 
 
 import threading
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from oslo_log import log
 
@@ -49,6 +50,46 @@ class Ensuring:
         if troubles and not results:
             raise troubles[0]
         return results
+
+    def inspect(self, targets: Sequence[values.EnsureTarget]) -> dict[str, values.EnsureResult]:
+        """Return what ``ensure`` would repair, in the same words, and change nothing.
+
+        There is no result for a share that cannot be inspected: the pool is not mounted, or a file server does not answer.
+        """
+        results: dict[str, values.EnsureResult] = {}
+        for group in _by_protocol_server(targets):
+            try:
+                results |= self._inspect_group(group)
+            except (errors.Final, CommandFailed, OSError) as bad:
+                LOG.error('%s shares cannot be inspected: %s', len(group), bad)
+        return results
+
+    def _inspect_group(self, targets: Sequence[values.EnsureTarget]) -> dict[str, values.EnsureResult]:
+        protocol_server = self._exports.protocol_server_of(targets[0].share)
+        common = protocol_server.defects
+        seen = {} if common else protocol_server.server.exports.inspect([target.share.id for target in targets])
+        results = {}
+        for target in targets:
+            path = self._storage.pool.share(target.share.id)
+            if path.exists():
+                repairs = self._differences(target, protocol_server, path, seen.get(target.share.id))
+                results[target.share.id] = values.EnsureResult(repaired=(*common, *repairs))
+            elif self._storage.pool.root.is_mount() or not self._storage.pool.CAPABLE:
+                results[target.share.id] = values.EnsureResult(error='Its data is not in the pool.')
+        return results
+
+    def _differences(self, target: values.EnsureTarget, protocol_server: ProtocolServer, path: Path,
+                     seen: Seen | None) -> Iterable[str]:
+        share = target.share
+        if not protocol_server.mounts(share.id, path):
+            yield NOT_MOUNTED
+        if limit := self._storage.pool.limit_difference(share.id, share.size, self._sizes.get(share.id)):
+            yield limit
+        if seen is not None:
+            blocks, _ = protocol_server.blocks(target.rules)
+            yield from protocol_server.server.exports.defects(
+                share.id, protocol_server.mount_point(share.id), [block.text for block in blocks], seen, share.mount_point_name)
+        yield from _moved(share, self._exports.locations(share))
 
     def _mount(self) -> tuple[str, ...]:
         try:

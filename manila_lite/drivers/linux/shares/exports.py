@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file servers and export locations of shares, with and without share servers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers.linux.ids import vet_id
@@ -17,11 +17,11 @@ POOL = 'pool'
 class ShareExports:
     """The exports of one backend's shares.
 
-    Without ``share_servers`` all shares are exported by ``protocol_servers``, and ``addresses`` are those that clients
-    reach these by. With ``share_servers`` each share is exported by the share server that it is on.
+    Without ``share_servers`` all shares are exported by ``protocol_servers``, and ``addresses`` returns those that clients
+    reach these by now. With ``share_servers`` each share is exported by the share server that it is on.
     """
 
-    def __init__(self, protocols: frozenset[str], addresses: Sequence[str], protocol_servers: ProtocolServers,
+    def __init__(self, protocols: frozenset[str], addresses: Callable[[], Sequence[str]], protocol_servers: ProtocolServers,
                  share_servers: ShareServers | None = None):
         self.protocols = protocols
         self._addresses = addresses
@@ -54,13 +54,13 @@ class ShareExports:
         """Return the export locations of the share."""
         if self._share_servers is not None and share.server:
             return export_locations.on(share, share.server)
-        return export_locations.at(share, self._addresses)
+        return export_locations.at(share, self._addresses())
 
     def addresses(self, share: values.Share) -> Sequence[str]:
         """Return all addresses from which the share can be exported."""
         if share.server:
             return [allocation.ip_address for allocation in share.server.allocations]
-        return self._addresses
+        return self._addresses()
 
     def forget(self, share: values.Share, snapshot_id: str | None = None) -> None:
         """Delete the export and the mount of the share, or of a snapshot of it."""

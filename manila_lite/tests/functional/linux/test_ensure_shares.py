@@ -136,6 +136,23 @@ class Plain(Ensure, base.ShareTest):
         self.works('one', self.made, 'write', 'g', 'mine')
         self.refused('NOENT', 'two', self.made, 'list')
 
+    def test_each_damage_is_named_and_left_by_an_inspection(self):
+        """Say what would be repaired, in the words of the repair, and repair nothing (issue 19, 11)."""
+        breaker = self.breaker
+        self.assertEqual((), self.driver.inspect_shares([self.target])[self.made.id].repaired)
+        for broken in (breaker.unmount_share, breaker.remove_export, breaker.remove_file, breaker.edit_file,
+                       breaker.other_rules, lambda: breaker.limit(5 * GIB), breaker.no_limit, breaker.kill_server):
+            broken()
+            before = table(self.state / 'state')
+            said = self.driver.inspect_shares([self.target])[self.made.id].repaired
+            self.assertEqual((before, said), (table(self.state / 'state'),
+                                              self.driver.inspect_shares([self.target])[self.made.id].repaired))
+            self.assertNotEqual((), said)
+            self.assertEqual(said, self.driver.ensure_shares([self.target])[self.made.id].repaired)
+        breaker.unmount_all()
+        self.assertEqual({}, self.driver.inspect_shares([self.target]))
+        self.ensure('The pool was not mounted', 'NFS server did not run', 'share was not mounted')
+
     def test_nfs_server_started_without_the_pool_serves_no_empty_directory(self):
         self.breaker.unmount_all()
         self.assertRaises(CommandFailed, self.driver.report)

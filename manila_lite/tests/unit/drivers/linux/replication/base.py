@@ -36,7 +36,7 @@ class ReplicationTest(testtools.TestCase):
 
     def use(self, pool):
         """Make the services on this pool."""
-        storage, exports = Storage(pool), ShareExports(frozenset({'NFS'}), ['10.0.0.1'], None)
+        storage, exports = Storage(pool), ShareExports(frozenset({'NFS'}), lambda: ['10.0.0.1'], None)
         qos, sizes, copies = ShareQos(pool, None, is_supported=False), RecentSizes(), CopySupervisor()
         access = ShareAccess(storage, exports, qos)
         self.replicas = ShareReplicas(HOST, PEERS, storage=storage, exports=exports, access=access, sizes=sizes,
