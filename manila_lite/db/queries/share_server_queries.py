@@ -12,8 +12,9 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite.db import models
 from manila_lite.db.core import key_values
 from manila_lite.db.core.rows import group_rows
-from manila_lite.db.queries import share_network_subnets, share_servers
+from manila_lite.db.queries import ensure, share_network_subnets, share_servers
 from manila_lite.db.queries import shares as share_rows
+from manila_lite.states import Migration
 
 _servers = models.share_servers
 _mappings = models.share_server_share_network_subnet_mappings
@@ -37,16 +38,37 @@ _AT_ONCE = 500
 RUNNING = ('active', 'network_change', 'server_migrating')
 
 
-def list_running(conn: Connection, host: str) -> list[str]:
-    """Return the ids of the servers of a backend that clients may be using."""
+#: Statuses of servers that are being deleted or handed over, or that get their shares only at the end of a migration.
+_NOT_HERE = ('deleting', 'unmanage_starting', 'server_migrating_to')
+
+
+def holds_shares() -> sa.ColumnElement[bool]:
+    """Return the condition that the server has shares that its backend serves."""
+    return sa.exists().where(_instances.c.share_server_id == _servers.c.id,
+                             _instances.c.status.not_in(tuple(ensure.NOT_SERVED)))
+
+
+def _is_served() -> sa.ColumnElement[bool]:
+    """Return the condition that the server shall run: clients may be using it, or it holds shares, even in error.
+
+    After a failed cut-over its target may run already, perhaps with the same addresses.
+    """
+    target = _servers.alias()
+    is_cut = sa.exists().where(target.c.source_share_server_id == _servers.c.id, target.c.status == 'error',
+                               _servers.c.task_state == Migration.ERROR.value)
+    return sa.or_(_servers.c.status.in_(RUNNING),
+                  sa.and_(_servers.c.status.not_in(_NOT_HERE), holds_shares(), ~is_cut))
+
+
+def list_served(conn: Connection, host: str) -> list[str]:
+    """Return the ids of the servers of a backend that shall run."""
     return list(conn.execute(sa.select(_servers.c.id).where(
-        _servers.c.host == host, _servers.c.status.in_(RUNNING)).order_by(_servers.c.id)).scalars())
+        _servers.c.host == host, _is_served()).order_by(_servers.c.id)).scalars())
 
 
-def is_running(conn: Connection, server_id: str) -> bool:
-    """Say whether clients may be using the server."""
-    return bool(conn.execute(sa.select(sa.exists().where(
-        _servers.c.id == server_id, _servers.c.status.in_(RUNNING)))).scalar())
+def is_served(conn: Connection, server_id: str) -> bool:
+    """Say whether the server shall run."""
+    return bool(conn.execute(sa.select(sa.exists().where(_servers.c.id == server_id, _is_served()))).scalar())
 
 
 def subnets_of(conn: Connection, server_ids: Iterable[str]) -> dict[str, list[Row]]:

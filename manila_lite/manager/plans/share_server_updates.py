@@ -17,6 +17,7 @@ from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_servers
 from manila_lite.manager.plans.share_server_values import load
 from manila_lite.manager.plans.task import notify, plain, to_kind
+from manila_lite.workflow import access as access_workflow
 from manila_lite.workflow import snapshot_access
 
 #: Asks the driver about one server with its shares.
@@ -117,3 +118,13 @@ def _settle(conn: Connection, work: Work) -> None:
     """
     if not share_server_queries.is_any_changing(conn, work.data['network_id']):
         transitions.finish(conn, states.SHARE_NETWORK, 'change', work.data['network_id'])
+
+
+def heal(conn: Connection, work: Work, server_ids: Iterable[str]) -> None:
+    """Set servers that are restored to active, whatever put them in error, and have their shares' rules applied again."""
+    for server in share_server_queries.list_by_ids(conn, server_ids):
+        if server.status in states.SHARE_SERVER.transient or not share_server_queries.is_served(conn, server.id):
+            continue
+        transitions.settle(conn, states.SHARE_SERVER, (server.id,), server.status, states.SHARE_SERVER['change'].ok)
+        share_ids = [row.id for row in share_server_queries.shares_on(conn, server.id)]
+        access_workflow.apply_rules_of(conn, work.ctx, share_ids, work.op.host)

@@ -247,7 +247,7 @@ def free_leftovers(manager: Any) -> None:
 # After a restart ----------------------------------------------------------------------------------
 
 def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None) -> set[str]:
-    """Bring the backend's servers up again. Return the ids of those that do not run.
+    """Bring the backend's servers up again, also those in error with shares. Return the ids of those that do not run.
 
     ``mended`` receives the repairs that the backend reports of the others, by server id.
     """
@@ -255,7 +255,7 @@ def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None) -> s
     if values.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
         return set()
     with manager.services.db.reader() as conn:
-        server_ids = share_server_queries.list_running(conn, manager.host)
+        server_ids = share_server_queries.list_served(conn, manager.host)
     with concurrent.futures.ThreadPoolExecutor(_WORKERS, f'{manager.name}-servers') as workers:
         running = list(workers.map(lambda server_id: _restore_one(manager, server_id, repairs), server_ids))
     return {server_id for server_id, runs in zip(server_ids, running, strict=True) if not runs}
@@ -265,7 +265,7 @@ def _restore_one(manager: Any, server_id: str, mended: dict[str, tuple[str, ...]
     with alone(server_id):
         # Read only now: since it was listed the server may have got a subnet, or have been deleted.
         with manager.services.db.reader() as conn:
-            server = load(conn, [server_id]).get(server_id) if share_server_queries.is_running(conn, server_id) else None
+            server = load(conn, [server_id]).get(server_id) if share_server_queries.is_served(conn, server_id) else None
         if server is None:
             return True
         try:

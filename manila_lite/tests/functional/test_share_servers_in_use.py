@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share servers with shares on them: the choice of one for a share, their details, and one that does not run."""
 
+from manila_lite import context, doctor
 from manila_lite.db import models
 from manila_lite.db.queries import allocations, share_server_queries
 from manila_lite.tests.functional import base, served
+from manila_lite.workflow import ensure
 
 _UPDATE = 'update_share_server_network_allocations'
 
@@ -132,3 +134,83 @@ class Down(served.ServedTest):
             conn.execute(models.share_instances.update().where(models.share_instances.c.share_server_id == resource_id).values(
                 status='error'))
             conn.execute(models.share_servers.update().where(models.share_servers.c.id == resource_id).values(status='error'))
+
+
+class InError(served.ServedTest):
+    """A share server in error that has a share, when its host was started anew (issue 19, 2)."""
+
+    def setUp(self):
+        super().setUp()
+        self.manager = self.service.managers['alpha']
+        self.shared = self.share(self.network())
+        self.instance = self.admin.ok('GET', f'/shares/{self.shared["id"]}/instances')['share_instances'][0]
+        self.server_id = self.instance['share_server_id']
+        self.set_status('error')
+
+    def set_status(self, status):
+        self.admin.ok('POST', f'/share-servers/{self.server_id}/action', {'reset_status': {'status': status}})
+
+    def status(self):
+        return self.admin.ok('GET', f'/share-servers/{self.server_id}')['share_server']['status']
+
+    def halt(self):
+        """Stop the server and its exports, as the host does when it goes down."""
+        self.manager.driver.lose_exports()
+
+    def restarted(self):
+        """Have the backend restore its servers and shares, as after a start. Return the operation."""
+        self.halt()
+        ctx = context.admin(self.service.services)
+        with ctx.db.writer() as conn:
+            wake = ensure.ask_once(conn, ctx, 'test@alpha', 'start')
+        wake.send(ctx)
+        return self.ended()
+
+    def ended(self):
+        """Wait until no run over the shares is open; return the last one."""
+        path = '/operations?kind=service.ensure&host=test@alpha&sort_key=created_at&sort_dir=desc&all_tenants=1'
+        base.eventually(lambda: self.admin.ok('GET', path)['operations'][0]['state'] != 'open', 'it does not end')
+        return self.admin.ok('GET', path)['operations'][0]
+
+    def is_served(self):
+        share = self.manager.driver.store.share(self.instance['id'])
+        return self.record(self.server_id).running and share.exported
+
+    def wrong(self):
+        """Return the doctor's findings by id, and mend them."""
+        found = {finding.id: finding for finding in doctor.look(self.service.services) if finding.wrong}
+        for finding in found.values():
+            doctor.mend(self.service.services, finding)
+        self.ended()
+        return found
+
+    def test_server_in_error_runs_again_and_serves_its_share(self):
+        self.assertEqual('done', self.restarted()['state'])
+        self.assertTrue(self.is_served())
+        self.assertEqual('error', self.status())
+
+    def test_server_in_deletion_does_not_run_again(self):
+        self.set_status('deleting')
+        self.addCleanup(self.set_status, 'active')
+        self.restarted()
+        self.assertFalse(self.is_served())
+
+    def test_doctor_sets_the_server_to_active_when_it_runs(self):
+        self.halt()
+        found = self.wrong()[self.server_id]    # beside those of other tests
+        self.assertIn('clients may still use its shares', found.why)
+        self.assertTrue(self.is_served())
+        self.assertEqual('active', self.status())
+        self.assertEqual({}, self.wrong())
+
+    def test_share_that_cannot_be_reached_is_reported(self):
+        self.fault('ensure_servers:fail_final')
+        self.restarted()
+        self.assertIn('Its share server does not run.', str(self.messages(self.shared['id'])))
+        found = self.wrong()    # its own, and those of other tests on this backend
+        self.assertEqual('not served', found[self.shared['id']].state)
+        self.assertEqual(('error', 'error'), (found[self.server_id].state, self.status()))
+        self.service.knob('alpha', '')
+        self.assertLessEqual({self.shared['id'], self.server_id}, set(self.wrong()))
+        self.assertTrue(self.is_served())
+        self.assertEqual(('active', {}), (self.status(), self.wrong()))
