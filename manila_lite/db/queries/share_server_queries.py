@@ -201,6 +201,20 @@ def list_in_subnets(conn: Connection, subnet_ids: Iterable[str]) -> list[Row]:
     return list(conn.execute(share_servers.select().where(_servers.c.id.in_(mapped)).order_by(_servers.c.id)))
 
 
+#: Statuses of servers that could not be created, managed, unmanaged or changed.
+_FAILED = ('error', 'manage_error', 'unmanage_error')
+
+
+def filter_failed(conn: Connection, server_ids: Iterable[str]) -> set[str]:
+    """Return those of these servers that failed and hold nothing: no group, and no share but such that never existed."""
+    never_made = sa.and_(_instances.c.status == 'error', _instances.c.launched_at.is_(None), ~_instances.c.is_aside,
+                         _instances.c.replica_state.is_(None))
+    return set(conn.execute(sa.select(_servers.c.id).where(
+        _servers.c.id.in_(tuple(server_ids)), _servers.c.status.in_(_FAILED),
+        ~sa.exists().where(_instances.c.share_server_id == _servers.c.id, ~never_made),
+        ~sa.exists().where(_groups.c.share_server_id == _servers.c.id))).scalars())
+
+
 def find_unhealthy_share(conn: Connection, server_ids: Iterable[str]) -> Row | None:
     """Return a share on the servers that is not available or whose rules are not active, or None."""
     return conn.execute(share_rows.select().where(

@@ -76,6 +76,55 @@ class Subnets(served.ServedTest):
         self.assertEqual({failed.id: 1, kept.id: 2}, addresses)
 
 
+class Failed(served.ServedTest):
+    """Networks with a share server that could not be created (issue 19, 7). No server is ever cleaned up."""
+
+    EXTRA = '[DEFAULT]\nautomatic_share_server_cleanup = false\n'
+
+    def failed(self, network):
+        """Return a share of the network whose server could not be created."""
+        self.fault('setup_server:fail_final')
+        share = self.share(network, wait='error')
+        self.service.knob('alpha', '')
+        return share
+
+    def add(self, network):
+        return self.user.call('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
+            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})[0]
+
+    def test_subnet_is_added_beside_a_server_that_failed_at_its_creation(self):
+        network = self.network()
+        share = self.failed(network)
+        self.assertEqual(['error'], [server.status for server in self.servers(network)])
+        self.assertEqual(200, self.add(network))
+        self.assertEqual('active', self.shown(network)['status'])
+        self.share(network)
+        with self.service.services.db.reader() as conn:
+            addresses = {server.status: len(allocations.of_server(conn, server.id)) for server in self.servers(network)}
+        self.assertEqual({'error': 0, 'active': 2}, addresses)
+        self.user.ok('DELETE', f'/shares/{share["id"]}')
+        self.user.wait(f'/shares/{share["id"]}', 'share', 'gone')
+
+    def test_other_servers_of_the_network_get_the_subnet(self):
+        network = self.network()
+        self.share(network)
+        share = self.failed(network)
+        self.user.ok('DELETE', f'/shares/{share["id"]}')
+        self.user.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.assertEqual(200, self.add(network))
+        self.settled(network)
+        with self.service.services.db.reader() as conn:
+            addresses = {server.status: len(allocations.of_server(conn, server.id)) for server in self.servers(network)}
+        self.assertEqual({'error': 0, 'active': 2}, addresses)
+
+    def test_server_in_error_with_a_share_keeps_a_subnet_out(self):
+        network = self.network()
+        self.share(network)
+        [server] = self.servers(network)
+        self.admin.ok('POST', f'/share-servers/{server.id}/action', {'reset_status': {'status': 'error'}})
+        self.assertEqual(409, self.add(network))
+
+
 class Zones(served.ServedTest):
     """Backends in two zones, and a network with a subnet in each."""
 
