@@ -76,6 +76,40 @@ class Subnets(served.ServedTest):
         self.assertEqual({failed.id: 1, kept.id: 2}, addresses)
 
 
+class Places(served.ServedTest):
+    """The new places of shares and snapshots that a backend reports with a new subnet (issue 19, 8)."""
+
+    BACKENDS = {'alpha': 'driver_handles_share_servers = true\ndummy_pools = pool1, pool2\n'}
+
+    def test_reported_locations_of_snapshots_and_pools_of_shares_are_stored(self):
+        self.admin.ok('POST', '/types', {'share_type': {'name': 'mounting', 'extra_specs': {
+            'driver_handles_share_servers': 'True', 'snapshot_support': 'True', 'mount_snapshot_support': 'True'}}})
+        network = self.network()
+        share = self.user.share(share_type='mounting', share_network_id=network)['id']
+        snapshot = self.user.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
+        self.user.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        self.assertEqual(1, len(self.paths(snapshot)))
+        shown = self.admin.ok('GET', f'/shares/{share}/instances')['share_instances'][0]
+        pool = {'pool1': 'pool2', 'pool2': 'pool1'}[shown['host'].partition('#')[2]]
+        store = self.service.managers['alpha'].driver.store
+        with store.locked():
+            record = store.share(shown['id'])
+            record.pool = pool
+            store.shares.put(record)
+        before = len(self.calls('serve_snapshot'))
+        self.user.ok('POST', f'/share-networks/{network}/subnets', {'share-network-subnet': {
+            'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v6'}})
+        self.settled(network)
+        places = self.user.ok('GET', f'/shares/{share}/export_locations')['export_locations']
+        self.assertEqual([place['path'].replace(shown['id'], snapshot) for place in places], self.paths(snapshot))
+        self.assertEqual(before, len(self.calls('serve_snapshot')))
+        self.assertEqual(f'test@alpha#{pool}', self.admin.ok('GET', f'/shares/{share}')['share']['host'])
+
+    def paths(self, snapshot):
+        found = self.user.ok('GET', f'/snapshots/{snapshot}/export-locations')['share_snapshot_export_locations']
+        return [place['path'] for place in found]
+
+
 class Failed(served.ServedTest):
     """Networks with a share server that could not be created (issue 19, 7). No server is ever cleaned up."""
 
