@@ -82,7 +82,7 @@ class Requests(abc.ABC, Generic[M]):
 
     def objection(self, move: M, support: Mapping[str, Any]) -> str | None:
         """Return the reason why the resource cannot move as requested, or None."""
-        return migration_check.objection(move.host, move.options, support)
+        return migration_check.objection(move.to, move.options, support)
 
     def shown_task_state(self, conn: Connection, ctx: RequestContext, resource_id: str, op: Any) -> str | None:
         """Return the task state of the resource, whose last migration is ``op``.
@@ -154,7 +154,8 @@ class Requests(abc.ABC, Generic[M]):
     def _reopen(self, conn: Connection, row: Row[Any], op: Any) -> None:
         self.begin_cut_over(conn, row, op)
         if not rows.reopen(conn, op, 'cut_over', f'{self.open_key}:{row.id}'):
-            raise errors.WrongState(f'The migration of {self.migrations.name} {row.id} is already in progress.')
+            raise errors.WrongState(f'The migration of {self.migrations.name} {row.id} is already in progress.',
+                                    code='already_migrating')
 
     def cancel(self, ctx: RequestContext, resource_id: str) -> None:
         """Cancel a migration. Everything goes back to the state before.

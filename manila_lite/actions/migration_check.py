@@ -19,12 +19,12 @@ def agreed(support: Mapping[str, Any]) -> dict[str, bool]:
     return {'freeze': not support.get('writable'), 'cancellable': bool(support.get('migration_cancel'))}
 
 
-def objection(host: str, options: Mapping[str, bool], support: Mapping[str, Any]) -> str | None:
-    """Return the reason why the backend cannot migrate with these ``options``, or None."""
+def objection(to: str, options: Mapping[str, bool], support: Mapping[str, Any]) -> str | None:
+    """Return the reason why the backend or pool ``to`` cannot migrate with these ``options``, or None."""
     if not support.get('compatible'):
-        return support.get('reason') or f'{host} does not support it.'
+        return support.get('reason') or f'{to} does not support it.'
     wants = [name for name in options if options[name] and not support.get(name)]
-    return f'{host} does not support: {", ".join(wants)}.' if wants else None
+    return f'{to} does not support: {", ".join(wants)}.' if wants else None
 
 
 def ask(ctx: RequestContext, begin: Callable[[Any], engine.Wake], host: str) -> dict[str, Any]:

@@ -33,6 +33,8 @@ from manila_lite.workflow.server_migration import SERVERS
 
 #: What a new target has from its source.
 _KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support', 'security_service_update_support')
+#: Statuses of the source and of the target of a migration that runs.
+_MOVING = tuple(states.SHARE_SERVER[verb].during for verb in ('migrate', 'receive'))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,6 +159,8 @@ class ServerRequests(Requests[ServerMove]):
 
 def _must_be_movable(conn: Connection, move: ServerMove) -> None:
     server = move.server
+    if server.status in _MOVING:
+        raise errors.WrongState(f'Share server {server.id} is being migrated already.', code='already_migrating')
     if server.status != 'active':
         raise errors.WrongState(f'Share server {server.id} is {server.status}, not active.')
     if server.encryption_key_ref:
@@ -190,6 +194,9 @@ def _shares_must_be_movable(move: ServerMove) -> None:
     for snapshot in move.snapshots:
         if snapshot.status != 'available':
             raise errors.WrongState(f'Snapshot {snapshot.id} is {snapshot.status}, not available.')
+    if move.snapshots and not move.options['preserve_snapshots']:
+        raise errors.Conflict(f'preserve_snapshots: share server {move.server.id} has {len(move.snapshots)} snapshots, which '
+                              'have to move with it.')
 
 
 def _must_fit(conn: Connection, move: ServerMove, service: Row[Any]) -> None:

@@ -24,6 +24,9 @@ from manila_lite.db.queries import quotas, share_migration, share_server_queries
 from manila_lite.states import Migration
 from manila_lite.workflow.share_migration import SHARES
 
+#: Statuses of a share that moves by itself, or with its share server.
+_MOVING = tuple(states.SHARE[verb].during for verb in ('migrate', 'server_migrate'))
+
 
 @dataclasses.dataclass(frozen=True)
 class ShareMove(Move):
@@ -154,6 +157,8 @@ def _network(conn: Connection, ctx: RequestContext, share: Row[Any], share_type:
 def _must_be_movable(conn: Connection, move: ShareMove) -> None:
     share = move.share
     share_bin.must_be_out(share)
+    if share.status in _MOVING:
+        raise errors.WrongState(f'Share {share.id} is being migrated already.', code='already_migrating')
     if share.status != 'available' or share.access_rules_status != states.Rules.ACTIVE:
         raise errors.WrongState(f'Share {share.id} is {share.status} and its access rules are {share.access_rules_status}; it '
                                 'must be available, and its rules active.')

@@ -84,7 +84,7 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, service_id
         limits.check_one_more(ctx.conf, 'attached_security_services', f'share network {network_id}', len(used))
     question = share_server_updates.UpdateCheck(
         share_server_updates.SECURITY_SERVICE, network_id, f'{current_id or "none"}/{service_id}',
-        tuple(share_servers.list_servers(conn, {'share_network_id': network_id})),
+        share_server_updates.in_use(conn, share_servers.list_servers(conn, {'share_network_id': network_id})),
         {'new_id': service_id, 'current_id': current_id})
     share_server_updates.must_be_healthy(conn, ctx, question)
     return question

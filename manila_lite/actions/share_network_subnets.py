@@ -124,7 +124,7 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
                               code='zone_has_subnet')
     _must_not_overlap(place, beside)
     about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
-    servers = tuple(share_server_queries.list_in_subnets(conn, [subnet.id for subnet in beside]))
+    servers = share_server_updates.in_use(conn, share_server_queries.list_in_subnets(conn, [subnet.id for subnet in beside]))
     question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about, servers,
                                                 {'network': {'subnet_id': '', **place}, 'needed': len(servers)})
     if question.servers and not place['neutron_subnet_id']:

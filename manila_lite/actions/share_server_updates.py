@@ -75,6 +75,17 @@ class UpdateCheck:
         return f'change:{self.network_id}/{self.about}@{host}'[:255] if self.request else self.key(host)
 
 
+def in_use(conn: Connection, servers: Iterable[Any]) -> tuple[Any, ...]:
+    """Return those of these servers (rows) that a change is for: without those that failed and hold nothing.
+
+    They wait for their deletion, and get no share before an administrator sets them to active.
+    """
+    known = tuple(servers)
+    broken = [server.id for server in known if server.status != 'active']
+    failed = share_server_queries.filter_failed(conn, broken) if broken else ()
+    return tuple(server for server in known if server.id not in failed)
+
+
 def must_be_healthy(conn: Connection, ctx: RequestContext, question: UpdateCheck) -> None:
     """Refuse a change if a server, share or backend that it touches is not healthy.
 

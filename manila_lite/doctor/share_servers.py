@@ -10,12 +10,14 @@ from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import share_servers as rows
 from manila_lite.db.doctor import shares
+from manila_lite.db.queries import ensure as ensure_queries
 from manila_lite.db.queries import messages, operations, share_networks, share_server_queries
 from manila_lite.db.queries import server_migration as server_migration_queries
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.doctor.finding import BEFORE, Finding, Mend, RepairContext
 from manila_lite.doctor.recovery_table import read_data
 from manila_lite.engine.begin import begin
+from manila_lite.workflow import ensure as ensure_workflow
 from manila_lite.workflow import server_migration as server_migration_workflow
 
 _SERVER, _NETWORK = states.SHARE_SERVER.resource_name, states.SHARE_NETWORK.resource_name
@@ -78,6 +80,35 @@ def find_servers(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
         yield Finding(_SERVER, row.id, row.state, why, wrong, about=row.host, project_id=row.project_id,
                       age=repair.age(row.since), attempts=row.attempts, owner=row.owner, lease_left=left, error=row.error,
                       mend=None if row.operation_id else _stuck(row.id))
+
+
+def find_in_error(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
+    """Yield share servers in error that have shares. They are served as far as possible, but get no more shares."""
+    for row in rows.list_in_error(conn):
+        why, mend = 'clients may still use its shares, but it gets no new ones', None
+        if row.operation_id:
+            why = f'see its operation {row.operation_id} ({row.operation_kind})'
+        elif operations.is_open(conn, ensure_queries.open_key(row.host)):
+            why += '; its backend is being ensured'
+        else:
+            mend = serve_again(row.host)
+        yield Finding(_SERVER, row.id, row.state, why, wrong=mend is not None or row.operation_state == 'parked',
+                      about=row.host, project_id=row.project_id, age=repair.age(row.since), mend=mend)
+
+
+def serve_again(host: str) -> Mend:
+    """Return the mender that has the backend ensure its shares at once, and sets its servers in error to active if they run.
+
+    It does nothing while the backend is being ensured.
+    """
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        if operations.is_open(conn, ensure_queries.open_key(host)):
+            return None
+        heal = [row.id for row in rows.list_in_error(conn) if row.host == host and not row.operation_id]
+        repair.wakes.append(ensure_workflow.ask_once(conn, context.admin(repair.services), host, 'start', heal=heal))
+        more = f'; active again if they run: share servers {", ".join(heal)}' if heal else ''
+        return f'{ensure_queries.KIND} was begun for {host}{more}'
+    return mend
 
 
 def _stuck(server_id: str) -> Mend:

@@ -8,9 +8,9 @@ from manila_lite import errors, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares as share_findings
+from manila_lite.db.queries import operations, shares
 from manila_lite.db.queries import share_migration as share_migration_queries
-from manila_lite.db.queries import shares
-from manila_lite.doctor import access, recovery
+from manila_lite.doctor import access, recovery, recovery_table, share_servers
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
 from manila_lite.workflow import share_migration as share_migration_workflow
 
@@ -54,6 +54,17 @@ def _release(instance_id: str) -> Mend:
                 return f'{share_migration_queries.RELEASE} was begun'
         return None
     return mend
+
+
+def find_not_served(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
+    """Yield shares that their backend could not serve when they were last ensured."""
+    for op in share_findings.list_last_ensures(conn):
+        data = recovery_table.read_data(op) or {}
+        left = data.get('left', ()) if op.state == operations.FAILED else ()
+        for row in share_findings.list_served(conn, op.host, sorted({*left, *data.get('broken', ())})):
+            yield Finding(states.SHARE.resource_type, row.id, 'not served', f'see operation {op.id} ({op.kind})', wrong=True,
+                          about=row.host, project_id=row.project_id, age=repair.age(op.finished_at), error=op.error,
+                          mend=share_servers.serve_again(op.host))
 
 
 def find_snapshots(conn: Connection, repair: RepairContext) -> Iterator[Finding]:

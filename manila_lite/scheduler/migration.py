@@ -49,9 +49,13 @@ def claim(work: Work) -> None:
 
 def _candidates(conn: Connection, work: Work) -> list[tuple[PoolState, Request]]:
     """Return pools that suit the shares of every type, the best first, each with a request for the whole capacity."""
+    # Only these are asked, so that a refusal counts and names no pool of another backend.
+    there = [pool for pool in work.service.hosts.pools(conn) if work.data['to'] in pool.places]
+    if not there:
+        raise errors.NoValidHost(f'{work.data["to"]} has not reported any pool.', detail='NO_VALID_HOST')
     left: dict[str, tuple[PoolState, Request]] | None = None
     for request in _requests(conn, work):
-        result = work.service.placement.place(request, work.service.hosts.pools(conn))
+        result = work.service.placement.place(request, there)
         if not result.candidates:
             raise errors.NoValidHost(why_none(result)[0], detail=why_none(result)[1])
         these = {pool.host: (pool, request) for pool in result.candidates}

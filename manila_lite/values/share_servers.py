@@ -43,13 +43,16 @@ class ServerUpdate:
     """The result of a change of a server's network.
 
     ``export_locations`` has all of them, old and new, for each share by its ``id``; ``snapshot_export_locations``
-    likewise, for snapshots that can be mounted. ``lost`` names shares that cannot be served any more, with the reason.
+    likewise, for snapshots that can be mounted: those in it have their rules in force, the others are exported anew.
+    ``pools`` has the new pool of each share that changed it, by ``id``. ``lost`` names shares that cannot be served any
+    more, with the reason.
     ``details`` replace those of the server.
     """
 
     details: Mapping[str, str] = dataclasses.field(default_factory=dict)
     export_locations: Mapping[str, tuple[ExportLocation, ...]] = dataclasses.field(default_factory=dict)
     snapshot_export_locations: Mapping[str, tuple[ExportLocation, ...]] = dataclasses.field(default_factory=dict)
+    pools: Mapping[str, str] = dataclasses.field(default_factory=dict)
     lost: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 

@@ -76,9 +76,14 @@ def ask(conn: Connection, ctx: context.RequestContext, service: Any, why: str, m
                  open_key=ensure.open_key(service.host), data={'why': why, **more})
 
 
-def ask_once(conn: Connection, ctx: context.RequestContext, host: str, why: str, only: list[str] | None = None) -> Wake:
-    """Begin a run as ``ask`` does, or have the open one run again. ``only``: the ids of instances for a new run."""
+def ask_once(conn: Connection, ctx: context.RequestContext, host: str, why: str, only: list[str] | None = None,
+             heal: list[str] | None = None) -> Wake:
+    """Begin a run as ``ask`` does, or have the open one run again.
+
+    For a new run, ``only`` are the ids of its instances, and ``heal`` those of share servers to set to active if they run.
+    """
     services.set_ensuring(conn, host, True)
     service = services.get(conn, host, 'manila-share')
+    data = {'why': why, **({} if only is None else {'only': only}), **({'heal': heal} if heal else {})}
     return begin_once(conn, ctx, ensure.KIND, 'service', str(service.id), topic='share', host=host, lane=EXCLUSIVE,
-                      open_key=ensure.open_key(host), data={'why': why, **({} if only is None else {'only': only})})
+                      open_key=ensure.open_key(host), data=data)

@@ -9,7 +9,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import states
 from manila_lite.db import models
 from manila_lite.db.doctor.operations import OPERATION_COLUMNS, operation_on, since
-from manila_lite.db.queries import server_migration
+from manila_lite.db.queries import server_migration, share_server_queries
 from manila_lite.db.queries.services import list_pools
 
 #: The capability in which a backend reports the servers that it holds and that have no row.
@@ -43,6 +43,14 @@ def _moving_here() -> sa.ColumnElement[bool]:
 def list_servers(conn: Connection) -> list[Row]:
     """Return share servers in a transient status, each with the operation that will end it, if there is one."""
     return list(conn.execute(_servers_with_work().where(_servers.c.status.in_(states.SHARE_SERVER.transient))))
+
+
+def list_in_error(conn: Connection) -> list[Row]:
+    """Return share servers that are neither in use nor in a transient status and yet have shares that are served, each with
+    the operation on it, if there is one.
+    """
+    busy = (*share_server_queries.RUNNING, *states.SHARE_SERVER.transient)
+    return list(conn.execute(_servers_with_work().where(_servers.c.status.not_in(busy), share_server_queries.holds_shares())))
 
 
 def find_server(conn: Connection, server_id: str) -> Row | None:

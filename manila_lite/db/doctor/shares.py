@@ -5,6 +5,7 @@ Statuses are not written here: ``db/core/transitions.py`` does that. Every write
 changes nothing if another process was faster.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -214,6 +215,21 @@ def list_services_left_ensuring(conn: Connection) -> list[Row]:
     work = sa.exists().where(_operations.c.kind == ensure.KIND, _operations.c.host == _services.c.host,
                              _operations.c.state == 'open')
     return list(conn.execute(sa.select(_services).where(_services.c.ensuring, ~work).order_by(_services.c.id)))
+
+
+def list_last_ensures(conn: Connection) -> list[Row]:
+    """Return the last run over the shares of each backend that has ended, unless another one is open."""
+    later = _operations.alias()
+    newer = sa.exists().where(later.c.kind == ensure.KIND, later.c.host == _operations.c.host, sa.or_(
+        later.c.state.in_(UNDER_WAY), later.c.created_at > _operations.c.created_at))
+    return list(conn.execute(
+        sa.select(*_OPERATION).where(_operations.c.kind == ensure.KIND, _operations.c.state.not_in(UNDER_WAY), ~newer)
+        .order_by(_operations.c.host)))
+
+
+def list_served(conn: Connection, host: str, instance_ids: Iterable[str]) -> list[Row]:
+    """Return those of these instances, with their shares, that the backend should serve."""
+    return ensure.list_shares_by_instance(conn, host, instance_ids, ensure.NOT_SERVED)
 
 
 def list_pools(conn: Connection) -> list[Row]:

@@ -15,6 +15,10 @@ _instances = models.share_instances
 #: The kind of operation that ensures all shares of a backend.
 KIND = 'service.ensure'
 _MARK = states.SHARE['ensure'].during
+#: Statuses of shares that no backend serves: it may not hold them yet, or any more, or cannot serve them.
+NOT_SERVED = frozenset({'creating', 'creating_from_snapshot', 'migrating_to', 'deleting', 'error', 'error_deleting',
+                        'manage_starting', 'manage_error', 'unmanage_starting', 'deferred_deleting',
+                        'error_deferred_deleting', 'replication_change'})
 
 
 def open_key(host: str) -> str:

@@ -12,8 +12,9 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite.db import models
 from manila_lite.db.core import key_values
 from manila_lite.db.core.rows import group_rows
-from manila_lite.db.queries import share_network_subnets, share_servers
+from manila_lite.db.queries import ensure, share_network_subnets, share_servers
 from manila_lite.db.queries import shares as share_rows
+from manila_lite.states import Migration
 
 _servers = models.share_servers
 _mappings = models.share_server_share_network_subnet_mappings
@@ -37,16 +38,37 @@ _AT_ONCE = 500
 RUNNING = ('active', 'network_change', 'server_migrating')
 
 
-def list_running(conn: Connection, host: str) -> list[str]:
-    """Return the ids of the servers of a backend that clients may be using."""
+#: Statuses of servers that are being deleted or handed over, or that get their shares only at the end of a migration.
+_NOT_HERE = ('deleting', 'unmanage_starting', 'server_migrating_to')
+
+
+def holds_shares() -> sa.ColumnElement[bool]:
+    """Return the condition that the server has shares that its backend serves."""
+    return sa.exists().where(_instances.c.share_server_id == _servers.c.id,
+                             _instances.c.status.not_in(tuple(ensure.NOT_SERVED)))
+
+
+def _is_served() -> sa.ColumnElement[bool]:
+    """Return the condition that the server shall run: clients may be using it, or it holds shares, even in error.
+
+    After a failed cut-over its target may run already, perhaps with the same addresses.
+    """
+    target = _servers.alias()
+    is_cut = sa.exists().where(target.c.source_share_server_id == _servers.c.id, target.c.status == 'error',
+                               _servers.c.task_state == Migration.ERROR.value)
+    return sa.or_(_servers.c.status.in_(RUNNING),
+                  sa.and_(_servers.c.status.not_in(_NOT_HERE), holds_shares(), ~is_cut))
+
+
+def list_served(conn: Connection, host: str) -> list[str]:
+    """Return the ids of the servers of a backend that shall run."""
     return list(conn.execute(sa.select(_servers.c.id).where(
-        _servers.c.host == host, _servers.c.status.in_(RUNNING)).order_by(_servers.c.id)).scalars())
+        _servers.c.host == host, _is_served()).order_by(_servers.c.id)).scalars())
 
 
-def is_running(conn: Connection, server_id: str) -> bool:
-    """Say whether clients may be using the server."""
-    return bool(conn.execute(sa.select(sa.exists().where(
-        _servers.c.id == server_id, _servers.c.status.in_(RUNNING)))).scalar())
+def is_served(conn: Connection, server_id: str) -> bool:
+    """Say whether the server shall run."""
+    return bool(conn.execute(sa.select(sa.exists().where(_servers.c.id == server_id, _is_served()))).scalar())
 
 
 def subnets_of(conn: Connection, server_ids: Iterable[str]) -> dict[str, list[Row]]:
@@ -177,6 +199,20 @@ def list_in_subnets(conn: Connection, subnet_ids: Iterable[str]) -> list[Row]:
     """Return the servers that are in any of the subnets."""
     mapped = sa.select(_mappings.c.share_server_id).where(_mappings.c.share_network_subnet_id.in_(tuple(subnet_ids)))
     return list(conn.execute(share_servers.select().where(_servers.c.id.in_(mapped)).order_by(_servers.c.id)))
+
+
+#: Statuses of servers that could not be created, managed, unmanaged or changed.
+_FAILED = ('error', 'manage_error', 'unmanage_error')
+
+
+def filter_failed(conn: Connection, server_ids: Iterable[str]) -> set[str]:
+    """Return those of these servers that failed and hold nothing: no group, and no share but such that never existed."""
+    never_made = sa.and_(_instances.c.status == 'error', _instances.c.launched_at.is_(None), ~_instances.c.is_aside,
+                         _instances.c.replica_state.is_(None))
+    return set(conn.execute(sa.select(_servers.c.id).where(
+        _servers.c.id.in_(tuple(server_ids)), _servers.c.status.in_(_FAILED),
+        ~sa.exists().where(_instances.c.share_server_id == _servers.c.id, ~never_made),
+        ~sa.exists().where(_groups.c.share_server_id == _servers.c.id))).scalars())
 
 
 def find_unhealthy_share(conn: Connection, server_ids: Iterable[str]) -> Row | None:

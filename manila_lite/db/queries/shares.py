@@ -183,6 +183,13 @@ def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:
     conn.execute(_instances.update().where(_instances.c.id == instance_id).values(**values))
 
 
+def set_pools(conn: Connection, backend: str, pools: Mapping[str, str]) -> None:
+    """Move these instances, by id, into these pools of the backend."""
+    for pool in sorted(set(pools.values())):
+        conn.execute(_instances.update().values(host=f'{backend}#{pool}').where(
+            _instances.c.id.in_([instance_id for instance_id, wanted in pools.items() if wanted == pool])))
+
+
 def delete(conn: Connection, share_id: str) -> None:
     """Delete the share with all its dependent rows."""
     affinity.remove_share(conn, share_id)

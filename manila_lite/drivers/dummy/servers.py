@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share servers of the dummy: a file for each, with its addresses."""
 
+import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 
 from manila_lite import errors, values
@@ -51,7 +52,19 @@ class DummyServers(DummyBase, interface.SpansSubnets, interface.AddsSubnets, int
         records = {share.id: self.store.shares.get(share.id) for share in shares}
         return values.ServerUpdate(
             details, {share_id: tuple(locations.on_server(joined, record)) for share_id, record in records.items() if record},
+            self._mounted(joined, snapshots),
+            pools={share.id: record.pool for share in shares if (record := records[share.id]) and record.pool != share.pool},
             lost={share_id: 'The data of the share is missing.' for share_id, record in records.items() if record is None})
+
+    def _mounted(self, server: values.ShareServer,
+                 snapshots: Sequence[values.Snapshot]) -> dict[str, tuple[values.ExportLocation, ...]]:
+        """Return the export locations of the snapshots that are exported, by snapshot id."""
+        exported = {}
+        for snapshot in snapshots:
+            record, share = self.store.snapshots.get(snapshot.id), self.store.shares.get(snapshot.share.id)
+            if record and share and record.exported:
+                exported[snapshot.id] = tuple(locations.on_server(server, dataclasses.replace(share, path=snapshot.id)))
+        return exported
 
     @knobbed
     def update_share_network_subnet_from_metadata(self, server: values.ShareServer, network: values.ServerNetwork,

@@ -37,7 +37,7 @@ class AddsSubnets(MakesServers):
         """Add the addresses of ``new`` to the server. Clients of its other addresses notice nothing.
 
         ``server`` may lack ``new``, or have it already. ``shares`` and ``snapshots`` are all that it exports; the
-        result has the export locations of each.
+        result has the export locations of each share, may have those of snapshots, and names shares that changed their pool.
 
         :raises errors.Final: the subnet cannot be added; the server keeps the addresses that it had.
         """

@@ -20,7 +20,7 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import ensure as ensure_queries
 from manila_lite.db.queries import services
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans import ensure_results, share_servers
+from manila_lite.manager.plans import ensure_results, share_server_updates, share_servers
 from manila_lite.rpc import notices
 
 LOG = log.getLogger(__name__)
@@ -31,10 +31,6 @@ BATCH, _PART = 250, 8
 #: the failure of an administrator's run.
 API, START, CHANGED, INTERVAL, RETRY = 'api', 'start', 'changed', 'interval', 'retry'
 
-#: Statuses of shares that are never checked: the backend may not hold them yet, or any more, or cannot serve them.
-_NOT_SERVED = frozenset({'creating', 'creating_from_snapshot', 'migrating_to', 'deleting', 'error', 'error_deleting',
-                         'manage_starting', 'manage_error', 'unmanage_starting', 'deferred_deleting',
-                         'error_deferred_deleting', 'replication_change'})
 _IN_ERROR = frozenset({'error', 'error_deleting', 'error_deferred_deleting', 'manage_error', 'unmanage_error'})
 _MARK = states.SHARE['ensure']
 #: The reason may quote a line of the file, so it is not in notifications.
@@ -65,11 +61,24 @@ def ensure(work: Work) -> None:
     mended: dict[str, tuple[str, ...]] = {}
     down = share_servers.restore(manager, mended, only=work.data['servers'] or work.data.get('server_ids'))
     work.data['servers'] = down
+    _heal(work, down)
     while (batch := _take(work)) is not None:
         results, why = _ask(manager, batch, down)
         ensure_results.store(work, batch, _with_servers(batch, results, mended), why, touches=_touches(work),
                       again=work.data['why'] == API)
     _look_again(work, down)
+
+
+def _heal(work: Work, down: Mapping[str, str]) -> None:
+    """Set the servers that the doctor wants to be active again to active, except for those that are ``down``."""
+    well = [server_id for server_id in work.data.get('heal', ()) if server_id not in down]
+    if not well:
+        return
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        share_server_updates.heal(conn, work, well)
+        work.data['heal'] = [server_id for server_id in work.data['heal'] if server_id in down]
+        work.save(conn)
 
 
 def _touches(work: Work) -> bool:
@@ -85,7 +94,7 @@ def _passed_over(work: Work) -> tuple[frozenset[str], frozenset[str]]:
     After a start, busy shares must be mounted and exported too: their own operations rely on it.
     """
     if work.data['why'] == START:
-        return _NOT_SERVED, frozenset()
+        return ensure_queries.NOT_SERVED, frozenset()
     return _IN_ERROR, states.SHARE.transient
 
 

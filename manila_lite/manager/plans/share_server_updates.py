@@ -11,12 +11,14 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_server_details
 from manila_lite.db.queries import access, share_networks, share_server_queries, shares
 from manila_lite.db.queries import operations as rows
+from manila_lite.db.queries import snapshot_access as snapshot_access_queries
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_servers
 from manila_lite.manager.plans.share_server_values import load
 from manila_lite.manager.plans.task import notify, plain, to_kind
+from manila_lite.workflow import access as access_workflow
 from manila_lite.workflow import snapshot_access
 
 #: Asks the driver about one server with its shares.
@@ -93,22 +95,45 @@ def keep(work: Work, result: values.ServerUpdate) -> None:
     work.data['lost'] = dict(result.lost)
     work.data['exports'] = {instance_id: [plain(location) for location in locations]
                             for instance_id, locations in result.export_locations.items()}
+    work.data['snapshot_exports'] = {snapshot_id: [plain(location) for location in locations]
+                                     for snapshot_id, locations in result.snapshot_export_locations.items()}
+    work.data['pools'] = dict(result.pools)
 
 
 def changed(conn: Connection, work: Work) -> None:
-    """Set the server to active, and store its shares' export locations. The network is active after its last server."""
+    """Set the server to active, and store the places of its shares and snapshots. The network is active after its last
+    server.
+    """
     share_networks.lock(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
-    instance_ids = {row.instance_id for row in share_server_queries.shares_on(conn, work.resource_id)}
-    shares.set_export_locations_of(conn, {instance_id: [values.ExportLocation(**location) for location in locations]
+    served = share_server_queries.shares_on(conn, work.resource_id)
+    instance_ids = {row.instance_id for row in served}
+    shares.set_export_locations_of(conn, {instance_id: _locations(locations)
                                  for instance_id, locations in work.data['exports'].items() if instance_id in instance_ids})
     for instance_id in instance_ids & work.data['lost'].keys():
         transitions.set_rules_status(conn, instance_id, states.Rules.ERROR)
-    snapshot_access.begin_all(conn, work.ctx, [row.id for row in share_server_queries.shares_on(conn, work.resource_id)],
-                              work.op.host)
+    # A process of the release before did not keep these two.
+    shares.set_pools(conn, work.op.host, {instance_id: pool for instance_id, pool in work.data.get('pools', {}).items()
+                                          if instance_id in instance_ids})
+    _store_snapshots(conn, work, [row.id for row in served])
     if work.data['details']:
         key_values.replace(conn, share_server_details, work.resource_id, work.data['details'])
     transitions.finish(conn, states.SHARE_SERVER, 'change', work.resource_id)
     _settle(conn, work)
+
+
+def _locations(stored: Iterable[dict[str, Any]]) -> list[values.ExportLocation]:
+    return [values.ExportLocation(**location) for location in stored]
+
+
+def _store_snapshots(conn: Connection, work: Work, share_ids: list[str]) -> None:
+    """Store the export locations of snapshots that the driver reported, and have the others exported anew."""
+    mountable = set(snapshot_access_queries.list_mountable(conn, share_ids))
+    reported = {snapshot_id: locations for snapshot_id, locations in work.data.get('snapshot_exports', {}).items()
+                if snapshot_id in mountable}
+    for snapshot_id, locations in reported.items():
+        snapshot_access_queries.set_export_locations(conn, snapshot_id, _locations(locations))
+    for snapshot_id in sorted(mountable - reported.keys()):
+        snapshot_access.begin(conn, work.ctx, snapshot_id, work.op.host)
 
 
 def _settle(conn: Connection, work: Work) -> None:
@@ -117,3 +142,13 @@ def _settle(conn: Connection, work: Work) -> None:
     """
     if not share_server_queries.is_any_changing(conn, work.data['network_id']):
         transitions.finish(conn, states.SHARE_NETWORK, 'change', work.data['network_id'])
+
+
+def heal(conn: Connection, work: Work, server_ids: Iterable[str]) -> None:
+    """Set servers that are restored to active, whatever put them in error, and have their shares' rules applied again."""
+    for server in share_server_queries.list_by_ids(conn, server_ids):
+        if server.status in states.SHARE_SERVER.transient or not share_server_queries.is_served(conn, server.id):
+            continue
+        transitions.settle(conn, states.SHARE_SERVER, (server.id,), server.status, states.SHARE_SERVER['change'].ok)
+        share_ids = [row.id for row in share_server_queries.shares_on(conn, server.id)]
+        access_workflow.apply_rules_of(conn, work.ctx, share_ids, work.op.host)

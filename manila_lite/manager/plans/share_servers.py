@@ -248,7 +248,9 @@ def free_leftovers(manager: Any) -> None:
 
 def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None,
             only: Collection[str] | None = None) -> dict[str, str]:
-    """Bring the backend's servers up again, or those of these ids. Return the reason for each that does not run, by its id.
+    """Bring the backend's servers up again, or those of these ids, also those in error with shares.
+
+    Return the reason for each that does not run, by its id.
 
     ``mended`` receives the repairs that the backend reports of the others, by server id.
     """
@@ -256,7 +258,7 @@ def restore(manager: Any, mended: dict[str, tuple[str, ...]] | None = None,
     if values.Ability.SHARE_SERVERS not in abilities_of(manager.driver):
         return {}
     with manager.services.db.reader() as conn:
-        server_ids = [server_id for server_id in share_server_queries.list_running(conn, manager.host)
+        server_ids = [server_id for server_id in share_server_queries.list_served(conn, manager.host)
                       if only is None or server_id in only]
     with concurrent.futures.ThreadPoolExecutor(_WORKERS, f'{manager.name}-servers') as workers:
         whys = list(workers.map(lambda server_id: _restore_one(manager, server_id, repairs), server_ids))
@@ -268,7 +270,7 @@ def _restore_one(manager: Any, server_id: str, mended: dict[str, tuple[str, ...]
     with alone(server_id):
         # Read only now: since it was listed the server may have got a subnet, or have been deleted.
         with manager.services.db.reader() as conn:
-            server = load(conn, [server_id]).get(server_id) if share_server_queries.is_running(conn, server_id) else None
+            server = load(conn, [server_id]).get(server_id) if share_server_queries.is_served(conn, server_id) else None
         if server is None:
             return None
         try:

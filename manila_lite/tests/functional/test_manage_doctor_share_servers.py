@@ -100,7 +100,9 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         self.ends(server, 'gone')
 
     def test_unproven_server_statuses_end_in_error_states(self):
-        """Check that a server in use is neither deleted nor created again for a status that was set by hand."""
+        """Check that a server in use is neither deleted nor created again for a status that was set by hand. It runs, so it is
+        active in the end.
+        """
         server = self.server(idle=False)
         for status, kind, end in (('deleting', 'share_server.create', 'error'), ('deleting', 'share_server.delete', 'error'),
                                   ('creating', 'share_server.create', 'error'),
@@ -111,8 +113,8 @@ class ServersTest(served.ServedTest, manage.ManageTest):
                 conn.execute(models.operations.delete())
             self.ended(server, kind)
             self.put(server, status)
-            self.assertIn(end, self.mend(server.id))
-            self.ends(server, end)
+            self.assertIn(f'it cannot be taken up again: {end}', self.mend(server.id))
+            self.ends(server, 'active')
         messages = self.admin.ok('GET', f'/messages?resource_id={server.id}')['messages']
         self.assertIn('could not be taken up again', messages[0]['user_message'])
         self.assertIsNotNone(self.store.servers.get(server.id))

@@ -230,5 +230,5 @@ class Moves(refused_moves.Moving):
         for path, status, what in ((f'/share-servers/{server}', 409, f'share server {server}'),
                                    (f'/shares/{alone}', 400, f'share {alone}')):
             with self.meanwhile(r'^UPDATE operations', models.operations.update().values(state='open')):
-                self.no(status, 'wrong_state', f'The migration of {what} is already in progress.', f'{path}/action',
+                self.no(status, 'already_migrating', f'The migration of {what} is already in progress.', f'{path}/action',
                         {'migration_complete': None}, self.admin)

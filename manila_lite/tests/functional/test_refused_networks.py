@@ -116,8 +116,8 @@ class Networks(refused.Refusing):
                 {'share-network-subnet': {'neutron_net_id': 'red', 'neutron_subnet_id': 'red-v4'}})
         self.is_not(models.share_servers, self.server, network_allocation_update_support=False)
         self.no(409, 'servers_in_use', f'{self.server} cannot be given the subnet: it has no network_allocation_update', *add)
-        self.is_not(models.share_servers, self.server, status='error', network_allocation_update_support=True)
-        self.no(409, 'wrong_state', f'Share server {self.server} is error, not active.', *add)
+        self.is_not(models.share_servers, self.server, status='creating', network_allocation_update_support=True)
+        self.no(409, 'wrong_state', f'Share server {self.server} is creating, not active.', *add)
         self.is_not(models.share_servers, self.server, status='active')
         with self.service.services.db.writer() as conn:
             conn.execute(models.services.update().values(heartbeat_at=self.long_ago()))

@@ -75,6 +75,13 @@ class Servers(refused_moves.Moving):
         snapshot = self.snapshot(share, status='error')
         self.start_no(server, 409, 'wrong_state', f'Snapshot {snapshot} is error, not available.')
 
+    def test_migration_that_loses_snapshots_is_refused(self):
+        """Check that snapshots cannot be left behind (issue 19, 14)."""
+        share, _, server = self.served()
+        self.snapshot(share)
+        self.start_no(server, 409, 'conflict', f'preserve_snapshots: share server {server} has 1 snapshots, which have to move '
+                                               'with it.', preserve_snapshots=False)
+
     def test_share_with_an_ended_migration_does_not_block_a_check(self):
         share, _, server = self.served()
         for state in _GONE_BY:

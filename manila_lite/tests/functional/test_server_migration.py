@@ -469,6 +469,37 @@ class Migration(base.ServiceTest):
         self.assertEqual((409, True), (found, shares[0]['id'] in str(document)))
         self.assertIsNone(self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['task_state'])
 
+    def test_refusals_name_the_pool_that_refused(self):
+        """Check that a refusal by the scheduler names and counts no pool of another backend (issue 19, 20)."""
+        kind = self.admin.ok('POST', '/types', {'share_type': {'name': self.getUniqueString(), 'extra_specs': {
+            'driver_handles_share_servers': 'True'}}})['share_type']['id']
+        server, _ = self.make_shares(1, kind=kind)
+        status, document = self.start(server, host='test@beta#no-such-pool')
+        self.assertEqual(409, status)
+        self.assertIn('test@beta#no-such-pool has not reported any pool.', str(document))
+        self.admin.ok('POST', f'/types/{kind}/extra_specs', {'extra_specs': {'shiny': 'True'}})
+        status, document = self.start(server)
+        self.assertEqual(409, status)
+        self.assertIn(' refused 1 of 1 pool (pool test@beta#', str(document))
+        self.assertNotIn('test@alpha', str(document))
+
+    def test_server_that_is_being_migrated_is_not_migrated_again(self):
+        """Check that nobody is told to begin what is running (issue 19, 20)."""
+        server, shares = self.make_shares(1)
+        self.assertEqual(202, self.start(server)[0])
+        self.task_is(server, 'migration_driver_phase1_done')
+        wanted = {**_WANTED, 'host': 'test@beta'}
+        for path, body in ((f'/share-servers/{server["id"]}', wanted),
+                           (f'/shares/{shares[0]["id"]}', {**wanted, 'preserve_metadata': True})):
+            document = self.admin.call('POST', f'{path}/action', {'migration_start': body})[1]
+            [fault] = document.values()
+            self.assertEqual('already_migrating', fault['reason'], document)
+            self.assertIn('is being migrated already.', fault['message'])
+            self.assertIn('Wait for the end of that migration, or cancel it.', str(document))
+        self.assertEqual(202, self.act(server, 'migration_cancel')[0])
+        self.task_is(server, 'migration_cancelled')
+        self.at_rest()
+
     def fill(self, server, share, count):
         """Insert ``count`` shares on the share's server, each with export locations, access rules and a snapshot."""
         with self.service.services.db.writer() as conn:

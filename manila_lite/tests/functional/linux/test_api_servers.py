@@ -2,6 +2,7 @@
 """Share servers with real storage, through the API: the first share, a new subnet, a reboot, the deletion."""
 
 from manila_lite.tests import nfs_writer
+from manila_lite.tests.functional import manage
 from manila_lite.tests.functional.linux import api_base, base, server_base
 
 FOUR, SIX, MORE = (server_base.address(subnet, 5) for subnet in ('four', 'six', 'more'))
@@ -74,6 +75,34 @@ class ApiServers(api_base.ApiTest):
             self.assertEqual('hello', self.works(f'friend-{subnet}', server, directory, 'read', 'f'))
             self.refused('NOENT', f'stranger-{subnet}', server, directory, 'list')
         self.refused('ROFS', 'friend-six', SIX, directory, 'write', 'g', 'no')
+
+    def test_server_in_error_serves_again_after_a_reboot(self):
+        """Check that a client mounts a share of a server in error after a reboot, and that the doctor ends the error
+        (issue 19, 2).
+        """
+        network = self.network()
+        share, server = self.share(network)
+        directory = self.locations(share)[0][0].partition(':')[2]
+        self.clients('four')
+        self.grant(share, server_base.address('four', 101))
+        self.works('friend-four', FOUR, directory, 'write', 'f', 'hello')
+        self.lite.ok('POST', f'/share-servers/{server}/action', {'reset_status': {'status': 'error'}})
+        self.power_off()
+        self.lite.start(120)
+        for name in (self.machine.fabric, f'manila-{server}'):
+            self.until(lambda space=name: space in base.command('ip', 'netns'), f'{name} is there')
+        bridge = server_base.bridge_of(server_base.network('four', 1))
+        self.until(lambda: bridge in base.command('ip', '-n', self.machine.fabric, 'link'), 'the bridge is there')
+        self.clients('four')
+        self.until(lambda: self.nfs('friend-four', FOUR, directory, 'list')[0], 'it serves')
+        self.assertEqual('hello', self.works('friend-four', FOUR, directory, 'read', 'f'))
+        self.refused('NOENT', 'stranger-four', FOUR, directory, 'list')
+        self.until(lambda: manage.run(self.machine.state / 'lite.conf', 'manage', 'doctor', '--fix')[0] == 0, 'all is well')
+        self.lite.wait(f'/share-servers/{server}', 'share_server', 'active', 120)
+        self.assertEqual('hello', self.works('friend-four', FOUR, directory, 'read', 'f'))
+        for name in ('friend-four', 'stranger-four'):
+            self.machine.unplug(name)
+        self.remove(network, share, servers=[server])
 
     def test_address_is_allocated_once_and_again_after_its_release(self):
         """Check that an address is allocated once in a subnet, and again after its release."""
