@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
 from manila_lite.db.queries import access, shares
+from manila_lite.states import Migration
 
 _servers = models.share_servers
 _instances = models.share_instances
@@ -59,6 +60,17 @@ def cast_rules(conn: Connection, server_id: str, readonly: bool) -> int:
     return conn.execute(_instances.update().where(
         _instances.c.share_server_id == server_id, _instances.c.cast_rules_to_readonly.is_not(readonly))
         .values(cast_rules_to_readonly=readonly)).rowcount
+
+
+def lock_rules(conn: Connection, server_id: str) -> None:
+    """Do as ``access.lock`` for all shares of the server."""
+    conn.execute(sa.select(_instances.c.id).where(_instances.c.share_server_id == server_id).with_for_update())
+
+
+def is_completing(conn: Connection, server_id: str | None) -> bool:
+    """Say whether the server is being replaced by its copy at this moment."""
+    return bool(server_id and conn.execute(sa.select(sa.exists().where(
+        _servers.c.id == server_id, _servers.c.task_state == Migration.COMPLETING))).scalar())
 
 
 def is_applying_rules(conn: Connection, server_id: str) -> bool:

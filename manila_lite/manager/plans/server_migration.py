@@ -6,13 +6,14 @@ operation of its own deletes the source at its backend (``migration_source.py``)
 """
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 from manila_lite import engine, errors, states, values
 from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_server_details
-from manila_lite.db.queries import access, server_migration, share_networks, share_server_queries, shares
+from manila_lite.db.queries import access, operations, server_migration, share_networks, share_server_queries, shares
 from manila_lite.engine import Step, Wake, Work
 from manila_lite.manager.plans import server_addresses, share_servers
 from manila_lite.manager.plans.migration import DriverCalls, Steps
@@ -22,6 +23,7 @@ from manila_lite.network import load as plugins
 from manila_lite.states import Migration
 from manila_lite.workflow import server_migration as server_migration_workflow
 from manila_lite.workflow import snapshot_access
+from manila_lite.workflow.access import apply_rules_of
 from manila_lite.workflow.migration import Phase
 from manila_lite.workflow.server_migration import SERVERS
 
@@ -112,7 +114,8 @@ class ServerSteps(Steps):
         missing = [share.id for share in migration.shares if share.id not in moved.export_locations]
         if missing:
             raise errors.ManilaLiteError(f'The backend did not report where {len(missing)} shares are now.')
-        return {'details': dict(moved.details), 'provider_locations': dict(moved.provider_locations),
+        return {'rules': {share.share_id: _marks(migration.rules.get(share.id, ())) for share in migration.shares},
+                'details': dict(moved.details), 'provider_locations': dict(moved.provider_locations),
                 'exports': {instance_id: [plain(location) for location in locations]
                             for instance_id, locations in moved.export_locations.items()}}
 
@@ -120,6 +123,7 @@ class ServerSteps(Steps):
         """Move shares, snapshots and addresses to the target, and begin to delete the source."""
         source, target, data = work.resource_id, work.data['target'], work.data
         share_networks.lock(conn, data['network_id'], states.SHARE_NETWORK.statuses)
+        server_migration.lock_rules(conn, source)
         left = _what_is_left(conn, source)
         SERVERS.settle(conn, work, SERVERS.migrate_verb, ok=True)
         there = {row.instance_id for row in server_migration.shares_of(conn, source)}
@@ -129,6 +133,7 @@ class ServerSteps(Steps):
         server_migration.move_shares(conn, source, target, {
             'host': f'{work.op.host}#{data["pool"]}', 'availability_zone_id': data['zone_id'],
             'cast_rules_to_readonly': False, 'share_network_id': data['network_id']})
+        _move_rules(conn, work, [row['share_id'] for row in left['shares']])
         snapshot_access.begin_all(conn, work.ctx, [row['share_id'] for row in left['shares']], work.op.host, moved=True)
         if data['keeps_addresses']:
             server_migration.take_addresses(conn, source, target)
@@ -139,6 +144,25 @@ class ServerSteps(Steps):
         engine.begin(conn, work.ctx, server_migration.RELEASE, 'share_server', source, topic='share', host=data['from'],
                      serial=f'server:{source}', data=left)
         SERVERS.announce_end(work, Phase.COMPLETE)
+
+
+def _marks(rules: Iterable[values.AccessRule]) -> list[list[str]]:
+    """Return what tells one set of access rules from another."""
+    return sorted([rule.id, rule.level] for rule in rules)
+
+
+def _move_rules(conn: Connection, work: Work, share_ids: list[str]) -> None:
+    """End the work on access rules at the source, which may be down for ever, and have this backend do it.
+
+    The driver was given the rules of the beginning of the cut-over. They are applied once more where they changed since, and
+    where the source had not applied a change yet.
+    """
+    told = work.data['moved'].get('rules', {})
+    now = access.granted_rules(conn, share_ids)
+    late = access.shares_with_pending_rules(conn, share_ids)
+    late |= {share_id for share_id in share_ids if _marks(now.get(share_id, ())) != told.get(share_id)}
+    operations.supersede_all(conn, share_ids, access.SYNC)
+    apply_rules_of(conn, work.ctx, sorted(late), work.op.host)
 
 
 def _servers(conn: Connection, work: Work) -> tuple[values.ShareServer, values.ShareServer]:

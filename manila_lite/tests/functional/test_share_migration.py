@@ -15,7 +15,7 @@ from manila_lite.manager.plans import share_migration
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.test_budgets import counting
 
-_BACKEND = 'migration_driver_continue_update_interval = 0.1\nbackend_availability_zone = {}\n'
+BACKEND = 'migration_driver_continue_update_interval = 0.1\nbackend_availability_zone = {}\n'
 _WANTED = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': True, 'preserve_metadata': True}
 _NETWORKS = """
 networks:
@@ -124,9 +124,9 @@ class MigrationTest(base.ServiceTest):
 class Migration(MigrationTest):
     """From ``alpha`` to ``beta``, in one zone; ``gamma`` is in another, and cannot copy while clients write."""
 
-    BACKENDS = {'alpha': _BACKEND.format('here') + 'dummy_pools = pool1,pool2\n', 'beta': _BACKEND.format('here'),
-                'gamma': _BACKEND.format('there') + 'dummy_writable_migration = false\n',
-                'firm': _BACKEND.format('there') + 'dummy_cancellable_migration = false\n'}
+    BACKENDS = {'alpha': BACKEND.format('here') + 'dummy_pools = pool1,pool2\n', 'beta': BACKEND.format('here'),
+                'gamma': BACKEND.format('there') + 'dummy_writable_migration = false\n',
+                'firm': BACKEND.format('there') + 'dummy_cancellable_migration = false\n'}
 
     @classmethod
     def setUpClass(cls):
@@ -508,7 +508,7 @@ class Migration(MigrationTest):
 class OnServers(MigrationTest):
     """Migration between share servers, in one share network or to another."""
 
-    BACKENDS = {name: _BACKEND.format('here') + 'driver_handles_share_servers = true\n' for name in ('alpha', 'beta')}
+    BACKENDS = {name: BACKEND.format('here') + 'driver_handles_share_servers = true\n' for name in ('alpha', 'beta')}
 
     @classmethod
     def setUpClass(cls):
