@@ -305,12 +305,6 @@ def reset_status(ctx: RequestContext, share_id: str, status: str) -> None:
             shares.update(conn, share_id, is_going=False)
 
 
-def reset_task_state(ctx: RequestContext, share_id: str, value: str | None) -> None:
-    """Set a share's task state, or clear it."""
-    with ctx.db.writer() as conn:
-        transitions.set_task_state(conn, shares.get(conn, ctx, share_id, own=True).id, value)
-
-
 # Metadata ---------------------------------------------------------------------------------------
 
 def metadata(ctx: RequestContext, share_id: str) -> dict[str, str]:

@@ -18,6 +18,8 @@ _allocations = models.network_allocations
 
 KIND, CHECK = 'share_server.migrate', 'share_server.migration_check'
 RELEASE, RULES = 'share_server.release', 'share_server.apply_rules'
+#: The operation that deletes the copy of a migration that was cancelled without its target's backend.
+CLEAR = 'share_server.clear'
 
 
 def shares_of(conn: Connection, server_id: str) -> list[Row]:
@@ -41,10 +43,18 @@ def last(conn: Connection, server_id: str) -> Row | None:
 
 
 def last_release(conn: Connection, server_id: str) -> Row | None:
-    """Return the newest operation that deletes the server after its migration, or None."""
+    """Return the newest operation that deletes the server, or a copy on it, after a migration. Or None."""
     table = models.operations
-    return conn.execute(sa.select(table).where(table.c.kind == RELEASE, table.c.resource_id == server_id)
+    return conn.execute(sa.select(table).where(table.c.kind.in_((RELEASE, CLEAR)), table.c.resource_id == server_id)
                         .order_by(table.c.created_at.desc()).limit(1)).first()
+
+
+def instances_to_delete(conn: Connection, host: str) -> set[str]:
+    """Return the share instances that the backend still has to delete, after migrations from it or to it."""
+    table = models.operations
+    rows = conn.execute(sa.select(table.c.data).where(table.c.kind.in_((RELEASE, CLEAR)), table.c.host == host,
+                                                      table.c.state.in_(('open', 'parked')))).scalars()
+    return {about['id'] for data in rows for about in data.get('shares', ())}
 
 
 def is_half_moved(conn: Connection, server_id: str) -> bool:

@@ -76,10 +76,13 @@ class DummyMigration(DummyServers, interface.MigratesServers):
     @knobbed
     def share_server_migration_cancel(self, migration: values.ServerMigration) -> None:
         with self.store.locked():
+            # Another migration may have brought the same shares here since.
+            mine = {record.id for record in self.store.shares.all() if record.server == migration.target.id}
             for snapshot in migration.snapshots:
-                self.store.snapshots.drop(snapshot.id)
-            for share in migration.shares:
-                self.store.shares.drop(share.id)
+                if snapshot.share.id in mine:
+                    self.store.snapshots.drop(snapshot.id)
+            for share_id in mine:
+                self.store.shares.drop(share_id)
             if not migration.was_idle:
                 self.store.servers.drop(migration.target.id)
 

@@ -10,7 +10,6 @@ step and the last transaction, and call the driver.
 """
 
 import abc
-import contextlib
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -88,9 +87,13 @@ class Steps(abc.ABC):
     def finish(self, conn: Connection, work: Work) -> None:
         """Put the target in the place of the source, in one transaction. Begin the deletion of the source."""
 
+    @abc.abstractmethod
     def lock(self, work: Work) -> Any:
-        """Return a lock for driver calls on the target. By default there is none."""
-        return contextlib.nullcontext()
+        """Return a lock for driver calls on the target, also of the operation that deletes it."""
+
+    @abc.abstractmethod
+    def noted(self, work: Work) -> Any:
+        """Return the migration that the note of ``workflow/migration.py: Migrations.leave_note`` is about."""
 
     def check_cut_over(self, work: Work) -> None:
         """Refuse a cut-over that an administrator stopped by hand.
@@ -165,6 +168,11 @@ class Steps(abc.ABC):
         with self.lock(work):
             self.calls(work.service.driver).cancel(self.migration(work))
         work.data['left'] = False
+
+    def clear(self, work: Work) -> None:
+        """Delete the copy of a migration that was cancelled by force."""
+        with self.lock(work):
+            self.calls(work.service.driver).cancel(self.noted(work))
 
     def copy(self, work: Work) -> None:
         """Continue the copy until it is as near to the source as possible.

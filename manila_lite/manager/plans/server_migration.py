@@ -14,7 +14,7 @@ from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_server_details
 from manila_lite.db.queries import access, operations, server_migration, share_networks, share_server_queries, shares
-from manila_lite.engine import Step, Wake, Work
+from manila_lite.engine import Plan, Step, Wake, Work
 from manila_lite.manager.plans import server_addresses, share_servers
 from manila_lite.manager.plans.migration import DriverCalls, Steps
 from manila_lite.manager.plans.share_server_values import load, network
@@ -67,7 +67,7 @@ class ServerSteps(Steps):
 
     def lock(self, work: Work) -> Any:
         """Return the lock of the target."""
-        return share_servers.alone(work.data['target'])
+        return share_servers.alone(work.data.get('target') or work.resource_id)
 
     def check(self, work: Work) -> None:
         """Store the backend's answer in ``data['support']``, with the idle server that it chooses as the target, if any."""
@@ -106,8 +106,19 @@ class ServerSteps(Steps):
     def apply_rules(self, conn: Connection, work: Work, *, readonly: bool) -> Wake:
         """Have the source's backend apply the rules of all shares."""
         work.hold(conn)
-        server_migration.cast_rules(conn, work.resource_id, readonly)
-        return server_migration_workflow.apply_rules(conn, work.ctx, work.resource_id, work.data['from'])
+        return SERVERS.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=readonly)
+
+    def noted(self, work: Work) -> values.ServerMigration:
+        """Return the migration that the note is about. Its source may be gone by now."""
+        data = work.data
+        with work.ctx.db.reader() as conn:
+            target = share_servers.load_server(conn, work)
+            source = load(conn, (data['source'],)).get(data['source']) or dataclasses.replace(target, id=data['source'])
+        moving = {about['id']: values.Share(**about, server=source) for about in data['shares']}
+        return values.ServerMigration(source, data['from'], target, data['pool'], tuple(moving.values()), tuple(
+            values.Snapshot(about['id'], moving[about['share']], about['size'], provider_location=about['provider_location'])
+            for about in data['snapshots']), keeps_addresses=data['keeps_addresses'], was_idle=data['was_idle'],
+            **data['options'])
 
     def result(self, migration: values.ServerMigration, moved: values.MigratedServer) -> dict[str, Any]:
         """Return where the shares and their snapshots are now."""
@@ -124,7 +135,7 @@ class ServerSteps(Steps):
         source, target, data = work.resource_id, work.data['target'], work.data
         share_networks.lock(conn, data['network_id'], states.SHARE_NETWORK.statuses)
         server_migration.lock_rules(conn, source)
-        left = _what_is_left(conn, source)
+        left = server_migration_workflow.what_is_left(conn, source)
         SERVERS.settle(conn, work, SERVERS.migrate_verb, ok=True)
         there = {row.instance_id for row in server_migration.shares_of(conn, source)}
         shares.set_export_locations_of(conn, {instance_id: [values.ExportLocation(**location) for location in locations]
@@ -181,17 +192,8 @@ def _servers(conn: Connection, work: Work) -> tuple[values.ShareServer, values.S
     return source, target
 
 
-def _what_is_left(conn: Connection, source: str) -> dict[str, Any]:
-    """Return what the source's backend may delete once it is no longer needed."""
-    rows = server_migration.shares_of(conn, source)
-    instances = {row.id: row.instance_id for row in rows}
-    return {
-        'shares': [{'id': row.instance_id, 'share_id': row.id, 'project_id': row.project_id, 'size': row.size,
-                    'proto': row.share_proto, 'pool': (row.host or '').partition('#')[2]} for row in rows],
-        'snapshots': [{'id': row.id, 'share': instances[row.share_id], 'size': row.size,
-                       'provider_location': row.provider_location}
-                      for row in server_migration.snapshots_of(conn, source)]}
-
-
 STEPS = ServerSteps()
-PLANS = STEPS.plans(Step(STEPS.reserve, STEPS.release))
+PLANS = [
+    *STEPS.plans(Step(STEPS.reserve, STEPS.release)),
+    Plan(SERVERS.clear_kind, (Step(STEPS.clear), Step(share_servers.teardown), Step(share_servers.free, name='deallocate')),
+         share_servers.removed, share_servers.not_removed)]
