@@ -136,7 +136,7 @@ def delete(ctx: RequestContext, share_id: str, *, force: bool = False, from_bin:
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, share_id, own=True)
-        share_guards.must_not_be_migrating(conn, share_id)
+        share_guards.must_not_be_migrating(conn, share)
         if force:
             _end_open_operations(conn, ctx, share)
         else:

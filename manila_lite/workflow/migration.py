@@ -33,6 +33,9 @@ def is_cancelled(error: Exception) -> bool:
     return isinstance(error, errors.ManilaLiteError) and error.code == Cancelled.code
 
 
+_KEPT = 'All data is kept, and an administrator can repeat migration_complete.'
+
+
 class Phase(enum.StrEnum):
     """A phase of a migration, as notifications name it."""
 
@@ -152,7 +155,8 @@ class Migrations(abc.ABC):
         """Set everything that moves to error, and keep it for another try."""
         self.settle(conn, work, self.cut_over_verb, ok=False)
         self.keep_failed(conn, work)
-        self._report_failure(conn, work, Phase.COMPLETE, error)
+        reason = ' '.join(filter(None, (errors.user_text(error), _KEPT)))
+        self._report_failure(conn, work, Phase.COMPLETE, errors.Final(reason, detail=getattr(error, 'detail', None)))
 
     def _report_failure(self, conn: Connection, work: Work, phase: Phase, error: Exception) -> None:
         self.notify(conn, work, phase, error)

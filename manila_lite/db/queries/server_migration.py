@@ -57,6 +57,18 @@ def instances_to_delete(conn: Connection, host: str) -> set[str]:
     return {about['id'] for data in rows for about in data.get('shares', ())}
 
 
+def is_unfinished(conn: Connection, server_id: str) -> bool:
+    """Say whether the server has a migration that is under way, or whose cut-over failed and can be repeated."""
+    table = models.operations
+    row = conn.execute(
+        sa.select(table.c.state, table.c.data, _servers.c.status).join(_servers, _servers.c.id == table.c.resource_id)
+        .where(table.c.kind == KIND, table.c.resource_id == server_id)
+        .order_by(table.c.created_at.desc()).limit(1)).first()
+    if row is None:
+        return False
+    return row.state in ('open', 'parked') or (row.state == 'failed' and row.status == 'error' and bool(row.data.get('cut')))
+
+
 def is_half_moved(conn: Connection, server_id: str) -> bool:
     """Say whether the server is the target of a migration that runs, or that failed and may hold the only data."""
     source = _servers.alias()
