@@ -504,7 +504,7 @@ SUBJECTS = (
             also=('share_migration_start', 'share_migration_continue', 'share_migration_get_progress')),
     Subject('cancel the move of a share server by force', Cell.with_copied_server,
             lambda cell: cell.cancel_by_force(f'/share-servers/{cell.server}'), _here('share_server.clear'),
-            'server', 'active', 'share_server_migration_cancel', method_step='clear'),
+            'share', 'available', 'share_server_migration_cancel', size=2, method_step='clear'),
     Subject('cancel the move of a share by force', Cell.with_copied_share,
             lambda cell: cell.cancel_by_force(f'/shares/{cell.share}'), _here('share.clear'),
             'share', 'available', 'share_migration_cancel', size=2),
