@@ -189,7 +189,7 @@ def unmanage_share(ctx: RequestContext, share_id: str, *, on_servers: bool = Tru
         share = shares.get(conn, ctx, share_id, own=True)
         share_bin.must_be_out(share)
         _must_be_manageable(share, on_servers)
-        share_guards.must_not_be_migrating(conn, share_id)
+        share_guards.must_not_be_migrating(conn, share)
         if share.share_server_id:
             share_networks.lock(conn, share.share_network_id, states.SHARE_NETWORK.statuses)
         transitions.begin(conn, states.SHARE, 'unmanage', share.instance_id)

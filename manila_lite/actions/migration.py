@@ -7,7 +7,7 @@ of their resource and write the rows of a new migration. Checks are made before 
 
 import abc
 from collections.abc import Iterable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeGuard, TypeVar
 
 from manila_lite import engine, errors, states
 from manila_lite.actions import migration_check
@@ -72,6 +72,10 @@ class Requests(abc.ABC, Generic[M]):
         :param asked: the move as scheduler and backend were asked about it
         :raises errors.WrongState: something changed in the meantime.
         """
+
+    @abc.abstractmethod
+    def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
+        """Set the task state, whatever it was."""
 
     @abc.abstractmethod
     def begin_cut_over(self, conn: Connection, row: Row[Any], op: Any) -> None:
@@ -172,6 +176,48 @@ class Requests(abc.ABC, Generic[M]):
             self.migrations.announce(ctx, resource_id, op.data, Phase.CANCEL, 'start')
         _wake(ctx, op)
 
+    def cancel_by_force(self, ctx: RequestContext, resource_id: str) -> None:
+        """Cancel a migration without the backend of its target, which may be down for ever.
+
+        The source is as before at once. That backend deletes its copy when it is up.
+
+        :raises errors.Invalid: there is no migration in progress.
+        :raises errors.WrongState: its cut-over has begun.
+        """
+        with ctx.db.writer() as conn:
+            self.get(conn, ctx, resource_id)
+            op = self.last(conn, resource_id)
+            if not self._is_under_way(op, resource_id):
+                raise errors.Invalid(f'{self._name(resource_id)} is not being migrated.', code='not_migrating')
+            wakes = self._force(conn, ctx, op)
+        for wake in wakes:
+            wake.send(ctx)
+
+    def reset_task_state(self, ctx: RequestContext, resource_id: str, value: str | None) -> None:
+        """Set the task state by hand. A migration that is under way notices it, and ends.
+
+        ``migration_cancelled`` cancels it by force, before its cut-over.
+        """
+        wakes: list[engine.Wake] = []
+        with ctx.db.writer() as conn:
+            self.get(conn, ctx, resource_id)
+            op = self.last(conn, resource_id)
+            if self._is_under_way(op, resource_id):
+                if value == Migration.CANCELLED and not op.data.get('cut'):
+                    wakes = self._force(conn, ctx, op)
+                else:
+                    rows.make_due(conn, op.id)
+                    wakes = [_wake_of(op)]
+            self.set_task_state(conn, resource_id, value)
+        for wake in wakes:
+            wake.send(ctx)
+
+    def _is_under_way(self, op: Any, resource_id: str) -> TypeGuard[Row[Any]]:
+        return op is not None and op.resource_id == resource_id and op.state in (rows.OPEN, rows.PARKED)
+
+    def _force(self, conn: Connection, ctx: RequestContext, op: Row[Any]) -> list[engine.Wake]:
+        return self.migrations.cancel_by_force(conn, engine.Work(op, dict(op.data), ctx, None))
+
     def progress(self, ctx: RequestContext, resource_id: str) -> dict[str, Any]:
         """Return the progress of a migration: percent, task state, and known numbers of bytes and seconds.
 
@@ -200,7 +246,11 @@ def _must_be_cancellable(op: Any, task_state: str | None) -> None:
 
 def _wake(ctx: RequestContext, op: Any) -> None:
     """Wake the worker that has the operation."""
-    engine.Wake(op.topic, op.host, op.id, op.lane).send(ctx)
+    _wake_of(op).send(ctx)
+
+
+def _wake_of(op: Any) -> engine.Wake:
+    return engine.Wake(op.topic, op.host, op.id, op.lane)
 
 
 def task_state(value: str | None, also: Iterable[str] = ()) -> str | None:

@@ -134,6 +134,10 @@ class ServerRequests(Requests[ServerMove]):
         return self.begin_operation(conn, ctx, source.id, f'server:{source.id}', {
             **self.data(move), **migration_check.agreed(support), 'target': target, 'was_idle': bool(chosen)})
 
+    def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
+        """Set the server's task state."""
+        transitions.swap_server_task_state(conn, resource_id, (None, *Migration), value)
+
     def begin_cut_over(self, conn: Connection, row: Row[Any], op: Any) -> None:
         """Set both servers, the shares and the snapshots to migrating again."""
         transitions.begin(conn, states.SHARE_SERVER, 'cut_over', row.id, task_state=Migration.COMPLETING)
@@ -177,6 +181,10 @@ def _must_be_movable(conn: Connection, move: ServerMove) -> None:
     if coming := share_migration.comes_to(conn, server.id):
         raise errors.Conflict(f'Share {coming} is being migrated to share server {server.id}, or a migration left an '
                               'instance there.')
+    waiting = server_migration.instances_to_delete(conn, move.host)
+    for share in move.shares:
+        if share.instance_id in waiting:
+            raise errors.Conflict(f'{move.host} still has to delete the data of share {share.id} that a migration left there.')
     _shares_must_be_movable(move)
 
 
@@ -244,12 +252,9 @@ def reset_task_state(ctx: RequestContext, server_id: str, value: str | None) -> 
 
     :raises errors.Invalid: the value is no task state.
     """
-    wanted = task_state(value)
-    with ctx.db.writer() as conn:
-        share_servers.get_visible(conn, ctx, server_id)
-        transitions.swap_server_task_state(conn, server_id, (None, *Migration), wanted)
+    REQUESTS.reset_task_state(ctx, server_id, task_state(value))
 
 
 REQUESTS = ServerRequests()
 check, start, complete = REQUESTS.check, REQUESTS.start, REQUESTS.complete
-cancel, progress = REQUESTS.cancel, REQUESTS.progress
+cancel, cancel_by_force, progress = REQUESTS.cancel, REQUESTS.cancel_by_force, REQUESTS.progress

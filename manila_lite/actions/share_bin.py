@@ -78,7 +78,7 @@ def _must_be_free(conn: Connection, ctx: RequestContext, share: Row[Any]) -> Non
     share_guards.must_have_no_replicas(conn, share)
     if share.share_group_id:
         raise errors.Forbidden(f'Share {share.id} is a member of share group {share.share_group_id}.', code='share_in_group')
-    share_guards.must_not_be_migrating(conn, share.id)
+    share_guards.must_not_be_migrating(conn, share)
     share_guards.must_have_no_snapshots(conn, share.id)
     share_guards.must_have_no_backups(conn, share.id)
     resource_locks.refuse_if_locked(conn, ctx, share.id, 'be soft deleted')

@@ -10,7 +10,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.db.core.engine import Connection, Row
-from manila_lite.db.queries import share_backups, share_migration, share_replicas, snapshots
+from manila_lite.db.queries import server_migration, share_backups, share_migration, share_replicas, snapshots
 
 
 def must_be_placed(share: Row[Any]) -> None:
@@ -32,13 +32,24 @@ def must_support_snapshots(share: Row[Any]) -> None:
                              code='snapshots_not_supported')
 
 
-def must_not_be_migrating(conn: Connection, share_id: str) -> None:
-    """Refuse a share that is being migrated.
+def must_not_be_migrating(conn: Connection, share: Row[Any]) -> None:
+    """Refuse a share that is being migrated, alone or with its share server. Its copy would be left at the destination.
 
-    :raises errors.WrongState: a migration is under way.
+    :raises errors.WrongState: a migration is under way, or its cut-over failed and can be repeated.
     """
-    if share_migration.is_going_on(conn, share_id):
-        raise errors.WrongState(f'Share {share_id} is being moved to another backend; cancel that first.')
+    if share_migration.is_going_on(conn, share.id):
+        raise errors.WrongState(f'Share {share.id} is being moved to another backend; cancel that first.')
+    must_not_move_with_server(conn, share)
+
+
+def must_not_move_with_server(conn: Connection, share: Row[Any]) -> None:
+    """Refuse a share whose share server is being migrated, also if the cut-over failed and can be repeated.
+
+    :raises errors.WrongState: there is such a migration.
+    """
+    if share.share_server_id and server_migration.is_unfinished(conn, share.share_server_id):
+        raise errors.WrongState(f'Share {share.id} is being moved to another backend with its share server; that has to be '
+                                'completed or cancelled first.')
 
 
 def must_have_no_replicas(conn: Connection, share: Row[Any]) -> None:

@@ -123,6 +123,10 @@ class ShareRequests(Requests[ShareMove]):
             'access_rules_status': states.Rules.ACTIVE.value}, 'receive')
         return self.begin_operation(conn, ctx, share.id, share.instance_id, self.data(asked) | agreed(support))
 
+    def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
+        """Set the share's task state."""
+        transitions.set_task_state(conn, resource_id, value)
+
     def begin_cut_over(self, conn: Connection, row: Row[Any], op: Any) -> None:
         """Set both instances and the snapshots to migrating again."""
         transitions.begin(conn, states.SHARE, 'cut_over', row.instance_id)
@@ -169,6 +173,8 @@ def _must_be_movable(conn: Connection, move: ShareMove) -> None:
         raise errors.Conflict(f'Share {share.id} has a share type with replicas ({share.replication_type}) and cannot be '
                               'migrated.')
     for row in shares.list_second_instances(conn, share_id=share.id):
+        if row.status == states.SHARE['delete'].during and engine.backend_of(row.host) != move.host:
+            continue    # its backend may be down for ever, and this move does not go there
         raise errors.Conflict(f'A migration of share {share.id} left share instance {row.instance_id} on {row.host}; delete '
                               'that instance first.',
                               code='share_has_second_instance')
@@ -213,3 +219,4 @@ def _check_quota(conn: Connection, ctx: RequestContext, move: ShareMove) -> None
 
 REQUESTS = ShareRequests()
 start, complete, cancel, progress = REQUESTS.start, REQUESTS.complete, REQUESTS.cancel, REQUESTS.progress
+cancel_by_force, reset_task_state = REQUESTS.cancel_by_force, REQUESTS.reset_task_state

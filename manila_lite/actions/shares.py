@@ -136,7 +136,7 @@ def delete(ctx: RequestContext, share_id: str, *, force: bool = False, from_bin:
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, share_id, own=True)
-        share_guards.must_not_be_migrating(conn, share_id)
+        share_guards.must_not_be_migrating(conn, share)
         if force:
             _end_open_operations(conn, ctx, share)
         else:
@@ -303,12 +303,6 @@ def reset_status(ctx: RequestContext, share_id: str, status: str) -> None:
         rows.supersede(conn, share_id, _LIFE)     # and operations begun before the row was locked
         if share.is_going:
             shares.update(conn, share_id, is_going=False)
-
-
-def reset_task_state(ctx: RequestContext, share_id: str, value: str | None) -> None:
-    """Set a share's task state, or clear it."""
-    with ctx.db.writer() as conn:
-        transitions.set_task_state(conn, shares.get(conn, ctx, share_id, own=True).id, value)
 
 
 # Metadata ---------------------------------------------------------------------------------------

@@ -93,6 +93,7 @@ def delete(ctx: RequestContext, snapshot_id: str, *, force: bool = False) -> Non
         with superseding.ended_operations(conn, snapshot_id, _LIFE, force=force):
             share = snapshots.share_of(conn, snapshot_id)
             hold_share_in_place(conn, share)
+            share_guards.must_not_move_with_server(conn, share)
             verb, kind = share_bin.choose_deletion(ctx, 'snapshot', share.host, force=force)
             transitions.begin(conn, states.SNAPSHOT, verb, snapshot_id, **({'is_going': True} if verb == 'defer' else {}))
         wake = begin_at_backend(conn, ctx, kind, snapshot_id, share)

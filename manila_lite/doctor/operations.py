@@ -10,7 +10,7 @@ from typing import Any
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import operations, services
-from manila_lite.doctor import recovery
+from manila_lite.doctor import recovery, stuck_migrations
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
 from manila_lite.engine import process_names
 from manila_lite.engine.begin import Wake
@@ -31,6 +31,7 @@ class _World:
     up: dict[tuple[str, str], bool]         # (binary, host) -> is it up
     busy: collections.Counter               # (topic, host, lane) -> operations being worked on
     serials: dict[str, str]                 # serial -> the operation of it that is being worked on
+    unwanted: set[str]                      # migrations that can be cancelled by force, and were to end
 
     def has_lease(self, op: Row) -> bool:
         return bool(op.owner and op.lease_expires_at and op.lease_expires_at >= self.now)
@@ -46,7 +47,7 @@ class _Verdict:
 def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield every operation that has not ended."""
     rows = shares.list_operations(conn)
-    world = _world(conn, repair, rows)
+    world = _world(conn, repair, rows, stuck_migrations.unwanted(conn, rows))
     for op in rows:
         verdict = _judge(op, world)
         yield Finding(
@@ -56,11 +57,11 @@ def find(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
             error=op.error, mend=verdict.mend)
 
 
-def _world(conn: Connection, repair: RepairContext, rows: Iterable[Row]) -> _World:
+def _world(conn: Connection, repair: RepairContext, rows: Iterable[Row], unwanted: set[str]) -> _World:
     conf = repair.services.conf
     up = {(row.binary, row.host): services.is_up(row.heartbeat_at, row.stopped, conf.service_down_time)
           for row in services.list_services(conn)}
-    world = _World(repair.now, max(_POLLS * conf.operations.poll_interval, _LEAST), up, collections.Counter(), {})
+    world = _World(repair.now, max(_POLLS * conf.operations.poll_interval, _LEAST), up, collections.Counter(), {}, unwanted)
     for op in rows:
         if op.state == operations.OPEN and world.has_lease(op):
             world.busy[op.topic, op.host, op.lane] += 1
@@ -72,6 +73,10 @@ def _judge(op: Row, world: _World) -> _Verdict:
     if op.state == operations.PARKED:
         return _Verdict(f'is parked: {op.error or "nobody can carry it out"}', wrong=True,
                         mend=recovery.parked_operation_mender(op))
+    down = _nobody(op, world)
+    if down and op.host and stuck_migrations.is_cancellable(op):
+        return _Verdict(f'{down}, or cancel it: manila-manage migration cancel --force {op.resource_id}', wrong=True,
+                        mend=stuck_migrations.mender(op) if op.id in world.unwanted else None)
     if op.owner:
         return _claimed(op, world)
     left = (op.next_run_at - world.now).total_seconds()

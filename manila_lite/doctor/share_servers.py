@@ -55,7 +55,8 @@ def _in_subnet(conn: Connection, row: Row, data: dict[str, Any]) -> bool:
 REDO: dict[str, Redo] = {
     'creating': Redo('create', ('share_server.create',), Action.CREATE, _without_exports),
     'network_change': Redo('change', (_ADD, 'share_server.update_security_service'), Action.UPDATE, _in_subnet),
-    'deleting': Redo('delete', ('share_server.delete', server_migration_queries.RELEASE), Action.DELETE, _unused),
+    'deleting': Redo('delete', ('share_server.delete', server_migration_queries.RELEASE, server_migration_queries.CLEAR),
+                     Action.DELETE, _unused),
     'manage_starting': Redo('manage', ('share_server.manage',), Action.MANAGE_SERVER, _without_exports),
     'unmanage_starting': Redo('unmanage', ('share_server.unmanage',), Action.UNMANAGE_SERVER, _unused),
     # Half a migration is not resumed: the source serves as before, whatever was copied.

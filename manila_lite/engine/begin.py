@@ -6,7 +6,9 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from manila_lite import context, trace
+from oslo_db import exception as db_exception
+
+from manila_lite import context, errors, trace
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.plans import WORK
@@ -29,10 +31,18 @@ class Wake:
 def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
           topic: str, host: str = '', data: dict[str, Any] | None = None, serial: str | None = None,
           open_key: str | None = None, lane: str = WORK) -> Wake:
-    """Insert the operation in the caller's transaction. Return the wake-up to send after the commit."""
+    """Insert the operation in the caller's transaction. Return the wake-up to send after the commit.
+
+    :raises errors.WrongState: another operation with this key is open. That is so if a status was reset by hand meanwhile.
+    """
     ctx.resource_uuid = ctx.resource_uuid or resource_id
-    operation_id = rows.insert(conn, **_row(ctx, host, data, kind=kind, resource_type=resource_type, resource_id=resource_id,
-                                            topic=topic, serial=serial, open_key=open_key, lane=lane))
+    try:
+        operation_id = rows.insert(conn, **_row(ctx, host, data, kind=kind, resource_type=resource_type,
+                                                resource_id=resource_id, topic=topic, serial=serial, open_key=open_key,
+                                                lane=lane))
+    except db_exception.DBDuplicateEntry:
+        name = resource_type.replace('_', ' ')
+        raise errors.WrongState(f'Another operation on {name} {resource_id} has not ended.') from None
     return Wake(topic, backend_of(host), operation_id, lane)
 
 

@@ -15,7 +15,8 @@ from typing import Any
 from manila_lite import context, errors, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import messages
+from manila_lite.db.queries import messages, operations
+from manila_lite.engine.begin import Wake
 from manila_lite.engine.plans import Work
 from manila_lite.rpc import notices
 from manila_lite.states import Migration
@@ -32,6 +33,9 @@ def is_cancelled(error: Exception) -> bool:
     return isinstance(error, errors.ManilaLiteError) and error.code == Cancelled.code
 
 
+_KEPT = 'All data is kept, and an administrator can repeat migration_complete.'
+
+
 class Phase(enum.StrEnum):
     """A phase of a migration, as notifications name it."""
 
@@ -45,6 +49,8 @@ class Migrations(abc.ABC):
 
     kind: str
     check_kind: str
+    #: The kind of the operation that deletes the copy of a migration that was cancelled by force.
+    clear_kind: str
     resource_type: str
     #: The verbs of ``states.py`` for the shares and snapshots that move.
     migrate_verb: str
@@ -86,6 +92,15 @@ class Migrations(abc.ABC):
         """Set source and target to error. Shares and snapshots are so already."""
 
     @abc.abstractmethod
+    def apply_rules(self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: Mapping[str, Any], *,
+                    readonly: bool) -> Wake:
+        """Have the source's backend apply the access rules, read-only or as they are. ``data`` is the operation's."""
+
+    @abc.abstractmethod
+    def leave_note(self, conn: Connection, work: Work) -> list[Wake]:
+        """Begin the operation that deletes target and copy, in the queue of the target's backend, which may be down."""
+
+    @abc.abstractmethod
     def payload(self, resource_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the part of notifications that only this resource type has; ``data`` is the operation's."""
 
@@ -112,11 +127,36 @@ class Migrations(abc.ABC):
         else:
             self.announce_end(work, Phase.CANCEL)
 
+    def cancel_by_force(self, conn: Connection, work: Work) -> list[Wake]:
+        """Cancel a migration before its cut-over without the target's backend, which may never be up again.
+
+        The source is as before at once. If the target's backend is ever up, it finds a note to delete the copy. Return the
+        wake-ups to send after the commit.
+
+        :raises errors.WrongState: the migration has ended, or its cut-over has begun.
+        """
+        op = work.op
+        if work.data.get('cut') or not operations.call_off(conn, op, str(Cancelled()), Cancelled.code):
+            raise errors.WrongState(f'The migration of {self.name} {op.resource_id} cannot be cancelled: it has ended, or '
+                                    'its cut-over has begun.')
+        self.settle(conn, work, self.migrate_verb, ok=False)
+        self.restore_source(conn, work, Migration.CANCELLED)
+        wakes = []
+        if work.data.get('freeze'):
+            wakes.append(self.apply_rules(conn, work.ctx, op.resource_id, work.data, readonly=False))
+        if op.host:
+            wakes += self.leave_note(conn, work)
+        else:       # still with the scheduler
+            self.remove_target(conn, work)
+        self.announce(work.ctx, op.resource_id, work.data, Phase.CANCEL, 'end')
+        return wakes
+
     def fail_cut_over(self, conn: Connection, work: Work, error: Exception) -> None:
         """Set everything that moves to error, and keep it for another try."""
         self.settle(conn, work, self.cut_over_verb, ok=False)
         self.keep_failed(conn, work)
-        self._report_failure(conn, work, Phase.COMPLETE, error)
+        reason = ' '.join(filter(None, (errors.user_text(error), _KEPT)))
+        self._report_failure(conn, work, Phase.COMPLETE, errors.Final(reason, detail=getattr(error, 'detail', None)))
 
     def _report_failure(self, conn: Connection, work: Work, phase: Phase, error: Exception) -> None:
         self.notify(conn, work, phase, error)

@@ -7,19 +7,22 @@ from typing import Any
 from manila_lite import context, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import messages, migration_promises, server_migration, services
-from manila_lite.engine.begin import Wake, begin_once
+from manila_lite.db.queries import messages, migration_promises, server_migration, services, share_server_queries
+from manila_lite.engine.begin import Wake, begin, begin_once
 from manila_lite.engine.plans import FAST, Work
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Migrations, Phase
 
+#: What the backend of the target needs to delete a copy, of the migration's data.
+_IN_NOTES = ('from', 'pool', 'keeps_addresses', 'options')
 _IN_NOTIFICATIONS = ('from', 'to', 'share_network_id', 'new_share_network_id', 'shares', 'snapshots', 'size')
 
 
 class ServerMigrations(Migrations):
     """A share server gets a second server at the target, which takes over its shares, and perhaps its addresses."""
 
-    kind, check_kind, resource_type = server_migration.KIND, server_migration.CHECK, 'share_server'
+    kind, check_kind, clear_kind = server_migration.KIND, server_migration.CHECK, server_migration.CLEAR
+    resource_type = 'share_server'
     migrate_verb, cut_over_verb = 'server_migrate', 'server_cut_over'
     message_actions = {Phase.COPY: messages.Action.MIGRATE_SERVER, Phase.COMPLETE: messages.Action.COMPLETE_MIGRATION,
                        Phase.CANCEL: messages.Action.CANCEL_MIGRATION}
@@ -61,6 +64,26 @@ class ServerMigrations(Migrations):
         transitions.fail(conn, states.SHARE_SERVER, 'cut_over', work.resource_id, task_state=Migration.ERROR)
         transitions.fail(conn, states.SHARE_SERVER, 'cut_over_to', work.data['target'], task_state=Migration.ERROR)
 
+    def apply_rules(self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: Mapping[str, Any], *,
+                    readonly: bool) -> Wake:
+        """Have the source's backend apply the rules of all shares."""
+        server_migration.cast_rules(conn, resource_id, readonly)
+        return apply_rules(conn, ctx, resource_id, data['from'])
+
+    def leave_note(self, conn: Connection, work: Work) -> list[Wake]:
+        """Begin the deletion of the target, whether it is new or was idle before."""
+        target, data, host = work.data['target'], work.data, work.op.host
+        if data.get('claimed'):
+            services.release_space(conn, *data['claimed'])
+        if not share_server_queries.list_by_ids(conn, (target,)):
+            return []
+        transitions.fail(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.ERROR)
+        transitions.begin(conn, states.SHARE_SERVER, 'delete', target, source_share_server_id=None)
+        return [begin(conn, work.ctx, self.clear_kind, self.resource_type, target, topic='share', host=host,
+                      serial=f'server:{target}', open_key=f'server:{target}', data={
+                          'source': work.resource_id, **{name: data[name] for name in _IN_NOTES},
+                          'was_idle': bool(data.get('was_idle')), **what_is_left(conn, work.resource_id)})]
+
     def payload(self, resource_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the ids of both servers, the destination, and the progress."""
         known = data.get('progress') or {}
@@ -71,6 +94,18 @@ class ServerMigrations(Migrations):
 
 #: The adapter of share servers.
 SERVERS = ServerMigrations()
+
+
+def what_is_left(conn: Connection, source: str) -> dict[str, Any]:
+    """Return the server's shares and snapshots, for a backend that is to delete them when their rows may have changed."""
+    rows = server_migration.shares_of(conn, source)
+    instances = {row.id: row.instance_id for row in rows}
+    return {
+        'shares': [{'id': row.instance_id, 'share_id': row.id, 'project_id': row.project_id, 'size': row.size,
+                    'proto': row.share_proto, 'pool': (row.host or '').partition('#')[2]} for row in rows],
+        'snapshots': [{'id': row.id, 'share': instances[row.share_id], 'size': row.size,
+                       'provider_location': row.provider_location}
+                      for row in server_migration.snapshots_of(conn, source)]}
 
 
 def apply_rules(conn: Connection, ctx: context.RequestContext, source: str, host: str) -> Wake:

@@ -12,6 +12,7 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import Wake, backend_of, begin
 from manila_lite.engine.plans import Work
 from manila_lite.states import Migration
+from manila_lite.workflow.access import apply_rules
 from manila_lite.workflow.migration import Migrations, Phase
 
 _IN_NOTIFICATIONS = ('from', 'to', 'type_id', 'network_id', 'size', 'progress')
@@ -20,7 +21,8 @@ _IN_NOTIFICATIONS = ('from', 'to', 'type_id', 'network_id', 'size', 'progress')
 class ShareMigrations(Migrations):
     """A share gets a second instance at the target, which takes the place of the first."""
 
-    kind, check_kind, resource_type = share_migration.KIND, share_migration.CHECK, 'share'
+    kind, check_kind, clear_kind = share_migration.KIND, share_migration.CHECK, share_migration.CLEAR
+    resource_type = 'share'
     migrate_verb, cut_over_verb = 'migrate', 'cut_over'
     message_actions = dict.fromkeys(Phase, messages.Action.MIGRATE_SHARE)
     leftover = 'second share instance'
@@ -60,6 +62,29 @@ class ShareMigrations(Migrations):
         transitions.fail(conn, states.SHARE, 'cut_over_to', work.data['target'])
         transitions.swap_share_task_state(conn, work.resource_id, list(Migration), Migration.ERROR)
 
+    def cancel_by_force(self, conn: Connection, work: Work) -> list[Wake]:
+        """Cancel the migration without the target's backend."""
+        access.lock(conn, work.resource_id)
+        return super().cancel_by_force(conn, work)
+
+    def apply_rules(self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: Mapping[str, Any], *,
+                    readonly: bool) -> Wake:
+        """Have the source's backend apply the rules of the share."""
+        return apply_rules(conn, ctx, resource_id, data['from'], {data['instance']: readonly})
+
+    def leave_note(self, conn: Connection, work: Work) -> list[Wake]:
+        """Begin the deletion of the second instance. It keeps its capacity until then."""
+        wakes, data = [], work.data
+        for row in shares.list_second_instances(conn, instance_id=data['target']):
+            transitions.fail(conn, states.SHARE, 'receive', row.instance_id)
+            transitions.begin(conn, states.SHARE, 'delete', row.instance_id)
+            [source] = self.shares(conn, work.resource_id)
+            left = what_is_left(row, None, self.snapshots(conn, work.resource_id))
+            wakes.append(_begin_removal(conn, work.ctx, row, self.clear_kind, {
+                **left, 'from': data['from'], 'options': data['options'], 'source': source.instance_id,
+                'source_pool': source.host.partition('#')[2]}))
+        return wakes
+
     def payload(self, resource_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the share's id, and its destination."""
         return {'share_id': resource_id, **{name: data.get(name) for name in _IN_NOTIFICATIONS}}
@@ -82,15 +107,23 @@ def begin_release(conn: Connection, ctx: context.RequestContext, row: Any, left:
         raise errors.WrongState(f'Share instance {row.instance_id} is {row.status}; it is deleted with the migration of its '
                                 'share.')
     transitions.begin(conn, states.SHARE, verb.name, row.instance_id)
-    return begin(conn, ctx, share_migration.RELEASE, 'share', row.id, topic='share', host=row.host,
-                 serial=row.instance_id, open_key=f'release:{row.instance_id}', data=left or _noted(conn, row))
+    kind, data = (share_migration.RELEASE, left) if left else _noted(conn, row)
+    return _begin_removal(conn, ctx, row, kind, data)
 
 
-def _noted(conn: Connection, row: Any) -> dict[str, Any]:
-    for op in reversed(rows.list_of_resource(conn, row.id, share_migration.RELEASE)):
-        if op.data.get('instance') == row.instance_id:
-            return dict(op.data)
-    return what_is_left(row, shares.host_of(conn, row.id), share_migration.snapshots_of(conn, row.id))
+def _begin_removal(conn: Connection, ctx: context.RequestContext, row: Any, kind: str, data: dict[str, Any]) -> Wake:
+    return begin(conn, ctx, kind, 'share', row.id, topic='share', host=row.host, serial=row.instance_id,
+                 open_key=f'release:{row.instance_id}', data=data)
+
+
+def _noted(conn: Connection, row: Any) -> tuple[str, dict[str, Any]]:
+    """Return kind and data of the operation that deletes the second instance: of the last one, if there was one."""
+    for kind in (share_migration.CLEAR, share_migration.RELEASE):
+        for op in reversed(rows.list_of_resource(conn, row.id, kind)):
+            if op.data.get('instance') == row.instance_id:
+                return kind, dict(op.data)
+    left = what_is_left(row, shares.host_of(conn, row.id), share_migration.snapshots_of(conn, row.id))
+    return share_migration.RELEASE, left
 
 
 def what_is_left(row: Any, here: str | None, snapshots: Iterable[Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@
 from typing import Any
 
 from manila_lite import errors, key_manager, states
+from manila_lite.actions import share_migration
 from manila_lite.actions import shares as actions
 from manila_lite.api import versions
 from manila_lite.api.request import Request
@@ -107,7 +108,7 @@ def force_delete(req: Request) -> None:
 
 def reset_task_state(req: Request) -> None:
     """Set the task state of a share."""
-    actions.reset_task_state(req.ctx, req.params['share_id'], req.body.get('task_state'))
+    share_migration.reset_task_state(req.ctx, req.params['share_id'], req.body.get('task_state'))
 
 
 def reset_status(req: Request) -> None:

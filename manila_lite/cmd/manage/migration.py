@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manila-manage migration``: progress of the migration of a share server or a share. Nothing is changed."""
+"""``manila-manage migration``: progress of the migration of a share server or a share, and its forced end."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from manila_lite import context, errors
-from manila_lite.cmd.manage.command import Call, Command, argument, seconds
+from manila_lite.cmd.manage.command import GOOD, Call, Command, argument, seconds
 from manila_lite.cmd.manage.watch import Progress, fraction, to_gib, watch
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operation_views, share_migration, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import server_migration as server_migration_queries
+from manila_lite.engine import Work
+from manila_lite.rpc import transport
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Cancelled, figures
+from manila_lite.workflow.server_migration import SERVERS
+from manila_lite.workflow.share_migration import SHARES
 
 #: Words for the steps; all other steps are shown as "preparing".
 _WORDS = {rows.PLACE: 'looking for room', 'start': 'starting', 'copy': 'copying', 'wait': 'ready',
           'cut_over': 'cutting over'}
 _COMMANDS = {server_migration_queries.KIND: 'openstack share server migration',
              share_migration.KIND: 'openstack share migration'}
+_MIGRATIONS = {migrations.kind: migrations for migrations in (SERVERS, SHARES)}
 _COPIED = ('wait', 'cut_over')
 
 
@@ -90,7 +95,43 @@ def _ended(op: Any) -> Progress:
     return Progress('failed', hint=f'{op.error} Everything is as before the migration.', ended=False)
 
 
+def cancel(call: Call) -> int:
+    """Cancel a migration without the share manager of its destination, which may be down for ever.
+
+    The share server or share is as before at once. The destination deletes its copy when it is up. A migration whose cut-over
+    has begun cannot be cancelled.
+    """
+    services = call.services()
+    try:
+        with call.db.writer() as conn:
+            op = _get_open(conn, call.args.id)
+            work = Work(op, dict(op.data), context.of_operation(op, services), None)
+            wakes = _MIGRATIONS[op.kind].cancel_by_force(conn, work)
+        for wake in wakes:
+            wake.send(work.ctx)
+    finally:
+        services.bus.close()
+        transport.cleanup()
+    print(f'The migration of {call.args.id} is cancelled. Its destination deletes the copy when it is up.')
+    return GOOD
+
+
+def _get_open(conn: Connection, resource_id: str) -> Any:
+    """Return the operation of a migration that has not ended.
+
+    :raises errors.NotFound: there is none.
+    """
+    for kind in _MIGRATIONS:
+        for op in rows.list_of_resource(conn, resource_id, kind):
+            if op.state in (rows.OPEN, rows.PARKED):
+                return op
+    raise errors.NotFound(f'No migration of a share server or share {resource_id} is in progress.')
+
+
 COMMANDS: Sequence[Command] = (
+    Command('migration', 'cancel', cancel, [
+        argument('id', metavar='ID', help='id of a share server (the source) or of a share'),
+        argument('--force', action='store_true', required=True, help='without the destination; required')]),
     Command('migration', 'watch', follow, [
         argument('id', metavar='ID', help='id of a share server (source or target) or of a share'),
         argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')]),

@@ -168,7 +168,7 @@ def list_second_instances(conn: Connection) -> list[Row]:
     """Return second instances of shares, each with the operation that will end it, if there is one."""
     first = _instances.alias()
     work = sa.or_(operation_on(_shares.c.id, _operations.c.kind == share_migration.KIND),
-                  operation_on(_shares.c.id, _operations.c.kind == share_migration.RELEASE,
+                  operation_on(_shares.c.id, _operations.c.kind.in_((share_migration.RELEASE, share_migration.CLEAR)),
                                _operations.c.serial == _instances.c.id))
     return list(conn.execute(
         sa.select(_instances.c.id, _shares.c.id.label('share_id'), _shares.c.project_id, _shares.c.task_state,

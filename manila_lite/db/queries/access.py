@@ -144,6 +144,15 @@ def pending_rules(conn: Connection, share_id: str) -> list[Row]:
     return list(conn.execute(sa.select(_rules).where(_rules.c.share_id == share_id, _rules.c.state.in_(_PENDING))))
 
 
+def shares_with_pending_rules(conn: Connection, share_ids: Iterable[str]) -> set[str]:
+    """Return which of the shares have rules as in ``pending_rules``, or an operation on their rules that has not ended."""
+    ids, operations = tuple(share_ids), models.operations
+    with_rules = sa.select(_rules.c.share_id).where(_rules.c.share_id.in_(ids), _rules.c.state.in_(_PENDING))
+    with_work = sa.select(operations.c.resource_id).where(
+        operations.c.kind == SYNC, operations.c.resource_id.in_(ids), operations.c.state.in_(('open', 'parked')))
+    return set(conn.execute(with_rules.union(with_work)).scalars())
+
+
 def rule_states(conn: Connection, share_id: str) -> set[str]:
     """Return the states that the share's rules are in."""
     return set(conn.execute(sa.select(_rules.c.state).where(_rules.c.share_id == share_id).distinct()).scalars())

@@ -155,6 +155,18 @@ def park(conn: Connection, seen: Row, why: str) -> None:
         state=PARKED, open_key=None, error=why, finished_at=timeutils.utcnow()))
 
 
+def call_off(conn: Connection, seen: Row, error: str, code: str) -> bool:
+    """End the operation as failed if it is open or parked, and still at the step at which it was seen. Say whether it was.
+
+    A worker that runs it has lost its claim.
+    """
+    return bool(conn.execute(operations.update().where(
+        operations.c.id == seen.id, operations.c.state.in_((OPEN, PARKED)), operations.c.step == seen.step,
+        operations.c.topic == seen.topic, operations.c.host == seen.host).values(
+            state=FAILED, open_key=None, owner=None, lease_expires_at=None, error=error, error_code=code,
+            finished_at=timeutils.utcnow())).rowcount)
+
+
 def fail_parked(conn: Connection, operation_id: str) -> bool:
     """Set the operation to failed if it is parked. Say whether it was."""
     return bool(conn.execute(operations.update().where(operations.c.id == operation_id, operations.c.state == PARKED)

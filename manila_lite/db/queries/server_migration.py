@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
 from manila_lite.db.queries import access, shares
+from manila_lite.states import Migration
 
 _servers = models.share_servers
 _instances = models.share_instances
@@ -19,6 +20,8 @@ KIND, CHECK = 'share_server.migrate', 'share_server.migration_check'
 #: Rows in one statement; databases limit its values.
 _AT_ONCE = 500
 RELEASE, RULES = 'share_server.release', 'share_server.apply_rules'
+#: The operation that deletes the copy of a migration that was cancelled without its target's backend.
+CLEAR = 'share_server.clear'
 
 
 def shares_of(conn: Connection, server_id: str) -> list[Row]:
@@ -42,10 +45,30 @@ def last(conn: Connection, server_id: str) -> Row | None:
 
 
 def last_release(conn: Connection, server_id: str) -> Row | None:
-    """Return the newest operation that deletes the server after its migration, or None."""
+    """Return the newest operation that deletes the server, or a copy on it, after a migration. Or None."""
     table = models.operations
-    return conn.execute(sa.select(table).where(table.c.kind == RELEASE, table.c.resource_id == server_id)
+    return conn.execute(sa.select(table).where(table.c.kind.in_((RELEASE, CLEAR)), table.c.resource_id == server_id)
                         .order_by(table.c.created_at.desc()).limit(1)).first()
+
+
+def instances_to_delete(conn: Connection, host: str) -> set[str]:
+    """Return the share instances that the backend still has to delete, after migrations from it or to it."""
+    table = models.operations
+    rows = conn.execute(sa.select(table.c.data).where(table.c.kind.in_((RELEASE, CLEAR)), table.c.host == host,
+                                                      table.c.state.in_(('open', 'parked')))).scalars()
+    return {about['id'] for data in rows for about in data.get('shares', ())}
+
+
+def is_unfinished(conn: Connection, server_id: str) -> bool:
+    """Say whether the server has a migration that is under way, or whose cut-over failed and can be repeated."""
+    table = models.operations
+    row = conn.execute(
+        sa.select(table.c.state, table.c.data, _servers.c.status).join(_servers, _servers.c.id == table.c.resource_id)
+        .where(table.c.kind == KIND, table.c.resource_id == server_id)
+        .order_by(table.c.created_at.desc()).limit(1)).first()
+    if row is None:
+        return False
+    return row.state in ('open', 'parked') or (row.state == 'failed' and row.status == 'error' and bool(row.data.get('cut')))
 
 
 def is_half_moved(conn: Connection, server_id: str) -> bool:
@@ -61,6 +84,17 @@ def cast_rules(conn: Connection, server_id: str, readonly: bool) -> int:
     return conn.execute(_instances.update().where(
         _instances.c.share_server_id == server_id, _instances.c.cast_rules_to_readonly.is_not(readonly))
         .values(cast_rules_to_readonly=readonly)).rowcount
+
+
+def lock_rules(conn: Connection, server_id: str) -> None:
+    """Do as ``access.lock`` for all shares of the server."""
+    conn.execute(sa.select(_instances.c.id).where(_instances.c.share_server_id == server_id).with_for_update())
+
+
+def is_completing(conn: Connection, server_id: str | None) -> bool:
+    """Say whether the server is being replaced by its copy at this moment."""
+    return bool(server_id and conn.execute(sa.select(sa.exists().where(
+        _servers.c.id == server_id, _servers.c.task_state == Migration.COMPLETING))).scalar())
 
 
 def is_applying_rules(conn: Connection, server_id: str) -> bool:

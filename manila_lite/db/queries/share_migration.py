@@ -14,6 +14,8 @@ _snapshots = models.snapshots
 _operations = models.operations
 
 KIND, CHECK, RELEASE = 'share.migrate', 'share.migration_check', 'share.release'
+#: The operation that deletes the copy of a migration that was cancelled without its target's backend.
+CLEAR = 'share.clear'
 
 
 def share_of(conn: Connection, share_id: str) -> list[Row]:

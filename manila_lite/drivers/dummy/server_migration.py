@@ -76,11 +76,14 @@ class DummyMigration(DummyServers, interface.MigratesServers):
     @knobbed
     def share_server_migration_cancel(self, migration: values.ServerMigration) -> None:
         with self.store.locked():
-            if not self._is_here(migration):
-                for snapshot in migration.snapshots:
+            # Another migration may have brought the same shares here since.
+            mine = {record.id for record in self.store.shares.all()
+                    if record.server == migration.target.id and not self._is_here(migration)}
+            for snapshot in migration.snapshots:
+                if snapshot.share.id in mine:
                     self.store.snapshots.drop(snapshot.id)
-                for share in migration.shares:
-                    self.store.shares.drop(share.id)
+            for share_id in mine:
+                self.store.shares.drop(share_id)
             if not migration.was_idle:
                 self.store.servers.drop(migration.target.id)
 

@@ -13,7 +13,7 @@ from oslo_log import log
 from manila_lite import encryption, errors, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import access, operations, resource_locks, share_backups
+from manila_lite.db.queries import access, operations, resource_locks, server_migration, share_backups
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans.task import as_share, notify, share_instance, share_row
@@ -43,8 +43,7 @@ def sync(work: Work) -> None:
         if row.status in (states.SHARE['delete'].during, states.SHARE['unmanage'].during,
                           states.SHARE['defer'].during):
             raise errors.Again(DELETED_SOON)
-        moving = row.status == states.SHARE['migrate'].during and row.task_state == states.Migration.COMPLETING
-        if moving or row.status == states.SHARE['promote'].during:
+        if row.status == states.SHARE['promote'].during or _is_moving(conn, row):
             raise errors.Again(MOVED_SOON)
         # Requests up to now are part of this run, and need no other.
         work.op = operations.get(conn, work.op.id)
@@ -62,6 +61,13 @@ def sync(work: Work) -> None:
     work.data['shut_out'] = [copier.backup_id for copier in copiers if copier.rule is None]
     work.data['results'] = {rule_id: [result.error, result.access_key] for rule_id, result in results.items()}
     _encrypt_keys(work)
+
+
+def _is_moving(conn: Connection, row: Any) -> bool:
+    """Say whether clients of the share (its row) are being moved to another backend at this moment."""
+    if row.status == states.SHARE['server_migrate'].during:
+        return server_migration.is_completing(conn, row.share_server_id)
+    return bool(row.status == states.SHARE['migrate'].during and row.task_state == states.Migration.COMPLETING)
 
 
 def _encrypt_keys(work: Work) -> None:

@@ -12,16 +12,21 @@ step and the last transaction, and call the driver.
 import abc
 import contextlib
 import dataclasses
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from oslo_log import log
+
 from manila_lite import errors, values
-from manila_lite.db.core.engine import Connection
+from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Wake, Work
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Cancelled, Migrations, Phase
+
+LOG = log.getLogger(__name__)
 
 #: Seconds after which a migration that waits for its operator is run without a wake-up.
 PARKED = 3600.0
@@ -88,9 +93,13 @@ class Steps(abc.ABC):
     def finish(self, conn: Connection, work: Work) -> None:
         """Put the target in the place of the source, in one transaction. Begin the deletion of the source."""
 
+    @abc.abstractmethod
     def lock(self, work: Work) -> Any:
-        """Return a lock for driver calls on the target. By default there is none."""
-        return contextlib.nullcontext()
+        """Return a lock for driver calls on the target, also of the operation that deletes it."""
+
+    @abc.abstractmethod
+    def noted(self, work: Work) -> Any:
+        """Return the migration that the note of ``workflow/migration.py: Migrations.leave_note`` is about."""
 
     def check_cut_over(self, work: Work) -> None:
         """Refuse a cut-over that an administrator stopped by hand.
@@ -166,6 +175,11 @@ class Steps(abc.ABC):
             self.calls(work.service.driver).cancel(self.migration(work))
         work.data['left'] = False
 
+    def clear(self, work: Work) -> None:
+        """Delete the copy of a migration that was cancelled by force."""
+        with self.lock(work):
+            self.calls(work.service.driver).cancel(self.noted(work))
+
     def copy(self, work: Work) -> None:
         """Continue the copy until it is as near to the source as possible.
 
@@ -211,7 +225,7 @@ class Steps(abc.ABC):
         """Move the clients' access from the source to the target."""
         self.check_cut_over(work)
         migration = self.migration(work)
-        with self.lock(work):
+        with self.lock(work), _patience(work):
             moved = self.calls(work.service.driver).complete(migration)
         work.data['moved'] = self.result(migration, moved)
 
@@ -227,6 +241,32 @@ class Steps(abc.ABC):
             Plan(self.migrations.check_kind, (Step(self.check),), store_answer, store_refusal),
             Plan(self.migrations.kind, (first, Step(self.freeze, self.thaw), Step(self.start, self.cancel), Step(self.copy),
                                         Step(self.wait), Step(self.cut_over)), self.finish, self.fail)]
+
+
+#: Key of the data with the time of the first failure of a cut-over that is being repeated.
+_FAILING = 'cut_over_fails_since'
+
+
+@contextlib.contextmanager
+def _patience(work: Work) -> Iterator[None]:
+    """Repeat a cut-over whose backends could not be reached, as long as a worker may be silent: ``[operations] lease``.
+
+    :raises errors.Again: it is to be repeated.
+    :raises errors.Final: it failed for too long.
+    """
+    try:
+        yield
+    except (errors.Final, errors.Again, errors.LostClaim, *TRANSIENT):
+        raise
+    except Exception as error:
+        conf = work.ctx.conf.operations
+        took = time.time() - work.data.setdefault(_FAILING, time.time())
+        LOG.exception('%s: the cut-over failed since %.0f s', work.resource_id, took)
+        if took < conf.lease:
+            raise errors.Again(conf.retry_delay, str(error)) from error
+        del work.data[_FAILING]     # the next request to complete has all the time again
+        raise errors.Final(f'The backends did not complete the cut-over for {took:.0f} seconds.') from error
+    work.data.pop(_FAILING, None)
 
 
 def await_operation(work: Work, operation_id: str, refusal: str) -> None:

@@ -6,14 +6,15 @@ operation of its own deletes the source at its backend (``migration_source.py``)
 """
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 from manila_lite import engine, errors, states, values
 from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_server_details
-from manila_lite.db.queries import access, server_migration, share_networks, share_server_queries, shares
-from manila_lite.engine import Step, Wake, Work
+from manila_lite.db.queries import access, operations, server_migration, share_networks, share_server_queries, shares
+from manila_lite.engine import Plan, Step, Wake, Work
 from manila_lite.manager.plans import server_addresses, share_servers
 from manila_lite.manager.plans.migration import DriverCalls, Steps
 from manila_lite.manager.plans.share_server_values import load, network
@@ -22,6 +23,7 @@ from manila_lite.network import load as plugins
 from manila_lite.states import Migration
 from manila_lite.workflow import server_migration as server_migration_workflow
 from manila_lite.workflow import snapshot_access
+from manila_lite.workflow.access import apply_rules_of
 from manila_lite.workflow.migration import Phase
 from manila_lite.workflow.server_migration import SERVERS
 
@@ -65,7 +67,7 @@ class ServerSteps(Steps):
 
     def lock(self, work: Work) -> Any:
         """Return the lock of the target."""
-        return share_servers.alone(work.data['target'])
+        return share_servers.alone(work.data.get('target') or work.resource_id)
 
     def check(self, work: Work) -> None:
         """Store the backend's answer in ``data['support']``, with the idle server that it chooses as the target, if any."""
@@ -104,15 +106,27 @@ class ServerSteps(Steps):
     def apply_rules(self, conn: Connection, work: Work, *, readonly: bool) -> Wake:
         """Have the source's backend apply the rules of all shares."""
         work.hold(conn)
-        server_migration.cast_rules(conn, work.resource_id, readonly)
-        return server_migration_workflow.apply_rules(conn, work.ctx, work.resource_id, work.data['from'])
+        return SERVERS.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=readonly)
+
+    def noted(self, work: Work) -> values.ServerMigration:
+        """Return the migration that the note is about. Its source may be gone by now."""
+        data = work.data
+        with work.ctx.db.reader() as conn:
+            target = share_servers.load_server(conn, work)
+            source = load(conn, (data['source'],)).get(data['source']) or dataclasses.replace(target, id=data['source'])
+        moving = {about['id']: values.Share(**about, server=source) for about in data['shares']}
+        return values.ServerMigration(source, data['from'], target, data['pool'], tuple(moving.values()), tuple(
+            values.Snapshot(about['id'], moving[about['share']], about['size'], provider_location=about['provider_location'])
+            for about in data['snapshots']), keeps_addresses=data['keeps_addresses'], was_idle=data['was_idle'],
+            **data['options'])
 
     def result(self, migration: values.ServerMigration, moved: values.MigratedServer) -> dict[str, Any]:
         """Return where the shares and their snapshots are now."""
         missing = [share.id for share in migration.shares if share.id not in moved.export_locations]
         if missing:
             raise errors.ManilaLiteError(f'The backend did not report where {len(missing)} shares are now.')
-        return {'details': dict(moved.details), 'provider_locations': dict(moved.provider_locations),
+        return {'rules': {share.share_id: _marks(migration.rules.get(share.id, ())) for share in migration.shares},
+                'details': dict(moved.details), 'provider_locations': dict(moved.provider_locations),
                 'exports': {instance_id: [plain(location) for location in locations]
                             for instance_id, locations in moved.export_locations.items()}}
 
@@ -120,6 +134,7 @@ class ServerSteps(Steps):
         """Move shares, snapshots and addresses to the target, and begin to delete the source."""
         source, target, data = work.resource_id, work.data['target'], work.data
         share_networks.lock(conn, data['network_id'], states.SHARE_NETWORK.statuses)
+        server_migration.lock_rules(conn, source)
         left = _what_is_left(conn, source, copied=engine.backend_of(data['from']) != work.op.host)
         SERVERS.settle(conn, work, SERVERS.migrate_verb, ok=True)
         rows = server_migration.shares_of(conn, source)
@@ -130,6 +145,7 @@ class ServerSteps(Steps):
         server_migration.move_shares(conn, source, target, {
             'host': f'{work.op.host}#{data["pool"]}', 'availability_zone_id': data['zone_id'],
             'cast_rules_to_readonly': False, 'share_network_id': data['network_id']})
+        _move_rules(conn, work, moved)
         snapshot_access.begin_all(conn, work.ctx, moved, work.op.host, moved=True)
         if data['keeps_addresses']:
             server_migration.take_addresses(conn, source, target)
@@ -140,6 +156,25 @@ class ServerSteps(Steps):
         engine.begin(conn, work.ctx, server_migration.RELEASE, 'share_server', source, topic='share', host=data['from'],
                      serial=f'server:{source}', data=left)
         SERVERS.announce_end(work, Phase.COMPLETE)
+
+
+def _marks(rules: Iterable[values.AccessRule]) -> list[list[str]]:
+    """Return what tells one set of access rules from another."""
+    return sorted([rule.id, rule.level] for rule in rules)
+
+
+def _move_rules(conn: Connection, work: Work, share_ids: list[str]) -> None:
+    """End the work on access rules at the source, which may be down for ever, and have this backend do it.
+
+    The driver was given the rules of the beginning of the cut-over. They are applied once more where they changed since, and
+    where the source had not applied a change yet.
+    """
+    told = work.data['moved'].get('rules', {})
+    now = access.granted_rules(conn, share_ids)
+    late = access.shares_with_pending_rules(conn, share_ids)
+    late |= {share_id for share_id in share_ids if _marks(now.get(share_id, ())) != told.get(share_id)}
+    operations.supersede_many(conn, share_ids, (access.SYNC,))
+    apply_rules_of(conn, work.ctx, sorted(late), work.op.host)
 
 
 def _servers(conn: Connection, work: Work) -> tuple[values.ShareServer, values.ShareServer]:
@@ -162,17 +197,11 @@ def _what_is_left(conn: Connection, source: str, *, copied: bool) -> dict[str, A
     """Return what the source's backend may delete once it is no longer needed: nothing if the shares were not ``copied``,
     but changed their server at the same backend.
     """
-    if not copied:
-        return {'shares': [], 'snapshots': []}
-    rows = server_migration.shares_of(conn, source)
-    instances = {row.id: row.instance_id for row in rows}
-    return {
-        'shares': [{'id': row.instance_id, 'share_id': row.id, 'project_id': row.project_id, 'size': row.size,
-                    'proto': row.share_proto, 'pool': (row.host or '').partition('#')[2]} for row in rows],
-        'snapshots': [{'id': row.id, 'share': instances[row.share_id], 'size': row.size,
-                       'provider_location': row.provider_location}
-                      for row in server_migration.snapshots_of(conn, source)]}
+    return server_migration_workflow.what_is_left(conn, source) if copied else {'shares': [], 'snapshots': []}
 
 
 STEPS = ServerSteps()
-PLANS = STEPS.plans(Step(STEPS.reserve, STEPS.release))
+PLANS = [
+    *STEPS.plans(Step(STEPS.reserve, STEPS.release)),
+    Plan(SERVERS.clear_kind, (Step(STEPS.clear), Step(share_servers.teardown), Step(share_servers.free, name='deallocate')),
+         share_servers.removed, share_servers.not_removed)]

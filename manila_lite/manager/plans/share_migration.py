@@ -8,6 +8,7 @@ places, and an operation of its own deletes the former one at the source's backe
 import dataclasses
 from typing import Any
 
+from oslo_concurrency import lockutils
 from oslo_utils import timeutils
 
 from manila_lite import errors, states, values
@@ -16,9 +17,10 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import access, server_migration, share_migration, shares
 from manila_lite.db.queries import operations as rows
-from manila_lite.engine import Step, Wake, Work
-from manila_lite.manager.plans import share_servers
+from manila_lite.engine import Plan, Step, Wake, Work
+from manila_lite.manager.plans import migration_source, share_servers
 from manila_lite.manager.plans.migration import DriverCalls, Steps
+from manila_lite.manager.plans.share_server_values import load
 from manila_lite.manager.plans.task import as_share, plain, share_row
 from manila_lite.states import Migration
 from manila_lite.workflow import share_migration as share_migration_workflow
@@ -71,7 +73,22 @@ class ShareSteps(Steps):
         """Have the source's backend apply the rules of the share."""
         access.lock(conn, work.resource_id)
         work.hold(conn)
-        return apply_rules(conn, work.ctx, work.resource_id, work.data['from'], {work.data['instance']: readonly})
+        return SHARES.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=readonly)
+
+    def lock(self, work: Work) -> Any:
+        """Return the lock of the second instance."""
+        return lockutils.lock(f'share-migration-{work.data.get("target") or work.data["instance"]}')
+
+    def noted(self, work: Work) -> values.ShareMigration:
+        """Return the migration that the note is about. The share may have changed since."""
+        data = work.data
+        with work.ctx.db.reader() as conn:
+            server = load(conn, (data['server'],)).get(data['server']) if data['server'] else None
+        target = values.Share(**data['share'], server=server)
+        source = dataclasses.replace(target, id=data['source'], pool=data['source_pool'], server=None)
+        return values.ShareMigration(source, data['from'], target, tuple(
+            values.Snapshot(about['id'], source, about['size'], provider_location=about['provider_location'])
+            for about in data['snapshots']), **data['options'])
 
     def check_cut_over(self, work: Work) -> None:
         """Refuse the cut-over of a share whose status was reset."""
@@ -136,4 +153,5 @@ def _change_places(conn: Connection, work: Work, source: Any, target: Any) -> No
 
 
 STEPS = ShareSteps()
-PLANS = STEPS.plans(Step(STEPS.provide))
+PLANS = [*STEPS.plans(Step(STEPS.provide)),
+         Plan(SHARES.clear_kind, (Step(STEPS.clear),), migration_source.deleted, migration_source.not_deleted)]

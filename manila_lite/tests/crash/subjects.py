@@ -317,6 +317,28 @@ class Cell:
             self.deployment.call('POST', path, {action: wanted() if action == 'migration_start' else {}}, self.project)
         return False
 
+    def with_copied_server(self) -> None:
+        """Make a share on a share server, and copy the server to the other backend."""
+        self.with_server()
+        self._copied(models.share_servers, f'/share-servers/{self.server}', self.server, self._move())
+
+    def with_copied_share(self) -> None:
+        """Make a share, and copy it to the other backend without share servers."""
+        self.with_share()
+        self._copied(models.shares, f'/shares/{self.share}', self.share, self._move_share())
+
+    def _copied(self, table: Any, path: str, resource_id: str, wanted: dict[str, Any]) -> None:
+        def copied() -> bool:
+            with self.deployment.engine.connect() as conn:
+                return conn.execute(sa.select(table.c.task_state).where(
+                    table.c.id == resource_id)).scalar() == 'migration_driver_phase1_done'
+        self.ok('POST', f'{path}/action', {'migration_start': wanted})
+        self.deployment.eventually(copied, f'{path} is copied')
+
+    def cancel_by_force(self, path: str) -> None:
+        """Request to cancel the migration without its destination."""
+        self.ok('POST', f'{path}/action', {'reset_task_state': {'task_state': 'migration_cancelled'}})
+
     def act(self, action: str, body: Any) -> Any:
         """Request the action on the share."""
         return self.ok('POST', f'/shares/{self.share}/action', {action: body})
@@ -507,6 +529,12 @@ SUBJECTS = (
             (Way('scheduler', 'share.migrate', passed_on=True), Way('share', 'share.migrate'), Way('share', 'share.release')),
             'share', 'available', 'share_migration_complete', method_step='cut_over', size=2,
             also=('share_migration_start', 'share_migration_continue', 'share_migration_get_progress')),
+    Subject('cancel the move of a share server by force', Cell.with_copied_server,
+            lambda cell: cell.cancel_by_force(f'/share-servers/{cell.server}'), _here('share_server.clear'),
+            'share', 'available', 'share_server_migration_cancel', size=2, method_step='clear'),
+    Subject('cancel the move of a share by force', Cell.with_copied_share,
+            lambda cell: cell.cancel_by_force(f'/shares/{cell.share}'), _here('share.clear'),
+            'share', 'available', 'share_migration_cancel', size=2),
     Subject('delete a group snapshot', Cell.with_group_snapshot,
             lambda cell: cell.ok('DELETE', f'/share-group-snapshots/{cell.snapshot}'), _here('share_group_snapshot.delete'),
             'group_snapshot', 'gone', 'delete_snapshot', method_step='delete_snapshots'),

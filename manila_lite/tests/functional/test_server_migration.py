@@ -30,18 +30,15 @@ networks:
   - {id: four, cidr: 10.1.0.0/20, gateway: 10.1.0.1}
   - {id: other, cidr: 10.2.0.0/20}
 """
-_BACKEND = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
-            'backend_availability_zone = {}\ndummy_pool_size_gb = 1000\n')
+BACKEND = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
+           'backend_availability_zone = {}\ndummy_pool_size_gb = 1000\n')
 _WANTED = {'writable': True, 'nondisruptive': False, 'preserve_snapshots': True}
 _PLAN = next(plan for plan in server_migration.PLANS if plan.kind == server_migration_queries.KIND)
 
 
-class Migration(base.ServiceTest):
-    """From ``alpha`` to ``beta``, in one zone; ``gamma`` is in another, ``still`` cannot copy while clients write."""
+class MigrationTest(base.ServiceTest):
+    """Helpers to migrate share servers."""
 
-    BACKENDS = {'alpha': _BACKEND.format('here'), 'beta': _BACKEND.format('here'), 'gamma': _BACKEND.format('there'),
-                'still': _BACKEND.format('here') + 'dummy_writable_migration = false\n',
-                'firm': _BACKEND.format('here') + 'dummy_cancellable_migration = false\n'}
     EXTRA = ('[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n'
              '[api]\nwaiters = 7\nwaiters_per_project = 7\n')
 
@@ -111,6 +108,37 @@ class Migration(base.ServiceTest):
         return [(event['event'].removeprefix('share_server.'), event['publisher'])
                 for event in heard.of(share_server_id=server['id'])]
 
+    def instance(self, share):
+        return self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances'][0]['id']
+
+    def mine(self, backend, shares):
+        return [share['id'] for share in shares if self.store(backend).shares.get(self.instance(share))]
+
+    def reaches_its_target(self, server):
+        """Migrate the server up to the end of the first phase; return the id of the target."""
+        self.assertEqual(202, self.start(server)[0])
+        self.task_is(server, 'migration_driver_phase1_done')
+        return self.act(server, 'migration_get_progress')[1]['destination_share_server_id']
+
+    def is_as_before(self, server, shares, network=None):
+        self.at_rest()
+        self.assertEqual('active', self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['status'])
+        for share in shares:
+            found = self.admin.ok('GET', f'/shares/{share["id"]}')['share']
+            self.assertEqual(('available', server['id']), (found['status'], found['share_server_id']))
+        self.assertEqual([], self.mine('beta', shares))
+        self.assertEqual([server['id']], [row['id'] for row in self.servers()])
+        if network:
+            self.assertEqual([], self.servers(network))
+
+
+class Migration(MigrationTest):
+    """From ``alpha`` to ``beta``, in one zone; ``gamma`` is in another, ``still`` cannot copy while clients write."""
+
+    BACKENDS = {'alpha': BACKEND.format('here'), 'beta': BACKEND.format('here'), 'gamma': BACKEND.format('there'),
+                'still': BACKEND.format('here') + 'dummy_writable_migration = false\n',
+                'firm': BACKEND.format('here') + 'dummy_cancellable_migration = false\n'}
+
     def test_server_migrates_with_shares_snapshots_rules_and_addresses(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         server, shares = self.make_shares()
@@ -158,12 +186,6 @@ class Migration(base.ServiceTest):
         self.assertEqual((target, 'test@alpha', 'test@beta', self.network, 2, 2, 1), tuple(last[name] for name in (
             'destination_share_server_id', 'from', 'to', 'new_share_network_id', 'phase', 'shares', 'snapshots')))
         self.assertTrue(last['request_id'].startswith('req-'))
-
-    def instance(self, share):
-        return self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances'][0]['id']
-
-    def mine(self, backend, shares):
-        return [share['id'] for share in shares if self.store(backend).shares.get(self.instance(share))]
 
     def test_server_migrates_to_another_network(self):
         server, shares = self.make_shares(1)
@@ -288,17 +310,6 @@ class Migration(base.ServiceTest):
         self.assertEqual(400, self.act(server, 'migration_cancel')[0])
         self.assertEqual(400, self.act(server, 'migration_complete')[0])
 
-    def is_as_before(self, server, shares, network=None):
-        self.at_rest()
-        self.assertEqual('active', self.admin.ok('GET', f'/share-servers/{server["id"]}')['share_server']['status'])
-        for share in shares:
-            found = self.admin.ok('GET', f'/shares/{share["id"]}')['share']
-            self.assertEqual(('available', server['id']), (found['status'], found['share_server_id']))
-        self.assertEqual([], self.mine('beta', shares))
-        self.assertEqual([server['id']], [row['id'] for row in self.servers()])
-        if network:
-            self.assertEqual([], self.servers(network))
-
     def test_failed_copy_leaves_everything_unchanged(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
         for method in ('share_server_migration_start', 'share_server_migration_continue'):
@@ -411,12 +422,6 @@ class Migration(base.ServiceTest):
         """Return the server's status, task state and mark of automatic deletion."""
         found = self.admin.ok('GET', f'/share-servers/{server}')['share_server']
         return found['status'], found['task_state'], found['is_auto_deletable']
-
-    def reaches_its_target(self, server):
-        """Migrate the server up to the end of the first phase; return the id of the target."""
-        self.assertEqual(202, self.start(server)[0])
-        self.task_is(server, 'migration_driver_phase1_done')
-        return self.act(server, 'migration_get_progress')[1]['destination_share_server_id']
 
     def test_both_servers_show_status_and_task_state_of_each_phase(self):
         server, [share] = self.make_shares(1)
