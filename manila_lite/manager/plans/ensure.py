@@ -14,7 +14,7 @@ from typing import Any
 
 from oslo_log import log
 
-from manila_lite import errors, states, values
+from manila_lite import context, errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import ensure as ensure_queries
@@ -22,6 +22,7 @@ from manila_lite.db.queries import services
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import ensure_results, share_server_updates, share_servers
 from manila_lite.rpc import notices
+from manila_lite.workflow import share_network_subnets
 
 LOG = log.getLogger(__name__)
 
@@ -66,6 +67,9 @@ def ensure(work: Work) -> None:
         results, why = _ask(manager, batch, down)
         ensure_results.store(work, batch, _with_servers(batch, results, mended), why, touches=_touches(work),
                       again=work.data['why'] == API)
+    # Only now: servers run again, and their new addresses do not come while they are being checked.
+    only = work.data.get('server_ids') or () if work.data.get('narrow') else None
+    share_network_subnets.complete_all(context.admin(work.ctx.services), work.op.host, only)
     _look_again(work, down)
 
 

@@ -123,3 +123,63 @@ class FailedSubnets(served.ServedTest, manage.ManageTest):
         with self.service.services.db.reader() as conn:
             self.assertEqual(2, len(allocations.of_server(conn, server.id)))
         self.assertEqual(409, self.owner.call('DELETE', f'/share-networks/{self.net}/subnets/{subnet["id"]}')[0])
+
+    # Two servers ----------------------------------------------------------------------------------
+
+    def partly(self):
+        """Have one of two servers get the subnet; return it."""
+        self.second()
+        self.fault(f'{_ADD}:fail_final@once')
+        subnet = self.add_subnet()
+        self.assertIn('cannot be done', subnet['error'])
+        self.has(1, 2)
+        self.assertEqual(409, self.owner.call('DELETE', f'/share-networks/{self.net}/subnets/{subnet["id"]}')[0])
+        return subnet
+
+    def is_whole(self, subnet):
+        """Wait until both servers have the subnet."""
+        base.eventually(lambda: not self.found(), 'a server lacks the subnet still')
+        self.settled(self.net)
+        self.has(2, 2)
+        self.assertIsNone(
+            self.owner.ok('GET', f'/share-networks/{self.net}/subnets/{subnet["id"]}')['share_network_subnet']['error'])
+
+    def test_subnet_of_some_servers_is_completed_by_the_same_request(self):
+        subnet = self.partly()
+        calls = len(self.calls(_ADD))
+        self.assertEqual(subnet['id'], self.add_subnet()['id'])
+        self.is_whole(subnet)
+        self.assertEqual(calls + 1, len(self.calls(_ADD)), 'the server that had it was changed again')
+
+    def test_subnet_of_some_servers_is_completed_by_the_doctor(self):
+        subnet = self.partly()
+        self.assertTrue(self.found()[subnet['id']].wrong)
+        _, said = self.manage('doctor', '--fix')
+        self.assertIn('share_server.add_subnet was begun', said)
+        self.is_whole(subnet)
+
+    def test_subnet_of_some_servers_is_completed_when_shares_are_ensured(self):
+        subnet = self.partly()
+        self.admin.ok('POST', '/services/ensure', {'host': 'test@alpha'})
+        self.is_whole(subnet)
+
+    def test_repair_that_fails_likewise_is_no_news(self):
+        subnet = self.partly()
+        messages = len(self.messages(self.net))
+        self.write(models.share_network_subnets, subnet['id'], error='failed')
+        self.fault(f'{_ADD}:fail_final')
+        for _ in range(2):
+            before = len(self.calls(_ADD))
+            self.manage('doctor', '--fix')
+            base.eventually(lambda before=before: len(self.calls(_ADD)) > before, 'it is not tried')
+            self.settled(self.net)
+        self.has(1, 2)
+        self.assertEqual(messages + 1, len(self.messages(self.net)))
+
+    def test_gap_left_by_the_release_before_is_completed(self):
+        """Check that a server which lost its subnet and a subnet without an error are found as well."""
+        subnet = self.partly()
+        self.write(models.share_network_subnets, subnet['id'], error=None)
+        self.assertTrue(self.found()[subnet['id']].wrong)
+        self.manage('doctor', '--fix')
+        self.is_whole(subnet)
