@@ -40,12 +40,15 @@ _UNREAD = 'All shares were ensured with the old values, since the configuration 
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-    """Some shares, as drivers see them. ``marked`` are in status ``ensuring``. ``last`` is where the next batch begins."""
+    """Some shares, as drivers see them. ``marked`` are in status ``ensuring``. ``last`` is where the next batch begins.
+    ``doubtful`` are the instances whose rules are in error as a whole.
+    """
 
     targets: Sequence[values.EnsureTarget]
     marked: frozenset[str]
     skipped: int
     last: str
+    doubtful: frozenset[str] = frozenset()
 
 
 def ensure(work: Work) -> None:
@@ -177,7 +180,8 @@ def _take(work: Work) -> Batch | None:
     if not rows:
         return None
     mine = [row for row in rows if row.status not in skip and (row.instance_id in marked or row.instance_id not in free)]
-    return Batch(ensure_results.targets(work.ctx.db, mine), marked, len(rows) - len(mine), rows[-1].instance_id)
+    return Batch(ensure_results.targets(work.ctx.db, mine), marked, len(rows) - len(mine), rows[-1].instance_id,
+                 frozenset(row.instance_id for row in mine if row.access_rules_status == states.Rules.ERROR.value))
 
 
 def _next(conn: Connection, work: Work) -> Sequence[Any]:

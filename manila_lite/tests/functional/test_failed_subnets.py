@@ -123,6 +123,12 @@ class FailedSubnets(served.ServedTest, manage.ManageTest):
         with self.service.services.db.reader() as conn:
             self.assertEqual(2, len(allocations.of_server(conn, server.id)))
         self.assertEqual(409, self.owner.call('DELETE', f'/share-networks/{self.net}/subnets/{subnet["id"]}')[0])
+        self.admin.ok('POST', f'/share-servers/{server.id}/action', {'reset_status': {'status': 'active'}})
+        self.admin.ok('POST', '/services/ensure', {'host': 'test@alpha'})
+        self.owner.wait(f'/shares/{self.shares[0]}', 'share', 'active', field='access_rules_status')
+        self.has(2)
+        again = self.add_subnet()
+        self.assertEqual((subnet['id'], None), (again['id'], again['error']))
 
     # Two servers ----------------------------------------------------------------------------------
 
