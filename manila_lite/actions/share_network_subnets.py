@@ -11,8 +11,9 @@ from oslo_utils import uuidutils
 from manila_lite import errors, states
 from manila_lite.actions import share_server_updates
 from manila_lite.context import RequestContext
-from manila_lite.db.core import limits
+from manila_lite.db.core import key_values, limits
 from manila_lite.db.core.engine import Connection, Row
+from manila_lite.db.models import share_network_subnet_metadata
 from manila_lite.db.queries import services, share_network_subnets, share_networks, share_server_queries, share_servers
 from manila_lite.network import load
 from manila_lite.network.interface import NetworkPlugin, overlap
@@ -38,7 +39,8 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
     ``wanted``: any of neutron_net_id, neutron_subnet_id, availability_zone, metadata. Without a zone the subnet is for
     every zone that has no subnet of its own. ``several``: a zone may have more than one.
 
-    Share servers in the zone get an allocation in the subnet, too; their backends are asked first.
+    Share servers in the zone get an allocation in the subnet, too; their backends are asked first. A subnet that is there
+    already with an error is tried again, for the servers that are not in it.
 
     :raises errors.Invalid: one id without the other, ids that the network plugin does not know, an unknown zone.
     :raises errors.Conflict: the network is not active, the zone has a subnet and ``several`` is off, the subnet
@@ -47,7 +49,7 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
     """
     with ctx.db.reader() as conn:
         project_id = share_networks.get(conn, ctx, network_id).project_id
-    place = describe(ctx, wanted, project_id)
+    place, metadata = describe(ctx, wanted, project_id), dict(wanted.get('metadata') or {})
     with ctx.db.reader() as conn:
         question = _examined(conn, ctx, network_id, wanted, place, several)
     answers = share_server_updates.must_be_possible(ctx, question)
@@ -55,9 +57,14 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
     for _ in range(_TRIES):
         with contextlib.suppress(_Taken), ctx.db.writer() as conn:
             must_be_active(conn, network_id)
-            share_server_updates.must_be_unchanged(question, _examined(conn, ctx, network_id, wanted, place, several))
+            now = _examined(conn, ctx, network_id, wanted, place, several)
+            share_server_updates.must_be_unchanged(question, now)
             zone_id = get_zone_id(conn, wanted.get('availability_zone'))
-            subnet_id = insert(conn, network_id, zone_id, place, wanted.get('metadata') or {})
+            subnet_id = now.data['network']['subnet_id']
+            if subnet_id:
+                metadata = _renew(conn, subnet_id, place, wanted)
+            else:
+                subnet_id = insert(conn, network_id, zone_id, place, metadata)
             wakes = share_server_updates.begin(conn, ctx, question, {'subnet_id': subnet_id})
             share_server_queries.add_to_subnet(conn, [server.id for server in question.servers], subnet_id)
             row = share_network_subnets.get(conn, network_id, subnet_id)
@@ -69,7 +76,16 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
                               code='changed_meanwhile')
     for wake in wakes:
         wake.send(ctx)
-    return row, dict(wanted.get('metadata') or {})
+    return row, metadata
+
+
+def _renew(conn: Connection, subnet_id: str, place: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
+    """Forget the error of a subnet that is tried again, and take over what is new. Return its metadata."""
+    new = {} if share_network_subnets.count_servers(conn, (subnet_id,)) else place
+    share_network_subnets.update(conn, subnet_id, error=None, **new)
+    if wanted.get('metadata'):
+        key_values.replace(conn, share_network_subnet_metadata, subnet_id, wanted['metadata'])
+    return key_values.of(conn, share_network_subnet_metadata, subnet_id)
 
 
 def _reserve(conn: Connection, plugin: NetworkPlugin, subnet: Row[Any], question: share_server_updates.UpdateCheck,
@@ -115,22 +131,38 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
     must_look_active(network)
     zone_id = get_zone_id(conn, wanted.get('availability_zone'))
     there = share_network_subnets.of_network(conn, network_id)
-    limits.check_one_more(ctx.conf, 'subnets', f'share network {network_id}', len(there))
-    limits.check(ctx.conf, 'metadata_items', 'the subnet', 0, len(wanted.get('metadata') or {}))
     beside = [subnet for subnet in there if subnet.availability_zone_id == zone_id]
+    failed = _failed_before(beside, place)
+    if failed is None:
+        limits.check_one_more(ctx.conf, 'subnets', f'share network {network_id}', len(there))
+    limits.check(ctx.conf, 'metadata_items', 'the subnet', 0, len(wanted.get('metadata') or {}))
+    beside = [subnet for subnet in beside if subnet is not failed]
     if beside and not several:
         raise errors.Conflict(f'availability_zone: share network {network_id} already has subnet {beside[0].id} in this '
                               'zone; several subnets in a zone need microversion 2.70.',
                               code='zone_has_subnet')
     _must_not_overlap(place, beside)
     about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
-    servers = share_server_updates.in_use(conn, share_server_queries.list_in_subnets(conn, [subnet.id for subnet in beside]))
+    servers, failed_id = _servers(conn, beside, failed), failed.id if failed else ''
     question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about, servers,
-                                                {'network': {'subnet_id': '', **place}, 'needed': len(servers)})
+                                                {'network': {'subnet_id': failed_id, **place}, 'needed': len(servers)})
     if question.servers and not place['neutron_subnet_id']:
         raise errors.Invalid('neutron_net_id: missing; share servers in use take their addresses from the subnet.')
     share_server_updates.must_be_healthy(conn, ctx, question)
     return question
+
+
+def _failed_before(beside: Iterable[Row[Any]], place: Mapping[str, Any]) -> Row[Any] | None:
+    """Return the subnet at this place that could not be added to all share servers, or None."""
+    return next((subnet for subnet in beside if subnet.error is not None and subnet.neutron_net_id == place['neutron_net_id']
+                 and subnet.neutron_subnet_id == place['neutron_subnet_id']), None)
+
+
+def _servers(conn: Connection, beside: Iterable[Row[Any]], failed: Row[Any] | None) -> tuple[Row[Any], ...]:
+    """Return the share servers in these subnets that are not in the one that failed before, if there is one."""
+    servers = share_server_updates.in_use(conn, share_server_queries.list_in_subnets(conn, [subnet.id for subnet in beside]))
+    there = {server.id for server in share_server_queries.list_in_subnets(conn, [failed.id])} if failed else set()
+    return tuple(server for server in servers if server.id not in there)
 
 
 def insert(conn: Connection, network_id: str, zone_id: str | None, place: Mapping[str, Any],

@@ -11,7 +11,7 @@ from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import share_servers as rows
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import ensure as ensure_queries
-from manila_lite.db.queries import messages, operations, share_networks, share_server_queries
+from manila_lite.db.queries import messages, operations, share_network_subnets, share_networks, share_server_queries
 from manila_lite.db.queries import server_migration as server_migration_queries
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.doctor.finding import BEFORE, Finding, Mend, RepairContext
@@ -19,9 +19,9 @@ from manila_lite.doctor.recovery_table import read_data
 from manila_lite.engine.begin import begin
 from manila_lite.workflow import ensure as ensure_workflow
 from manila_lite.workflow import server_migration as server_migration_workflow
+from manila_lite.workflow import share_network_subnets as subnets_workflow
 
 _SERVER, _NETWORK = states.SHARE_SERVER.resource_name, states.SHARE_NETWORK.resource_name
-_ADD = 'share_server.add_subnet'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _in_subnet(conn: Connection, row: Row, data: dict[str, Any]) -> bool:
 
 REDO: dict[str, Redo] = {
     'creating': Redo('create', ('share_server.create',), Action.CREATE, _without_exports),
-    'network_change': Redo('change', (_ADD, 'share_server.update_security_service'), Action.UPDATE, _in_subnet),
+    'network_change': Redo('change', (subnets_workflow.ADD, 'share_server.update_security_service'), Action.UPDATE, _in_subnet),
     'deleting': Redo('delete', ('share_server.delete', server_migration_queries.RELEASE, server_migration_queries.CLEAR),
                      Action.DELETE, _unused),
     'manage_starting': Redo('manage', ('share_server.manage',), Action.MANAGE_SERVER, _without_exports),
@@ -200,23 +200,31 @@ def find_subnets(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
                f'share server {row.server_id} gets its addresses by operation {row.operation_id} ({row.operation_kind})')
         mendable = idle and (row.server_status, row.network_status) == ('active', 'active')
         yield Finding('share network subnet', row.id, 'without address', why, wrong=idle, about=row.host,
-                      project_id=row.project_id, age=repair.age(row.since), mend=_add(row) if mendable else None)
+                      project_id=row.project_id, age=repair.age(row.since),
+                      mend=_complete(row.server_id, row.id) if mendable else None)
 
 
-def _add(row: Row) -> Mend:
+def find_lacking(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
+    """Yield subnets that a server is not in and should be. One with an error that no server is in is its owner's to decide."""
+    for row in share_network_subnets.list_lacking(conn):
+        if not row.is_mapped:
+            wrong = bool(row.is_held or not row.error)
+            decision = '' if wrong else ': its owner may add it again or delete it'
+            yield Finding('share network subnet', row.id, 'incomplete', f'share server {row.server_id} is not in it{decision}',
+                          wrong=wrong, about=row.host, project_id=row.project_id, error=row.error,
+                          age=repair.age(row.updated_at or row.created_at),
+                          mend=_complete(row.server_id, row.id) if wrong else None)
+
+
+def _complete(server_id: str, subnet_id: str) -> Mend:
     """Return the mender that gives the server its addresses, as if the subnet were added now."""
     def mend(conn: Connection, repair: RepairContext) -> str | None:
-        held = share_networks.lock(conn, row.share_network_id, states.SHARE_NETWORK['change'].allowed)
-        server = rows.find_server(conn, row.server_id)
-        if not held or server is None or server.operation_id:
+        lacking = share_network_subnets.list_lacking(conn, server_id=server_id, subnet_id=subnet_id)
+        wake = subnets_workflow.complete(conn, context.admin(repair.services), lacking[0]) if lacking else None
+        if wake is None:
             return None
-        transitions.begin(conn, states.SHARE_NETWORK, 'change', row.share_network_id)
-        transitions.begin(conn, states.SHARE_SERVER, 'change', row.server_id)
-        repair.wakes.append(begin(
-            conn, repair.owner(server), _ADD, 'share_server', server.id, topic='share', host=server.host,
-            data={'subnet_id': row.id, 'network_id': row.share_network_id}, serial=f'server:{server.id}',
-            open_key=f'server:{server.id}'))
-        return f'{_ADD} was begun for share server {server.id}'
+        repair.wakes.append(wake)
+        return f'{subnets_workflow.ADD} was begun for share server {server_id}'
     return mend
 
 

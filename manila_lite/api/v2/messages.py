@@ -33,7 +33,8 @@ NEXT_STEPS = {
     Detail.UNSUPPORTED_CLIENT_ACCESS: '',
     Detail.SECURITY_SERVICE_DENIED: 'Choose another security service, or another share network.',
     Detail.SUBNET_DENIED: 'Choose another subnet, or another share network.',
-    Detail.SUBNET_NOT_ADDED: 'Delete the subnet and add it again, or ask the operator.',
+    Detail.SUBNET_NOT_ADDED: 'Add the subnet again; share servers that have it keep it. While no share server is in it, you '
+                             'can delete it instead.',
     Detail.SECURITY_SERVICE_NOT_UPDATED: _AGAIN,
     Detail.SERVER_NOT_MANAGED: 'Correct the cause, and manage it again.',
     Detail.SERVER_NOT_UNMANAGED: 'Correct the cause, and unmanage it again.',

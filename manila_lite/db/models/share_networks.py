@@ -32,6 +32,8 @@ share_network_subnets = sa.Table(
     sa.Column('gateway', sa.String(64)),
     sa.Column('mtu', sa.Integer),
     sa.Column('ip_version', sa.Integer),
+    # Why a share server in use could not be put into it; null once all servers of the zone are in it.
+    sa.Column('error', sa.Text),
 )
 
 share_network_subnet_metadata = pairs('share_network_subnet_metadata', 'share_network_subnets')

@@ -16,6 +16,9 @@ _networks = models.share_networks
 _zones = models.availability_zones
 _mappings = models.share_server_share_network_subnet_mappings
 _metadata = models.share_network_subnet_metadata
+_servers = models.share_servers
+_addresses = models.network_allocations
+_operations = models.operations
 
 
 def select() -> sa.Select:
@@ -65,3 +68,36 @@ def count_servers(conn: Connection, subnet_ids: Iterable[str]) -> int:
     """Return how many share servers are in any of the subnets."""
     return conn.execute(sa.select(sa.func.count(_mappings.c.share_server_id.distinct()))
                         .where(_mappings.c.share_network_subnet_id.in_(tuple(subnet_ids)))).scalar_one()
+
+
+def list_lacking(conn: Connection, *, host: str | None = None, server_id: str | None = None,
+                 subnet_id: str | None = None) -> list[Row]:
+    """Return the active servers that should be in a subnet and are not, or have no address in it: each with the subnet's row,
+    the server's id, host and whether it ``is_mapped``, and whether any server ``is_held`` in the subnet.
+
+    A server should be in the subnets beside its own, in the same zone, that could not be added to it or are younger than
+    it. Servers with an open operation are left out.
+    """
+    own, own_subnet = _mappings.alias(), _subnets.alias()
+    beside = sa.exists().where(own.c.share_server_id == _servers.c.id, own_subnet.c.id == own.c.share_network_subnet_id,
+                               own_subnet.c.availability_zone_id.is_not_distinct_from(_subnets.c.availability_zone_id))
+    mapped = sa.exists().where(_mappings.c.share_server_id == _servers.c.id,
+                               _mappings.c.share_network_subnet_id == _subnets.c.id)
+    anyone = _mappings.alias()
+    held = sa.exists().where(anyone.c.share_network_subnet_id == _subnets.c.id)
+    address = sa.exists().where(_addresses.c.share_server_id == _servers.c.id,
+                                _addresses.c.share_network_subnet_id == _subnets.c.id)
+    query = (sa.select(*_subnets.c, _networks.c.project_id, _networks.c.user_id, _networks.c.status.label('network_status'),
+                       _servers.c.id.label('server_id'), _servers.c.host, mapped.label('is_mapped'), held.label('is_held'))
+             .join(_networks, _networks.c.id == _subnets.c.share_network_id)
+             .join(_servers, _servers.c.share_network_id == _networks.c.id)
+             .where(_servers.c.status == 'active', _subnets.c.neutron_subnet_id.is_not(None), beside,
+                    sa.or_(sa.and_(mapped, ~address),
+                           sa.and_(~mapped, _servers.c.network_allocation_update_support,
+                                   sa.or_(_subnets.c.error.is_not(None), _subnets.c.created_at > _servers.c.created_at))),
+                    ~sa.exists().where(_operations.c.resource_id == _servers.c.id, _operations.c.state == 'open'))
+             .order_by(_subnets.c.created_at, _subnets.c.id, _servers.c.id))
+    for column, value in ((_servers.c.host, host), (_servers.c.id, server_id), (_subnets.c.id, subnet_id)):
+        if value is not None:
+            query = query.where(column == value)
+    return list(conn.execute(query))

@@ -14,7 +14,7 @@ from typing import Any
 
 from oslo_log import log
 
-from manila_lite import errors, states, values
+from manila_lite import context, errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import ensure as ensure_queries
@@ -22,6 +22,7 @@ from manila_lite.db.queries import services
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import ensure_results, share_server_updates, share_servers
 from manila_lite.rpc import notices
+from manila_lite.workflow import share_network_subnets
 
 LOG = log.getLogger(__name__)
 
@@ -39,12 +40,15 @@ _UNREAD = 'All shares were ensured with the old values, since the configuration 
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-    """Some shares, as drivers see them. ``marked`` are in status ``ensuring``. ``last`` is where the next batch begins."""
+    """Some shares, as drivers see them. ``marked`` are in status ``ensuring``. ``last`` is where the next batch begins.
+    ``doubtful`` are the instances whose rules are in error as a whole.
+    """
 
     targets: Sequence[values.EnsureTarget]
     marked: frozenset[str]
     skipped: int
     last: str
+    doubtful: frozenset[str] = frozenset()
 
 
 def ensure(work: Work) -> None:
@@ -66,6 +70,9 @@ def ensure(work: Work) -> None:
         results, why = _ask(manager, batch, down)
         ensure_results.store(work, batch, _with_servers(batch, results, mended), why, touches=_touches(work),
                       again=work.data['why'] == API)
+    # Only now: servers run again, and their new addresses do not come while they are being checked.
+    only = work.data.get('server_ids') or () if work.data.get('narrow') else None
+    share_network_subnets.complete_all(context.admin(work.ctx.services), work.op.host, only)
     _look_again(work, down)
 
 
@@ -173,7 +180,8 @@ def _take(work: Work) -> Batch | None:
     if not rows:
         return None
     mine = [row for row in rows if row.status not in skip and (row.instance_id in marked or row.instance_id not in free)]
-    return Batch(ensure_results.targets(work.ctx.db, mine), marked, len(rows) - len(mine), rows[-1].instance_id)
+    return Batch(ensure_results.targets(work.ctx.db, mine), marked, len(rows) - len(mine), rows[-1].instance_id,
+                 frozenset(row.instance_id for row in mine if row.access_rules_status == states.Rules.ERROR.value))
 
 
 def _next(conn: Connection, work: Work) -> Sequence[Any]:

@@ -5,7 +5,7 @@ for any number of shares, and only where something changed.
 
 import hashlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from oslo_log import log
@@ -75,7 +75,7 @@ def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], wh
         updated = _locations(conn, good)
         key_values.merge_many(conn, share_metadata,
                               {target.share.share_id: result.metadata for target, result in good.values()})
-        stale = _rules(conn, work, good)
+        stale = _rules(conn, work, good, batch.doubtful)
         mended = [target.share.share_id for target, result in good.values() if result.repaired]
         if mended:      # the mounts of the snapshots are lost with those of the share
             snapshot_access.begin_all(conn, work.ctx, mended, work.op.host)
@@ -130,11 +130,14 @@ def _shown(locations: Iterable[values.ExportLocation]) -> list[tuple[str, bool, 
     return [(location.path, location.preferred, location.is_admin_only) for location in locations]
 
 
-def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[values.EnsureTarget, values.EnsureResult]]) -> bool:
-    """Have rules that changed meanwhile, or that the backend did not take, applied again. Say whether there are any."""
+def _rules(conn: Connection, work: Work, good: Mapping[str, tuple[values.EnsureTarget, values.EnsureResult]],
+           doubtful: Collection[str]) -> bool:
+    """Have rules that changed meanwhile, that the backend did not take, or that are in error as a whole, applied again. Say
+    whether there are any.
+    """
     current = access.rules_in_force(conn, [target.share.share_id for target, _ in good.values()]) if good else {}
     stale = [target.share.share_id for target, result in good.values()
-             if result.reapply_access_rules or any(rule.error for rule in result.rules.values())
+             if result.reapply_access_rules or target.share.id in doubtful or any(rule.error for rule in result.rules.values())
              or tuple(current.get(target.share.share_id, ())) != target.rules]
     if stale:
         access_workflow.apply_rules_of(conn, work.ctx, stale, work.op.host)

@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One more subnet for share servers in use: each gets addresses in it, and serves there too."""
+"""One more subnet for share servers in use: each gets addresses in it, and serves there too.
 
-from manila_lite import values
+A server that cannot get it serves on as before. The subnet stays, with the reason as its error, and its owner may delete it
+or add it once more.
+"""
+
+import dataclasses
+
+from manila_lite import errors, states, values
+from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import allocations, share_server_queries, shares
+from manila_lite.db.queries import allocations, share_network_subnets, share_networks, share_server_queries, shares
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers import networks
-from manila_lite.engine import Step, Work
+from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_server_updates, share_servers
+from manila_lite.manager.plans.task import notify
 from manila_lite.network import load as plugins
 from manila_lite.network.interface import Subnet
 
@@ -44,8 +52,19 @@ def _snapshots(conn: Connection, known: dict[str, values.Share]) -> list[values.
             for row in share_server_queries.snapshots_of(conn, known)]
 
 
+def allocate(work: Work) -> None:
+    """Give the server the addresses that it needs in the subnet. From then on the backend may use them."""
+    share_servers.allocate(work)
+    work.data['in_use'] = True
+
+
 def give_back(work: Work) -> None:
-    """Free the server's addresses in the subnet, and take the server out of the subnet."""
+    """Free the server's addresses in the subnet, and take the server out of the subnet.
+
+    Addresses that the backend may still use are kept: nobody else must get them.
+    """
+    if _is_unsure(work):
+        return
     share_servers.free(work, work.data['subnet_id'])
     with work.ctx.db.writer() as conn:
         work.hold(conn)
@@ -64,10 +83,56 @@ def _update(work: Work) -> None:
     share_server_updates.keep(work, update(server, new, list(known.values()), taken))
 
 
+def _restore(work: Work) -> None:
+    """Have the backend run the server with the addresses that it had before, and give those in the subnet back.
+
+    Nothing else calls the driver for this server before both are done: it would give the server the addresses again.
+
+    :raises errors.ManilaLiteError: the backend cannot do it now.
+    """
+    work.data['in_use'] = True
+    with work.ctx.db.reader() as conn:
+        server = share_servers.load_server(conn, work)
+    before = tuple(network for network in server.networks if network.subnet_id != work.data['subnet_id'])
+    result = work.service.driver.ensure_servers([dataclasses.replace(server, networks=before)])[server.id]
+    if result.error:
+        raise errors.ManilaLiteError(result.error)
+    work.data['in_use'] = False
+    give_back(work)
+
+
+def _is_unsure(work: Work) -> bool:
+    """Say whether the backend may still use the addresses in the subnet."""
+    return bool(work.data.get('in_use'))
+
+
+def _added(conn: Connection, work: Work) -> None:
+    """End the change as done. The subnet has no error any more, unless other servers lack it still."""
+    share_server_updates.changed(conn, work)
+    subnet_id = work.data['subnet_id']
+    if work.data.get('before') and not share_network_subnets.list_lacking(conn, subnet_id=subnet_id):
+        share_network_subnets.update(conn, subnet_id, error=None)
+
+
+def _not_added(conn: Connection, work: Work, error: Exception) -> None:
+    """Tell the owner why, and set the server back to active, or to error if the backend could not restore it."""
+    network_id = work.data['network_id']
+    share_networks.lock(conn, network_id, states.SHARE_NETWORK.statuses)
+    text = errors.user_text(error) or Detail.SUBNET_NOT_ADDED.value[1]
+    share_network_subnets.update(conn, work.data['subnet_id'], error=text)
+    if _is_unsure(work):
+        share_server_updates.condemn(conn, work)
+    else:
+        transitions.finish(conn, states.SHARE_SERVER, 'change', work.resource_id)
+    if work.data.get('before') != text:     # a repair that failed like the change before it is no news
+        notify(conn, work, 'SHARE_NETWORK', Action.ADD_SUBNET, Detail.SUBNET_NOT_ADDED, error, resource_id=network_id)
+    share_server_updates.settle(conn, work)
+
+
 PLANS = [
     share_server_updates.question('subnet.check', values.Ability.ADD_SUBNET, 'add another subnet to its share servers', _ask,
                             Action.ADD_SUBNET, Detail.SUBNET_DENIED, _must_be_usable),
-    share_server_updates.change('share_server.add_subnet',
-                          (Step(share_servers.allocate, give_back), Step(share_server_updates.alone(_update), name='add')),
-                          Action.ADD_SUBNET, Detail.SUBNET_NOT_ADDED),
+    Plan('share_server.add_subnet',
+         (Step(allocate, give_back),
+          Step(share_server_updates.alone(_update), share_server_updates.alone(_restore), name='add')), _added, _not_added),
 ]

@@ -71,13 +71,18 @@ def change(kind: str, steps: tuple[Step, ...], action: Action, detail: Detail) -
     """Return the plan that changes one server. Its last step calls ``keep`` with the driver's result."""
     def failed(conn: Connection, work: Work, error: Exception) -> None:
         share_networks.lock(conn, work.data['network_id'], states.SHARE_NETWORK.statuses)
-        transitions.fail(conn, states.SHARE_SERVER, 'change', work.resource_id)
-        for row in share_server_queries.shares_on(conn, work.resource_id):
-            transitions.set_rules_status(conn, row.instance_id, states.Rules.ERROR)
+        condemn(conn, work)
         notify(conn, work, 'SHARE_NETWORK', action, detail, error, resource_id=work.data['network_id'])
-        _settle(conn, work)
+        settle(conn, work)
 
     return Plan(kind, steps, changed, failed)
+
+
+def condemn(conn: Connection, work: Work) -> None:
+    """Set the server to error, and the rules of its shares: nobody knows whom it serves."""
+    transitions.fail(conn, states.SHARE_SERVER, 'change', work.resource_id)
+    for row in share_server_queries.shares_on(conn, work.resource_id):
+        transitions.set_rules_status(conn, row.instance_id, states.Rules.ERROR)
 
 
 def alone(do: Callable[[Work], None]) -> Callable[[Work], None]:
@@ -118,7 +123,7 @@ def changed(conn: Connection, work: Work) -> None:
     if work.data['details']:
         key_values.replace(conn, share_server_details, work.resource_id, work.data['details'])
     transitions.finish(conn, states.SHARE_SERVER, 'change', work.resource_id)
-    _settle(conn, work)
+    settle(conn, work)
 
 
 def _locations(stored: Iterable[dict[str, Any]]) -> list[values.ExportLocation]:
@@ -136,7 +141,7 @@ def _store_snapshots(conn: Connection, work: Work, share_ids: list[str]) -> None
         snapshot_access.begin(conn, work.ctx, snapshot_id, work.op.host)
 
 
-def _settle(conn: Connection, work: Work) -> None:
+def settle(conn: Connection, work: Work) -> None:
     """End the network's change if no server changes any more. The caller holds the network, so that the later one of
     two servers that end together sees the other.
     """

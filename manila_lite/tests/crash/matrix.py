@@ -280,3 +280,8 @@ def _unexpected(story: Story, rows: truth.Rows) -> Iterator[str]:
         yield f'{"lost" if story.state == "nothing" else "wrong"}: it should have ended {story.subject.good}'
     if story.end == BAD and story.subject.tells and not rows.messages:
         yield 'untold: it failed, and no message tells why'
+    if story.end == BAD and story.subject.undone:
+        if story.state != story.subject.undone:
+            yield f'wrong: after the failure it should have been {story.subject.undone} again'
+        if {share.access_rules_status for share in rows.shares} != {'active'}:
+            yield 'wrong: after the failure its access rules should have been active'

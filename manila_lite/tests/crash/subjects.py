@@ -420,7 +420,8 @@ class Subject:
     """One kind of operation as users know it: it leaves a ``resource_type`` in the state ``good``, of ``size`` GiB if given.
 
     ``makes``: the resource is new. ``asks``: the request is answered after the backends were asked, and no work begins
-    before. ``method``: the driver's method, called in step ``method_step``, or else the first one. ``tells`` off: a failure
+    before. ``undone``: its state after a failure, where nothing of the work must be left and all rules be active.
+    ``method``: the driver's method, called in step ``method_step``, or else the first one. ``tells`` off: a failure
     is the answer, and no message repeats it. ``also``: other methods that are called.
     """
 
@@ -437,6 +438,7 @@ class Subject:
     method_step: str = ''
     tells: bool = True
     also: tuple[str, ...] = ()
+    undone: str = ''
 
 
 _CREATE = (Way('scheduler', 'share.create', passed_on=True), Way('share', 'share.create', passed_back=True))
@@ -502,7 +504,7 @@ SUBJECTS = (
     Subject('ask for a subnet', Cell.with_server, Cell.add_subnet, _here('subnet.check'),
             'subnet', 'active', 'check_update_share_server_network_allocations', makes=True, asks=True),
     Subject('add a subnet', Cell.with_server, Cell.add_subnet, _here('share_server.add_subnet'),
-            'server', 'active', 'update_share_server_network_allocations', asks=True, method_step='add'),
+            'server', 'active', 'update_share_server_network_allocations', asks=True, method_step='add', undone='active'),
     Subject('ask for a security service', Cell.with_security_service, Cell.use_security_service,
             _here('security_service.check'), 'network', 'active', 'check_update_share_server_security_service', asks=True),
     Subject('use a security service', Cell.with_security_service, Cell.use_security_service,

@@ -122,17 +122,6 @@ class Servers(base.ServiceTest):
         self.network_is('active')
         self.assertEqual(1, len(self.admin.ok('GET', f'/share-networks/{self.network.id}/subnets')['share_network_subnets']))
 
-    def test_servers_and_access_rules_are_in_error_after_a_failed_update(self):
-        share = self.admin.share(share_type='served', share_network_id=self.network.id)
-        self.service.knob('alpha', 'update_share_server_network_allocations:fail_final')
-        self.addCleanup(self.service.knob, 'alpha', '')
-        status, document, _ = self.subnet(neutron_subnet_id='six')
-        self.assertEqual(200, status, document)
-        self.network_is('active')
-        self.assertEqual(['error'], [server.status for server in self.servers()])
-        self.assertEqual('error', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['access_rules_status'])
-        self.assertEqual('available', self.admin.ok('GET', f'/shares/{share["id"]}')['share']['status'])
-
     def test_check_of_a_subnet_returns_the_answer_of_each_backend(self):
         self.admin.share(share_type='served', share_network_id=self.network.id)
         body = {'share_network_subnet_create_check': {'neutron_net_id': 'net-a', 'neutron_subnet_id': 'six'}}

@@ -104,6 +104,51 @@ class ApiServers(api_base.ApiTest):
             self.machine.unplug(name)
         self.remove(network, share, servers=[server])
 
+    def test_subnet_that_cannot_be_added_leaves_the_server_as_it_was(self):
+        """Check that a client writes without a pause while a subnet fails, that nothing of it is left, and that the same
+        request succeeds once the cause is gone.
+        """
+        network = self.network()
+        share, server = self.share(network)
+        directory = self.locations(share)[0][0].partition(':')[2]
+        self.clients('four')
+        self.grant(share, server_base.address('four', 101))
+        before, interfaces = self.locations(share), self._interfaces(server)
+        writer = nfs_writer.Writer(FOUR, directory, self.machine.space('friend-four'))
+        self.addCleanup(writer.end)
+        writer.goes_on()
+        bridge = server_base.bridge_of(server_base.network('more', 1))
+        fabric = ('ip', '-n', self.machine.fabric, 'link')
+        base.command(*fabric, 'add', bridge, 'type', 'veth', 'peer', 'name', 'blocker')     # no bridge can have its name now
+        self.assertEqual(200, self.add_subnet(network, 'a-flat-one', 'more'))
+        subnet = self._settled(network)
+        self.assertEqual('The subnet could not be added to a share server.', subnet['error'])
+        self.assertEqual(('active', 'active'), (
+            self.lite.ok('GET', f'/share-servers/{server}')['share_server']['status'],
+            self.lite.ok('GET', f'/shares/{share}')['share']['access_rules_status']))
+        self.assertEqual((before, interfaces, [FOUR, SIX]),
+                         (self.locations(share), self._interfaces(server), self.addresses()))
+        base.command(*fabric, 'delete', bridge)
+        self.assertEqual(200, self.add_subnet(network, 'a-flat-one', 'more'))
+        self.assertEqual((subnet['id'], None), tuple(self._settled(network)[key] for key in ('id', 'error')))
+        self.assertEqual(3, len(self.locations(share)))
+        writer.goes_on()
+        self.assertEqual([], writer.end())
+        for name in ('friend-four', 'stranger-four'):
+            self.machine.unplug(name)
+        self.remove(network, share, servers=[server])
+
+    def _interfaces(self, server):
+        """Return the names of the interfaces in the server's namespace."""
+        return sorted(line.split(':')[1] for line in base.command('ip', '-n', f'manila-{server}', '-o', 'link').splitlines())
+
+    def _settled(self, network):
+        """Wait until the network is active again; return its subnet in the flat network."""
+        self.lite.wait(f'/share-networks/{network}', 'share_network', 'active', 120)
+        subnets = self.lite.ok('GET', f'/share-networks/{network}/subnets')['share_network_subnets']
+        [subnet] = [subnet for subnet in subnets if subnet['neutron_subnet_id'] == 'more']
+        return subnet
+
     def test_address_is_allocated_once_and_again_after_its_release(self):
         """Check that an address is allocated once in a subnet, and again after its release."""
         first, second = self.network(), self.network()

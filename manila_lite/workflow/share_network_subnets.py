@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Share servers that lack a subnet which they should have, since they could not be put into it, or nobody tried."""
+
+from collections.abc import Collection
+from typing import Any
+
+from manila_lite import context, states
+from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import share_network_subnets, share_networks, share_server_queries
+from manila_lite.engine.begin import Wake, begin
+
+ADD = 'share_server.add_subnet'
+
+
+def complete(conn: Connection, ctx: context.RequestContext, lack: Any) -> Wake | None:
+    """Begin to put a server into a subnet that it lacks, a row of ``share_network_subnets.list_lacking``. Return the wake-up
+    to send after the commit, or None if the server or its network is busy or has changed.
+    """
+    usable = states.SHARE_NETWORK['change'].allowed | states.SHARE_NETWORK.transient
+    if not share_networks.lock(conn, lack.share_network_id, usable):
+        return None
+    known = share_network_subnets.list_lacking(conn, server_id=lack.server_id, subnet_id=lack.id)
+    if not known or not transitions.begin_many(conn, states.SHARE_SERVER, 'change', [lack.server_id]):
+        return None
+    transitions.begin_many(conn, states.SHARE_NETWORK, 'change', [lack.share_network_id])
+    [row] = known
+    if not row.is_mapped:
+        share_server_queries.add_to_subnet(conn, [row.server_id], row.id)
+    return begin(conn, _owner(ctx, row), ADD, 'share_server', row.server_id, topic='share', host=row.host,
+                 serial=f'server:{row.server_id}', open_key=f'server:{row.server_id}',
+                 data={'network_id': row.share_network_id, 'subnet_id': row.id, 'before': row.error or ''})
+
+
+def _owner(ctx: context.RequestContext, row: Any) -> context.RequestContext:
+    return context.RequestContext(
+        user_id=row.user_id, project_id=row.project_id, request_id=ctx.request_id, resource_uuid=row.server_id, is_admin=True,
+        roles=['admin', 'member', 'reader'], services=ctx.services, overwrite=False)
+
+
+def complete_all(ctx: context.RequestContext, host: str, only: Collection[str] | None = None) -> None:
+    """Begin to put the servers of a backend, or those of these ids, into the subnets that others of their network are in, or
+    should be in.
+
+    A subnet with an error that no server is in is left to its owner.
+    """
+    with ctx.db.reader() as conn:
+        lacking = [row for row in share_network_subnets.list_lacking(conn, host=host)
+                   if (row.is_held or not row.error) and (only is None or row.server_id in only)]
+    for row in lacking:
+        with ctx.db.writer() as conn:
+            wake = complete(conn, ctx, row)
+        if wake is not None:
+            wake.send(ctx)
