@@ -181,11 +181,15 @@ def _must_be_movable(conn: Connection, move: ServerMove) -> None:
     if coming := share_migration.comes_to(conn, server.id):
         raise errors.Conflict(f'Share {coming} is being migrated to share server {server.id}, or a migration left an '
                               'instance there.')
+    _nothing_must_be_left_there(conn, move)
+    _shares_must_be_movable(move)
+
+
+def _nothing_must_be_left_there(conn: Connection, move: ServerMove) -> None:
     waiting = server_migration.instances_to_delete(conn, move.host)
     for share in move.shares:
         if share.instance_id in waiting:
             raise errors.Conflict(f'{move.host} still has to delete the data of share {share.id} that a migration left there.')
-    _shares_must_be_movable(move)
 
 
 def _shares_must_be_movable(move: ServerMove) -> None:
