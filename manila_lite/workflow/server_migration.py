@@ -56,8 +56,7 @@ class ServerMigrations(Migrations):
                                is_auto_deletable=True)
         else:
             transitions.remove(conn, states.SHARE_SERVER, (target,), states.SHARE_SERVER['receive'].during)
-        for pool, size in migration_promises.claims_of(work.data).items():
-            services.release_space(conn, pool, size)
+        self._release_claims(conn, work.data)
 
     def keep_failed(self, conn: Connection, work: Work) -> None:
         """Set both servers to error."""
@@ -73,16 +72,22 @@ class ServerMigrations(Migrations):
     def leave_note(self, conn: Connection, work: Work) -> list[Wake]:
         """Begin the deletion of the target, whether it is new or was idle before."""
         target, data, host = work.data['target'], work.data, work.op.host
-        if data.get('claimed'):
-            services.release_space(conn, *data['claimed'])
-        if not share_server_queries.list_by_ids(conn, (target,)):
-            return []
-        transitions.fail(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.ERROR)
-        transitions.begin(conn, states.SHARE_SERVER, 'delete', target, source_share_server_id=None)
-        return [begin(conn, work.ctx, self.clear_kind, self.resource_type, target, topic='share', host=host,
-                      serial=f'server:{target}', open_key=f'server:{target}', data={
-                          'source': work.resource_id, **{name: data[name] for name in _IN_NOTES},
-                          'was_idle': bool(data.get('was_idle')), **what_is_left(conn, work.resource_id)})]
+        wakes = []
+        if share_server_queries.list_by_ids(conn, (target,)):
+            transitions.fail(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.ERROR)
+            transitions.begin(conn, states.SHARE_SERVER, 'delete', target, source_share_server_id=None)
+            wakes.append(begin(conn, work.ctx, self.clear_kind, self.resource_type, target, topic='share', host=host,
+                               serial=f'server:{target}', open_key=f'server:{target}', data={
+                                   'source': work.resource_id, **{name: data[name] for name in _IN_NOTES},
+                                   'was_idle': bool(data.get('was_idle')), **what_is_left(conn, work.resource_id)}))
+        self._release_claims(conn, data)
+        return wakes
+
+    @staticmethod
+    def _release_claims(conn: Connection, data: Mapping[str, Any]) -> None:
+        """Give back the capacity. This comes last in a transaction, since reports and other requests wait for the pool."""
+        for pool, size in migration_promises.claims_of(data).items():
+            services.release_space(conn, pool, size)
 
     def payload(self, resource_id: str, data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the ids of both servers, the destination, and the progress."""

@@ -285,3 +285,15 @@ def _unexpected(story: Story, rows: truth.Rows) -> Iterator[str]:
             yield f'wrong: after the failure it should have been {story.subject.undone} again'
         if {share.access_rules_status for share in rows.shares} != {'active'}:
             yield 'wrong: after the failure its access rules should have been active'
+    if story.subject.task_state:
+        yield from _unfree(story, rows)
+
+
+def _unfree(story: Story, rows: truth.Rows) -> Iterator[str]:
+    """Yield differences from a migration that was called off: in its task state, and in what is left of its copy."""
+    found = {row.task_state for row in (*rows.shares, *rows.servers)}
+    if story.subject.task_state not in found:
+        yield f'wrong: its task state should have been {story.subject.task_state}, and there are {found}'
+    copies = [row.id for row in (*rows.instances, *rows.servers[1:])]
+    if story.end == GOOD and copies:
+        yield f'wrong: it ended well, and of its copy are left {copies}'

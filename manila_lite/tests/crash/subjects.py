@@ -22,7 +22,8 @@ _NEXT = {None: 'migration_start', 'migration_driver_phase1_done': 'migration_com
 _OPERATOR = 300.0
 #: Status of a refusal because of the state.
 _CONFLICT = 409
-_MOVES_NO_MORE = ('migration_success', 'migration_error', 'migration_cancelled')
+_CANCELLED = 'migration_cancelled'
+_MOVES_NO_MORE = ('migration_success', 'migration_error', _CANCELLED)
 
 
 class Unmet(AssertionError):
@@ -337,7 +338,7 @@ class Cell:
 
     def cancel_by_force(self, path: str) -> None:
         """Request to cancel the migration without its destination."""
-        self.ok('POST', f'{path}/action', {'reset_task_state': {'task_state': 'migration_cancelled'}})
+        self.ok('POST', f'{path}/action', {'reset_task_state': {'task_state': _CANCELLED}})
 
     def act(self, action: str, body: Any) -> Any:
         """Request the action on the share."""
@@ -422,7 +423,8 @@ class Subject:
     ``makes``: the resource is new. ``asks``: the request is answered after the backends were asked, and no work begins
     before. ``undone``: its state after a failure, where nothing of the work must be left and all rules be active.
     ``method``: the driver's method, called in step ``method_step``, or else the first one. ``tells`` off: a failure
-    is the answer, and no message repeats it. ``also``: other methods that are called.
+    is the answer, and no message repeats it. ``also``: other methods that are called. ``task_state``: that of the share or
+    server that was to move, however the deletion of its copy ends; after a good end, nothing of the copy is left.
     """
 
     name: str
@@ -439,6 +441,7 @@ class Subject:
     tells: bool = True
     also: tuple[str, ...] = ()
     undone: str = ''
+    task_state: str = ''
 
 
 _CREATE = (Way('scheduler', 'share.create', passed_on=True), Way('share', 'share.create', passed_back=True))
@@ -533,10 +536,10 @@ SUBJECTS = (
             also=('share_migration_start', 'share_migration_continue', 'share_migration_get_progress')),
     Subject('cancel the move of a share server by force', Cell.with_copied_server,
             lambda cell: cell.cancel_by_force(f'/share-servers/{cell.server}'), _here('share_server.clear'),
-            'share', 'available', 'share_server_migration_cancel', size=2, method_step='clear'),
+            'share', 'available', 'share_server_migration_cancel', size=2, method_step='clear', task_state=_CANCELLED),
     Subject('cancel the move of a share by force', Cell.with_copied_share,
             lambda cell: cell.cancel_by_force(f'/shares/{cell.share}'), _here('share.clear'),
-            'share', 'available', 'share_migration_cancel', size=2),
+            'share', 'available', 'share_migration_cancel', size=2, task_state=_CANCELLED),
     Subject('delete a group snapshot', Cell.with_group_snapshot,
             lambda cell: cell.ok('DELETE', f'/share-group-snapshots/{cell.snapshot}'), _here('share_group_snapshot.delete'),
             'group_snapshot', 'gone', 'delete_snapshot', method_step='delete_snapshots'),

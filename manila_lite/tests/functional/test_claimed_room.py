@@ -82,7 +82,8 @@ class Room(base.ServiceTest):
         self.admin.wait(path, 'share', 'migration_cancelled', 60, 'task_state')
         self.assertEqual(before, self.promised('beta'))
 
-    def test_capacity_is_free_after_server_migration_is_cancelled(self):
+    def copied_server(self):
+        """Make a share on a server and copy the server, without reports. Return (its path, what was promised before)."""
         network = self.admin.ok('POST', '/share-networks', {'share_network': {
             'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}})['share_network']['id']
         server = self.make('east', 'served', share_network_id=network)['share_server_id']
@@ -91,9 +92,27 @@ class Room(base.ServiceTest):
         self.admin.ok('POST', f'{path}/action', {'migration_start': {**_MOVE, 'host': 'test@west'}})
         self.admin.wait(path, 'share_server', 'migration_driver_phase1_done', 60, 'task_state')
         self.assertEqual(before + 3, self.promised('west'))
+        return path, before
+
+    def test_capacity_is_free_after_server_migration_is_cancelled(self):
+        path, before = self.copied_server()
         self.admin.ok('POST', f'{path}/action', {'migration_cancel': None})
         self.admin.wait(path, 'share_server', 'migration_cancelled', 60, 'task_state')
         self.assertEqual(before, self.promised('west'))
+
+    def test_forced_cancel_frees_capacity_and_writes_the_pool_after_the_note(self):
+        """Reports and other requests wait for the pool from then on, and an API that dies may hold it for long."""
+        path, before = self.copied_server()
+        engine, seen = self.service.services.db.engine, []
+        sa.event.listen(engine, 'before_cursor_execute', listener := lambda *args: seen.append((args[0], args[2])))
+        self.addCleanup(sa.event.remove, engine, 'before_cursor_execute', listener)
+        self.admin.ok('POST', f'{path}/action', {'reset_task_state': {'task_state': 'migration_cancelled'}})
+        self.assertEqual(before, self.promised('west'))
+        noting = next(conn for conn, statement in seen if statement.startswith('INSERT INTO operations'))
+        mine = [statement.split(' SET ')[0] for conn, statement in seen if conn is noting]
+        self.assertIn('UPDATE pools', mine)
+        [note] = [number for number, statement in enumerate(mine) if statement.startswith('INSERT INTO operations')]
+        self.assertGreater(mine.index('UPDATE pools'), note)
 
     def replicate(self, until):
         share = self.make('alpha', 'replicable')
