@@ -55,7 +55,7 @@ class JudgeTest(testscenarios.WithScenarios, testtools.TestCase):
         world = operations._World(
             _NOW, 10.0, {('manila-share', 'h@up'): True, ('manila-share', 'h@down'): False, ('manila-scheduler', 'a'): False,
                          ('manila-scheduler', 'b'): True},
-            collections.Counter({('share', 'h@up', 'fast'): 4}), {'s': 'other'})
+            collections.Counter({('share', 'h@up', 'fast'): 4}), {'s': 'other'}, set())
         verdict = operations._judge(op, world)
         self.assertIn(self.why, verdict.why)
         self.assertEqual((self.wrong, self.mendable), (verdict.wrong, verdict.mend is not None))
