@@ -11,7 +11,14 @@ from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import share_servers as rows
 from manila_lite.db.doctor import shares
 from manila_lite.db.queries import ensure as ensure_queries
-from manila_lite.db.queries import messages, operations, share_network_subnets, share_networks, share_server_queries
+from manila_lite.db.queries import (
+    messages,
+    operations,
+    services,
+    share_network_subnets,
+    share_networks,
+    share_server_queries,
+)
 from manila_lite.db.queries import server_migration as server_migration_queries
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.doctor.finding import BEFORE, Finding, Mend, RepairContext
@@ -85,12 +92,15 @@ def find_servers(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
 
 def find_in_error(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
     """Yield share servers in error that have shares. They are served as far as possible, but get no more shares."""
+    backends = {row.host for row in services.list_backends(conn)}
     for row in rows.list_in_error(conn):
         why, mend = 'clients may still use its shares, but it gets no new ones', None
         if row.operation_id:
             why = f'see its operation {row.operation_id} ({row.operation_kind})'
         elif operations.is_open(conn, ensure_queries.open_key(row.host)):
             why += '; its backend is being ensured'
+        elif row.host not in backends:
+            why += '; no share manager has its backend'
         else:
             mend = serve_again(row.host)
         yield Finding(_SERVER, row.id, row.state, why, wrong=mend is not None or row.operation_state == 'parked',
