@@ -38,7 +38,14 @@ class Configuration(test_ensure_shares.EnsureTest):
         found = self.admin.ok('GET', f'/shares/{share_id}/export_locations')['export_locations']
         return {one['path'].rpartition(':')[0] for one in found if not one['is_admin_only']}
 
+    def names(self):
+        """Return the names of backends in the last reports of pools."""
+        pools = self.admin.ok('GET', '/scheduler-stats/pools/detail')['pools']
+        return {pool['capabilities']['share_backend_name'] for pool in pools}
+
     def share_of(self, name):
+        # The test before may have renamed the backend, and its next report is yet to come.
+        base.eventually(lambda: name in self.names(), f'no pool of {name}')
         return self.admin.share(share_type=self.kind(name))['id']
 
     def kind(self, name):
