@@ -37,6 +37,10 @@ _ADMINISTERED = ('dummy_admin_allocations = 1\nadmin_network_id = management\nad
 _PATIENCE = 60
 #: Earlier steps to refuse, for plans whose last step is retried and not undone.
 _BEFORE_IT_IS_TOO_LATE = {('share', kind): [('copy', '_while_copying')] for kind in ('share.migrate', 'share_server.migrate')}
+#: Subjects of the crash matrix that begin while a copy waits for its completion, or that change the configuration file of
+#: processes. Here everything rests before a story begins, and is one process without a file of its own.
+_ELSEWHERE = ('cancel the move of a share server by force', 'cancel the move of a share by force',
+              'ensure with a changed section')
 _numbers = itertools.count(1)
 
 
@@ -155,7 +159,7 @@ def stories(subjects):
     return given
 
 
-@stories((*SUBJECTS, *ALONE, *MORE))
+@stories([subject for subject in (*SUBJECTS, *ALONE, *MORE) if subject.name not in _ELSEWHERE])
 class LostClaims(Stories):
     """One process with an API, a scheduler, and the managers of four backends."""
 
