@@ -75,7 +75,7 @@ class Requests(abc.ABC, Generic[M]):
 
     @abc.abstractmethod
     def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
-        """Set the task state, whatever it was."""
+        """Set the task state, from any other."""
 
     @abc.abstractmethod
     def begin_cut_over(self, conn: Connection, row: Row[Any], op: Any) -> None:

@@ -24,7 +24,7 @@ def set_disabled(ctx: RequestContext, host: str, binary: str, *, disabled: bool,
 def ensure_shares(ctx: RequestContext, host: str, *, share_id: str | None = None, share_server_id: str | None = None,
                   dry_run: bool = False) -> str:
     """Begin to check and repair the shares of the backend or of the pool ``host``, of a share server, or one share. Return
-    the id of the operation. ``dry_run``: find out only what would be repaired.
+    the id of the operation. ``dry_run``: only list the repairs that are due.
 
     :raises errors.NotFound: there is no such backend, or no such part of it.
     :raises errors.Conflict: it cannot be done now.

@@ -49,7 +49,7 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
     """
     with ctx.db.reader() as conn:
         project_id = share_networks.get(conn, ctx, network_id).project_id
-    place, metadata = describe(ctx, wanted, project_id), dict(wanted.get('metadata') or {})
+    place = describe(ctx, wanted, project_id)
     with ctx.db.reader() as conn:
         question = _examined(conn, ctx, network_id, wanted, place, several)
     answers = share_server_updates.must_be_possible(ctx, question)
@@ -64,6 +64,7 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
             if subnet_id:
                 metadata = _renew(conn, subnet_id, place, wanted)
             else:
+                metadata = dict(wanted.get('metadata') or {})
                 subnet_id = insert(conn, network_id, zone_id, place, metadata)
             wakes = share_server_updates.begin(conn, ctx, question, {'subnet_id': subnet_id})
             share_server_queries.add_to_subnet(conn, [server.id for server in question.servers], subnet_id)
@@ -80,7 +81,7 @@ def create(ctx: RequestContext, network_id: str, wanted: Mapping[str, Any], *, s
 
 
 def _renew(conn: Connection, subnet_id: str, place: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
-    """Forget the error of a subnet that is tried again, and take over what is new. Return its metadata."""
+    """Forget the error of a subnet that is tried again, and store its new values. Return its metadata."""
     new = {} if share_network_subnets.count_servers(conn, (subnet_id,)) else place
     share_network_subnets.update(conn, subnet_id, error=None, **new)
     if wanted.get('metadata'):

@@ -225,7 +225,7 @@ def denied(question: UpdateCheck, hosts: Iterable[str], reason: str) -> errors.C
 
 
 def _reason(ctx: RequestContext, check: Any) -> str:
-    """Return the reason of an answer that is not yes: the driver's words for users, or what an administrator may see."""
+    """Return the reason of an answer that is not yes: the driver's sentence for users, or the full text for administrators."""
     told = (check.data.get('failure') or {}).get('told') if check is not None else None
     if told:
         return str(told)

@@ -48,7 +48,7 @@ class Section:
             self._known = {}                # the files broke after the start; compare with the values in use
 
     def reread(self, *, apply: bool = True) -> Changes:
-        """Read the section again, and ``apply`` the changes that need no restart. Without it, say what would be applied.
+        """Read the section again, and ``apply`` the changes that need no restart. Without it, only name these.
 
         :raises errors.BadConfig: the files cannot be read, or the backend cannot work with them. Nothing was changed.
         """

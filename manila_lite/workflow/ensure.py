@@ -15,7 +15,7 @@ from manila_lite.engine.plans import EXCLUSIVE
 class Part:
     """The part of a backend that a run is for: one share, or those of a share server or a pool. Without values: all.
 
-    ``dry_run``: find out only what would be repaired.
+    ``dry_run``: only list the repairs that are due.
     """
 
     share_id: str | None = None

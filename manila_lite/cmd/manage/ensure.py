@@ -129,7 +129,7 @@ COMMANDS: Sequence[Command] = (
         argument('host', help='backend or pool, as host@backend or host@backend#pool'),
         argument('--share', metavar='ID', help='only this share'),
         argument('--server', metavar='ID', help='only the shares of this share server'),
-        argument('--dry-run', action='store_true', help='repair nothing; print what would be repaired'),
+        argument('--dry-run', action='store_true', help='repair nothing; print the repairs that are due'),
         argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')]),
     Command('ensure', 'watch', follow, [
         argument('run', help='operation id, or host@backend for the newest check'),

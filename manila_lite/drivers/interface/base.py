@@ -108,8 +108,9 @@ class ShareDriver(abc.ABC):
         """
 
     def inspect_shares(self, targets: Sequence[values.EnsureTarget]) -> Mapping[str, values.EnsureResult]:
-        """Return what ``ensure_shares`` would repair, or an error, and change nothing. There is no result for a share of
-        which the driver cannot say it.
+        """Return the repairs that ``ensure_shares`` would make, or an error, and change nothing.
+
+        A share that the driver cannot inspect has no result.
         """
         return {}
 

@@ -138,7 +138,7 @@ def _begin(work: Work) -> None:
 
 
 def _reread(manager: Any, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the backend's section again, and apply what needs no restart. Return what changed in this run, or the error."""
+    """Read the backend's section again, and apply changes that need no restart. Return those of this run, or the error."""
     known = data.get('configuration', {}).get('applied', [])
     try:
         changes = manager.section_in_files.reread(apply=not data['dry_run'])
@@ -220,7 +220,7 @@ def _ask(manager: Any, batch: Batch,
 
 
 def _inspect(work: Work) -> None:
-    """Find out what would be repaired, and change nothing. What the backend cannot say counts as failed.
+    """List the repairs that are due, and change nothing. A share without an answer of the backend counts as failed.
 
     :raises errors.Final: it cannot say it for some shares.
     """

@@ -95,7 +95,7 @@ def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], wh
 
 
 def store_inspected(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], why: str) -> None:
-    """Store what would be repaired of the batch, and nothing else. ``why``: the reason where there is no result."""
+    """Store the repairs that the batch needs, and nothing else. ``why``: the reason where there is no result."""
     answers = {target.share.id: (target, results.get(target.share.id)) for target in batch.targets}
     broken = {instance_id: target for instance_id, (target, result) in answers.items() if result and result.error}
     good = [answer for instance_id, answer in answers.items() if answer[1] and instance_id not in broken]

@@ -62,5 +62,5 @@ class ComposedDriver(ShareDriver):
         return self.services.ensuring.ensure(targets)
 
     def inspect_shares(self, targets: Sequence[values.EnsureTarget]) -> Mapping[str, values.EnsureResult]:
-        """Return what would be repaired of each share: its mount, limit, export, rules and file server."""
+        """Return the repairs that each share needs: to its mount, limit, export, rules and file server."""
         return self.services.ensuring.inspect(targets)

@@ -52,7 +52,7 @@ class Ensuring:
         return results
 
     def inspect(self, targets: Sequence[values.EnsureTarget]) -> dict[str, values.EnsureResult]:
-        """Return what ``ensure`` would repair, in the same words, and change nothing.
+        """Return the repairs that ``ensure`` would make, in the same words, and change nothing.
 
         There is no result for a share that cannot be inspected: the pool is not mounted, or a file server does not answer.
         """
