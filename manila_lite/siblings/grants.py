@@ -86,7 +86,8 @@ class Grants:
     def renew(self, grant_id: str) -> bool:
         """Make the access rule of a grant in use again if it is lost. Say whether it was.
 
-        :raises errors.Unavailable: the share service cannot be asked. :raises errors.Final: as ``put_in_force``.
+        :raises errors.Unavailable: the share service cannot be asked.
+        :raises errors.Final: as ``put_in_force``.
         """
         before = self._get(grant_id)
         if before is None or before.releasing:

@@ -12,6 +12,7 @@ from oslo_log import log
 
 from manila_lite import errors
 from manila_lite.db.core import transitions
+from manila_lite.db.core.engine import Connection
 from manila_lite.siblings.compute import store
 from manila_lite.siblings.compute.drivers.interface import Health
 from manila_lite.siblings.compute.host import Host, share_of
@@ -81,8 +82,7 @@ class AttachmentChecks:
         with self._services.db.writer() as conn:
             for row in users:
                 transitions.fail(conn, ATTACHMENT, 'stop', row.id, fault=_DEAD)
-                store.add_event(conn, store.find_server(conn, row.server_id), 'share_broken',
-                                f'Share {row.share_id}: {_DEAD}')
+                _add_event(conn, row, 'share_broken', _DEAD)
 
     # Access rules -----------------------------------------------------------------------------
 
@@ -111,6 +111,11 @@ class AttachmentChecks:
     def _record(self, users: list[Any], event: str, text: str) -> None:
         with self._services.db.writer() as conn:
             for row in users:
-                server = store.find_server(conn, row.server_id)
-                if server is not None:
-                    store.add_event(conn, server, event, f'Share {row.share_id}: {text}')
+                _add_event(conn, row, event, text)
+
+
+def _add_event(conn: Connection, row: Any, event: str, text: str) -> None:
+    """Add an event about an attachment to its server, unless the server was deleted meanwhile."""
+    server = store.find_server(conn, row.server_id)
+    if server is not None:
+        store.add_event(conn, server, event, f'Share {row.share_id}: {text}')
