@@ -240,7 +240,7 @@ class Down(served.ServedTest):
             conn.execute(table.delete().where(table.c.share_server_id == server.id))
         self.addCleanup(self.put_away, server.id)
         ended = self.ensured()
-        self.assertEqual(('done', 1), (ended['state'], ended['progress']['done']))
+        self.assertEqual(('done', ended['progress']['total']), (ended['state'], ended['progress']['done']))
         with self.service.services.db.reader() as conn:
             self.assertEqual(1, len(allocations.of_server(conn, server.id)))
         self.admin.wait(f'/shares/{share}', 'share', 'available')
