@@ -55,7 +55,7 @@ def _ask(manager: ShareManager) -> str:
     ctx = context.admin(manager.services)
     with ctx.db.writer() as conn:
         services.set_ensuring(conn, manager.host, True)
-        wake = runs.ask(conn, ctx, services.get(conn, manager.host, 'manila-share'), ensure.API)
+        wake = runs.ask(conn, ctx, services.get(conn, manager.host, 'manila-share'), ensure.API, {})
     wake.send(ctx)
     return wake.operation_id
 
