@@ -35,6 +35,7 @@ EXPLAINED: dict[str, str] = {
     'before',
     "resource_locks.py:check_deny_all: _must_lift(ctx, access_id, locks, 'be denied')": 'as the one before, which '
     'alone asks for it',
+    'share_network_subnets.py:_reserve: raise _Taken': 'no refusal: the request tries other addresses',
     'migration.py:task_state: raise errors.Invalid(f"task_state: {value!r} is not valid; it must be null or one of '
     "{', '.join(M...": "the contract has all values, and refuses others before",
     "shares.py:delete: raise errors.WrongState(f'Share {share_id} was restored.')": 'no request asks for that, but '

@@ -176,23 +176,6 @@ class Requests(abc.ABC, Generic[M]):
             self.migrations.announce(ctx, resource_id, op.data, Phase.CANCEL, 'start')
         _wake(ctx, op)
 
-    def cancel_by_force(self, ctx: RequestContext, resource_id: str) -> None:
-        """Cancel a migration without the backend of its target, which may be down for ever.
-
-        The source is as before at once. That backend deletes its copy when it is up.
-
-        :raises errors.Invalid: there is no migration in progress.
-        :raises errors.WrongState: its cut-over has begun.
-        """
-        with ctx.db.writer() as conn:
-            self.get(conn, ctx, resource_id)
-            op = self.last(conn, resource_id)
-            if not self._is_under_way(op, resource_id):
-                raise errors.Invalid(f'{self._name(resource_id)} is not being migrated.', code='not_migrating')
-            wakes = self._force(conn, ctx, op)
-        for wake in wakes:
-            wake.send(ctx)
-
     def reset_task_state(self, ctx: RequestContext, resource_id: str, value: str | None) -> None:
         """Set the task state by hand. A migration that is under way notices it, and ends.
 

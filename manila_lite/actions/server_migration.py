@@ -261,4 +261,4 @@ def reset_task_state(ctx: RequestContext, server_id: str, value: str | None) -> 
 
 REQUESTS = ServerRequests()
 check, start, complete = REQUESTS.check, REQUESTS.start, REQUESTS.complete
-cancel, cancel_by_force, progress = REQUESTS.cancel, REQUESTS.cancel_by_force, REQUESTS.progress
+cancel, progress = REQUESTS.cancel, REQUESTS.progress

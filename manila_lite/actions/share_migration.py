@@ -219,4 +219,4 @@ def _check_quota(conn: Connection, ctx: RequestContext, move: ShareMove) -> None
 
 REQUESTS = ShareRequests()
 start, complete, cancel, progress = REQUESTS.start, REQUESTS.complete, REQUESTS.cancel, REQUESTS.progress
-cancel_by_force, reset_task_state = REQUESTS.cancel_by_force, REQUESTS.reset_task_state
+reset_task_state = REQUESTS.reset_task_state

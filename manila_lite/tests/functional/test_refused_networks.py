@@ -54,6 +54,19 @@ class Networks(refused.Refusing):
         self.no(409, 'wrong_state', words, f'{self.path}/subnets/{self.subnet}')
         self.act(self.network, 409, 'wrong_state', words, remove_security_service={'security_service_id': self.service_id})
 
+    def test_addition_is_refused_if_the_network_gets_a_share_server_meanwhile(self):
+        """Check that no share server is left without addresses in a subnet about which its backend was not asked."""
+        table = models.share_server_share_network_subnet_mappings
+        with self.service.services.db.writer() as conn:
+            conn.execute(table.delete().where(table.c.share_server_id == self.server))
+        place = {'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-small'}
+        with self.meanwhile(r'^UPDATE share_networks', table.insert().values(
+                share_server_id=self.server, share_network_subnet_id=self.subnet)):
+            self.no(409, 'wrong_state', 'The share servers changed in the meantime; try again.', f'{self.path}/subnets',
+                    {'share-network-subnet': place})
+        subnets = self.user.ok('GET', self.path)['share_network']['share_network_subnets']
+        self.assertNotIn('blue-small', {subnet['neutron_subnet_id'] for subnet in subnets})
+
     def test_additions_to_an_inactive_network_are_refused(self):
         self.is_not(models.share_networks, self.empty, status='error')
         words = f'Share network {self.empty} is error, not active.'
