@@ -110,16 +110,24 @@ class Requests(abc.ABC, Generic[M]):
         :raises errors.Conflict: a resource is in the wrong state, or scheduler or backend object; the message says why.
         :raises errors.OverQuota: the quota of a new type does not allow it.
         """
+        asked, support = self.try_out(ctx, resource_id, wanted)
+        with ctx.db.writer() as conn:
+            wake, data = self.begin(conn, ctx, asked, self.examine(conn, ctx, resource_id, wanted), support)
+            self.migrations.announce(ctx, resource_id, data, Phase.COPY, 'start')
+        wake.send(ctx)
+
+    def try_out(self, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> tuple[M, dict[str, Any]]:
+        """Return the planned move, and what the backend says that it supports. Change nothing.
+
+        :raises: as ``start``, except for quotas.
+        """
         with ctx.db.reader() as conn:
             asked = self.examine(conn, ctx, resource_id, wanted)
         self.check_options(asked, wanted)
         support = self.ask(ctx, resource_id, asked)
         if objection := self.objection(asked, support):
             raise errors.Conflict(f'{self._name(resource_id)} cannot move to {asked.to}: {objection}', code='migration_refused')
-        with ctx.db.writer() as conn:
-            wake, data = self.begin(conn, ctx, asked, self.examine(conn, ctx, resource_id, wanted), support)
-            self.migrations.announce(ctx, resource_id, data, Phase.COPY, 'start')
-        wake.send(ctx)
+        return asked, support
 
     def ask(self, ctx: RequestContext, resource_id: str, move: M) -> dict[str, Any]:
         """Return the answer of the scheduler and the backend. Not for use in a transaction.

@@ -16,15 +16,26 @@ OPTIONS = ('writable', 'nondisruptive', 'preserve_snapshots')
 
 
 class Move:
-    """A resource that is to move to the backend or pool ``to``, with these ``options``."""
+    """A resource that is to move to the backend or pool ``to``, with these ``options``.
+
+    ``by_itself``: the copy takes over as soon as it is made, without a request to complete. ``evacuation``: the id of the
+    operation that evacuates the backend, if the move is a part of it.
+    """
 
     to: str
     options: Mapping[str, bool]
+    by_itself: bool
+    evacuation: str | None
 
     @property
     def host(self) -> str:
         """The backend of ``to``: ``host@backend``."""
         return engine.backend_of(self.to)
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The part of the operation's data that says who completes the move, and what it is a part of."""
+        return {'by_itself': self.by_itself, **({'evacuation': self.evacuation} if self.evacuation else {})}
 
 
 def backend(conn: Connection, ctx: RequestContext, to: str) -> Row[Any]:

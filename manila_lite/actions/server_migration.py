@@ -52,6 +52,8 @@ class ServerMove(Move):
     shares: tuple[Any, ...]
     snapshots: tuple[Any, ...]
     options: Mapping[str, bool]
+    by_itself: bool = False
+    evacuation: str | None = None
 
     @property
     def keeps_addresses(self) -> bool:
@@ -81,7 +83,8 @@ class ServerRequests(Requests[ServerMove]):
         subnets = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
         move = ServerMove(server, wanted['host'], network_id, service.availability_zone_id, tuple(subnets),
                           tuple(server_migration.shares_of(conn, resource_id)),
-                          tuple(server_migration.snapshots_of(conn, resource_id)), {name: wanted[name] for name in OPTIONS})
+                          tuple(server_migration.snapshots_of(conn, resource_id)), {name: wanted[name] for name in OPTIONS},
+                          bool(wanted.get('by_itself')), wanted.get('evacuation'))
         _must_be_movable(conn, move)
         _must_fit(conn, move, service)
         return move
@@ -120,7 +123,7 @@ class ServerRequests(Requests[ServerMove]):
                 'shares': len(move.shares), 'snapshots': len(move.snapshots),
                 'zone_id': move.zone_id, 'keeps_addresses': move.keeps_addresses, 'options': dict(move.options),
                 'types': sorted(server_migration.types_of(move.shares)), 'size': sum(row.size for row in move.shares),
-                'proto': move.shares[0].share_proto, 'phase_one_began': time.time()}
+                'proto': move.shares[0].share_proto, 'phase_one_began': time.time(), **move.how}
 
     def begin(self, conn: Connection, ctx: RequestContext, asked: ServerMove, move: ServerMove,
               support: Mapping[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:

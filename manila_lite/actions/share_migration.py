@@ -32,8 +32,7 @@ _MOVING = tuple(states.SHARE[verb].during for verb in ('migrate', 'server_migrat
 class ShareMove(Move):
     """A share (row), its destination, share type and share network there, and its snapshots. ``to`` may name a pool.
 
-    ``by_itself``: the copy takes over as soon as it is made, without a request to complete. ``target`` is the id of the
-    second instance.
+    ``target`` is the id of the second instance.
     """
 
     share: Row[Any]
@@ -43,7 +42,8 @@ class ShareMove(Move):
     zone_id: str | None
     snapshots: tuple[Any, ...]
     options: Mapping[str, bool]
-    by_itself: bool
+    by_itself: bool = False
+    evacuation: str | None = None
     target: str = dataclasses.field(default_factory=uuidutils.generate_uuid)
 
     @property
@@ -67,7 +67,11 @@ class ShareRequests(Requests[ShareMove]):
         return operations[-1] if operations else None
 
     def examine(self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> ShareMove:
-        """Return the planned move, with a share type and share network that exist."""
+        """Return the planned move, with a share type and share network that exist.
+
+        ``wanted``: host, and any of writable, nondisruptive, preserve_snapshots, new_share_type_id, new_share_network_id,
+        force_host_assisted_migration; by_itself and evacuation as in ``Move``.
+        """
         share = self.get(conn, ctx, resource_id)
         service = migration_targets.backend(conn, ctx, wanted['host'])
         share_type = _type(conn, ctx, share, wanted.get('new_share_type_id'))
@@ -75,7 +79,8 @@ class ShareRequests(Requests[ShareMove]):
         network_id = _network(conn, ctx, share, share_type, wanted.get('new_share_network_id'))
         move = ShareMove(share, wanted['host'], share_type, network_id, service.availability_zone_id,
                          tuple(share_migration.snapshots_of(conn, resource_id)),
-                         {name: bool(wanted.get(name)) for name in OPTIONS}, bool(wanted.get('by_itself')))
+                         {name: bool(wanted.get(name)) for name in OPTIONS}, bool(wanted.get('by_itself')),
+                         wanted.get('evacuation'))
         _must_be_movable(conn, move)
         _must_fit(conn, ctx, move, service)
         return move
@@ -94,16 +99,8 @@ class ShareRequests(Requests[ShareMove]):
                 'from': engine.backend_of(share.host), 'network_id': move.network_id, 'zone_id': move.zone_id,
                 'type_id': move.share_type.id, 'types': [move.share_type.id], 'size': share.size, 'proto': share.share_proto,
                 'options': dict(move.options), 'abilities': share_requests.abilities(move.share_type),
-                'phase_one_began': time.time(), 'by_itself': move.by_itself,
+                'phase_one_began': time.time(), **move.how,
                 'excluded': {share.host: 'the share is there'} if move.changes_only_the_host else {}}
-
-    def start(self, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any], *, by_itself: bool = False) -> None:
-        """Start the migration of a share. ``by_itself``: as in ``ShareMove``.
-
-        ``wanted``: host, and any of writable, nondisruptive, preserve_snapshots, new_share_type_id, new_share_network_id,
-        force_host_assisted_migration.
-        """
-        super().start(ctx, resource_id, {**wanted, 'by_itself': by_itself})
 
     def begin(self, conn: Connection, ctx: RequestContext, asked: ShareMove, move: ShareMove,
               support: Mapping[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Destinations in a backend or pool, for a share or for all shares of a share server, which must fit into one pool.
 
-What moves is described by plain data, as operations have it: ``to`` (a backend or a pool), ``size`` (GiB of all shares),
-``types`` (ids of their share types), ``proto`` and ``network_id``; ``excluded`` if pools are excluded.
+What moves is described by plain data, as operations have it: ``to`` (a backend or a pool; None: any), ``size`` (GiB of all
+shares), ``types`` (ids of their share types), ``proto`` and ``network_id``; ``excluded`` if pools are excluded.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from manila_lite import errors
@@ -41,21 +41,26 @@ class Destination:
         return self.pool.host.partition('#')[2]
 
 
-def find(conn: Connection, scheduler: Any, data: Mapping[str, Any], project_id: str | None) -> Destination:
+def find(conn: Connection, scheduler: Any, data: Mapping[str, Any], project_id: str | None,
+         pools: Iterable[PoolState] | None = None) -> Destination:
     """Return the best destination for what ``data`` describes. Claim nothing.
+
+    ``pools``: the pools to choose from, perhaps with other promises than those of now; without it, all as they are.
 
     :raises errors.NoValidHost: there is none; the message names the filter.
     """
-    return candidates(conn, scheduler, data, project_id)[0]
+    return candidates(conn, scheduler, data, project_id, pools)[0]
 
 
-def candidates(conn: Connection, scheduler: Any, data: Mapping[str, Any], project_id: str | None) -> list[Destination]:
-    """Return destinations that suit the shares of every type, the best first. There is at least one.
+def candidates(conn: Connection, scheduler: Any, data: Mapping[str, Any], project_id: str | None,
+               pools: Iterable[PoolState] | None = None) -> list[Destination]:
+    """Return destinations that suit the shares of every type, the best first. There is at least one. See ``find``.
 
     :raises errors.NoValidHost: there is none; the message names the filter.
     """
     # Only these are asked, so that a refusal counts and names no pool of another backend.
-    there = [pool for pool in scheduler.hosts.pools(conn) if data['to'] in pool.places]
+    there = [pool for pool in (scheduler.hosts.pools(conn) if pools is None else pools)
+             if data['to'] is None or data['to'] in pool.places]
     if not there:
         raise errors.NoValidHost(f'{data["to"]} has not reported any pool.', detail='NO_VALID_HOST')
     left: dict[str, Destination] | None = None

@@ -25,7 +25,7 @@ from manila_lite.db.queries import (
 from manila_lite.db.queries import services as rows
 from manila_lite.engine import PLACE, Plan, Step, Work
 from manila_lite.engine.worker import Worker
-from manila_lite.scheduler import expiry, filters, host_states, migration, share_replicas, weighers
+from manila_lite.scheduler import evacuation, expiry, filters, host_states, migration, share_replicas, weighers
 from manila_lite.scheduler import share_groups as share_group_placement
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
@@ -247,6 +247,7 @@ PLANS = [
     Plan('share.delete', (Step(_nothing, name=PLACE),), removed, not_removed),
     Plan('snapshot.delete', (Step(_nothing, name=PLACE),), snapshot_removed, snapshot_not_removed),
     *migration.PLANS,
+    *evacuation.PLANS,
     *share_replicas.plans(choose_or_wait),
     *share_group_placement.plans(choose_or_wait),
 ]

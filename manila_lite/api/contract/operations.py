@@ -12,7 +12,8 @@ from manila_lite.policies import operations as rules
 _TEXT = {'type': 'string'}
 _PROGRESS = {'type': 'object', 'required': list(v2.PROGRESS), 'additionalProperties': False,
              'properties': {name: {'type': ['integer', 'null']} for name in v2.PROGRESS}}
-_REPORT = {'type': 'object', 'additionalProperties': False, 'properties': {name: {'type': 'object'} for name in v2.REPORT}}
+_REPORT = {'type': 'object', 'additionalProperties': False, 'properties': {
+    name: {'type': 'object'} for parts in v2.REPORT.values() for name in parts}}
 
 OPERATION = View('operation', 'operations', (
     Field('id', ID),

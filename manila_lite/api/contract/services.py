@@ -11,6 +11,7 @@ from manila_lite.api.contract.fields import Schema, View
 from manila_lite.api.contract.shapes import BOOLEAN, NULL_STRING, NULL_TIME
 from manila_lite.api.v2 import services as v2
 from manila_lite.policies import services as rules
+from manila_lite.workflow.evacuation import MOST_AT_ONCE
 
 _TEXT = {'type': 'string'}
 _STATE = {'type': 'string', 'enum': ['up', 'down']}
@@ -113,6 +114,11 @@ _WHICH = (Field('host', shapes.TEXT, required=True), Field('binary', shapes.TEXT
 #: All but the host are an addition to Manila's API.
 _WHERE = (Field('host', shapes.TEXT, required=True), Field('share_id', shapes.ID), Field('share_server_id', shapes.ID),
           Field('dry_run', BOOLEAN))
+_PLACE = {'type': 'string', 'minLength': 1, 'maxLength': 255}
+_OFF = (Field('host', shapes.TEXT, required=True), Field('dry_run', BOOLEAN),
+        Field('at_once', {'type': 'integer', 'minimum': 1, 'maximum': MOST_AT_ONCE}),
+        Field('destinations', {'type': 'array', 'items': _PLACE, 'maxItems': 1000}), Field('any_zone', BOOLEAN),
+        Field('writable', BOOLEAN), Field('nondisruptive', BOOLEAN))
 _REASON = Field('disabled_reason', {'type': ['string', 'null'], 'maxLength': 255}, since='2.83')
 
 OPS = [
@@ -124,4 +130,9 @@ OPS = [
     *(Call('POST', path, handler, rules.ENSURE_SHARES, ok=202, since='2.86', body=Either('ensure_shares', _WHERE),
            headers=(v2.OPERATION,))
       for path, handler in (('/services/ensure', v2.ensure), ('/services/ensure-shares', v2.ensure_shares))),
+    # An addition to Manila's API, at every version.
+    Call('POST', '/services/evacuate', v2.evacuate, rules.EVACUATE, ok=202, body=Bare('evacuate', _OFF),
+         headers=(v2.OPERATION,)),
+    Call('POST', '/services/stop-evacuation', v2.stop_evacuation, rules.EVACUATE, ok=202,
+         body=Bare('stop_evacuation', (Field('host', shapes.TEXT, required=True),))),
 ]

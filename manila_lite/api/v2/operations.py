@@ -6,14 +6,14 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
-from manila_lite.db.queries import ensure, operation_views
+from manila_lite.db.queries import ensure, evacuation, operation_views
 from manila_lite.db.queries import operations as rows
 from manila_lite.policies import operations as rules
 
 #: Fields of the progress that are shown, for kinds of operations that have them.
 PROGRESS = ('percent', 'bytes_done', 'bytes_total', 'done', 'total', 'seconds_left')
-#: Parts of the report of a check of a backend's shares.
-REPORT = ('configuration', 'repairs', 'reasons', 'servers')
+#: Parts of the report, by the kind of the operation.
+REPORT = {ensure.KIND: ('configuration', 'repairs', 'reasons', 'servers'), evacuation.KIND: ('plan', 'moving', 'left')}
 _UNSAID = {rows.OPEN: 'It has failed so far and is tried again.',
            rows.PARKED: 'It was stopped for an administrator to examine.'}
 _FAILED = 'It failed; an administrator can see the cause.'
@@ -49,9 +49,10 @@ def progress(row: Any, req: Request) -> dict[str, Any]:
 
 
 def report(row: Any, req: Request) -> dict[str, Any]:
-    """Read the findings of a check of a backend's shares; nothing for other kinds."""
-    known = operation_views.data(row) if row.kind == ensure.KIND else {}
-    return {name: known[name] for name in REPORT if isinstance(known.get(name), dict)}
+    """Read the findings of a check of a backend's shares, or of an evacuation; nothing for other kinds."""
+    parts = REPORT.get(row.kind, ())
+    known = operation_views.data(row) if parts else {}
+    return {name: known[name] for name in parts if isinstance(known.get(name), dict)}
 
 
 def _number(value: Any) -> int | None:

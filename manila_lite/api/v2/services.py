@@ -43,6 +43,16 @@ def ensure_shares(req: Request) -> None:
     ensure(req)
 
 
+def evacuate(req: Request) -> None:
+    """Move everything off a backend or a host, or make the plan for it."""
+    req.headers[OPERATION] = actions.evacuate(req.ctx, **req.body)
+
+
+def stop_evacuation(req: Request) -> None:
+    """Stop an evacuation: begin no more migrations."""
+    actions.stop_evacuation(req.ctx, req.body['host'])
+
+
 def enable(req: Request) -> Any:
     """Enable a service, so that it gets new shares again."""
     return actions.set_disabled(req.ctx, req.body['host'], req.body['binary'], disabled=False)

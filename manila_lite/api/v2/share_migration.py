@@ -17,8 +17,9 @@ def start_once(req: Request) -> None:
 
     The copy takes over as soon as it is made, unless ``notify`` is off.
     """
-    asked = {'host': req.body['host'], 'force_host_assisted_migration': req.body.get('force_host_copy')}
-    actions.start(req.ctx, req.params['share_id'], asked, by_itself=req.body.get('notify') is not False)
+    actions.start(req.ctx, req.params['share_id'], {
+        'host': req.body['host'], 'force_host_assisted_migration': req.body.get('force_host_copy'),
+        'by_itself': req.body.get('notify') is not False})
 
 
 def complete(req: Request) -> None:

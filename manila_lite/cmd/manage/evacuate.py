@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manila-manage evacuate``: show where everything on a backend or a host would go, move it there, and show the progress."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from manila_lite import context, errors
+from manila_lite.cmd import log_lines
+from manila_lite.cmd.manage.command import FORMAT, GOOD, USAGE, WRONG, Call, Command, argument, seconds
+from manila_lite.cmd.manage.watch import Progress, fraction, watch
+from manila_lite.db.queries import evacuation
+from manila_lite.db.queries import operations as rows
+from manila_lite.workflow import evacuation as workflow
+
+#: Number of resources whose reasons are printed.
+_MOST = 20
+_HEADS = ('resource_type', 'id', 'size', 'shares', 'from', 'to', 'clients')
+
+
+def start(call: Call) -> int:
+    """Move all share servers and shares off a backend, or off all backends of a host.
+
+    The plan is shown first: where everything would go, and what cannot move. Then a question is asked, unless --yes is
+    given. The backends get no new shares from then on, and stay disabled afterwards. Clients of share servers notice a
+    pause; shares without share servers get other export paths.
+
+    Ctrl-C ends the display and not the evacuation, which goes on in the scheduler: see "evacuate watch" and "evacuate stop".
+    Exit status: 0 the host is empty, 1 something stays, 2 there was nobody to answer the question, 130 Ctrl-C was pressed.
+    """
+    status, plan = _plan(call)
+    if call.args.dry_run or plan is None or status > WRONG:
+        return status
+    if not plan.data.get('plan'):
+        print('Nothing can move, so nothing was begun.' if plan.data.get('left') else 'There is nothing to move.')
+        return WRONG if plan.data.get('left') else GOOD
+    if not call.args.yes and not _agreed(call):
+        return USAGE if not sys.stdin.isatty() else GOOD
+    return _show(call, _begin(call, dry_run=False))
+
+
+def _plan(call: Call) -> tuple[int, Any]:
+    """Make the plan and print it. Return the exit status, and the operation that made it."""
+    operation_id = _begin(call, dry_run=True)
+    status = _show(call, operation_id)
+    with call.db.reader() as conn:
+        op = rows.get(conn, operation_id)
+    if op is not None and op.state == rows.DONE:
+        call.show(_HEADS, [{'id': resource_id, **move} for resource_id, move in op.data['plan'].items()])
+    return status, op
+
+
+def _agreed(call: Call) -> bool:
+    if not sys.stdin.isatty():
+        print('manila-manage: nothing was begun, since nobody can answer here; add --yes', file=sys.stderr)
+        return False
+    return input(f'Move all this off {log_lines.escaped(call.args.host)} now? [y/N] ').strip().lower() in ('y', 'yes')
+
+
+def _begin(call: Call, *, dry_run: bool) -> str:
+    args = call.args
+    wish = workflow.Wish(to=tuple(args.to), any_zone=args.any_zone, writable=args.writable, nondisruptive=args.nondisruptive,
+                         at_once=args.at_once, dry_run=dry_run)
+    operation_id = str(_with_bus(call, lambda ctx: workflow.request(ctx, args.host, wish)))
+    print(f'operation {operation_id}', file=sys.stderr, flush=True)
+    return operation_id
+
+
+def _with_bus(call: Call, do: Callable[[context.RequestContext], Any]) -> Any:
+    services = call.services()
+    try:
+        return do(context.admin(services))
+    finally:
+        services.bus.close()
+
+
+def follow(call: Call) -> int:
+    """Show the progress of an evacuation until it ends. Nothing is changed.
+
+    With a host or a backend, it is the newest one. Exit status as of "evacuate start".
+    """
+    if uuidutils.is_uuid_like(call.args.run):
+        return _show(call, call.args.run)
+    with call.db.reader() as conn:
+        op = evacuation.newest(conn, call.args.run)
+    if op is None:
+        raise errors.NotFound(f'There is no recent evacuation of {call.args.run}.')
+    print(f'operation {op.id}', file=sys.stderr, flush=True)
+    return _show(call, str(op.id))
+
+
+def stop(call: Call) -> int:
+    """Stop an evacuation: begin no more migrations.
+
+    Those that are under way go on. The backends stay disabled: "openstack share service set --enable" enables them.
+    """
+    _with_bus(call, lambda ctx: workflow.stop(ctx, call.args.host))
+    print(f'{call.args.host} is not evacuated any further. Migrations that are under way go on; its backends stay disabled.')
+    return GOOD
+
+
+def _show(call: Call, operation_id: str) -> int:
+    def look() -> Progress:
+        with call.db.reader() as conn:
+            op = rows.get(conn, operation_id)
+        if op is None or op.kind != evacuation.KIND:
+            raise errors.NotFound(f'Operation {operation_id} is no evacuation, or its record was deleted, because it ended '
+                                  'long ago.')
+        return progress(op)
+
+    return watch(look, call.args.every)
+
+
+def progress(op: Any) -> Progress:
+    """Return the progress of an evacuation or of its plan, from its operation's row."""
+    figures, dry_run = op.data.get('progress') or {}, op.data['dry_run']
+    detail = ', '.join(filter(None, (fraction(figures.get('done'), figures.get('total'), 'resources'), *(
+        f'{figures[name]} {name}' for name in ('moving', 'left') if figures.get(name)))))
+    percent, left = figures.get('percent'), figures.get('seconds_left')
+    stays = _stays(op)
+    if op.state == rows.OPEN:
+        return Progress('planning' if dry_run else 'evacuating', percent, detail, left)
+    if op.state == rows.DONE:
+        return Progress('planned' if dry_run else 'empty', 100, detail, hint='\n'.join(stays), ended=not stays)
+    return Progress('stopped' if op.error_code == workflow.STOPPED else 'failed', percent, detail,
+                    hint='\n'.join([op.error or '', *stays]), ended=False)
+
+
+def _stays(op: Any) -> list[str]:
+    """Return a line for each resource that cannot move, up to a number."""
+    left = op.data.get('left') or {}
+    more = [f'and {len(left) - _MOST} more; see GET /v2/operations/{op.id}'] if len(left) > _MOST else []
+    return [*(f'{resource_id} stays: {reason}' for resource_id, reason in list(left.items())[:_MOST]), *more]
+
+
+_EVERY = argument('--every', type=seconds, default=1.0, metavar='SECONDS', help='seconds between two updates; default: 1')
+
+
+def _at_once(text: str) -> int:
+    number = int(text)
+    if not 1 <= number <= workflow.MOST_AT_ONCE:
+        raise ValueError(text)
+    return number
+
+
+COMMANDS: Sequence[Command] = (
+    Command('evacuate', 'start', start, [
+        argument('host', help='backend as host@backend, or a host with all its backends'),
+        argument('--to', action='append', default=[], metavar='PLACE',
+                 help='host, backend or pool that may be a destination; may be given more than once; default: all others in '
+                      'the same availability zone'),
+        argument('--any-zone', action='store_true', help='also move to other availability zones'),
+        argument('--writable', action='store_true', help='only where clients can write during the copy'),
+        argument('--nondisruptive', action='store_true', help='only where clients do not notice the move'),
+        argument('--at-once', type=_at_once, default=workflow.AT_ONCE, metavar='N',
+                 help=f'migrations at the same time; default: {workflow.AT_ONCE}'),
+        argument('--dry-run', action='store_true', help='only show the plan'),
+        argument('--yes', action='store_true', help='do not ask'), FORMAT, _EVERY]),
+    Command('evacuate', 'watch', follow, [
+        argument('run', help='operation id, or the host or backend'), _EVERY]),
+    Command('evacuate', 'stop', stop, [argument('host', help='the host or backend, as it was given to "evacuate start"')]),
+)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that has to leave a backend, or all backends of a host, in a fixed order, and its evacuations."""
+
+import functools
+from collections.abc import Iterable
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Row
+
+from manila_lite.db import models
+from manila_lite.db.queries import hosts, server_migration, share_migration, share_servers
+from manila_lite.db.queries.operations import OPEN
+
+KIND = 'service.evacuate'
+#: Types of resources on a backend, in the order in which they leave it: what moves, and what only others can remove.
+TYPES = SERVER, SHARE, REPLICA, COPY = ('share_server', 'share', 'share_replica', 'share_instance')
+#: Before the first resource, for ``list_after``.
+START = ('', '')
+
+_servers = models.share_servers
+_networks = models.share_networks
+_instances = models.share_instances
+_shares = models.shares
+_operations = models.operations
+
+
+def open_key(host: str) -> str:
+    """Return the open key of such an operation: a host has at most one."""
+    return f'evacuate:{host.partition("@")[0]}'
+
+
+def current(conn: Connection, host: str) -> Row | None:
+    """Return the open evacuation of the host, or of one of its backends. Or None."""
+    return conn.execute(sa.select(_operations).where(_operations.c.open_key == open_key(host))).first()
+
+
+def newest(conn: Connection, host: str) -> Row | None:
+    """Return the newest evacuation of the backend, or of the whole host. Or None."""
+    rows = conn.execute(sa.select(_operations).where(_operations.c.kind == KIND)
+                        .order_by(_operations.c.created_at.desc())).all()
+    return next((row for row in rows if row.data.get('host') in (host, host.partition('@')[0])), None)
+
+
+def _residents(host: str) -> sa.CompoundSelect:
+    """Select rank (the position in ``TYPES``), id, project, host, status, GiB and number of shares of everything there.
+
+    Copies and replicas that are being deleted do not count: their shares are elsewhere.
+    """
+    size = sa.func.coalesce(sa.func.sum(_shares.c.size), 0)
+    mine = [_servers.c.id, _networks.c.project_id, _servers.c.host, _servers.c.status]
+    servers = (sa.select(sa.literal(TYPES.index(SERVER)).label('rank'), *mine, size.label('size'),
+                         sa.func.count().label('shares'))
+               .join(_networks, _networks.c.id == _servers.c.share_network_id)
+               .join(_instances, sa.and_(_instances.c.share_server_id == _servers.c.id, ~_instances.c.is_aside))
+               .join(_shares, _shares.c.id == _instances.c.share_id)
+               .where(hosts.below(_servers.c.host, host)).group_by(*mine))
+    aside = _instances.c.is_aside
+    rank = sa.case((~aside, TYPES.index(SHARE)), (_instances.c.replica_state.is_not(None), TYPES.index(REPLICA)),
+                   else_=TYPES.index(COPY))
+    singles = (sa.select(rank, sa.case((aside, _instances.c.id), else_=_shares.c.id), _shares.c.project_id,
+                         _instances.c.host, _instances.c.status, _shares.c.size, sa.literal(1))
+               .join(_shares, _shares.c.id == _instances.c.share_id)
+               .where(hosts.below(_instances.c.host, host), sa.or_(
+                   sa.and_(aside, _instances.c.status != 'deleting'),
+                   sa.and_(~aside, _instances.c.share_server_id.is_(None)))))
+    return sa.union_all(servers, singles)
+
+
+def list_after(conn: Connection, host: str, after: tuple[str, str], limit: int) -> list[Row]:
+    """Return the next resources on the host after one, by type and id: ``rank``, id, project_id, host, status, size (GiB),
+    and the number of ``shares``.
+    """
+    every = _residents(host).subquery()
+    query = sa.select(every)
+    if after != START:
+        rank = TYPES.index(after[0])
+        query = query.where(sa.or_(every.c.rank > rank, sa.and_(every.c.rank == rank, every.c.id > after[1])))
+    return list(conn.execute(query.order_by(every.c.rank, every.c.id).limit(limit)))
+
+
+def count(conn: Connection, host: str) -> tuple[int, float]:
+    """Return how many resources are on the host, and the GiB of their shares."""
+    every = _residents(host).subquery()
+    number, size = conn.execute(sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(every.c.size), 0))
+                                .select_from(every)).one()
+    return number, float(size)
+
+
+def still_there(conn: Connection, host: str, type_: str, ids: Iterable[str]) -> dict[str, str]:
+    """Return the statuses of those share servers, or shares, that are on the host, by id."""
+    columns = {SERVER: (_servers.c.id, _servers.c.status, _servers.c.host),
+               SHARE: (_instances.c.share_id, _instances.c.status, _instances.c.host)}[type_]
+    query = sa.select(*columns[:2]).where(columns[0].in_(tuple(ids)), hosts.below(columns[2], host))
+    if type_ == SHARE:
+        query = query.where(~_instances.c.is_aside)
+    return {row[0]: row[1] for row in conn.execute(query)}
+
+
+def last_migrations(conn: Connection, resource_ids: Iterable[str]) -> dict[str, Row]:
+    """Return the newest migration of each of these share servers and shares, as their source, by id."""
+    rows = conn.execute(sa.select(_operations).where(
+        _operations.c.resource_id.in_(tuple(resource_ids)),
+        _operations.c.kind.in_((server_migration.KIND, share_migration.KIND))).order_by(_operations.c.created_at))
+    return {row.resource_id: row for row in rows}
+
+
+def is_under_way(row: Row) -> bool:
+    """Say whether a migration, a row of ``last_migrations``, has not ended."""
+    return bool(row.state == OPEN)
+
+
+@functools.cache
+def _idle() -> sa.ColumnElement[bool]:
+    """Return the condition that the server has no shares at all."""
+    return ~sa.exists().where(_instances.c.share_server_id == _servers.c.id)
+
+
+def list_empty_servers(conn: Connection, host: str, limit: int) -> list[Row]:
+    """Return share servers on the host that have no shares, may be deleted automatically, and are in a status for it."""
+    return list(conn.execute(share_servers.select().where(
+        hosts.below(_servers.c.host, host), _servers.c.is_auto_deletable, _servers.c.status.in_(('active', 'error')), _idle())
+        .order_by(_servers.c.id).limit(limit)))

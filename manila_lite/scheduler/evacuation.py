@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evacuations: everything on a backend, or on all backends of a host, moves elsewhere, a few at a time.
+
+The plan has one step. It looks which migrations have ended, begins others, and comes back. What is on the host is read
+anew each time, so that a look after a crash, or by another scheduler, goes on where the last one stopped. Resources are
+taken in a fixed order; if some moved and others did not, all that is left is tried once more, since there may be room now.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import context, errors
+from manila_lite.actions import server_migration, share_migration, share_servers
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import evacuation as queries
+from manila_lite.db.queries import operations
+from manila_lite.engine import Plan, Step, Work
+from manila_lite.scheduler import evacuation_targets
+from manila_lite.workflow import evacuation as workflow
+
+LOG = log.getLogger(__name__)
+
+#: Seconds between looks at migrations that are under way.
+_PAUSE = 1.0
+#: Rows of the plan, and reasons, that the operation keeps.
+_KEPT = 1000
+#: Refusals of a move, by the resource or by its destination.
+_REFUSALS = (errors.Invalid, errors.Conflict, errors.NotFound, errors.OverQuota)
+_REQUESTS: Mapping[str, Any] = {queries.SERVER: server_migration.REQUESTS, queries.SHARE: share_migration.REQUESTS}
+#: Why resources of other types stay.
+_STAYS = {
+    queries.REPLICA: 'Share replica {id} is on {host}: create another one elsewhere, then delete it.',
+    queries.COPY: 'Share instance {id} on {host} belongs to a migration: cancel that, or delete the instance if it has ended.'}
+
+
+def evacuate(work: Work) -> None:
+    """Move everything off the host, or with ``dry_run`` only list where it would go.
+
+    :raises errors.Again: something is under way, or is tried once more.
+    :raises errors.Final: something stays, and why.
+    """
+    data = work.data
+    for name, value in _beginning().items():
+        data.setdefault(name, value)
+    _settle(work)
+    _advance(work)
+    _measure(work)
+    if data['moving']:
+        raise errors.Again(_PAUSE)
+    if not data['dry_run']:
+        _conclude(work)
+
+
+def _beginning() -> dict[str, Any]:
+    """Return the data of an evacuation that begins.
+
+    ``after`` is the last resource that was taken in this pass, ``through`` says that there is no other, ``moved`` is how many
+    have moved in it; ``claims`` are the GiB that a plan gives to each pool.
+    """
+    return {'progress': {'done': 0, 'gib_done': 0.0}, 'moving': {}, 'left': {}, 'plan': {}, 'claims': {},
+            'after': list(queries.START), 'through': False, 'moved': 0}
+
+
+# Migrations under way -----------------------------------------------------------------------------
+
+def _settle(work: Work) -> None:
+    """Drop the migrations that have ended from those under way, and keep the reasons of those that failed."""
+    moving = work.data['moving']
+    with work.ctx.db.reader() as conn:
+        last = queries.last_migrations(conn, moving)
+        there = {resource_id for type_ in _REQUESTS for resource_id in queries.still_there(
+            conn, work.data['host'], type_, [key for key, what in moving.items() if what['type'] == type_])}
+    for resource_id, what in list(moving.items()):
+        op = last.get(resource_id)
+        if op is not None and queries.is_under_way(op):
+            what['percent'] = (op.data.get('progress') or {}).get('percent') or 0
+            continue
+        del moving[resource_id]
+        if resource_id not in there or (op is not None and op.state == operations.DONE):
+            work.data['moved'] += 1
+            work.data['progress']['done'] += 1
+            work.data['progress']['gib_done'] += what['size']
+        else:
+            _stays(work, resource_id, _failure(op))
+
+
+def _failure(op: Any) -> str:
+    if op is None:
+        return 'The record of its migration was deleted.'
+    kept = ' Everything is kept: repeat migration_complete.' if op.data.get('cut') else ''
+    return f'Its migration failed: {op.error or "for no known reason"}{kept}'
+
+
+def _stays(work: Work, resource_id: str, reason: str) -> None:
+    LOG.warning('%s: cannot leave %s: %s', resource_id, work.data['host'], reason)
+    if len(work.data['left']) < _KEPT:
+        work.data['left'][resource_id] = reason
+
+
+# Next ones ----------------------------------------------------------------------------------------
+
+def _advance(work: Work) -> None:
+    """Begin migrations, in the order of resources, until as many as allowed are under way.
+
+    :raises errors.LostClaim: the evacuation was stopped, or another scheduler goes on with it.
+    """
+    data = work.data
+    while len(data['moving']) < data['at_once'] and not data['through']:
+        with work.ctx.db.reader() as conn:
+            rows = queries.list_after(conn, data['host'], tuple(data['after']), data['at_once'])
+            last = queries.last_migrations(conn, [row.id for row in rows])
+        data['through'] = not rows
+        for row in rows:
+            if len(data['moving']) >= data['at_once']:
+                return
+            _take(work, row, last.get(row.id))
+            data['after'] = [queries.TYPES[row.rank], row.id]
+            _measure(work)
+            with work.ctx.db.writer() as conn:
+                work.save(conn)
+
+
+def _take(work: Work, row: Any, op: Any) -> None:
+    """Begin to move the resource, a row of ``list_after`` with its last migration, or keep the reason why it stays."""
+    type_ = queries.TYPES[row.rank]
+    if type_ in _STAYS:
+        _stays(work, row.id, _STAYS[type_].format(id=row.id, host=row.host))
+    elif op is not None and queries.is_under_way(op):
+        # Begun by this evacuation just before a crash, or by one that was stopped.
+        if op.data.get('evacuation') and not work.data['dry_run']:
+            _note(work, row, type_, op.data['to'])
+        else:
+            _stays(work, row.id, f'It is being migrated to {op.data["to"]} already: complete or cancel that migration.')
+    elif refusal := _move(work, row, type_):
+        _stays(work, row.id, refusal)
+
+
+def _move(work: Work, row: Any, type_: str) -> str | None:
+    """Begin to move the resource to the best backend that can take it. Return why none can, or None.
+
+    :raises errors.Again: too many requests wait for backends.
+    """
+    found, ctx = evacuation_targets.find(work, row, type_), _owner(work, row)
+    refusal = found.refusal
+    if not found.places and found.any_backend:
+        refusal = _objection(ctx, row, type_, found.any_backend) or refusal
+    for place in found.places:
+        try:
+            (_plan if work.data['dry_run'] else _begin)(work, ctx, row, type_, place)
+        except errors.Busy as busy:
+            raise errors.Again(_PAUSE) from busy
+        except _REFUSALS as refused:
+            refusal = str(refused)
+        else:
+            return None
+    return refusal
+
+
+def _objection(ctx: context.RequestContext, row: Any, type_: str, host: str) -> str | None:
+    """Return why the resource could move nowhere, also not to a backend with room for it. Or None."""
+    wanted = {'host': host, 'writable': False, 'nondisruptive': False, 'preserve_snapshots': True}
+    try:
+        with ctx.db.reader() as conn:
+            _REQUESTS[type_].examine(conn, ctx, row.id, wanted)
+    except _REFUSALS as refused:
+        return str(refused)
+    return None
+
+
+def _owner(work: Work, row: Any) -> context.RequestContext:
+    """Return an administrator's context in which the owner of the resource gets the messages about its migration."""
+    ctx = work.ctx.elevated()
+    ctx.project_id = row.project_id
+    return ctx
+
+
+def _wanted(work: Work, place: evacuation_targets.Place) -> dict[str, Any]:
+    return {'host': place.to, 'preserve_snapshots': place.has_snapshots,
+            **{name: work.data[name] for name in ('writable', 'nondisruptive')}}
+
+
+def _begin(work: Work, ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> None:
+    _REQUESTS[type_].start(ctx, row.id, {**_wanted(work, place), 'by_itself': True, 'evacuation': work.op.id})
+    _note(work, row, type_, place.to)
+
+
+def _note(work: Work, row: Any, type_: str, to: str) -> None:
+    work.data['moving'][row.id] = {'type': type_, 'to': to, 'size': row.size, 'percent': 0}
+
+
+def _plan(work: Work, ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> None:
+    _planned, support = _REQUESTS[type_].try_out(ctx, row.id, _wanted(work, place))
+    for pool, size in place.claims.items():
+        work.data['claims'][pool] = work.data['claims'].get(pool, 0) + size
+    if len(work.data['plan']) < _KEPT:
+        work.data['plan'][row.id] = {
+            'resource_type': type_, 'project_id': row.project_id, 'from': row.host, 'to': place.to, 'shares': row.shares,
+            'size': row.size, 'writable': bool(support.get('writable')), 'clients': _effect(type_, support)}
+    work.data['progress']['done'] += 1
+    work.data['progress']['gib_done'] += row.size
+
+
+def _effect(type_: str, support: Mapping[str, Any]) -> str:
+    """Return what clients notice: nothing, a pause at the same addresses, or other export paths."""
+    if support.get('nondisruptive'):
+        return 'unaffected'
+    return 'pause' if type_ == queries.SERVER else 'mount again'
+
+
+# Progress and end ---------------------------------------------------------------------------------
+
+def _measure(work: Work) -> None:
+    """Set the figures of the progress, in resources and GiB."""
+    data, progress = work.data, work.data['progress']
+    with work.ctx.db.reader() as conn:
+        count, size = queries.count(conn, data['host'])
+    if not data['dry_run']:
+        count, size = count + progress['done'], size + progress['gib_done']
+    copied = sum(what['size'] * what['percent'] / 100 for what in data['moving'].values())
+    done = progress['gib_done'] + copied
+    took = time.time() - data['began']
+    progress.update(
+        total=max(count, progress['done']), percent=min(int(100 * done / size), 100) if size else 100,
+        left=len(data['left']), moving=len(data['moving']),
+        seconds_left=round(took * (size - done) / done) if done and size > done else None)
+
+
+def _conclude(work: Work) -> None:
+    """End the pass over all resources.
+
+    :raises errors.Again: some moved and others did not, which are tried once more.
+    :raises errors.Final: none of those that are left can move.
+    """
+    data = work.data
+    with work.ctx.db.reader() as conn:
+        left, _size = queries.count(conn, data['host'])
+    if left and data['moved']:
+        data.update(after=list(queries.START), through=False, moved=0, left={})
+        raise errors.Again(_PAUSE)
+    _remove_empty_servers(work)
+    if left:
+        reason = next(iter(data['left'].values()), 'They came while the others were moved.')
+        raise errors.Final(f'{left} of {left + data["progress"]["done"]} share servers and shares stay on {data["host"]}. '
+                           f'The first reason: {reason}')
+
+
+def _remove_empty_servers(work: Work) -> None:
+    """Delete share servers without shares, which have nothing to move."""
+    with work.ctx.db.reader() as conn:
+        rows = queries.list_empty_servers(conn, work.data['host'], _KEPT)
+    for row in rows:
+        try:
+            share_servers.delete(_owner(work, row), row.id)
+        except _REFUSALS as refused:
+            LOG.info('%s: is empty, and stays on %s: %s', row.id, work.data['host'], refused)
+
+
+def done(conn: Connection, work: Work) -> None:
+    """Tell others that the host is empty, or that the plan is made."""
+    operations.move(conn, work.op.id, work.op.owner, data=work.data)
+    if not work.data['dry_run']:
+        workflow.announce(work.ctx, work.data, 'end')
+
+
+def failed(conn: Connection, work: Work, error: Exception) -> None:
+    """Tell others that something stays on the host."""
+    if not work.data['dry_run']:
+        workflow.announce(work.ctx, work.data, 'error', errors.user_text(error))
+
+
+PLANS = [Plan(queries.KIND, (Step(evacuate),), done, failed)]

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The backends that can take a share server or a share off a host that is evacuated, the one with most room first."""
+
+import dataclasses
+import itertools
+import operator
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from manila_lite import errors
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import evacuation, server_migration, services, share_migration, share_servers, shares
+from manila_lite.engine import Work
+from manila_lite.scheduler import destinations
+from manila_lite.scheduler.filters.capacity import headroom
+from manila_lite.scheduler.interface import PoolState, Request
+
+#: Backends that are asked about one resource at most.
+_MOST = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A destination: the backend or pool ``to``, and the GiB that it takes there, by pool."""
+
+    to: str
+    claims: Mapping[str, float]
+    has_snapshots: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """The best destinations of a resource, and why others are none. ``any_backend``: one that may take resources, if any."""
+
+    places: list[Place]
+    refusal: str
+    any_backend: str | None = None
+
+
+def find(work: Work, row: Any, type_: str) -> Found:
+    """Return the best destinations of a resource (a row of ``evacuation.list_after``).
+
+    Room that a plan gave to other resources counts as taken.
+    """
+    with work.ctx.db.reader() as conn:
+        data, has_snapshots = _data(conn, work, row, type_)
+        if data is None:
+            return Found([], 'It is gone.')
+        pools = _allowed(conn, work, row)
+        if not pools:
+            return Found([], f'No backend may take it{_where(work.data)}.')
+        named = _in_order(work.data['to'], pools, data['size'])
+        claims = ((to, _claims(conn, work, row, {**data, 'to': to}, pools)) for to in named)
+        fitting = itertools.islice(filter(operator.itemgetter(1), claims), _MOST)
+        places = [Place(to, taken, has_snapshots) for to, taken in fitting]
+        return Found(places, '' if places else _refusal(conn, work, row, data, pools), pools[0].backend)
+
+
+def _claims(conn: Connection, work: Work, row: Any, data: Mapping[str, Any], pools: Iterable[PoolState]) -> dict[str, float]:
+    """Return the GiB that the resource needs at the destination, by pool. Nothing, if it cannot be there."""
+    try:
+        found = destinations.find(conn, work.service, data, row.project_id, pools)
+    except errors.NoValidHost:
+        return {}
+    return {claim.pool.host: claim.size for claim in found.claims}
+
+
+def _refusal(conn: Connection, work: Work, row: Any, data: Mapping[str, Any], pools: list[PoolState]) -> str:
+    """Return why there is no destination: how many pools each filter refused, and the reason for one of them."""
+    try:
+        destinations.find(conn, work.service, {**data, 'to': None}, row.project_id, pools)
+    except errors.NoValidHost as none:
+        return str(none)
+    return 'There are pools for its shares, but no backend has all that it needs.'
+
+
+def _where(data: Mapping[str, Any]) -> str:
+    if data['to']:
+        return f': none of {", ".join(data["to"])} is up and enabled'
+    return '' if data['any_zone'] else ': none in its availability zone is up and enabled'
+
+
+def _data(conn: Connection, work: Work, row: Any, type_: str) -> tuple[dict[str, Any] | None, bool]:
+    """Return what ``destinations.find`` needs to know, and whether there are snapshots. None if the resource is gone."""
+    try:
+        if type_ == evacuation.SERVER:
+            network_id = share_servers.get(conn, row.id).share_network_id
+            rows = server_migration.shares_of(conn, row.id)
+            snapshots = server_migration.snapshots_of(conn, row.id)
+        else:
+            rows = [shares.get(conn, work.ctx, row.id)]
+            network_id = rows[0].share_network_id
+            snapshots = share_migration.snapshots_of(conn, row.id)
+    except errors.NotFound:
+        return None, False
+    if not rows:
+        return None, False
+    return {'types': sorted(server_migration.types_of(rows)), 'network_id': network_id, 'proto': rows[0].share_proto,
+            'size': sum(share.size for share in rows), 'excluded': {}}, bool(snapshots)
+
+
+def _allowed(conn: Connection, work: Work, row: Any) -> list[PoolState]:
+    """Return the pools elsewhere that the request allows, in the resource's zone unless it says otherwise."""
+    data = work.data
+    zones = {service.host: service.zone for service in services.list_backends(conn)}
+    zone = zones.get(row.host.partition('#')[0])
+    pools = [pool for pool in work.service.hosts.pools(conn)
+             if data['host'] not in pool.places and pool.up and not pool.disabled
+             and (not data['to'] or any(place in pool.places for place in data['to']))
+             and (data['any_zone'] or data['to'] or pool.availability_zone == zone)]
+    return [pool.promised(claimed_gb=pool.claimed_gb + data['claims'].get(pool.host, 0)) for pool in pools]
+
+
+def _in_order(named: Iterable[str], pools: Iterable[PoolState], size: float) -> list[str]:
+    """Return the backends of the pools, or the pools that are named as destinations, the one with most room first."""
+    room: dict[str, float] = {}
+    only_pools = {place for place in named if '#' in place}
+    request = Request(size=int(size))
+    for pool in pools:
+        place = pool.host if pool.host in only_pools else pool.backend
+        room[place] = max(room.get(place, 0.0), headroom(request, pool))
+    return sorted(room, key=lambda place: (-room[place], place))

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Beginning and end of evacuations: everything on a backend, or on all backends of a host, moves elsewhere."""
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from manila_lite import context, errors
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import evacuation, operations, services
+from manila_lite.engine.begin import begin
+from manila_lite.engine.plans import WORK
+from manila_lite.rpc import notices
+
+#: Migrations that an evacuation runs at once, unless the request says otherwise.
+AT_ONCE = 4
+MOST_AT_ONCE = 100
+#: The error code of an evacuation that an administrator stopped.
+STOPPED = 'evacuation_stopped'
+#: Why the backend gets no new shares. An evacuation that is stopped leaves it so.
+_REASON = 'evacuated'
+_WHY_STOPPED = 'An administrator stopped the evacuation.'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Wish:
+    """The options of an evacuation.
+
+    ``to``: hosts, backends or pools that may be destinations; all, if empty. ``any_zone``: also those in other zones.
+    ``writable``, ``nondisruptive``: only move what clients can write to meanwhile, or what they do not notice at all.
+    ``dry_run``: only make the plan.
+    """
+
+    to: tuple[str, ...] = ()
+    any_zone: bool = False
+    writable: bool = False
+    nondisruptive: bool = False
+    at_once: int = AT_ONCE
+    dry_run: bool = False
+
+
+def request(ctx: context.RequestContext, host: str, wish: Wish) -> str:
+    """Begin an evacuation, or its plan alone. Return the id of its operation. The backends get no new shares from now on.
+
+    :raises errors.NotFound: there is no such backend or host.
+    :raises errors.Invalid: ``host`` names a pool, or a destination is not known or on the host itself.
+    :raises errors.Conflict: the host, or one of its backends, is being evacuated already.
+    """
+    with ctx.db.writer() as conn:
+        backends = _backends(conn, host)
+        for place in wish.to:
+            _must_be_elsewhere(conn, host, place)
+        if not wish.dry_run:
+            _must_not_run(conn, host)
+            for service in backends:
+                if not service.disabled:
+                    services.set_disabled(conn, service.host, 'manila-share', True, _REASON)
+        data = {'host': host, 'began': time.time(), **dataclasses.asdict(wish), 'to': list(wish.to)}
+        wake = begin(conn, ctx, evacuation.KIND, 'service', str(backends[0].id), topic='scheduler', lane=WORK, data=data,
+                     open_key=None if wish.dry_run else evacuation.open_key(host))
+        if not wish.dry_run:
+            announce(ctx, data, 'start')
+    wake.send(ctx)
+    return wake.operation_id
+
+
+def _backends(conn: Connection, host: str) -> list[Any]:
+    """Return the services of the backend, or of all backends of the host.
+
+    :raises errors.Invalid: it is a pool.
+    :raises errors.NotFound: there are none.
+    """
+    if '#' in host:
+        raise errors.Invalid(f'host: {host} is a pool; give a backend (host@backend) or a host.')
+    rows = [row for row in services.list_services(conn, {'binary': 'manila-share'})
+            if host in (row.host, row.host.partition('@')[0])]
+    if not rows:
+        raise errors.NotFound(f'There is no backend {host}, and no host of this name with backends.',
+                              code='service_not_found')
+    return rows
+
+
+def _must_be_elsewhere(conn: Connection, host: str, place: str) -> None:
+    backends = {service.host for service in _backends(conn, place.partition('#')[0])}
+    if all(host in (backend, backend.partition('@')[0]) for backend in backends):
+        raise errors.Invalid(f'destinations: {place} is on {host}, which is to be empty.')
+
+
+def _must_not_run(conn: Connection, host: str) -> None:
+    if op := evacuation.current(conn, host):
+        raise errors.Conflict(f'{op.data["host"]} is being evacuated already (operation {op.id}).', code='already_evacuating')
+
+
+def stop(ctx: context.RequestContext, host: str) -> None:
+    """End the evacuation of the backend or host. Migrations that it began go on; the backends stay disabled.
+
+    :raises errors.NotFound: there is none.
+    """
+    with ctx.db.writer() as conn:
+        op = evacuation.current(conn, host)
+        if op is None or op.data['host'] != host or not operations.call_off(conn, op, _WHY_STOPPED, STOPPED):
+            raise errors.NotFound(f'{host} is not being evacuated.', code='not_evacuating')
+        announce(ctx, op.data, 'error', _WHY_STOPPED)
+
+
+def announce(ctx: context.RequestContext, data: Mapping[str, Any], event: str, error: str | None = None) -> None:
+    """Emit the notification that an evacuation, with this data of its operation, began, ended or failed."""
+    progress = data.get('progress') or {}
+    payload = {**{name: data[name] for name in ('host', 'to', 'at_once')},
+               **{name: progress.get(name) for name in ('done', 'total')}}
+    notices.emit(ctx, f'host.evacuate.{event}', payload | ({'error': error} if error else {}))
