@@ -8,6 +8,7 @@ is that for tests.
 """
 
 import argparse
+import contextlib
 import ctypes
 import hashlib
 import json
@@ -130,11 +131,14 @@ class Session:
         self._guard.start()
 
     def call(self, action, *words):
-        """Run one action on the present mount."""
-        self._process.stdin.write(json.dumps([action, *map(str, words)]) + '\n')
-        self._process.stdin.flush()
+        """Run one action on the present mount. If it could not be mounted, that is the answer."""
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps([action, *map(str, words)]) + '\n')
+            self._process.stdin.flush()
         answer = self._process.stdout.readline()
-        return tuple(json.loads(answer)) if answer else (False, 'the client ended')
+        if not answer.startswith('['):
+            return False, answer.strip() or 'the client ended'
+        return tuple(json.loads(answer))
 
     def close(self):
         """End the client."""

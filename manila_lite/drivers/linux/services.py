@@ -9,6 +9,7 @@ from manila_lite.drivers.linux.pool.make_pool import make_pool
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported, protocols
 from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
+from manila_lite.drivers.linux.replication.network_moves import NetworkMoves
 from manila_lite.drivers.linux.replication.server_migration import ServerMigrations
 from manila_lite.drivers.linux.replication.share_migration import ShareMigrations
 from manila_lite.drivers.linux.replication.share_replicas import ShareReplicas
@@ -63,7 +64,9 @@ class Services:
                                       sizes=sizes)
         self.share_migrations = ShareMigrations(host, conf, storage=storage, exports=exports, access=self.access,
                                                 copies=self.copies)
-        self.server_migrations = ServerMigrations(host, conf, storage=storage, exports=exports, access=self.access,
+        self.server_migrations = ServerMigrations(conf, storage=storage, exports=exports, access=self.access,
                                                   servers=servers, setup=self.server_setup, copies=self.copies)
+        self.network_moves = NetworkMoves(storage=storage, exports=exports, access=self.access, servers=servers,
+                                          setup=self.server_setup)
         self.lifecycle = Lifecycle(host, conf, state, pool=self.pool, protocol_servers=self.protocol_servers,
                                    share_servers=servers)

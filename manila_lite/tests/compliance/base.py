@@ -92,7 +92,7 @@ class Binding(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.root = Path(self.useFixture(fixtures.TempDir()).path)
-        self.state_dir = self.root / 'state'
+        self.state_dir = self.root / NAME
         self.config_file = self.root / 'manila.conf'
         lines = [f'{name} = {value}' for name, value in self.options().items()]
         self.config_file.write_text('\n'.join([f'[{NAME}]', *lines, '']))

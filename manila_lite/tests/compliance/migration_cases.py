@@ -50,10 +50,12 @@ class Unreachable:
 
 class _Migration(ServerCase):
     ABILITY = interface.MigratesServers
+    #: Whether the server moves within the backend.
+    WITHIN = False
 
     def arrange(self) -> None:
         super().arrange()
-        self.migration = self.test.a_migration()
+        self.migration = self.test.a_migration(within=self.WITHIN)
         self.args = (self.migration,)
 
     def verify_kept(self) -> None:
@@ -70,7 +72,8 @@ class Check(_Migration):
 
     def nothing_is_here(self) -> None:
         self.test.assertEqual(set(), self.test.addresses(self.migration.target))
-        for share in self.migration.shares:
+        self.test.assertNotIn(self.migration.target.id, self.test.driver.held_servers())
+        for share in () if self.WITHIN else self.migration.shares:
             self.test.assertTrue(self.test.ensured(dataclasses.replace(share, server=self.test.server)).error)
 
 
@@ -116,7 +119,7 @@ class Complete(Cancel):
 
     def arrange(self) -> None:
         super(_Migration, self).arrange()
-        self.migration = self.test.a_migration(keeps_addresses=self.KEEPS_ADDRESSES)
+        self.migration = self.test.a_migration(keeps_addresses=self.KEEPS_ADDRESSES, within=self.WITHIN)
         target = self.migration.target
         early = dataclasses.replace(target, networks=()) if self.KEEPS_ADDRESSES else target
         migration = dataclasses.replace(self.migration, target=early)
@@ -166,11 +169,13 @@ class Complete(Cancel):
         test, migration = self.test, self.migration
         test.bother_origin(migration)
         test.assertEqual(set(), test.there('addresses', migration.source))
-        for snapshot in migration.snapshots:
-            test.origin.delete_snapshot(snapshot)
-        for share in migration.shares:
-            test.origin.delete_share(share)
-        test.origin.teardown_server(migration.source)
+        with test.at_origin():
+            if not self.WITHIN:
+                for snapshot in migration.snapshots:
+                    test.driver.delete_snapshot(snapshot)
+                for share in migration.shares:
+                    test.driver.delete_share(share)
+            test.driver.teardown_server(migration.source)
         test.assertEqual(set(), test.there('addresses', migration.source))
         test.assertEqual(test.planned(migration.target), test.addresses(migration.target))
 
@@ -181,6 +186,43 @@ class CompleteInPlace(Complete):
     KEEPS_ADDRESSES = True
 
 
-MIGRATION_CASES = (Start, Continue, Cancel, Complete, CompleteInPlace)
+class Within:
+    """The server moves into another share network of the same backend, so there is one copy of all data."""
+
+    WITHIN = True
+
+    def verify(self, answer: Any) -> None:
+        """Check that snapshots are still those of the shares, wherever these are served."""
+        super().verify(answer)
+        test, taken = self.test, self.migration.snapshots[0]
+        now = next((share for share in getattr(self, 'here', ()) if share.id == taken.share.id), taken.share)
+        if isinstance(test.driver, interface.Reverts):
+            test.driver.revert_to_snapshot(dataclasses.replace(taken, share=now))
+            test.assertEqual('first', test.read(now))
+        test.assertEqual((set(test.GOOD), now.size), (test.in_force(now), test.limit(now)))
+
+
+class CheckWithin(Within, Check):
+    """Another share network of the same backend."""
+
+
+class StartWithin(Within, Start):
+    """Another share network of the same backend."""
+
+
+class ContinueWithin(Within, Continue):
+    """Another share network of the same backend."""
+
+
+class CancelWithin(Within, Cancel):
+    """Another share network of the same backend."""
+
+
+class CompleteWithin(Within, Complete):
+    """Another share network of the same backend."""
+
+
+MIGRATION_CASES = (Start, Continue, Cancel, Complete, CompleteInPlace, StartWithin, ContinueWithin, CancelWithin,
+                   CompleteWithin)
 #: Calls that change nothing, whatever their result.
-MIGRATION_QUESTIONS = (Check, CheckUnknown, CheckHere)
+MIGRATION_QUESTIONS = (Check, CheckUnknown, CheckHere, CheckWithin)

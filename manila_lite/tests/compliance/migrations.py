@@ -21,6 +21,9 @@ ORIGIN_HOST = f'here@{ORIGIN}'
 class Origin:
     """Mixin for a ``base.Binding``: a source backend."""
 
+    #: Whether the source of the present migration is on the backend that is tested, and not on the one beside it.
+    is_within = False
+
     def origin_options(self) -> dict[str, str]:
         """Return the options of the source backend that differ."""
         return {}
@@ -42,15 +45,15 @@ class Origin:
 
     @contextlib.contextmanager
     def at_origin(self):
-        """Direct the calls of the test at the source backend."""
-        here, self.driver = self.driver, self.origin
+        """Direct the calls of the test at the backend of the source."""
+        here, self.driver = self.driver, self.driver if self.is_within else self.origin
         try:
             yield
         finally:
             self.driver = here
 
     def there(self, method: str, *args):
-        """Call a method of the test for the source backend."""
+        """Call a method of the test for the backend of the source."""
         with self.at_origin():
             return getattr(self, method)(*args)
 
@@ -79,18 +82,22 @@ class Migrates(Origin):
         self.write(share, content)
         return share
 
-    def a_migration(self, *, keeps_addresses: bool = False) -> values.ServerMigration:
-        """Return the migration of a share server that runs and is in use, with two shares and a snapshot."""
+    def a_migration(self, *, keeps_addresses: bool = False, within: bool = False) -> values.ServerMigration:
+        """Return the migration of a share server that runs and is in use, with two shares and a snapshot.
+
+        ``within``: into another share network of the same backend.
+        """
+        self.is_within = within
         with self.at_origin():
             source = self.made_server()
             one, two = (self.served(content, source) for content in ('first', 'second'))
             snapshot = values.Snapshot(uuidutils.generate_uuid(), one, one.size)
             snapshot = dataclasses.replace(snapshot, provider_location=self.driver.create_snapshot(snapshot))
             self.write(one, 'later')
-        target = self.a_server(**({'networks': source.networks} if keeps_addresses else {}))
+        target = self.a_server(*(('more',) if within else ()), **({'networks': source.networks} if keeps_addresses else {}))
         migration = values.ServerMigration(
-            source, ORIGIN_HOST, target, self.driver.report()[0].name, (one, two), (snapshot,),
-            {share.id: tuple(self.rules(self.GOOD)) for share in (one, two)}, keeps_addresses=keeps_addresses)
+            source, self.driver.backend.host if within else ORIGIN_HOST, target, self.driver.report()[0].name, (one, two),
+            (snapshot,), {share.id: tuple(self.rules(self.GOOD)) for share in (one, two)}, keeps_addresses=keeps_addresses)
         for share in migration.shares:
             self.addCleanup(self.driver_call, 'delete_share', dataclasses.replace(share, server=target))
         self.addCleanup(self.call_off, migration)
@@ -98,8 +105,9 @@ class Migrates(Origin):
         return migration
 
     def bother_origin(self, migration: values.ServerMigration) -> None:
-        """Do the periodic work of the source backend; none of it may start the server there."""
-        self.origin.report()
+        """Do the periodic work of the source's backend; none of it may start the server there."""
+        with self.at_origin():
+            self.driver.report()
 
     def left_of(self, migration: values.ServerMigration) -> list[str]:
         """Return all that was made for the migration only and is left at either backend, as the backends report it."""

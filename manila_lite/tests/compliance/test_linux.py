@@ -254,15 +254,17 @@ class LinuxOrigin:
     MOMENTS = (0.4,)
 
     def options(self):
-        return super().options() | {'linux_peers': f'{migrations.ORIGIN_HOST}:{self.config_file}'}
+        peers = [f'{host}:{self.config_file}' for host in (migrations.ORIGIN_HOST, base.HOST)]
+        return super().options() | {'driver': 'linux', 'linux_peers': ','.join(peers)}
 
     def origin_options(self):
-        return {'driver': 'linux', 'linux_pool_path': str(self.root / 'origin.img')}
+        return {'linux_pool_path': str(self.root / 'origin.img')}
 
     def setUp(self):
         super().setUp()
         with self.config_file.open('a') as file:
-            file.write(f'[DEFAULT]\nhost = here\nstate_path = {self.root}\nenabled_share_backends = {migrations.ORIGIN}\n')
+            file.write(f'[DEFAULT]\nhost = here\nstate_path = {self.root}\n'
+                       f'enabled_share_backends = {migrations.ORIGIN}, {base.NAME}\n')
 
     def close_origin(self):
         self.origin.teardown(remove_data=True)
@@ -275,8 +277,9 @@ class LinuxOrigin:
 class LinuxMigrationBinding(LinuxOrigin, migrations.Migrates, LinuxServersBinding):
     def bother_origin(self, migration):
         super().bother_origin(migration)
-        self.assertTrue(self.origin.ensure_servers([migration.source])[migration.source.id].error)
-        self.origin.setup()
+        with self.at_origin():
+            self.assertTrue(self.driver.ensure_servers([migration.source])[migration.source.id].error)
+            self.driver.setup()
 
 
 class LinuxMigrationsTest(server_calls.EveryMigrationCall, LinuxMigrationBinding):
@@ -284,6 +287,14 @@ class LinuxMigrationsTest(server_calls.EveryMigrationCall, LinuxMigrationBinding
     scenarios = [row for row in server_calls.EveryMigrationCall.scenarios
                  if row[0] in ('Continue', 'Cancel', 'CompleteInPlace')]
     test_call_keeps_its_promise = test_call_repeated_after_a_restart = None
+
+
+class LinuxMovesWithinTest(server_calls.EveryMigrationCall, LinuxMigrationBinding):
+    # Calls are short, since nothing is copied.
+    MOMENTS = (0.01, 0.05, 0.1, 0.2, 0.4)
+    scenarios = [row for row in server_calls.EveryMigrationCall.scenarios
+                 if row[0] in ('ContinueWithin', 'CancelWithin', 'CompleteWithin')]
+    test_call_keeps_its_promise = None
 
 
 class LinuxCifsMigrationTest(server_calls.EveryMigrationCall, LinuxMigrationBinding, LinuxCifsBinding):

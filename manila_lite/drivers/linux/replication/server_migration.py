@@ -10,12 +10,11 @@ import time
 from oslo_log import log
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.ids import SAFE_ID
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.protocols import export_locations, fencing
-from manila_lite.drivers.linux.replication import migration_source, peer_session, transfer_folder
+from manila_lite.drivers.linux.protocols import fencing
+from manila_lite.drivers.linux.replication import migration_source, peer_session, receiving_server, transfer_folder
 from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
 from manila_lite.drivers.linux.replication.peer_session import PeerSession
 from manila_lite.drivers.linux.replication.replication import Copy
@@ -23,18 +22,16 @@ from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
 from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.exports import ShareExports
-from manila_lite.drivers.linux.shares.snapshots import provider_location
 from manila_lite.drivers.linux.shares.storage import Storage
 
 LOG = log.getLogger(__name__)
 
 
 class ServerMigrations:
-    """The migrations of share servers to one backend. ``host``: the backend, as ``host@backend``."""
+    """The migrations of share servers to one backend from others. Those within the backend are ``NetworkMoves``."""
 
-    def __init__(self, host: str, conf: LinuxOptions, *, storage: Storage, exports: ShareExports, access: ShareAccess,
+    def __init__(self, conf: LinuxOptions, *, storage: Storage, exports: ShareExports, access: ShareAccess,
                  servers: ShareServers, setup: ServerSetup, copies: CopySupervisor):
-        self._host = host
         self._conf = conf
         self._storage = storage
         self._exports = exports
@@ -60,14 +57,7 @@ class ServerMigrations:
         pool = self._storage.pool
         if not isinstance(pool, BtrfsPool):
             raise errors.Final('The pool of this backend is a plain directory.')
-        if migration.source_host == self._host:
-            raise errors.Final('The share server is on this backend already.')
-        if unserved := sorted({share.proto for share in migration.shares} - self._exports.protocols):
-            raise errors.Final(f'This backend does not serve {", ".join(unserved)}.')
-        for resource_id in (migration.id, migration.source.id, *(share.id for share in migration.shares),
-                            *(snapshot.id for snapshot in migration.snapshots)):
-            if not SAFE_ID.fullmatch(resource_id):
-                raise errors.Final(f'{resource_id!r} is not an id.')
+        receiving_server.vet(migration, self._exports.protocols)
         return pool
 
     def _copy(self, migration: values.ServerMigration) -> Copy:
@@ -132,16 +122,11 @@ class ServerMigrations:
         if not all(landed) or copy.begun:
             began = self._bring(migration, copy, any(landed))
         self._servers.prepare(migration.target.id)
-        for share in migration.shares:
-            here = dataclasses.replace(share, pool=migration.pool, server=migration.target)
-            self._access.update(here, migration.rules.get(share.id, ()))
-        details = self._setup.set_up(migration.target)
+        moved = receiving_server.serve(migration, self._access, self._setup)
         LOG.info('Migration %s: the shares were not served for %.2f s', migration.id, time.monotonic() - began)
         btrfs.sync(self._pool_for(migration).root)
         migration_source.tidy(copy)
-        return values.MigratedServer(
-            details, {share.id: tuple(export_locations.on(share, migration.target)) for share in migration.shares},
-            {snapshot.id: provider_location(snapshot.id) for snapshot in migration.snapshots})
+        return moved
 
     def _bring(self, migration: values.ServerMigration, copy: Copy, landed: bool) -> float:
         """Bring all data to its place here, as it was when the source was halted. Returns the time of the halt."""

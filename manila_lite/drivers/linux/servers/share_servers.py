@@ -127,9 +127,10 @@ class ShareServers:
         self._running[server_id] = protocol_servers
         return repairs
 
-    def _must_be_here(self, server_id: str) -> None:
-        if migration := fencing.by(self.folder(server_id)):
-            raise errors.Final(f'Share server {server_id} was moved to another backend by migration {migration}.')
+    def _must_be_here(self, server_id: str, unless: str = '') -> None:
+        """Check that no migration took the server away, except ``unless``."""
+        if (migration := fencing.by(self.folder(server_id))) not in ('', unless):
+            raise errors.Final(f'Share server {server_id} was moved away by migration {migration}.')
 
     # Moves ------------------------------------------------------------------------------------
 
@@ -150,19 +151,42 @@ class ShareServers:
         """
         home = self.folder(server_id)
         with self._lock(server_id):
-            if not home.is_dir() or notes.of(home):
-                raise errors.Final(f'Share server {server_id} is not on this backend.')
+            self._must_be_held(home)
             with fencing.exclusive(home):
+                self._must_be_here(server_id, migration)
                 before = fencing.by(home)
-                if before not in ('', migration):
-                    raise errors.Final(f'Share server {server_id} was moved to another backend by migration {before}.')
                 fencing.note(home, migration)
             self._halt(server_id)
         return bool(before)
 
+    def require(self, server_id: str, migration: str) -> None:
+        """Check that the server is here, where the migration may have halted it.
+
+        :raises errors.Final: the server is not here, or went away with another migration.
+        """
+        self._must_be_held(self.folder(server_id))
+        self._must_be_here(server_id, migration)
+
+    def _must_be_held(self, folder: Path) -> None:
+        if not folder.is_dir() or notes.of(folder):
+            raise errors.Final(f'Share server {folder.name} is not on this backend.')
+
     def unfence(self, server_id: str) -> None:
-        """Let the server run here again."""
-        fencing.drop(self.folder(server_id))
+        """Let the server run here again. If it was to move within this backend, its target stops serving the shares first."""
+        home = self.folder(server_id)
+        target = fencing.by(home)
+        if target and self.folder(target).is_dir():
+            self._withdraw_all(target)
+        fencing.drop(home)
+
+    def _withdraw_all(self, server_id: str) -> None:
+        with self._lock(server_id):
+            is_there = self._namespace(server_id).is_there
+            if is_there:
+                self._start(server_id)      # it may have been started by another process, or have died
+            protocol_servers = self._running[server_id] if is_there else self._new_protocol_servers(server_id)
+            for resource_id in self.exported(server_id):
+                (protocol_servers.forget if is_there else protocol_servers.discard)(resource_id)
 
     def _new_protocol_servers(self, server_id: str) -> ProtocolServers:
         return ProtocolServers(self._state / server_id, self._conf, self._namespace(server_id).name, self._source)

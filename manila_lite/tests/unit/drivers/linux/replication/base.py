@@ -42,7 +42,7 @@ class ReplicationTest(testtools.TestCase):
         self.replicas = ShareReplicas(HOST, PEERS, storage=storage, exports=exports, access=access, sizes=sizes,
                                       shares=Shares(storage, exports, qos, sizes))
         self.share_migrations = ShareMigrations(HOST, PEERS, storage=storage, exports=exports, access=access, copies=copies)
-        self.server_migrations = ServerMigrations(HOST, PEERS, storage=storage, exports=exports, access=access, servers=None,
+        self.server_migrations = ServerMigrations(PEERS, storage=storage, exports=exports, access=access, servers=None,
                                                   setup=ServerSetup(None), copies=copies)
 
     def objection(self, migrations, migration):
