@@ -60,7 +60,7 @@ def _beginning() -> dict[str, Any]:
     ``after`` is the last resource that was taken in this pass, ``through`` says that there is no other, ``moved`` is how many
     have moved in it; ``claims`` are the GiB that a plan gives to each pool.
     """
-    return {'progress': {'done': 0, 'gib_done': 0.0}, 'moving': {}, 'left': {}, 'plan': {}, 'claims': {},
+    return {'progress': {'done': 0, 'gib_done': 0}, 'moving': {}, 'left': {}, 'plan': {}, 'claims': {},
             'after': list(queries.START), 'through': False, 'moved': 0}
 
 

@@ -46,7 +46,7 @@ def _residents(host: str) -> sa.CompoundSelect:
 
     Copies and replicas that are being deleted do not count: their shares are elsewhere.
     """
-    size = sa.func.coalesce(sa.func.sum(_shares.c.size), 0)
+    size = _sum(_shares.c.size)
     mine = [_servers.c.id, _networks.c.project_id, _servers.c.host, _servers.c.status]
     servers = (sa.select(sa.literal(TYPES.index(SERVER)).label('rank'), *mine, size.label('size'),
                          sa.func.count().label('shares'))
@@ -66,6 +66,11 @@ def _residents(host: str) -> sa.CompoundSelect:
     return sa.union_all(servers, singles)
 
 
+def _sum(column: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
+    # The sum of integers is a decimal number in some databases.
+    return sa.cast(sa.func.coalesce(sa.func.sum(column), 0), sa.Integer)
+
+
 def list_after(conn: Connection, host: str, after: tuple[str, str], limit: int) -> list[Row]:
     """Return the next resources on the host after one, by type and id: ``rank``, id, project_id, host, status, size (GiB),
     and the number of ``shares``.
@@ -78,12 +83,11 @@ def list_after(conn: Connection, host: str, after: tuple[str, str], limit: int) 
     return list(conn.execute(query.order_by(every.c.rank, every.c.id).limit(limit)))
 
 
-def count(conn: Connection, host: str) -> tuple[int, float]:
+def count(conn: Connection, host: str) -> tuple[int, int]:
     """Return how many resources are on the host, and the GiB of their shares."""
     every = _residents(host).subquery()
-    number, size = conn.execute(sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(every.c.size), 0))
-                                .select_from(every)).one()
-    return number, float(size)
+    number, size = conn.execute(sa.select(sa.func.count(), _sum(every.c.size)).select_from(every)).one()
+    return number, size
 
 
 def still_there(conn: Connection, host: str, type_: str, ids: Iterable[str]) -> dict[str, str]:

@@ -33,7 +33,8 @@ PLANTS = (
     ('acyclic', 'db/core/engine.py', 'from manila_lite.db.core import transitions'),
 )
 MODULES = (
-    'cmd/__init__.py', 'wsgi/__init__.py', 'api/__init__.py', 'scheduler/__init__.py', 'scheduler/expiry.py',
+    'cmd/__init__.py', 'wsgi/__init__.py', 'api/__init__.py', 'scheduler/__init__.py', 'scheduler/evacuation.py',
+    'scheduler/expiry.py',
     'manager/__init__.py', 'doctor/__init__.py', 'actions/__init__.py', 'actions/shares.py', 'workflow/__init__.py',
     'engine/__init__.py', 'engine/worker.py', 'drivers/__init__.py', 'drivers/dummy/__init__.py', 'drivers/dummy/driver.py',
     'rpc/__init__.py', 'network/__init__.py', 'db/__init__.py', 'db/core/__init__.py', 'db/core/engine.py',

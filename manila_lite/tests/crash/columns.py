@@ -9,7 +9,7 @@ from manila_lite.drivers.dummy.store import Store
 from manila_lite.tests.crash import faulty, places, truth
 from manila_lite.tests.crash.deployment import ROLES, Deployment
 from manila_lite.tests.crash.matrix import ANY, BAD, GOOD, PATIENCE, Story, Wave, at_places
-from manila_lite.tests.crash.subjects import ALONE, SUBJECTS, Cell, Subject
+from manila_lite.tests.crash.subjects import ALONE, EVACUATIONS, SUBJECTS, Cell, Subject
 
 KILLED, CUT, BROKER = 'process killed', 'database cut off', 'broker killed'
 DROPPED, DOUBLED = 'message lost', 'message doubled'
@@ -202,7 +202,11 @@ def _start(deployment: Deployment, wave: Wave, story: Story) -> None:
 
 def ensures(deployment: Deployment) -> list[Story]:
     """Let a backend ensure its shares, and kill its process, or let the driver fail; one story after the other."""
-    wave = Wave(deployment, (story for story in _ensure_stories()
+    return _one_by_one(deployment, _ensure_stories())
+
+
+def _one_by_one(deployment: Deployment, stories: Iterable[Story]) -> list[Story]:
+    wave = Wave(deployment, (story for story in stories
                              if deployment.servers.database or not (story.place and story.place.locks)))
     wave.prepare()
     for story in wave.stories:
@@ -222,16 +226,22 @@ def _ensure_stories() -> Iterator[Story]:
             yield _driver_story(subject, 'ensure_shares', fault, {}, end)
 
 
+def evacuations(deployment: Deployment, few: bool = False) -> list[Story]:
+    """Evacuate a backend, and kill the process at the place; one story after the other."""
+    return _one_by_one(deployment, some(at_places(KILLED, EVACUATIONS), few))
+
+
 #: In the order in which they run.
 COLUMNS: dict[str, Callable[[Deployment], list[Story]]] = {
-    'killed': killed, 'driver': driver, 'messages': messages, 'starts': starts, 'ensures': ensures, 'cut': cut,
-    'broker': broker}
+    'killed': killed, 'driver': driver, 'messages': messages, 'starts': starts, 'ensures': ensures,
+    'evacuations': evacuations, 'cut': cut, 'broker': broker}
 
 #: The stories of each column, without running them.
 _TOLD: dict[str, Callable[[], Iterator[Story]]] = {
     'killed': lambda: at_places(KILLED), 'cut': lambda: at_places(CUT), 'broker': lambda: at_places(BROKER),
     'messages': lambda: (story for column, role in _messages() for story in _senders(role, column)),
     'driver': _driver_stories, 'starts': _start_stories, 'ensures': _ensure_stories,
+    'evacuations': lambda: at_places(KILLED, EVACUATIONS),
 }
 
 

@@ -74,7 +74,7 @@ networks:
   - {id: four, cidr: 10.16.0.0/16}
   - {id: six, cidr: 'fd00::/64'}
 """
-_BACKEND = ('[{name}]\ndriver = dummy\ndummy_pool_size_gb = 100000\ndummy_knobs = {knobs}\n'
+_BACKEND = ('[{name}]\ndriver = dummy\ndummy_pool_size_gb = {size}\ndummy_knobs = {knobs}\n'
             'migration_driver_continue_update_interval = 0.1\ndummy_replication_domain = matrix\n')
 _SERVING = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
             'dummy_writable_migration = false\n')
@@ -125,9 +125,11 @@ class Deployment(fixtures.Fixture):
     :class:`Orders`. A child that was killed is started again by its command, a command by ``start``.
     """
 
-    BACKENDS = ('alpha', 'beta', 'gamma', 'delta')
+    BACKENDS = ('alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta')
     #: Backends that make share servers, and migrate them to each other.
     SERVING = ('gamma', 'delta')
+    #: Backends that are evacuated to each other. They are small, so that only shares that ask for them go there.
+    EVACUATED = ('epsilon', 'zeta')
 
     def __init__(self, servers: Servers, *, roles: tuple[str, ...] = ROLES, victims: bool = True, api_workers: int = 1,
                  workers: int = 150, lease: float = 60, knobs: str = ''):
@@ -150,7 +152,8 @@ class Deployment(fixtures.Fixture):
         text = _CONFIG.format(state=self.state, port=self.port, database=self.url, bus=self.servers.bus,
                               backends=','.join(self.BACKENDS), **self._settings)
         (self.state / 'c.conf').write_text(text + ''.join(
-            _BACKEND.format(name=name, knobs=self._knobs) + (_SERVING if name in self.SERVING else '')
+            _BACKEND.format(name=name, knobs=self._knobs, size=1000 if name in self.EVACUATED else 100000)
+            + (_SERVING if name in self.SERVING else '')
             for name in self.BACKENDS))
         (self.state / 'networks.yaml').write_text(_NETWORKS)
         self.addCleanup(lambda: [hush.check(log) for log in self.state.glob('*.log')])

@@ -256,6 +256,7 @@ class Wave:
             story.problems += [*backends.differences(rows), *truth.quota(self.deployment, story.project, rows),
                                *truth.untold(rows)]
             story.problems += _unexpected(story, rows)
+            story.problems += _unleft(story, self._cells[story.project].left, rows)
 
     def _state(self, story: Story, rows: truth.Rows) -> str:
         now = rows.of(story.subject.resource_type)
@@ -287,6 +288,13 @@ def _unexpected(story: Story, rows: truth.Rows) -> Iterator[str]:
             yield 'wrong: after the failure its access rules should have been active'
     if story.subject.task_state:
         yield from _unfree(story, rows)
+
+
+def _unleft(story: Story, left: str, rows: truth.Rows) -> Iterator[str]:
+    """Yield shares that are still at the backend that they should have left."""
+    there = [share.id for share in rows.shares if (share.host or '').partition('#')[0] == left]
+    if story.subject.leaves and story.end == GOOD and there:
+        yield f'wrong: still on {left}: {there}'
 
 
 def _unfree(story: Story, rows: truth.Rows) -> Iterator[str]:

@@ -36,7 +36,7 @@ class Cell:
     def __init__(self, deployment: Any, project: str):
         self.deployment = deployment
         self.project = project
-        self.share = self.snapshot = self.rule = self.network = self.server = self.service = self.away = ''
+        self.share = self.snapshot = self.rule = self.network = self.server = self.service = self.away = self.left = ''
         self.group_type = self.group = self.replica = self.backup = ''
 
     def ok(self, method: str, path: str, body: Any = None) -> Any:
@@ -282,7 +282,7 @@ class Cell:
         """Return the parameters of the share's migration to the other backend without share servers."""
         here = self.ok('GET', f'/shares/{self.share}')['share']['host']
         away = next(name for name in self.deployment.BACKENDS
-                    if name not in self.deployment.SERVING and f'@{name}#' not in here)
+                    if name not in (*self.deployment.SERVING, *self.deployment.EVACUATED) and f'@{name}#' not in here)
         return {'host': f'test@{away}', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True,
                 'preserve_metadata': True}
 
@@ -355,6 +355,26 @@ class Cell:
             return answer[0] == 202
         waiting.until(begun, f'{host} is ensured', _OPERATOR, pause=0.1)
 
+    def with_share_to_evacuate(self) -> None:
+        """Make a share of 2 GiB on a backend that is evacuated."""
+        self.share = self.make_share(scheduler_hints={'only_host': f'test@{self.deployment.EVACUATED[0]}'})
+        self.settled('share')
+
+    def evacuate(self) -> None:
+        """Request to evacuate the share's backend, and repeat that while another evacuation is in progress."""
+        self.left = self.ok('GET', f'/shares/{self.share}')['share']['host'].partition('#')[0]
+        for name in self.deployment.EVACUATED:
+            self.deployment.ok('PUT', '/services/enable', {'host': f'test@{name}', 'binary': 'manila-share'})
+        wanted = {'host': self.left, 'at_once': 100,
+                  'destinations': [f'test@{name}' for name in self.deployment.EVACUATED if f'test@{name}' != self.left]}
+
+        def begun() -> bool:
+            answer = self.deployment.call('POST', '/services/evacuate', wanted, self.project)
+            if answer[0] not in (202, 409):
+                raise AssertionError(f'{self.left} is not evacuated: {answer}')
+            return answer[0] == 202
+        waiting.until(begun, f'{self.left} is evacuated', _OPERATOR, pause=0.1)
+
     def ensure_changed(self) -> None:
         """Give the share's backend another address in its section, and request to ensure its shares.
 
@@ -425,6 +445,7 @@ class Subject:
     ``method``: the driver's method, called in step ``method_step``, or else the first one. ``tells`` off: a failure
     is the answer, and no message repeats it. ``also``: other methods that are called. ``task_state``: that of the share or
     server that was to move, however the deletion of its copy ends; after a good end, nothing of the copy is left.
+    ``leaves``: after a good end, the share is at another backend.
     """
 
     name: str
@@ -442,6 +463,7 @@ class Subject:
     also: tuple[str, ...] = ()
     undone: str = ''
     task_state: str = ''
+    leaves: bool = False
 
 
 _CREATE = (Way('scheduler', 'share.create', passed_on=True), Way('share', 'share.create', passed_back=True))
@@ -575,6 +597,13 @@ ALONE = (
 )
 
 
+#: Operations that move everything off a backend, one after the other.
+EVACUATIONS = (
+    Subject('evacuate a backend', Cell.with_share_to_evacuate, Cell.evacuate, (Way('scheduler', 'service.evacuate'),), 'share',
+            'available', size=2, tells=False, leaves=True),
+)
+
+
 def covered() -> set[tuple[str, str]]:
     """Return (role, kind) of every plan that has a row."""
-    return {(way.role, way.kind) for subject in (*SUBJECTS, *ALONE) for way in subject.ways}
+    return {(way.role, way.kind) for subject in (*SUBJECTS, *ALONE, *EVACUATIONS) for way in subject.ways}

@@ -14,11 +14,12 @@ import testtools
 from manila_lite.tests.crash import columns, places, results, truth
 from manila_lite.tests.crash.deployment import Deployment, Servers
 from manila_lite.tests.crash.matrix import Story
-from manila_lite.tests.crash.subjects import SUBJECTS, covered
+from manila_lite.tests.crash.subjects import EVACUATIONS, SUBJECTS, covered
 
 _STORIES = dict(columns.COLUMNS)
 if os.environ.get('MANILA_LITE_TEST_MATRIX') != 'all':
-    _STORIES |= {name: functools.partial(_STORIES[name], few=True) for name in ('killed', 'cut', 'broker', 'driver')}
+    _STORIES |= {name: functools.partial(_STORIES[name], few=True)
+                 for name in ('killed', 'cut', 'broker', 'driver', 'evacuations')}
 
 
 class Complete(testtools.TestCase):
@@ -29,7 +30,7 @@ class Complete(testtools.TestCase):
         self.assertEqual(registered, covered(), 'give the plan a row in manila_lite/tests/crash/subjects.py')
 
     def test_every_step_has_its_places(self):
-        for subject in SUBJECTS:
+        for subject in (*SUBJECTS, *EVACUATIONS):
             for way in subject.ways:
                 keys = [place.key for place in way.places()]
                 for step in places.PLANS[way.role][way.kind].names:
@@ -103,4 +104,4 @@ class Death(_Cells):
 class Nonsense(_Cells):
     """Messages are lost and doubled, and drivers fail in every way."""
 
-    NAMES = ('driver', 'messages', 'starts', 'ensures')
+    NAMES = ('driver', 'messages', 'starts', 'ensures', 'evacuations')

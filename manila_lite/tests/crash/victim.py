@@ -17,7 +17,8 @@ from typing import Any
 from manila_lite import errors, engine
 from manila_lite.actions import share_bin
 from manila_lite.drivers import load
-from manila_lite.workflow import ensure, server_migration, share_migration, share_replicas, share_servers, snapshot_access
+from manila_lite.workflow import (ensure, evacuation, server_migration, share_migration, share_replicas, share_servers,
+                                  snapshot_access)
 from manila_lite.engine import executor
 from manila_lite.rpc import clients
 from manila_lite.tests.crash import places
@@ -103,7 +104,8 @@ def _wrap_begin(orders: Orders, role: str) -> None:
         return call
 
     # Other modules that begin operations have imported the function by name.
-    for module, name in ((engine, 'begin'), (share_servers, 'begin'), (ensure, 'begin'), (engine, 'begin_once'),
+    for module, name in ((engine, 'begin'), (share_servers, 'begin'), (ensure, 'begin'), (evacuation, 'begin'),
+                         (engine, 'begin_once'),
                          (share_replicas, 'begin_once'), (snapshot_access, 'begin_once'), (server_migration, 'begin'),
                          (share_migration, 'begin')):
         setattr(module, name, wrapped(getattr(module, name)))
