@@ -81,8 +81,7 @@ def _settle(work: Work) -> None:
         del moving[resource_id]
         if resource_id not in there or (op is not None and op.state == operations.DONE):
             work.data['moved'] += 1
-            work.data['progress']['done'] += 1
-            work.data['progress']['gib_done'] += what['size']
+            _count(work, what['size'])
         else:
             _stays(work, resource_id, _failure(op))
 
@@ -136,6 +135,14 @@ def _take(work: Work, row: Any, op: Any) -> None:
             _stays(work, row.id, f'It is being migrated to {op.data["to"]} already: complete or cancel that migration.')
     elif refusal := _move(work, row, type_):
         _stays(work, row.id, refusal)
+    if work.data['dry_run']:
+        _count(work, row.size)
+
+
+def _count(work: Work, size: int) -> None:
+    """Count one resource as done: it has moved, or the plan has looked at it."""
+    work.data['progress']['done'] += 1
+    work.data['progress']['gib_done'] += size
 
 
 def _move(work: Work, row: Any, type_: str) -> str | None:
@@ -183,6 +190,8 @@ def _wanted(work: Work, place: evacuation_targets.Place) -> dict[str, Any]:
 
 
 def _begin(work: Work, ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> None:
+    if place.must_be_writable:      # else the migration would wait for a backend that may never be up again
+        _ask(work, ctx, row, type_, place)
     _REQUESTS[type_].start(ctx, row.id, {**_wanted(work, place), 'by_itself': True, 'evacuation': work.op.id})
     _note(work, row, type_, place.to)
 
@@ -191,16 +200,26 @@ def _note(work: Work, row: Any, type_: str, to: str) -> None:
     work.data['moving'][row.id] = {'type': type_, 'to': to, 'size': row.size, 'percent': 0}
 
 
-def _plan(work: Work, ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> None:
+def _ask(work: Work, ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> Mapping[str, Any]:
+    """Return what the destination's backend supports for this move.
+
+    :raises errors.Conflict: the move needs the backend that the resource leaves, and that is down.
+    """
     _planned, support = _REQUESTS[type_].try_out(ctx, row.id, _wanted(work, place))
+    if place.must_be_writable and not support.get('writable'):
+        raise errors.Conflict(f'{row.host} is down, and has to make access rules read-only before {row.id} is copied to '
+                              f'{place.to}: start its share manager.')
+    return dict(support)
+
+
+def _plan(work: Work, ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> None:
+    support = _ask(work, ctx, row, type_, place)
     for pool, size in place.claims.items():
         work.data['claims'][pool] = work.data['claims'].get(pool, 0) + size
     if len(work.data['plan']) < _KEPT:
         work.data['plan'][row.id] = {
             'resource_type': type_, 'project_id': row.project_id, 'from': row.host, 'to': place.to, 'shares': row.shares,
             'size': row.size, 'writable': bool(support.get('writable')), 'clients': _effect(type_, support)}
-    work.data['progress']['done'] += 1
-    work.data['progress']['gib_done'] += row.size
 
 
 def _effect(type_: str, support: Mapping[str, Any]) -> str:

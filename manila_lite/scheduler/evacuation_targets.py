@@ -21,11 +21,15 @@ _MOST = 3
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """A destination: the backend or pool ``to``, and the GiB that it takes there, by pool."""
+    """A destination: the backend or pool ``to``, and the GiB that the resource takes there, by pool.
+
+    ``must_be_writable``: the backend that the resource leaves is down and cannot make its access rules read-only.
+    """
 
     to: str
     claims: Mapping[str, float]
     has_snapshots: bool
+    must_be_writable: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,8 +56,15 @@ def find(work: Work, row: Any, type_: str) -> Found:
         named = _in_order(work.data['to'], pools, data['size'])
         claims = ((to, _claims(conn, work, row, {**data, 'to': to}, pools)) for to in named)
         fitting = itertools.islice(filter(operator.itemgetter(1), claims), _MOST)
-        places = [Place(to, taken, has_snapshots) for to, taken in fitting]
+        is_down = _is_down(conn, work, row)
+        places = [Place(to, taken, has_snapshots, is_down) for to, taken in fitting]
         return Found(places, '' if places else _refusal(conn, work, row, data, pools), pools[0].backend)
+
+
+def _is_down(conn: Connection, work: Work, row: Any) -> bool:
+    """Say whether the backend that the resource is on is down."""
+    mine = [service for service in services.list_backends(conn) if service.host == row.host.partition('#')[0]]
+    return not any(services.is_up(service.heartbeat_at, service.stopped, work.ctx.conf.service_down_time) for service in mine)
 
 
 def _claims(conn: Connection, work: Work, row: Any, data: Mapping[str, Any], pools: Iterable[PoolState]) -> dict[str, float]:

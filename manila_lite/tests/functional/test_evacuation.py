@@ -208,6 +208,17 @@ class Staying(EvacuationTest):
         left = self.ended(self.evacuate('test@disk', dry_run=True, destinations=['test@other']))['report']['left']
         self.assertIn('none of test@other is up and enabled', left[share['id']])
 
+    def test_share_of_a_dead_backend_waits_for_nobody(self):
+        """Its rules cannot be made read-only, and no migration is begun that could only wait."""
+        share = self.plain()
+        manager = self.service.managers['disk']
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.services.update().where(models.services.c.host == 'test@disk').values(stopped=True))
+        self.addCleanup(manager.worker._beat)
+        for dry_run, state in ((True, 'done'), (False, 'failed')):
+            left = self.ended(self.evacuate('test@disk', dry_run=dry_run), state)['report']['left']
+            self.assertIn('test@disk#pool1 is down, and has to make access rules read-only', left[share['id']])
+
     def test_share_that_somebody_else_moves_is_left_alone(self):
         share = self.plain()
         self.admin.ok('POST', f'/shares/{share["id"]}/action', {'migration_start': {
