@@ -13,6 +13,7 @@ from scenarios.cluster import Cluster
 from scenarios.demo import BOLD, GREEN, PLAIN, RED, TOP, Demo
 from scenarios.down import down
 from scenarios.dual_stack import DualStack
+from scenarios.evacuating import Evacuating
 from scenarios.identity import Identity, LoggedIn
 from scenarios.moving import Moving
 from scenarios.one_share import OneShare
@@ -63,6 +64,7 @@ def arguments():
     what.add_argument('--migration', dest='backend', action='store_const', const=MIGRATION)
     what.add_argument('--vm', dest='backend', action='store_const', const=VM)
     what.add_argument('--cluster', dest='backend', action='store_const', const=CLUSTER)
+    parser.add_argument('--evacuate', action='store_true')
     parser.add_argument('--keystone', action='store_true')
     parser.add_argument('--mebibytes', type=int, default=100)
     parser.add_argument('--state', type=Path, default=TOP / '.quickstart')
@@ -70,12 +72,15 @@ def arguments():
     args = parser.parse_args()
     if args.keystone and args.backend in SCENARIOS:
         parser.error('--keystone goes with a --backend')
+    if args.evacuate and args.backend != MIGRATION:
+        parser.error('--evacuate is a part of --migration: add --migration')
     return args
 
 
 def show(demo, args):
     """Run all steps of the scenario."""
-    scenario = SCENARIOS.get(demo.backend, LoggedIn if demo.identity else OneShare)(demo)
+    kind = Evacuating if args.evacuate else SCENARIOS.get(demo.backend, LoggedIn if demo.identity else OneShare)
+    scenario = kind(demo)
     if demo.identity:
         with demo.step('Keystone starts, with users in projects, and roles'):
             demo.identity.start()

@@ -71,8 +71,7 @@ def _settle(work: Work) -> None:
     moving = work.data['moving']
     with work.ctx.db.reader() as conn:
         last = queries.last_migrations(conn, moving)
-        there = {resource_id for type_ in _REQUESTS for resource_id in queries.still_there(
-            conn, work.data['host'], type_, [key for key, what in moving.items() if what['type'] == type_])}
+        there = _still_there(conn, work.data)
     for resource_id, what in list(moving.items()):
         op = last.get(resource_id)
         if op is not None and queries.is_under_way(op):
@@ -84,6 +83,12 @@ def _settle(work: Work) -> None:
             _count(work, what['size'])
         else:
             _stays(work, resource_id, _failure(op))
+
+
+def _still_there(conn: Connection, data: Mapping[str, Any]) -> set[str]:
+    """Return the ids of those resources under way that are on the host."""
+    return {resource_id for type_ in _REQUESTS for resource_id in queries.still_there(
+        conn, data['host'], type_, [key for key, what in data['moving'].items() if what['type'] == type_])}
 
 
 def _failure(op: Any) -> str:
@@ -232,12 +237,17 @@ def _effect(type_: str, support: Mapping[str, Any]) -> str:
 # Progress and end ---------------------------------------------------------------------------------
 
 def _measure(work: Work) -> None:
-    """Set the figures of the progress, in resources and GiB."""
+    """Set the figures of the progress, in resources and GiB.
+
+    A resource that left the host after the last look is neither on it nor done.
+    """
     data, progress = work.data, work.data['progress']
     with work.ctx.db.reader() as conn:
         count, size = queries.count(conn, data['host'])
+        there = _still_there(conn, data)
     if not data['dry_run']:
-        count, size = count + progress['done'], size + progress['gib_done']
+        gone = [what['size'] for resource_id, what in data['moving'].items() if resource_id not in there]
+        count, size = count + progress['done'] + len(gone), size + progress['gib_done'] + sum(gone)
     copied = sum(what['size'] * what['percent'] / 100 for what in data['moving'].values())
     done = progress['gib_done'] + copied
     took = time.time() - data['began']

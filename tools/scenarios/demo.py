@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -44,6 +45,14 @@ class Demo(Service):
         """Run a command of the openstack client that prints nothing."""
         self.say(f'{DIM}$ openstack {" ".join(words)}{PLAIN}')
         self.openstack(*words)
+
+    def manage(self, *words):
+        """Run a command of manila-manage, which must end with 0; its output is shown as it comes."""
+        self.say(f'{DIM}$ manila-manage --config-file {self.config} {" ".join(words)}{PLAIN}')
+        status = subprocess.run(['manila-manage', f'--config-file={self.config}', *words], stdin=subprocess.DEVNULL,
+                                timeout=300).returncode
+        if status:
+            raise Trouble(f'manila-manage {" ".join(words)} ended with status {status}\n{self.logs()}')
 
     def share(self, **values):
         """Make a share of 1 GiB; return its id. Asks the API: the client takes seconds for each command."""

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drawing of backends side by side in a terminal, one of them with a share server, above the network of its clients."""
+"""Drawing of backends side by side in a terminal, one of them with share servers, above the network of its clients."""
 
 _BOX = 44
 
 
-def draw(title, backends, home, inside, network, below):
+def draw(title, boxes, home, network, below):
     """Return the lines.
 
-    ``inside``: lines about the server in the box of backend ``home``. ``network``: texts on its wire and at the end of
-    the network. ``below``: lines about clients.
+    ``boxes``: lines in the box of each backend, by its name; ``home``: the backend with a wire. ``network``: texts on this
+    wire and at the end of the network. ``below``: lines about clients.
     """
-    at = backends.index(home)
-    middle = at * (_BOX + 1) + _BOX // 2
+    backends = list(boxes)
+    middle = backends.index(home) * (_BOX + 1) + _BOX // 2
     address, name = network
-    empty = [''] * len(inside)
+    height = max(map(len, boxes.values()))
     return [
         title,
         ''.join(f' {backend.center(_BOX)}' for backend in backends).rstrip(),
         ''.join(f' ┌{"─" * (_BOX - 2)}┐' for _ in backends),
-        *_rows([inside if backend == home else empty for backend in backends]),
+        *_rows([[*lines, *[''] * (height - len(lines))] for lines in boxes.values()]),
         ''.join(f' └{_edge(backend == home)}┘' for backend in backends),
         f'{" " * middle} │ {address}',
         f' {"━" * middle}┷{"━" * (len(backends) * (_BOX + 1) - middle - 2)} {name}',

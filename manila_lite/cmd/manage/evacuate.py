@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """``manila-manage evacuate``: show where everything on a backend or a host would go, move it there, and show the progress."""
 
+import argparse
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TextIO
 
 from oslo_utils import uuidutils
 
 from manila_lite import context, errors
 from manila_lite.cmd import log_lines
 from manila_lite.cmd.manage.command import FORMAT, GOOD, USAGE, WRONG, Call, Command, argument, seconds
-from manila_lite.cmd.manage.watch import Progress, fraction, watch
+from manila_lite.cmd.manage.watch import STOPPED, Progress, fraction, watch
 from manila_lite.db.queries import evacuation
 from manila_lite.db.queries import operations as rows
 from manila_lite.workflow import evacuation as workflow
@@ -28,35 +29,62 @@ def start(call: Call) -> int:
     pause; shares without share servers get other export paths.
 
     Ctrl-C ends the display and not the evacuation, which goes on in the scheduler: see "evacuate watch" and "evacuate stop".
-    Exit status: 0 the host is empty, 1 something stays, 2 there was nobody to answer the question, 130 Ctrl-C was pressed.
+    Exit status: 0 the host is empty, or with --dry-run everything on it can move; 1 something stays, or nothing was begun;
+    2 there was nobody to answer the question; 130 Ctrl-C was pressed.
     """
     status, plan = _plan(call)
-    if call.args.dry_run or plan is None or status > WRONG:
+    if call.args.dry_run or plan is None:
         return status
-    if not plan.data.get('plan'):
-        print('Nothing can move, so nothing was begun.' if plan.data.get('left') else 'There is nothing to move.')
-        return WRONG if plan.data.get('left') else GOOD
-    if not call.args.yes and not _agreed(call):
-        return USAGE if not sys.stdin.isatty() else GOOD
-    return _show(call, _begin(call, dry_run=False))
+    if plan['left'] and not plan['plan']:
+        _say(call, 'Nothing can move, so nothing was begun.')
+        return WRONG
+    if not call.args.yes and (declined := _decline(call, plan)) is not None:
+        return declined
+    return _show(call, _begin(call, dry_run=False), _out(call))
 
 
 def _plan(call: Call) -> tuple[int, Any]:
-    """Make the plan and print it. Return the exit status, and the operation that made it."""
+    """Make the plan and print it. Return the exit status, and the data of the operation; None if there is no plan."""
     operation_id = _begin(call, dry_run=True)
-    status = _show(call, operation_id)
+    status = _show(call, operation_id, _out(call))
     with call.db.reader() as conn:
         op = rows.get(conn, operation_id)
-    if op is not None and op.state == rows.DONE:
-        call.show(_HEADS, [{'id': resource_id, **move} for resource_id, move in op.data['plan'].items()])
-    return status, op
+    if status > WRONG or op is None or op.state != rows.DONE:
+        return status, None
+    moves = [{'id': resource_id, **move} for resource_id, move in op.data['plan'].items()]
+    if moves or call.args.format != 'table':
+        call.show(_HEADS, moves)
+    if not moves and not op.data['left']:
+        _say(call, 'There is nothing to move.')
+    return status, op.data
 
 
-def _agreed(call: Call) -> bool:
+def _decline(call: Call, plan: Mapping[str, Any]) -> int | None:
+    """Ask whether to go on. Return the exit status if not, else None."""
     if not sys.stdin.isatty():
         print('manila-manage: nothing was begun, since nobody can answer here; add --yes', file=sys.stderr)
-        return False
-    return input(f'Move all this off {log_lines.escaped(call.args.host)} now? [y/N] ').strip().lower() in ('y', 'yes')
+        return USAGE
+    host = log_lines.escaped(call.args.host)
+    question = f'Move all this off {host} now?' if plan['plan'] else f'Disable {host}, so that it stays empty?'
+    print(f'{question} [y/N] ', end='', file=sys.stderr, flush=True)
+    try:
+        if input().strip().lower() in ('y', 'yes'):
+            return None
+    except EOFError:
+        pass
+    except KeyboardInterrupt:
+        return STOPPED
+    _say(call, 'Nothing was begun.')
+    return WRONG
+
+
+def _out(call: Call) -> TextIO:
+    """Return the file for texts: in formats for programs, standard output has only the plan."""
+    return sys.stdout if call.args.format == 'table' else sys.stderr
+
+
+def _say(call: Call, text: str) -> None:
+    print(text, file=_out(call), flush=True)
 
 
 def _begin(call: Call, *, dry_run: bool) -> str:
@@ -79,7 +107,8 @@ def _with_bus(call: Call, do: Callable[[context.RequestContext], Any]) -> Any:
 def follow(call: Call) -> int:
     """Show the progress of an evacuation until it ends. Nothing is changed.
 
-    With a host or a backend, it is the newest one. Exit status as of "evacuate start".
+    With a host or a backend, it is the newest one; with an operation id it can be a plan, too. Exit status as of
+    "evacuate start".
     """
     if uuidutils.is_uuid_like(call.args.run):
         return _show(call, call.args.run)
@@ -101,7 +130,7 @@ def stop(call: Call) -> int:
     return GOOD
 
 
-def _show(call: Call, operation_id: str) -> int:
+def _show(call: Call, operation_id: str, out: TextIO | None = None) -> int:
     def look() -> Progress:
         with call.db.reader() as conn:
             op = rows.get(conn, operation_id)
@@ -110,7 +139,7 @@ def _show(call: Call, operation_id: str) -> int:
                                   'long ago.')
         return progress(op)
 
-    return watch(look, call.args.every)
+    return watch(look, call.args.every, out)
 
 
 def progress(op: Any) -> Progress:
@@ -119,11 +148,14 @@ def progress(op: Any) -> Progress:
     detail = ', '.join(filter(None, (fraction(figures.get('done'), figures.get('total'), 'resources'), *(
         f'{figures[name]} {name}' for name in ('moving', 'left') if figures.get(name)))))
     percent, left = figures.get('percent'), figures.get('seconds_left')
-    stays = _stays(op)
     if op.state == rows.OPEN:
         return Progress('planning' if dry_run else 'evacuating', percent, detail, left)
+    stays = _stays(op)
+    if op.state == rows.DONE and not dry_run:
+        # A reason can be left, of a resource that was deleted meanwhile.
+        return Progress('empty', 100, detail, ended=True)
     if op.state == rows.DONE:
-        return Progress('planned' if dry_run else 'empty', 100, detail, hint='\n'.join(stays), ended=not stays)
+        return Progress('planned', 100, detail, hint='\n'.join(stays), ended=not stays)
     return Progress('stopped' if op.error_code == workflow.STOPPED else 'failed', percent, detail,
                     hint='\n'.join([op.error or '', *stays]), ended=False)
 
@@ -139,10 +171,9 @@ _EVERY = argument('--every', type=seconds, default=1.0, metavar='SECONDS', help=
 
 
 def _at_once(text: str) -> int:
-    number = int(text)
-    if not 1 <= number <= workflow.MOST_AT_ONCE:
-        raise ValueError(text)
-    return number
+    if not text.isdecimal() or not 1 <= int(text) <= workflow.MOST_AT_ONCE:
+        raise argparse.ArgumentTypeError(f'give a number from 1 to {workflow.MOST_AT_ONCE}')
+    return int(text)
 
 
 COMMANDS: Sequence[Command] = (

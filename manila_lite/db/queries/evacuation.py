@@ -35,10 +35,11 @@ def current(conn: Connection, host: str) -> Row | None:
 
 
 def newest(conn: Connection, host: str) -> Row | None:
-    """Return the newest evacuation of the backend, or of the whole host. Or None."""
+    """Return the newest evacuation of the backend, or of the whole host, that is more than a plan. Or None."""
     rows = conn.execute(sa.select(_operations).where(_operations.c.kind == KIND)
                         .order_by(_operations.c.created_at.desc())).all()
-    return next((row for row in rows if row.data.get('host') in (host, host.partition('@')[0])), None)
+    return next((row for row in rows if row.data.get('host') in (host, host.partition('@')[0])
+                 and not row.data.get('dry_run')), None)
 
 
 def _residents(host: str) -> sa.CompoundSelect:

@@ -2,6 +2,8 @@
 """Evacuation of a backend: everything on it moves elsewhere, a few at a time, and what cannot move says why."""
 
 import contextlib
+import time
+import types
 
 import sqlalchemy as sa
 from oslo_utils import uuidutils
@@ -9,6 +11,7 @@ from oslo_utils import uuidutils
 from manila_lite.db import models
 from manila_lite.db.queries import evacuation as queries
 from manila_lite.db.queries import operations
+from manila_lite.scheduler import evacuation
 from manila_lite.tests.functional import base, served
 from manila_lite.tests.functional.test_budgets import counting
 
@@ -312,6 +315,15 @@ class Rows(EvacuationTest):
             self.assertEqual((0, 0), queries.count(conn, 'tes'))
             self.assertEqual({row.id: 'active'}, queries.still_there(conn, 'test@old', queries.SERVER, [row.id]))
             self.assertEqual({}, queries.still_there(conn, 'test@new', queries.SERVER, [row.id]))
+
+    def test_progress_counts_what_left_after_the_last_look(self):
+        stays, left = self.plain(size=2), self.plain('other', size=3)
+        data = {'host': 'test@disk', 'dry_run': False, 'began': time.time(), 'left': {},
+                'progress': {'done': 1, 'gib_done': 5.0},
+                'moving': {share['id']: {'type': queries.SHARE, 'to': 'test@other', 'size': share['size'], 'percent': 50}
+                           for share in (stays, left)}}
+        evacuation._measure(types.SimpleNamespace(ctx=self.service.services, data=data))
+        self.assertEqual((3, 75), (data['progress']['total'], data['progress']['percent']))
 
     def test_statements_do_not_grow_with_what_is_there(self):
         for _ in range(2):

@@ -3,6 +3,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -151,6 +152,24 @@ class Moving(WithRoot):
                  for when in ('Before', 'After')}
         self.assertNotEqual(found['Before'], found['After'], said)
         self.assertEqual([], traces(self.state))
+
+    def test_a_backend_is_emptied(self):
+        self.addCleanup(self.run_tool, '--down')
+        said = self.run_tool('--migration', '--evacuate', '--mebibytes', '1')
+        left, = set(re.findall('before: .* is on ([^ ,]+)', said))
+        to, = {f'quickstart@{name}' for name in ('alpha', 'beta')} - {left}
+        for part in ('planned  100 %  3 of 3 resources', 'empty  100 %  3 of 3 resources', f'share servers on {left}: 0',
+                     f'{left} is disabled; the reason: evacuated', "note.txt reads 'before the snapshot'",
+                     'was granted nothing and is refused on', 'namespaces left: 0', 'disabled: evacuated', 'It works.',
+                     *(f'{name}: every checksum as before' for name in ('docs', 'photos', 'music', 'films'))):
+            self.assertIn(part, said)
+        self.assertRegex(said, rf'share_server +\S+ +2 +2 +{left} +{to} +pause')
+        self.assertEqual(4, len(re.findall(f'after: .* is on {to}', said)), said)
+        self.assertEqual([], traces(self.state))
+
+    def test_evacuation_without_migration_is_refused(self):
+        done = subprocess.run([*_TOOL, '--ensure', '--evacuate'], env=self.env, capture_output=True, text=True, timeout=60)
+        self.assertEqual((2, True), (done.returncode, 'add --migration' in done.stderr), done.stderr)
 
 
 class Siblings(WithRoot):

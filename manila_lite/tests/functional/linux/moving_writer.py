@@ -11,11 +11,12 @@ class Writer(threading.Thread):
     """Thread that writes one file after the other; it mounts again when it is refused.
 
     ``acknowledged`` has the names of files that the server acknowledged; ``gap`` is the longest time in seconds
-    between two of them.
+    between two of them. ``pause``: seconds that it waits after each file.
     """
 
-    def __init__(self, address, export, netns):
+    def __init__(self, address, export, netns, pause=0.0):
         super().__init__(daemon=True)
+        self._pause = pause
         self._words = address, export
         self._netns = netns
         self._ending = threading.Event()
@@ -29,7 +30,7 @@ class Writer(threading.Thread):
             session = nfs_client.Session(*self._words, netns=self._netns)
             try:
                 while not self._ending.is_set() and self._write(session):
-                    pass
+                    self._ending.wait(self._pause)
             finally:
                 session.close()
 
