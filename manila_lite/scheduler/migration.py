@@ -2,15 +2,10 @@
 """Placing migrations: a share, or a share server, whose shares must all fit into one pool of the other backend."""
 
 from manila_lite import errors
-from manila_lite.db.core import key_values
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.models import share_type_extra_specs
-from manila_lite.db.queries import operations, share_server_queries, shares
-from manila_lite.db.queries import services as rows
+from manila_lite.db.queries import operations, shares
 from manila_lite.engine import PLACE, Plan, Step, Work
-from manila_lite.scheduler.filters.capacity import headroom
-from manila_lite.scheduler.interface import PoolState, Request
-from manila_lite.scheduler.placement import why_none
+from manila_lite.scheduler import destinations
 from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
 
@@ -21,9 +16,9 @@ def fits(work: Work) -> None:
     :raises errors.NoValidHost: there is no such pool; the message names the filter.
     """
     with work.ctx.db.reader() as conn:
-        chosen = _candidates(conn, work)[0][0]
-    work.data['pool'] = chosen.host.partition('#')[2]
-    work.send = ('share', chosen.host)
+        found = destinations.find(conn, work.service, work.data, work.op.project_id)
+    work.data['pool'] = found.pool_name
+    work.send = ('share', found.pool.host)
 
 
 def claim(work: Work) -> None:
@@ -35,43 +30,15 @@ def claim(work: Work) -> None:
     """
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        for pool, request in _candidates(conn, work):
-            if rows.claim_space(conn, pool.host, pool.generation, request.size, pool.claimed_gb + headroom(request, pool)):
-                work.data['pool'] = pool.host.partition('#')[2]
-                work.data['claimed'] = [pool.host, request.size]
+        for found in destinations.candidates(conn, work.service, work.data, work.op.project_id):
+            if destinations.claim(conn, work.service, found):
+                work.data['pool'] = found.pool_name
+                work.data['claimed'] = [found.pool.host, found.claims[0].size]
                 if work.op.kind == SHARES.kind:
-                    shares.update_instance(conn, work.data['target'], host=pool.host)
-                work.pass_on(conn, 'share', pool.backend)
-                work.service.hosts.claimed(pool, request.size)
+                    shares.update_instance(conn, work.data['target'], host=found.pool.host)
+                work.pass_on(conn, 'share', found.pool.backend)
                 return
     raise errors.Again(0.2)
-
-
-def _candidates(conn: Connection, work: Work) -> list[tuple[PoolState, Request]]:
-    """Return pools that suit the shares of every type, the best first, each with a request for the whole capacity."""
-    # Only these are asked, so that a refusal counts and names no pool of another backend.
-    there = [pool for pool in work.service.hosts.pools(conn) if work.data['to'] in pool.places]
-    if not there:
-        raise errors.NoValidHost(f'{work.data["to"]} has not reported any pool.', detail='NO_VALID_HOST')
-    left: dict[str, tuple[PoolState, Request]] | None = None
-    for request in _requests(conn, work):
-        result = work.service.placement.place(request, there)
-        if not result.candidates:
-            raise errors.NoValidHost(why_none(result)[0], detail=why_none(result)[1])
-        these = {pool.host: (pool, request) for pool in result.candidates}
-        left = these if left is None else {host: these[host] for host in left if host in these}
-    if not left:
-        raise errors.NoValidHost('No single pool there fits the shares of all share types.', detail='NO_VALID_HOST')
-    return list(left.values())
-
-
-def _requests(conn: Connection, work: Work) -> list[Request]:
-    specs = key_values.of_many(conn, share_type_extra_specs, work.data['types'])
-    network_id = work.data['network_id']
-    subnets = share_server_queries.subnets_by_zone(conn, network_id) if network_id else None
-    return [Request(size=work.data['size'], proto=work.data['proto'], project_id=work.op.project_id, subnets=subnets,
-                    extra_specs=specs.get(kind, {}), only_host=work.data['to'],
-                    excluded=work.data.get('excluded', {})) for kind in work.data['types']]
 
 
 def _no_end(conn: Connection, work: Work) -> None:

@@ -7,7 +7,7 @@ from manila_lite import context, errors
 from manila_lite.db import models
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import Work
-from manila_lite.scheduler import migration
+from manila_lite.scheduler import destinations, migration
 from manila_lite.scheduler import service as scheduling
 from manila_lite.tests.functional import base, refused, test_pools_kept
 
@@ -102,6 +102,23 @@ class Steps(refused.WithBackends):
             work = self.work(self.leaving(proto))
             self.well_done(migration.claim, work)
             self.assertEqual((host, ('share', 'test@alpha')), (work.data['claimed'][0], work.send))
+
+    def test_destination_is_found_without_an_operation_and_without_a_claim(self):
+        work = self.work(self.leaving())
+        about = {name: work.data[name] for name in ('to', 'types', 'size', 'proto', 'network_id')}
+        scheduler, pools = self.service.scheduler, models.pools
+
+        def claimed():
+            with self.service.services.db.reader() as conn:
+                return {row.host: row.claimed_gb for row in conn.execute(pools.select())}
+        before = claimed()
+        with self.service.services.db.reader() as conn:
+            found = destinations.find(conn, scheduler, about, None)
+            refusal = self.assertRaises(errors.NoValidHost, destinations.find, conn, scheduler, {**about, 'size': 100}, None)
+            nowhere = self.assertRaises(errors.NoValidHost, destinations.find, conn, scheduler, {**about, 'to': 'x@y'}, None)
+        self.assertEqual((_POOLS['NFS'], 'nfs', before), (found.pool.host, found.pool_name, claimed()))
+        self.assertIn('CapacityFilter', str(refusal))
+        self.assertIn('x@y has not reported any pool', str(nowhere))
 
     def test_capacity_for_a_migrating_share_counts_as_claimed_at_once(self):
         scheduler = self.service.scheduler
