@@ -123,7 +123,8 @@ class ServerRequests(Requests[ServerMove]):
                 'shares': len(move.shares), 'snapshots': len(move.snapshots),
                 'zone_id': move.zone_id, 'keeps_addresses': move.keeps_addresses, 'options': dict(move.options),
                 'types': sorted(server_migration.types_of(move.shares)), 'size': sum(row.size for row in move.shares),
-                'proto': move.shares[0].share_proto, 'phase_one_began': time.time(), **move.how}
+                'proto': move.shares[0].share_proto, 'phase_one_began': time.time(),
+                'parts': [(row.instance_id, row.share_type_id, row.size) for row in move.shares], **move.how}
 
     def begin(self, conn: Connection, ctx: RequestContext, asked: ServerMove, move: ServerMove,
               support: Mapping[str, Any]) -> tuple[engine.Wake, dict[str, Any]]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Destinations in a backend or pool, for a share or for all shares of a share server, which must fit into one pool.
+"""Destinations in a backend or pool, for a share or for all shares of a share server: one pool, or a pool for each share.
 
 What moves is described by plain data, as operations have it: ``to`` (a backend or a pool; None: any), ``size`` (GiB of all
-shares), ``types`` (ids of their share types), ``proto`` and ``network_id``; ``excluded`` if pools are excluded.
+shares), ``types`` (ids of their share types), ``proto`` and ``network_id``; ``excluded`` if pools are excluded. Only shares
+that are in ``parts`` (instance id, id of the share type and GiB of each) can be spread over several pools.
 """
 
 import dataclasses
@@ -16,29 +17,36 @@ from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import services, share_server_queries
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
-from manila_lite.scheduler.placement import why_none
+from manila_lite.scheduler.placement import Placement, why_none
+from manila_lite.scheduler.spreading import Claim, spread
 
-
-@dataclasses.dataclass(frozen=True)
-class Claim:
-    """Capacity to be claimed: ``size`` GiB of the pool, of which ``most`` GiB may be claimed."""
-
-    pool: PoolState
-    size: float
-    most: float
+#: The capability of a pool that says whether its driver can spread the shares of a share server over several pools.
+CAPABILITY = 'server_migration_spread_support'
 
 
 @dataclasses.dataclass(frozen=True)
 class Destination:
-    """The pool that suits all shares, and the capacity that they need there."""
+    """A pool, and the capacity that is needed. ``pools``: the pool of each share by its instance id, if there are several.
+
+    ``claims`` are in the order of their pools, so that two transactions do not wait for each other.
+    """
 
     pool: PoolState
     claims: tuple[Claim, ...]
+    pools: Mapping[str, PoolState] = dataclasses.field(default_factory=dict)
 
     @property
-    def pool_name(self) -> str:
-        """The name of the pool within its backend."""
-        return self.pool.host.partition('#')[2]
+    def names(self) -> dict[str, Any]:
+        """The names of the pools within their backend, for the data of an operation."""
+        several = {'pools': {share: _name(pool) for share, pool in self.pools.items()}} if self.pools else {}
+        return {'pool': _name(self.pool), **several}
+
+    @property
+    def claimed(self) -> dict[str, Any]:
+        """The claims, for the data of an operation: ``db/queries/migration_promises.py`` reads them."""
+        sizes = {needed.pool.host: needed.size for needed in self.claims}
+        host = self.pool.host
+        return {'claimed': [host, sizes.pop(host)], **({'claimed_beside': sizes} if sizes else {})}
 
 
 def find(conn: Connection, scheduler: Any, data: Mapping[str, Any], project_id: str | None,
@@ -63,16 +71,14 @@ def candidates(conn: Connection, scheduler: Any, data: Mapping[str, Any], projec
              if data['to'] is None or data['to'] in pool.places]
     if not there:
         raise errors.NoValidHost(f'{data["to"]} has not reported any pool.', detail='NO_VALID_HOST')
-    left: dict[str, Destination] | None = None
-    for request in _requests(conn, data, project_id):
-        result = scheduler.placement.place(request, there)
-        if not result.candidates:
-            raise errors.NoValidHost(why_none(result)[0], detail=why_none(result)[1])
-        these = {pool.host: _in_one(pool, request) for pool in result.candidates}
-        left = these if left is None else {host: these[host] for host in left if host in these}
-    if not left:
-        raise errors.NoValidHost('No single pool there fits the shares of all share types.', detail='NO_VALID_HOST')
-    return list(left.values())
+    requests = _requests(conn, data, project_id)
+    try:
+        return _in_one(scheduler.placement, requests, there)
+    except errors.NoValidHost as none:
+        # A pool that the caller named is the only one that counts. A share manager of an older release could not be told.
+        if '#' in data['to'] or len(there) < 2 or len(data.get('parts', ())) < 2 or _has_older(scheduler):
+            raise
+        return [_in_several(scheduler.placement, requests, there, data, none)]
 
 
 def claim(conn: Connection, scheduler: Any, destination: Destination) -> bool:
@@ -88,14 +94,58 @@ def claim(conn: Connection, scheduler: Any, destination: Destination) -> bool:
     return True
 
 
-def _requests(conn: Connection, data: Mapping[str, Any], project_id: str | None) -> list[Request]:
+def _requests(conn: Connection, data: Mapping[str, Any], project_id: str | None) -> dict[str | None, Request]:
+    """Return a request for the whole capacity for each share type."""
+    # Shares of an old release may have no share type; ``types`` does not count these.
+    kinds = dict.fromkeys((*data['types'], *(kind for _, kind, _ in data.get('parts', ()))))
     specs = key_values.of_many(conn, share_type_extra_specs, data['types'])
     network_id = data['network_id']
     subnets = share_server_queries.subnets_by_zone(conn, network_id) if network_id else None
-    return [Request(size=data['size'], proto=data['proto'], project_id=project_id, subnets=subnets,
-                    extra_specs=specs.get(kind, {}), only_host=data['to'],
-                    excluded=data.get('excluded', {})) for kind in data['types']]
+    return {kind: Request(size=data['size'], proto=data['proto'], project_id=project_id, subnets=subnets,
+                          extra_specs=specs.get(kind, {}), only_host=data['to'], excluded=data.get('excluded', {}))
+            for kind in kinds}
 
 
-def _in_one(pool: PoolState, request: Request) -> Destination:
-    return Destination(pool, (Claim(pool, request.size, pool.claimed_gb + headroom(request, pool)),))
+def _has_older(scheduler: Any) -> bool:
+    """Say whether processes of an older release may run, according to ``[upgrade_levels] operations``."""
+    return bool(scheduler.services.conf.upgrade_levels.operations != 'auto')
+
+
+def _in_one(placement: Placement, requests: Mapping[str | None, Request], there: list[PoolState]) -> list[Destination]:
+    left: dict[str, Destination] | None = None
+    for request in requests.values():
+        result = placement.place(request, there)
+        if not result.candidates:
+            raise errors.NoValidHost(why_none(result)[0], detail=why_none(result)[1])
+        these = {pool.host: Destination(pool, (Claim(pool, request.size, pool.claimed_gb + headroom(request, pool)),))
+                 for pool in result.candidates}
+        left = these if left is None else {host: these[host] for host in left if host in these}
+    if not left:
+        raise errors.NoValidHost('No single pool there fits the shares of all share types.', detail='NO_VALID_HOST')
+    return list(left.values())
+
+
+def _in_several(placement: Placement, requests: Mapping[str | None, Request], there: list[PoolState], data: Mapping[str, Any],
+                none: errors.NoValidHost) -> Destination:
+    """Return a destination with a pool for each share. ``none`` says why there is no single pool.
+
+    :raises errors.NoValidHost: there is none, or the driver does not support it.
+    """
+    can = all(pool.capabilities.get(CAPABILITY) for pool in there)
+    try:
+        pools, claims = spread(placement, [(share, dataclasses.replace(requests[kind], size=size))
+                                           for share, kind, size in data['parts']], there)
+    except errors.NoValidHost as neither:
+        if not can:
+            raise none from None
+        raise errors.NoValidHost(f'The shares fit neither into one pool of {data["to"]} nor spread over its pools. {neither}',
+                                 detail=neither.detail) from None
+    if not can:
+        raise errors.NoValidHost(
+            f'No single pool of {data["to"]} fits all shares, and its driver cannot spread the shares of one share server over '
+            'several pools.', detail=none.detail)
+    return Destination(pools[max(data['parts'], key=lambda part: part[2])[0]], claims, pools)
+
+
+def _name(pool: PoolState) -> str:
+    return pool.host.partition('#')[2]

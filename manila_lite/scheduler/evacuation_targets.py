@@ -79,7 +79,7 @@ def _claims(conn: Connection, work: Work, row: Any, data: Mapping[str, Any], poo
 def _refusal(conn: Connection, work: Work, row: Any, data: Mapping[str, Any], pools: list[PoolState]) -> str:
     """Return why there is no destination: how many pools each filter refused, and the reason for one of them."""
     try:
-        destinations.find(conn, work.service, {**data, 'to': None}, row.project_id, pools)
+        destinations.find(conn, work.service, {**data, 'to': None, 'parts': ()}, row.project_id, pools)
     except errors.NoValidHost as none:
         return str(none)
     return 'There are pools for its shares, but no backend has all that it needs.'
@@ -107,7 +107,8 @@ def _data(conn: Connection, work: Work, row: Any, type_: str) -> tuple[dict[str,
     if not rows:
         return None, False
     return {'types': sorted(server_migration.types_of(rows)), 'network_id': network_id, 'proto': rows[0].share_proto,
-            'size': sum(share.size for share in rows), 'excluded': {}}, bool(snapshots)
+            'size': sum(share.size for share in rows), 'excluded': {},
+            'parts': [(share.instance_id, share.share_type_id, share.size) for share in rows]}, bool(snapshots)
 
 
 def _allowed(conn: Connection, work: Work, row: Any) -> list[PoolState]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placing migrations: a share, or a share server, whose shares must all fit into one pool of the other backend."""
+"""Placing migrations: a share, or a share server with its shares, in one pool of the other backend or in several."""
 
 from manila_lite import errors
 from manila_lite.db.core.engine import Connection
@@ -11,34 +11,34 @@ from manila_lite.workflow.share_migration import SHARES
 
 
 def fits(work: Work) -> None:
-    """Find a pool of the backend that passes all filters for all shares that move; ask its manager next. Claim nothing.
+    """Find pools of the backend that pass all filters for the shares that move; ask its manager next. Claim nothing.
 
-    :raises errors.NoValidHost: there is no such pool; the message names the filter.
+    :raises errors.NoValidHost: there are no such pools; the message names the filter.
     """
     with work.ctx.db.reader() as conn:
         found = destinations.find(conn, work.service, work.data, work.op.project_id)
-    work.data['pool'] = found.pool_name
+    work.data |= found.names
     work.send = ('share', found.pool.host)
 
 
 def claim(work: Work) -> None:
-    """Claim the pool's capacity for all shares that move, and pass the operation on to its backend. Both are one
-    transaction, since a report in between would forget the claim.
+    """Claim the capacity of every pool that shares move to, and pass the operation on to the backend. All of this is one
+    transaction, since a report in between would forget the claims.
 
-    :raises errors.NoValidHost: no pool of the backend passes every filter.
-    :raises errors.Again: other requests were faster.
+    :raises errors.NoValidHost: the pools of the backend do not pass every filter.
+    :raises errors.Again: other requests were faster; nothing is claimed.
     """
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         for found in destinations.candidates(conn, work.service, work.data, work.op.project_id):
             if destinations.claim(conn, work.service, found):
-                work.data['pool'] = found.pool_name
-                work.data['claimed'] = [found.pool.host, found.claims[0].size]
+                work.data |= {**found.names, **found.claimed}
+                work.data.pop('parts', None)        # ``pools`` has what is needed from now on
                 if work.op.kind == SHARES.kind:
                     shares.update_instance(conn, work.data['target'], host=found.pool.host)
                 work.pass_on(conn, 'share', found.pool.backend)
                 return
-    raise errors.Again(0.2)
+        raise errors.Again(0.2)     # within the transaction, so that claims of some pools are taken back
 
 
 def _no_end(conn: Connection, work: Work) -> None:

@@ -25,7 +25,8 @@ class ServerMigration(MigrationOptions):
 
     ``source`` is at ``source_host`` (``host@backend``) and may be in use. ``target`` will replace it, in the same
     subnets or in others. A target that takes over the source's addresses (``keeps_addresses``) has them only from the
-    cut-over on. ``shares`` (with the source as their server) and ``snapshots`` are all that move, to ``pool``.
+    cut-over on. ``shares`` (with the source as their server) and ``snapshots`` are all that move, each share to the pool that
+    ``pool_of`` names. That is ``pool`` for all, unless the driver can spread them: then ``pools`` has others by share id.
     ``was_idle``: the driver chose the target among its idle servers; if the migration fails, the target becomes such a
     server again, with nothing on it.
     """
@@ -39,11 +40,16 @@ class ServerMigration(MigrationOptions):
     rules: Mapping[str, tuple[AccessRule, ...]] = dataclasses.field(default_factory=dict)
     keeps_addresses: bool = False
     was_idle: bool = False
+    pools: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def id(self) -> str:
         """The key by which calls are idempotent: the id of the target."""
         return self.target.id
+
+    def pool_of(self, share: Share) -> str:
+        """Return the pool of the destination that the share moves to."""
+        return self.pools.get(share.id, self.pool)
 
 
 @dataclasses.dataclass(frozen=True)

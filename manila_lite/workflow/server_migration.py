@@ -79,14 +79,15 @@ class ServerMigrations(Migrations):
             wakes.append(begin(conn, work.ctx, self.clear_kind, self.resource_type, target, topic='share', host=host,
                                serial=f'server:{target}', open_key=f'server:{target}', data={
                                    'source': work.resource_id, **{name: data[name] for name in _IN_NOTES},
+                                   'pools': data.get('pools', {}),
                                    'was_idle': bool(data.get('was_idle')), **what_is_left(conn, work.resource_id)}))
         self._release_claims(conn, data)
         return wakes
 
     @staticmethod
     def _release_claims(conn: Connection, data: Mapping[str, Any]) -> None:
-        """Give back the capacity. This comes last in a transaction, since reports and other requests wait for the pool."""
-        for pool, size in migration_promises.claims_of(data).items():
+        """Give back the capacity. This comes last in a transaction, since reports and other requests wait for the pools."""
+        for pool, size in sorted(migration_promises.claims_of(data).items()):
             services.release_space(conn, pool, size)
 
     def payload(self, resource_id: str, data: Mapping[str, Any]) -> dict[str, Any]:

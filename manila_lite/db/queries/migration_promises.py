@@ -18,8 +18,12 @@ _UNDER_WAY = ('open', 'parked')
 
 
 def claims_of(data: Mapping[str, Any]) -> dict[str, float]:
-    """Return the GiB that a migration claimed, by pool (``host@backend#pool``); ``data`` is the operation's."""
-    return dict([data['claimed']]) if data.get('claimed') else {}
+    """Return the GiB that a migration claimed, by pool (``host@backend#pool``); ``data`` is the operation's.
+
+    ``claimed`` is a pair of pool and size, as for shares and replicas. A release that knows only this gives back at least
+    that one; the next report counts the others, which are in ``claimed_beside``.
+    """
+    return {**dict([data['claimed']]), **data.get('claimed_beside', {})} if data.get('claimed') else {}
 
 
 def select(backend_host: str | None = None) -> sa.Select:

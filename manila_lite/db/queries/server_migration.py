@@ -123,13 +123,22 @@ def move_shares(conn: Connection, source_id: str, target_id: str, values: Mappin
                  .values(share_server_id=target_id, **values))
 
 
+def set_hosts(conn: Connection, hosts: Mapping[str, str]) -> None:
+    """Store the hosts of share instances, by id."""
+    _set_each(conn, _instances.c.id, _instances.c.host, hosts)
+
+
 def set_provider_locations(conn: Connection, locations: Mapping[str, str | None]) -> None:
-    """Store the snapshots' locations, by id. One statement for many, since a database runs a list of updates one by one."""
-    every = list(locations.items())
+    """Store the snapshots' locations, by id."""
+    _set_each(conn, _snapshots.c.id, _snapshots.c.provider_location, locations)
+
+
+def _set_each(conn: Connection, key: sa.Column[str], column: sa.Column[Any], values: Mapping[str, str | None]) -> None:
+    """Set the column in rows by key. One statement for many, since a database runs a list of updates one by one."""
+    every = list(values.items())
     for start in range(0, len(every), _AT_ONCE):
         some = dict(every[start:start + _AT_ONCE])
-        conn.execute(_snapshots.update().where(_snapshots.c.id.in_(some)).values(
-            provider_location=sa.case(some, value=_snapshots.c.id)))
+        conn.execute(key.table.update().where(key.in_(some)).values({column: sa.case(some, value=key)}))
 
 
 def types_of(rows: Iterable[Any]) -> set[str]:

@@ -3,6 +3,7 @@
 
 import dataclasses
 import datetime
+import operator
 import random
 from collections.abc import Iterable
 from typing import Any
@@ -215,7 +216,8 @@ def store_report(conn: Connection, backend_host: str, reports: Iterable[dict[str
     """Store the backend's report: it has exactly these pools. Promises are counted anew, so they never drift. Promises
     that schedulers made since ``before`` was read are kept.
     """
-    reports = list(reports)
+    # In the order in which a migration claims several pools, so that they do not wait for each other.
+    reports = sorted(reports, key=operator.itemgetter('host'))
     for values in reports:
         seen = before.get(values['host'], Promised())
         since = _pools.c.claimed_gb - seen.claimed + seen.unseen

@@ -28,6 +28,8 @@ OPTIONS = (
                 help='Keep shares writable during their migration to the backend.'),
     cfg.BoolOpt('dummy_cancellable_migration', default=True, mutable=True,
                 help='Allow users to cancel a migration to the backend.'),
+    cfg.BoolOpt('dummy_spreading_migration', default=True,
+                help='Allow the shares of a share server that moves to the backend to be spread over several pools.'),
     cfg.StrOpt('dummy_replication_domain', mutable=True,
                help='Name of the replication domain. Backends with the same name replicate shares of each other.'),
     cfg.DictOpt('dummy_capabilities', default={}, mutable=True,

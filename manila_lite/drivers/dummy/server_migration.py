@@ -20,6 +20,10 @@ _CALLS = 10
 class DummyMigration(DummyServers, interface.MigratesServers):
     """Each call to continue the copy brings a tenth of the shares; later changes follow at the cut-over."""
 
+    def __init__(self, backend: interface.Backend):
+        super().__init__(backend)
+        self.SPREADS_SERVERS = self.conf.dummy_spreading_migration
+
     @knobbed
     def share_server_migration_check_compatibility(self, migration: values.ServerMigration) -> values.MigrationSupport:
         reason = self._why_not(migration)
@@ -105,7 +109,7 @@ class DummyMigration(DummyServers, interface.MigratesServers):
             record = source.share(share.id)
             taken = [source.snapshot(snapshot.id) for snapshot in migration.snapshots if snapshot.share.id == share.id]
         with self.store.locked():
-            self.store.shares.put(dataclasses.replace(record, pool=migration.pool, server=migration.target.id,
+            self.store.shares.put(dataclasses.replace(record, pool=migration.pool_of(share), server=migration.target.id,
                                                       exported=False, rules={}))
             for snapshot in taken:
                 self.store.snapshots.put(dataclasses.replace(snapshot, name='', exported=False, rules={}))

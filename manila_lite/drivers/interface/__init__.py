@@ -21,7 +21,7 @@ __all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'BacksUp', 'Cl
            'MakesServers', 'ManagesServers', 'ManagesShares', 'ManagesSnapshots', 'MigratesServers', 'MigratesShares',
            'MountsSnapshots', 'Replicates', 'Resizes', 'Reverts', 'ShareDriver', 'Snapshots', 'SpansSubnets',
            'TakesSubnetMetadata', 'UpdatesSecurityServices', 'abilities_of', 'capabilities_of', 'consistency_of',
-           'replication_of']
+           'replication_of', 'spreads_servers']
 
 #: The ability that each abstract class stands for.
 ABILITIES: dict[type, values.Ability] = {
@@ -90,3 +90,8 @@ def consistency_of(driver: object) -> str | None:
     None means that their snapshots are taken one after another.
     """
     return driver.CONSISTENT_ACROSS if isinstance(driver, ConsistentSnapshots) else None
+
+
+def spreads_servers(driver: object) -> bool:
+    """Say whether the driver can receive a share server whose shares are spread over several of its pools."""
+    return values.Ability.MIGRATE_SERVER in abilities_of(driver) and bool(getattr(driver, 'SPREADS_SERVERS', False))

@@ -19,7 +19,13 @@ class MigratesServers(MakesServers):
     The source may be on this backend (``migration.source_host``), if the server moves to another share network. The shares
     keep their ids, so nothing is deleted at the source then, except the server: the driver has the shares change it. A
     driver that cannot do so answers the check with ``compatible=False``.
+
+    The shares go to one pool, ``migration.pool``, unless the driver says that it can spread them (``SPREADS_SERVERS``). Then
+    each goes to ``migration.pool_of(share)``. A driver can refuse that for one server with ``compatible=False``.
     """
+
+    #: Whether the shares of one share server can come to different pools of this backend.
+    SPREADS_SERVERS: bool = False
 
     @abc.abstractmethod
     def share_server_migration_check_compatibility(self, migration: values.ServerMigration) -> values.MigrationSupport:

@@ -14,6 +14,7 @@ from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_server_details
 from manila_lite.db.queries import access, operations, server_migration, share_networks, share_server_queries, shares
+from manila_lite.drivers.interface import spreads_servers
 from manila_lite.engine import Plan, Step, Wake, Work
 from manila_lite.manager.plans import server_addresses, share_servers
 from manila_lite.manager.plans.migration import DriverCalls, Steps
@@ -58,7 +59,7 @@ class ServerSteps(Steps):
             tuple(values.Snapshot(row.id, moving[row.share_id], row.size, provider_location=row.provider_location)
                   for row in snapshots),
             {moving[share_id].id: tuple(granted) for share_id, granted in rules.items()}, data['keeps_addresses'],
-            bool(data.get('was_idle')), **data['options'])
+            bool(data.get('was_idle')), data.get('pools', {}), **data['options'])
 
     def task_state(self, conn: Connection, work: Work) -> str | None:
         """Return the task state of the source, or None if it is gone."""
@@ -70,7 +71,11 @@ class ServerSteps(Steps):
         return share_servers.alone(work.data.get('target') or work.resource_id)
 
     def check(self, work: Work) -> None:
-        """Store the backend's answer in ``data['support']``, with the idle server that it chooses as the target, if any."""
+        """Store the backend's answer in ``data['support']``, with the idle server that it chooses as the target, if any.
+
+        :raises errors.Final: the driver is another one than the scheduler knew, and cannot spread shares.
+        """
+        _driver_must_fit(work)
         super().check(work)
         support = work.data['support']
         if support['compatible'] and not work.data['keeps_addresses']:
@@ -87,7 +92,11 @@ class ServerSteps(Steps):
         return chosen
 
     def reserve(self, work: Work) -> None:
-        """Give the target addresses, unless it takes over those of the source."""
+        """Give the target addresses, unless it takes over those of the source.
+
+        :raises errors.Final: the driver is another one than the scheduler knew, and cannot spread shares.
+        """
+        _driver_must_fit(work)
         self.enter(work, Migration.IN_PROGRESS)
         if work.data['keeps_addresses']:
             return
@@ -118,7 +127,7 @@ class ServerSteps(Steps):
         return values.ServerMigration(source, data['from'], target, data['pool'], tuple(moving.values()), tuple(
             values.Snapshot(about['id'], moving[about['share']], about['size'], provider_location=about['provider_location'])
             for about in data['snapshots']), keeps_addresses=data['keeps_addresses'], was_idle=data['was_idle'],
-            **data['options'])
+            pools=data.get('pools', {}), **data['options'])
 
     def result(self, migration: values.ServerMigration, moved: values.MigratedServer) -> dict[str, Any]:
         """Return where the shares and their snapshots are now."""
@@ -145,6 +154,8 @@ class ServerSteps(Steps):
         server_migration.move_shares(conn, source, target, {
             'host': f'{work.op.host}#{data["pool"]}', 'availability_zone_id': data['zone_id'],
             'cast_rules_to_readonly': False, 'share_network_id': data['network_id']})
+        server_migration.set_hosts(conn, {share: f'{work.op.host}#{pool}' for share, pool in data.get('pools', {}).items()
+                                          if share in there and pool != data['pool']})
         _move_rules(conn, work, moved)
         snapshot_access.begin_all(conn, work.ctx, moved, work.op.host, moved=True)
         if data['keeps_addresses']:
@@ -156,6 +167,12 @@ class ServerSteps(Steps):
         engine.begin(conn, work.ctx, server_migration.RELEASE, 'share_server', source, topic='share', host=data['from'],
                      serial=f'server:{source}', data=left)
         SERVERS.announce_end(work, Phase.COMPLETE)
+
+
+def _driver_must_fit(work: Work) -> None:
+    """Refuse to spread shares if the driver cannot. Its last report is of the time before, if it was replaced since."""
+    if work.data.get('pools') and not spreads_servers(work.service.driver):
+        raise errors.Final(f'The driver of {work.op.host} cannot spread the shares of one share server over several pools.')
 
 
 def _marks(rules: Iterable[values.AccessRule]) -> list[list[str]]:

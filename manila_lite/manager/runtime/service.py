@@ -11,7 +11,7 @@ from manila_lite import context, errors, trace
 from manila_lite.conf import backend as backend_conf
 from manila_lite.db.queries import services as rows
 from manila_lite.drivers import load
-from manila_lite.drivers.interface import consistency_of
+from manila_lite.drivers.interface import consistency_of, spreads_servers
 from manila_lite.drivers.section import Section
 from manila_lite.engine.environment import REAL, Environment, Thread
 from manila_lite.engine.worker import Worker
@@ -246,7 +246,8 @@ class ShareManager:
         capabilities = {'share_backend_name': self.section.share_backend_name or self.name,
                         'driver_handles_share_servers': self.driver.HANDLES_SHARE_SERVERS,
                         'storage_protocol': '_'.join(sorted(self.driver.PROTOCOLS)), 'pool_name': pool.name,
-                        'sg_consistent_snapshot_support': consistency_of(self.driver), **pool.capabilities, **more}
+                        'sg_consistent_snapshot_support': consistency_of(self.driver),
+                        'server_migration_spread_support': spreads_servers(self.driver), **pool.capabilities, **more}
         return {'host': f'{self.host}#{pool.name}', 'total_gb': pool.total_gb, 'free_gb': pool.free_gb,
                 'reserved_percentage': pool.reserved_percentage, 'thin_provisioning': pool.thin_provisioning,
                 'max_over_subscription_ratio': pool.max_over_subscription_ratio, 'capabilities': capabilities}

@@ -116,7 +116,7 @@ class Steps(refused.WithBackends):
             found = destinations.find(conn, scheduler, about, None)
             refusal = self.assertRaises(errors.NoValidHost, destinations.find, conn, scheduler, {**about, 'size': 100}, None)
             nowhere = self.assertRaises(errors.NoValidHost, destinations.find, conn, scheduler, {**about, 'to': 'x@y'}, None)
-        self.assertEqual((_POOLS['NFS'], 'nfs', before), (found.pool.host, found.pool_name, claimed()))
+        self.assertEqual((_POOLS['NFS'], 'nfs', before), (found.pool.host, found.names['pool'], claimed()))
         self.assertIn('CapacityFilter', str(refusal))
         self.assertIn('x@y has not reported any pool', str(nowhere))
 

@@ -131,6 +131,34 @@ class MigrationTest(base.ServiceTest):
         if network:
             self.assertEqual([], self.servers(network))
 
+    def fill(self, server, share, count):
+        """Insert ``count`` shares on the share's server, each with export locations, access rules and a snapshot."""
+        with self.service.services.db.writer() as conn:
+            kind = conn.execute(sa.select(models.share_instances.c.share_type_id).where(
+                models.share_instances.c.share_id == share['id'])).scalar()
+            made = factory.make(conn, count, type_id=kind, host='test@alpha#pool1')
+            idents = [resource_id for resource_id, _ in made]
+            taken = {row.share_id: row.id for row in conn.execute(models.snapshots.select()) if row.share_id in idents}
+        with dirty.unguarded(self.service.services.db.engine) as conn:
+            conn.execute(models.share_instances.update().where(models.share_instances.c.share_id.in_(idents)).values(
+                share_server_id=server['id'], share_network_id=self.network))
+        store = self.store('alpha')
+        pattern = store.share(self.instance(share))
+        for resource_id, instance in made:
+            store.shares.put(dataclasses.replace(pattern, id=instance))
+            store.snapshots.put(SnapshotRecord(taken[resource_id], instance, 1, '', 0.0))
+
+    def phase(self, act, until):
+        """Return the number of SQL statements of a phase: of the request, and of the workers."""
+        with counting(self.service.services.db.engine) as counter:
+            status, document = act()
+            self.assertLess(status, 300, document)
+            asked = [text for thread, text in counter.statements if thread == 'MainThread']
+            until()
+        worked = [text for thread, text in counter.statements if thread.startswith(('share-work', 'scheduler-work'))]
+        # The number of looks for the answer of the backend depends on time.
+        return len([text for text in asked if 'FROM operations' not in text]), len(worked)
+
 
 class Migration(MigrationTest):
     """From ``alpha`` to ``beta``, in one zone; ``gamma`` is in another, ``still`` cannot copy while clients write."""
@@ -505,34 +533,6 @@ class Migration(MigrationTest):
         self.assertEqual(202, self.act(server, 'migration_cancel')[0])
         self.task_is(server, 'migration_cancelled')
         self.at_rest()
-
-    def fill(self, server, share, count):
-        """Insert ``count`` shares on the share's server, each with export locations, access rules and a snapshot."""
-        with self.service.services.db.writer() as conn:
-            kind = conn.execute(sa.select(models.share_instances.c.share_type_id).where(
-                models.share_instances.c.share_id == share['id'])).scalar()
-            made = factory.make(conn, count, type_id=kind, host='test@alpha#pool1')
-            idents = [resource_id for resource_id, _ in made]
-            taken = {row.share_id: row.id for row in conn.execute(models.snapshots.select()) if row.share_id in idents}
-        with dirty.unguarded(self.service.services.db.engine) as conn:
-            conn.execute(models.share_instances.update().where(models.share_instances.c.share_id.in_(idents)).values(
-                share_server_id=server['id'], share_network_id=self.network))
-        store = self.store('alpha')
-        pattern = store.share(self.instance(share))
-        for resource_id, instance in made:
-            store.shares.put(dataclasses.replace(pattern, id=instance))
-            store.snapshots.put(SnapshotRecord(taken[resource_id], instance, 1, '', 0.0))
-
-    def phase(self, act, until):
-        """Return the number of SQL statements of a phase: of the request, and of the workers."""
-        with counting(self.service.services.db.engine) as counter:
-            status, document = act()
-            self.assertLess(status, 300, document)
-            asked = [text for thread, text in counter.statements if thread == 'MainThread']
-            until()
-        worked = [text for thread, text in counter.statements if thread.startswith(('share-work', 'scheduler-work'))]
-        # The number of looks for the answer of the backend depends on time.
-        return len([text for text in asked if 'FROM operations' not in text]), len(worked)
 
     def test_statements_do_not_grow_with_the_number_of_shares(self):
         costs = {}
