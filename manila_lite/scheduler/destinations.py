@@ -75,8 +75,7 @@ def candidates(conn: Connection, scheduler: Any, data: Mapping[str, Any], projec
     try:
         return _in_one(scheduler.placement, requests, there)
     except errors.NoValidHost as none:
-        # A pool that the caller named is the only one that counts. A share manager of an older release could not be told.
-        if '#' in data['to'] or len(there) < 2 or len(data.get('parts', ())) < 2 or _has_older(scheduler):
+        if not _may_spread(scheduler, data, there):
             raise
         return [_in_several(scheduler.placement, requests, there, data, none)]
 
@@ -104,6 +103,13 @@ def _requests(conn: Connection, data: Mapping[str, Any], project_id: str | None)
     return {kind: Request(size=data['size'], proto=data['proto'], project_id=project_id, subnets=subnets,
                           extra_specs=specs.get(kind, {}), only_host=data['to'], excluded=data.get('excluded', {}))
             for kind in kinds}
+
+
+def _may_spread(scheduler: Any, data: Mapping[str, Any], there: list[PoolState]) -> bool:
+    """Say whether shares may be spread over the pools: those of one backend, of which the caller named none."""
+    # A share manager of an older release could not be told.
+    return bool(data['to'] and '#' not in data['to'] and len(there) > 1 and len(data.get('parts', ())) > 1
+                and not _has_older(scheduler))
 
 
 def _has_older(scheduler: Any) -> bool:

@@ -212,19 +212,6 @@ class Staying(EvacuationTest):
         # The scheduler may know of it a second later than the API.
         self.assertRegex(left[share['id']], 'none of test@other is up and enabled|test@other is disabled')
 
-    def test_share_of_a_dead_backend_waits_for_nobody(self):
-        """Its rules cannot be made read-only, and no migration is begun that could only wait."""
-        share = self.plain()
-        worker = self.service.managers['disk'].worker
-        beat, worker._beat = worker._beat, lambda stopped=False: None
-        worker._timers[0] = (worker._timers[0][0], worker._beat)
-        with self.service.services.db.writer() as conn:
-            conn.execute(models.services.update().where(models.services.c.host == 'test@disk').values(stopped=True))
-        self.addCleanup(beat)
-        for dry_run, state in ((True, 'done'), (False, 'failed')):
-            left = self.ended(self.evacuate('test@disk', dry_run=dry_run), state)['report']['left']
-            self.assertIn('test@disk#pool1 is down, and has to make access rules read-only', left[share['id']])
-
     def test_share_that_somebody_else_moves_is_left_alone(self):
         share = self.plain()
         self.admin.ok('POST', f'/shares/{share["id"]}/action', {'migration_start': {
@@ -242,6 +229,26 @@ class Staying(EvacuationTest):
         op = self.ended(self.evacuate('test'), 'failed')
         self.assertIn(share['id'], op['report']['left'])
         self.assertEqual({(True, 'evacuated')}, {self.disabled(name) for name in self.BACKENDS})
+
+
+class Dead(EvacuationTest):
+    """The share manager of the backend that is evacuated is down."""
+
+    BACKENDS = {**EvacuationTest.BACKENDS, 'other': _PLAIN.format(6, 'here') + 'dummy_writable_migration = false\n'}
+
+    def clear(self):
+        """Leave everything: what is on the dead backend cannot be deleted."""
+
+    def test_share_waits_for_nobody(self):
+        """Its rules cannot be made read-only, and no migration is begun that could only wait. A server's copy is writable."""
+        share, served_share = self.plain(), self.on_server()
+        for backend in ('disk', 'old'):
+            self.service.managers[backend].stop()
+        for dry_run, state in ((True, 'done'), (False, 'failed')):
+            left = self.ended(self.evacuate('test@disk', dry_run=dry_run), state)['report']['left']
+            self.assertIn('test@disk#pool1 is down, and has to make access rules read-only', left[share['id']])
+        op = self.admin.ok('GET', f'/operations/{self.evacuate("test@old")}')['operation']
+        base.eventually(lambda: self.host(served_share) == 'test@new#pool1', f'the server does not move: {op}')
 
 
 class Requests(EvacuationTest):
