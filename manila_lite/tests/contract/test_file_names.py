@@ -23,6 +23,7 @@ QUERIES = {
     'allocations': 'addresses of share servers, which no client sees',
     'backend_leases': 'a column of services that only processes use',
     'ensure': 'an action on services, with its own order of shares',
+    'evacuation': 'an action on services, with its own order of resources',
     'hosts': 'manila-manage: services, pools and all that is on them',
     'idempotency_keys': 'a header of any request, and no resource',
     'metrics_queries': 'figures for operators from many tables',

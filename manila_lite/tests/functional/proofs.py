@@ -27,6 +27,8 @@ NAMED = (
     ('DELETE /share-servers/{share_server_id}', 'test_share_servers.py'),
     ('GET /shares/{share_id}/migration-progress', 'test_share_migration.py'),
     ('POST /share-networks/{share_network_id}/action add_security_service_check', 'test_security_services_in_use.py'),
+    ('POST /services/evacuate', 'test_evacuation.py'),
+    ('POST /services/stop-evacuation', 'test_evacuation.py'),
     ('POST /share-servers/manage', 'test_managed_share_servers.py'),
     ('POST /share-servers/{share_server_id}/action migration_', 'test_server_migration.py'),
     ('POST /shares/{share_id}/action migrat', 'test_share_migration.py'),
