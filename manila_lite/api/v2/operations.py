@@ -72,7 +72,7 @@ def error(row: Any, req: Request) -> str | None:
 def index(req: Request) -> list[Any]:
     """List operations, the newest first."""
     filters = dict(req.query)
-    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'operations')
+    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS)
     if filters.get('host') is not None and not req.may(rules.SEE_INSIDE):
         raise errors.Forbidden('host: only administrators may list operations by host.')
     with req.ctx.db.reader() as conn:

@@ -7,7 +7,6 @@ Related data is loaded for all rows at once, so that a list needs the same numbe
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from manila_lite import errors
 from manila_lite.api.request import Request
 from manila_lite.db import models
 from manila_lite.db.core import key_values
@@ -38,33 +37,28 @@ def pairs_of(row: Any, req: Request) -> dict[str, str]:
     return pairs
 
 
-def choose_project(req: Request, filters: dict[str, Any], rule: str, resources: str) -> str | None:
+def choose_project(req: Request, filters: dict[str, Any], rule: str) -> str | None:
     """Return the project of the rows that a list shows.
 
-    It is the caller's, or with ``all_tenants`` one project or all (``None``). ``all_tenants`` and ``project_id`` are
-    taken out of the filters.
-
-    ``resources``: their name in the plural, for the message.
-
-    :raises errors.Forbidden: ``rule`` does not allow ``all_tenants`` to the caller.
+    It is the caller's, or with ``all_tenants`` one project or all (``None``). Clients send ``all_tenants`` with each
+    look-up by name, so it is ignored, as in Manila, if ``rule`` does not allow it to the caller. ``all_tenants`` and
+    ``project_id`` are taken out of the filters.
     """
     everybody, wanted = filters.pop('all_tenants', False), filters.pop('project_id', None)
-    if everybody and not req.may(rule):
-        raise errors.Forbidden(f'all_tenants: only administrators may list the {resources} of all projects.')
-    return wanted if everybody else req.ctx.project_id or ''
+    return wanted if everybody and req.may(rule) else req.ctx.project_id or ''
 
 
 #: Loads related data of rows for the view.
 Load = Callable[[Connection, Request, list[Any]], None]
 
 
-def list_of_project(req: Request, filters: dict[str, Any], rule: str, resources: str, *, rows: Callable[..., list[Any]],
+def list_of_project(req: Request, filters: dict[str, Any], rule: str, *, rows: Callable[..., list[Any]],
                     count: Callable[..., int] | None = None, load: Load | None = None) -> list[Any]:
     """List the rows of one project, or of all; see ``choose_project``.
 
     ``rows`` and ``count`` are queries of the resource type. ``load``: loads related data of the rows for the view.
     """
-    project_id = choose_project(req, filters, rule, resources)
+    project_id = choose_project(req, filters, rule)
     with req.ctx.db.reader() as conn:
         listed = rows(conn, filters, req.page, project_id=project_id)
         if count and filters.get('with_count'):

@@ -12,7 +12,7 @@ from manila_lite.policies import resource_locks as rules
 
 def index(req: Request) -> list[Any]:
     """List resource locks, the newest first."""
-    return related.list_of_project(req, dict(req.query), rules.GET_ALL_PROJECTS, 'resource locks',
+    return related.list_of_project(req, dict(req.query), rules.GET_ALL_PROJECTS,
                                    rows=resource_locks.list_locks, count=resource_locks.count)
 
 

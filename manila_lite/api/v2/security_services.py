@@ -48,7 +48,7 @@ def detail(req: Request) -> list[Any]:
 
 def _list(conn: Connection, req: Request) -> list[Any]:
     filters = dict(req.query)
-    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'security services')
+    project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS)
     if filters.get('status') not in (None, STATUS):
         return []
     return security_services.list_services(conn, filters, req.page, project_id=project_id)

@@ -18,7 +18,7 @@ def _list(req: Request) -> list[Any]:
     filters = dict(req.query)
     if filters.get('host') is not None and not req.may(base.CONTEXT_IS_ADMIN):
         raise errors.Forbidden('host: only administrators may filter by it.')
-    return related.list_of_project(req, filters, rules.GET_ALL_PROJECTS, 'backups',
+    return related.list_of_project(req, filters, rules.GET_ALL_PROJECTS,
                                    rows=share_backups.list_backups, count=share_backups.count)
 
 

@@ -37,7 +37,7 @@ def detail(req: Request) -> list[Any]:
 
 
 def _list(req: Request, load: related.Load | None = None) -> list[Any]:
-    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS, 'share group snapshots',
+    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS,
                                    rows=share_group_snapshots.list_snapshots, load=load)
 
 

@@ -38,7 +38,7 @@ def _list(req: Request, load: related.Load | None = None) -> list[Any]:
     for key in ('host', 'share_server_id'):
         if req.query.get(key) is not None and not req.may(rules.LIST_BY_HOST):
             raise errors.Forbidden(f'{key}: only administrators may filter by it.')
-    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS, 'share groups',
+    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS,
                                    rows=share_groups.list_groups, load=load)
 
 

@@ -67,7 +67,7 @@ def detail(req: Request) -> list[Any]:
 
 
 def _list(req: Request, load: related.Load | None = None) -> list[Any]:
-    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS, 'share networks',
+    return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS,
                                    rows=share_networks.list_networks, load=load)
 
 

@@ -21,7 +21,7 @@ def key_of(row: Any, req: Request) -> str:
 def index(req: Request) -> list[Any]:
     """List ids, names and shares of transfers."""
     filters = dict(req.query)
-    project_id = related.choose_project(req, filters, rules.GET_ALL_PROJECTS, 'transfers')
+    project_id = related.choose_project(req, filters, rules.GET_ALL_PROJECTS)
     # An accepted transfer is deleted, so none has a destination.
     if filters.get('resource_type') not in (None, RESOURCE_TYPE) or filters.get('destination_project_id') is not None:
         return []

@@ -52,7 +52,7 @@ def detail(req: Request) -> list[Any]:
 def _list(req: Request, *, detail: bool) -> list[Any]:
     filters = dict(req.query)
     _guard(req, filters)
-    scope: dict[str, Any] = {'project_id': related.choose_project(req, filters, rules.LIST_ALL_PROJECTS, 'shares')}
+    scope: dict[str, Any] = {'project_id': related.choose_project(req, filters, rules.LIST_ALL_PROJECTS)}
     if filters.get('share_server_id') is not None and req.ctx.is_admin:
         scope['project_id'] = None      # all shares of the server, of any project
     public = filters.pop('is_public', None)

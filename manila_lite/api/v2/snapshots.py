@@ -26,7 +26,7 @@ def detail(req: Request) -> list[Any]:
 
 def _list(req: Request, load: related.Load | None = None) -> list[Any]:
     filters = {**req.query, 'deferred': req.may(rules.LIST_DELETED)}
-    return related.list_of_project(req, filters, rules.LIST_ALL_PROJECTS, 'snapshots',
+    return related.list_of_project(req, filters, rules.LIST_ALL_PROJECTS,
                                    rows=snapshots.list_snapshots, count=snapshots.count, load=load)
 
 
