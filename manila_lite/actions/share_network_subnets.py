@@ -16,14 +16,13 @@ from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_network_subnet_metadata
 from manila_lite.db.queries import services, share_network_subnets, share_networks, share_server_queries, share_servers
 from manila_lite.network import load
-from manila_lite.network.interface import NetworkPlugin, overlap
+from manila_lite.network.interface import NetworkPlugin, Subnet, overlap
 from manila_lite.workflow import network_allocations
 
 LOG = log.getLogger(__name__)
 
-#: Fields of a subnet that the network plugin knows, and their values for a subnet without a Neutron network.
-_DESCRIBED = ('neutron_net_id', 'neutron_subnet_id', 'cidr', 'ip_version', 'gateway', 'mtu', 'network_type', 'segmentation_id')
-_NOWHERE = dict.fromkeys(_DESCRIBED)
+#: Fields that are the same if a request is repeated.
+_SAME = ('neutron_net_id', 'neutron_subnet_id', 'wanted_net_id', 'wanted_subnet_id')
 
 #: How often other requests may take addresses that were free.
 _TRIES = 5
@@ -142,11 +141,13 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
         raise errors.Conflict(f'availability_zone: share network {network_id} already has subnet {beside[0].id} in this '
                               'zone; several subnets in a zone need microversion 2.70.',
                               code='zone_has_subnet')
-    _must_not_overlap(place, beside)
+    if not place['in_default_network']:
+        _must_not_overlap(place, beside)
     about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
     servers, failed_id = _servers(conn, beside, failed), failed.id if failed else ''
+    described = {name: place[name] for name in network_allocations.DESCRIBED}
     question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about, servers,
-                                                {'network': {'subnet_id': failed_id, **place}, 'needed': len(servers)})
+                                                {'network': {'subnet_id': failed_id, **described}, 'needed': len(servers)})
     if question.servers and not place['neutron_subnet_id']:
         raise errors.Invalid('neutron_net_id: missing; share servers in use take their addresses from the subnet.')
     share_server_updates.must_be_healthy(conn, ctx, question)
@@ -155,8 +156,8 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
 
 def _failed_before(beside: Iterable[Row[Any]], place: Mapping[str, Any]) -> Row[Any] | None:
     """Return the subnet at this place that could not be added to all share servers, or None."""
-    return next((subnet for subnet in beside if subnet.error is not None and subnet.neutron_net_id == place['neutron_net_id']
-                 and subnet.neutron_subnet_id == place['neutron_subnet_id']), None)
+    return next((subnet for subnet in beside
+                 if subnet.error is not None and all(getattr(subnet, name) == place[name] for name in _SAME)), None)
 
 
 def _servers(conn: Connection, beside: Iterable[Row[Any]], failed: Row[Any] | None) -> tuple[Row[Any], ...]:
@@ -168,7 +169,7 @@ def _servers(conn: Connection, beside: Iterable[Row[Any]], failed: Row[Any] | No
 
 def insert(conn: Connection, network_id: str, zone_id: str | None, place: Mapping[str, Any],
            metadata: dict[str, str]) -> str:
-    """Insert a subnet with these fields (see ``described``). Return its id."""
+    """Insert a subnet with these fields (see ``describe``). Return its id."""
     subnet_id = uuidutils.generate_uuid()
     share_network_subnets.insert(conn, {
         'id': subnet_id, 'share_network_id': network_id, 'availability_zone_id': zone_id, **place}, metadata)
@@ -176,29 +177,42 @@ def insert(conn: Connection, network_id: str, zone_id: str | None, place: Mappin
 
 
 def describe(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | None) -> dict[str, Any]:
-    """Return the fields that the network plugin knows of the wanted network and subnet; nulls when none is wanted.
+    """Return the fields of a subnet that say where it is: in the wanted subnet of the network plugin, or in a default network
+    if none is wanted, or one that the plugin does not know. Nulls if there is no default network and none is wanted.
 
     Not for use in a transaction: the plugin may call a remote service.
 
-    :raises errors.Invalid: one id without the other, or ids that the plugin does not know.
+    :raises errors.Invalid: one id without the other, or ids that the plugin does not know, and there is no default network.
     :raises errors.Busy: too many requests wait for networks.
     """
     net_id, subnet_id = wanted.get('neutron_net_id') or None, wanted.get('neutron_subnet_id') or None
-    if net_id is None and subnet_id is None:
-        return dict(_NOWHERE)
-    if net_id is None or subnet_id is None:
+    if (net_id is None) != (subnet_id is None):
         missing = 'neutron_net_id' if net_id is None else 'neutron_subnet_id'
         raise errors.Invalid(f'{missing}: missing; neutron_net_id and neutron_subnet_id are given together or not at all.')
     try:
         plugin = load.make(ctx.conf)
-        with ctx.waiting('networks') if plugin.REMOTE else contextlib.nullcontext():
-            network = plugin.describe(net_id, subnet_id, project_id)
+        default = plugin.find_default(project_id)
+        network = default if net_id is None or subnet_id is None else _find(ctx, plugin, net_id, subnet_id, project_id, default)
     except errors.BadConfig as bad:
         LOG.error('No subnet can be looked up: %s', bad)
+        if net_id is None:      # as long as no share server is there, none is needed
+            return network_allocations.place(None)
         raise errors.Unavailable('Networks cannot be looked up: the network plugin is misconfigured. The log of the service '
                                  'has the cause.',
                                  code='network_plugin_broken') from bad
-    return {name: getattr(network, name) for name in _DESCRIBED}
+    return network_allocations.place(network, wanted=(net_id, subnet_id) if network == default else None)
+
+
+def _find(ctx: RequestContext, plugin: NetworkPlugin, net_id: str, subnet_id: str, project_id: str | None,
+          default: Subnet | None) -> Subnet:
+    """Return the wanted subnet of the plugin, or the default one if the plugin does not know the network."""
+    try:
+        with ctx.waiting('networks') if plugin.REMOTE else contextlib.nullcontext():
+            return plugin.describe(net_id, subnet_id, project_id)
+    except errors.Invalid as unknown:
+        if default is None or unknown.code != 'network_not_known':
+            raise
+        return default
 
 
 def must_look_active(network: Row[Any]) -> None:

@@ -15,6 +15,7 @@ from manila_lite.db.queries import quotas, share_groups, share_network_subnets, 
 from manila_lite.workflow.share_servers import remove_server
 
 _NEUTRON = ('neutron_net_id', 'neutron_subnet_id')
+_ONLY_NAMES = 'only its name and description can be changed'
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
@@ -46,12 +47,14 @@ def update(ctx: RequestContext, network_id: str, values: Mapping[str, Any]) -> R
     move = {key: values[key] for key in _NEUTRON if key in values}
     with ctx.db.reader() as conn:
         project_id = share_networks.get(conn, ctx, network_id).project_id
-    place = subnet_actions.describe(ctx, move, project_id)
+        if move:
+            subnet_actions.must_have_no_servers(conn, network_id, _ONLY_NAMES)
+    place = subnet_actions.describe(ctx, move, project_id) if move else {}
     with ctx.db.writer() as conn:
         share_networks.get(conn, ctx, network_id)
         if move:
             subnet_actions.must_be_active(conn, network_id)
-            subnet_actions.must_have_no_servers(conn, network_id, 'only its name and description can be changed')
+            subnet_actions.must_have_no_servers(conn, network_id, _ONLY_NAMES)
             share_network_subnets.update(conn, _default_subnet(conn, network_id).id, **place)
         share_networks.update(conn, network_id,
                               **{key: values[key] for key in ('name', 'description') if key in values})

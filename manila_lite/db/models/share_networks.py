@@ -26,6 +26,11 @@ share_network_subnets = sa.Table(
     # The ids of the network plugin: clients choose subnets by them, with any plugin.
     sa.Column('neutron_net_id', Id),
     sa.Column('neutron_subnet_id', Id, index=True),
+    # In a default network: its user chose none, or one that the plugin does not know. Then these are shown, and nothing else
+    # may be done with them: they could be the ids of a network that is not for this user.
+    flag('in_default_network'),
+    sa.Column('wanted_net_id', Id),
+    sa.Column('wanted_subnet_id', Id),
     sa.Column('network_type', sa.String(32)),
     sa.Column('segmentation_id', sa.Integer),
     sa.Column('cidr', sa.String(64)),

@@ -20,6 +20,10 @@ _servers = models.share_servers
 _addresses = models.network_allocations
 _operations = models.operations
 
+#: What users see as the ids of network and subnet: the ids that they gave, if the subnet is in a default network.
+SHOWN = {f'neutron_{of}_id': sa.case((_subnets.c.in_default_network, _subnets.c[f'wanted_{of}_id']),
+                                     else_=_subnets.c[f'neutron_{of}_id']) for of in ('net', 'subnet')}
+
 
 def select() -> sa.Select:
     """Return the SELECT of subnet rows, each with the name of its zone and its network."""
@@ -57,6 +61,11 @@ def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -
 def update(conn: Connection, subnet_id: str, **values: Any) -> None:
     """Set these values of the subnet."""
     conn.execute(_subnets.update().where(_subnets.c.id == subnet_id).values(**values))
+
+
+def put_into_network(conn: Connection, subnet_id: str, values: dict[str, Any]) -> None:
+    """Set the place of a subnet that is in no network yet; another worker may have done so."""
+    conn.execute(_subnets.update().where(_subnets.c.id == subnet_id, _subnets.c.neutron_subnet_id.is_(None)).values(**values))
 
 
 def delete(conn: Connection, subnet_id: str) -> None:
