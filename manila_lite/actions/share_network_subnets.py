@@ -15,9 +15,11 @@ from manila_lite.db.core import key_values, limits
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_network_subnet_metadata
 from manila_lite.db.queries import services, share_network_subnets, share_networks, share_server_queries, share_servers
+from manila_lite.engine import Wake
 from manila_lite.network import load
 from manila_lite.network.interface import NetworkPlugin, Subnet, overlap
 from manila_lite.workflow import network_allocations
+from manila_lite.workflow.share_servers import remove_server
 
 LOG = log.getLogger(__name__)
 
@@ -272,18 +274,42 @@ def _must_not_overlap(place: Mapping[str, Any], beside: Iterable[Any]) -> None:
 def delete(ctx: RequestContext, network_id: str, subnet_id: str) -> None:
     """Delete a subnet.
 
-    :raises errors.Conflict: share servers are in the subnet, shares of its network wait for a server, or the network is
-        being changed.
+    Unused share servers that may be deleted automatically are deleted, too; the subnet's row goes with the last of them.
+
+    :raises errors.Conflict: other share servers are in the subnet, shares of its network wait for a server, or the network
+        is being changed.
     """
     with ctx.db.writer() as conn:
         share_networks.get(conn, ctx, network_id)
         must_not_be_changing(conn, network_id)
         share_network_subnets.get(conn, network_id, subnet_id)
-        servers = share_network_subnets.count_servers(conn, (subnet_id,))
-        if servers:
-            raise errors.Conflict(f'Subnet {subnet_id} has {servers} share servers.', code='subnet_in_use')
         waiting = share_networks.count_shares(conn, network_id, without_server=True)
         if waiting:
             raise errors.Conflict(f'Share network {network_id} has {waiting} shares that wait for a share server.',
                                   code='subnet_in_use')
-        share_network_subnets.delete(conn, subnet_id)
+        servers = share_server_queries.list_in_subnets(conn, (subnet_id,))
+        wakes = remove_unused(conn, ctx, servers, f'Subnet {subnet_id}', 'subnet_in_use')
+        if servers:
+            share_network_subnets.delete_for_owner(conn, subnet_id)
+        else:
+            share_network_subnets.delete(conn, subnet_id)
+    for wake in wakes:
+        wake.send(ctx)
+
+
+def remove_unused(conn: Connection, ctx: RequestContext, servers: Iterable[Row[Any]], owner: str, code: str) -> list[Wake]:
+    """Begin to delete the share servers of a network or subnet that is deleted. Return the wake-ups to send after the commit.
+
+    ``owner`` and ``code``: the network or subnet, and the code, for the refusal.
+
+    :raises errors.Conflict: one has shares, or must not be deleted automatically.
+    """
+    machine = states.SHARE_SERVER['delete']
+    remaining = [server for server in servers if server.status != machine.during]
+    for server in remaining:
+        if not server.is_auto_deletable or server.status not in machine.allowed:
+            raise errors.Conflict(f'{owner} has share server {server.id}, which is {server.status} and is not deleted '
+                                  'automatically.', code=code)
+        if share_server_queries.is_used(conn, server.id):
+            raise errors.Conflict(f'{owner} has share server {server.id}, which has shares.', code=code)
+    return [remove_server(conn, ctx, server) for server in remaining]

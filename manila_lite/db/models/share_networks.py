@@ -37,6 +37,8 @@ share_network_subnets = sa.Table(
     sa.Column('gateway', sa.String(64)),
     sa.Column('mtu', sa.Integer),
     sa.Column('ip_version', sa.Integer),
+    # Deleted for its owner; the row is deleted with the last of its unused servers.
+    flag('is_going'),
     # Why a share server in use could not be put into it; null once all servers of the zone are in it.
     sa.Column('error', sa.Text),
 )

@@ -74,7 +74,7 @@ def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
     subnet = [share_network_subnets.SHOWN.get(key, _subnets.c[key]) == filters[key]
               for key in _OF_SUBNETS if filters.get(key) is not None]
     if subnet:
-        where.append(sa.exists().where(_subnets.c.share_network_id == _networks.c.id, *subnet))
+        where.append(sa.exists().where(_subnets.c.share_network_id == _networks.c.id, ~_subnets.c.is_going, *subnet))
     return where
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Subnets in a default network keep the ids that their user gave."""
+"""Subnets in a default network keep the ids that their user gave. Deleted subnets wait for their unused servers."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -9,7 +9,7 @@ down_revision = '0022'
 
 
 def upgrade() -> None:
-    op.add_column('share_network_subnets',
-                  sa.Column('in_default_network', sa.Boolean(), server_default=sa.false(), nullable=False))
+    for name in ('in_default_network', 'is_going'):
+        op.add_column('share_network_subnets', sa.Column(name, sa.Boolean(), server_default=sa.false(), nullable=False))
     for name in ('wanted_net_id', 'wanted_subnet_id'):
         op.add_column('share_network_subnets', sa.Column(name, sa.String(length=36), nullable=True))
