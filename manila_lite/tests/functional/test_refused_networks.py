@@ -230,6 +230,9 @@ class Networks(refused.Refusing):
                     share_network_id=self.network, share_server_id=self.server)
         self.server_is_in_use()
         self.admin.ok('DELETE', f'/share-servers/{beside}')
+        self.is_not(models.share_servers, self.server, status='creating')
+        self.no(403, 'wrong_state', 'The share server is creating; to delete it, it must be', f'/share-servers/{self.server}',
+                caller=self.admin)
 
     def server_is_in_use(self):
         """Check that the server is neither unmanaged nor deleted."""
@@ -243,6 +246,9 @@ class Networks(refused.Refusing):
             self.no(status, code, words, '/share-servers/manage', {'share_server': {
                 'host': 'test@alpha', 'share_network_id': self.empty, 'identifier': 'x', **wanted}}, self.admin)
         manage_no(400, 'invalid_input', 'host: test@alpha#pool1 names a pool; share servers are of', host='test@alpha#pool1')
+        for alike in (f'foo_{self.server}_bar', self.server.split('-')[-1], self.server.replace('-', '_')):
+            manage_no(400, 'identifier_in_use', f'identifier: {alike} is managed already, as share server {self.server}',
+                      identifier=alike)
         manage_no(400, 'identifier_in_use', f'identifier: {self.server} is managed already, as share server {self.server}',
                   identifier=self.server)
         manage_no(400, 'subnet_not_there', f'share network {self.empty} has no subnet {self.subnet} for servers',
