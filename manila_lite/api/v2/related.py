@@ -54,7 +54,7 @@ _NO_FILTERS = {'all_tenants', 'all_projects', 'limit', 'marker', 'offset', 'sort
 
 def finds_nothing(req: Request) -> bool:
     """Say whether an unknown filter leaves nothing, as in Manila for administrators. Those of others are ignored."""
-    return req.ctx.is_admin and bool(req.unknown - _NO_FILTERS)
+    return bool(req.ctx.is_admin and req.unknown - _NO_FILTERS)
 
 
 #: Loads related data of rows for the view.
