@@ -38,17 +38,17 @@ class Move:
         return {'by_itself': self.by_itself, **({'evacuation': self.evacuation} if self.evacuation else {})}
 
 
-def backend(conn: Connection, ctx: RequestContext, to: str) -> Row[Any]:
+def backend(conn: Connection, ctx: RequestContext, to: str, unknown: type[errors.ManilaLiteError] = errors.Invalid) -> Row[Any]:
     """Return the service of the backend that ``to`` names, or whose pool it names.
 
-    :raises errors.Invalid: no such backend is up and enabled.
+    :raises errors.Invalid: no such backend is up and enabled; or ``unknown`` if there is none.
     """
     if not _HOST.fullmatch(to):
         raise errors.Invalid(f'host: {to!r} is not a backend; give host@backend or host@backend#pool.')
     try:
         row = services.get(conn, engine.backend_of(to), 'manila-share')
     except errors.NotFound:
-        raise errors.Invalid(f'host: there is no backend {to}.', code='backend_not_found') from None
+        raise unknown(f'host: there is no backend {to}.', code='backend_not_found') from None
     if row.disabled or not services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time):
         raise errors.Invalid(f'host: the backend {to} is {"disabled" if row.disabled else "down"}.', code='backend_down')
     return row

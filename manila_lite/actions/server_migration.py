@@ -77,9 +77,9 @@ class ServerRequests(Requests[ServerMove]):
     def examine(self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> ServerMove:
         """Return the planned move, with a share network that exists."""
         server = self.get(conn, ctx, resource_id)
-        service = migration_targets.backend(conn, ctx, wanted['host'])
         network_id = wanted.get('new_share_network_id') or server.share_network_id
         migration_targets.check_network(conn, ctx, server.project_id, network_id)
+        service = migration_targets.backend(conn, ctx, wanted['host'], errors.NotFound)
         subnets = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
         move = ServerMove(server, wanted['host'], network_id, service.availability_zone_id, tuple(subnets),
                           tuple(server_migration.shares_of(conn, resource_id)),

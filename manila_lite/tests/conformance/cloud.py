@@ -68,6 +68,7 @@ server_migration_driver_continue_update_interval = 1
 _NETWORKS = """
 networks:
 - id: everybody
+  default: true
   network_type: flat
   subnets:
   - {id: four, cidr: 10.64.0.0/12}
