@@ -100,8 +100,10 @@ class Quotas(refused.Refusing):
                 {'quota_class_set': {'shares': 1}}, self.admin, 'PUT')
 
     def test_user_or_type_limits_above_the_project_limit_are_refused(self):
-        self.set_no("shares: the limit must be from 0 to the project's, 50.", '/quota-sets/p?user_id=u', shares=51)
-        self.set_no("shares: the limit must be from 0 to the project's, 50.", '/quota-sets/p?share_type=default', shares=-1)
+        self.set_no("shares: the limit must be from 0 to the project's, 50, or be set with force.", '/quota-sets/p?user_id=u',
+                    shares=51)
+        self.set_no("shares: the limit must be from 0 to the project's, 50, or be set with force.",
+                    '/quota-sets/p?share_type=default', shares=-1)
 
     def test_share_network_limit_for_a_share_type_is_refused(self):
         self.set_no('share_networks: is a quota of projects and users, not of share types.',
