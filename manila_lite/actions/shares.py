@@ -55,8 +55,10 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
 
     ``group``: the group that it joins. ``member``: the member of a group snapshot that it is created from.
 
+    :raises errors.Invalid: the QoS type of the share type, or the mount point name, is not valid.
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
+    share_requests.must_have_qos(conn, share_type)
     mount_point = mount_points.full_name(share_type, ctx.project_id, wanted.get('mount_point_name'))
     share_id = uuidutils.generate_uuid()
     quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share_type.id,

@@ -71,9 +71,7 @@ def _one(conn: Connection, ctx: context.RequestContext, wanted: str, *names: str
 def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool | None = None,
                extra_specs: Mapping[str, str] | None = None) -> list[ShareType]:
     """Return the types that the caller may use, in two statements for any number."""
-    where = _visible(ctx) + _having(dict(extra_specs or {}))
-    if is_public is not None:
-        where.append(_types.c.is_public == is_public)
+    where = _visible(ctx) + _having(dict(extra_specs or {})) + PROJECTS.listed(ctx.project_id, is_public)
     return _with_specs(conn, conn.execute(_SELECT.where(*where)).all())
 
 
