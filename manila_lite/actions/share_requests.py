@@ -59,7 +59,8 @@ def resolve(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], sh
     zone = wanted.get('availability_zone')
     zone_id = services.zone_id(conn, zone) if zone else None
     network_id = _network(conn, ctx, wanted, share_type, source, zone_id)
-    must_be_offered(share_type, zone)
+    if wanted.get('zones_of_type', True):
+        must_be_offered(share_type, zone)
     metadata = dict(wanted.get('metadata') or {})
     check_metadata_keys(ctx, metadata)
     limits.check(ctx.conf, 'metadata_items', 'the share', 0, len(metadata))

@@ -30,7 +30,8 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
     """Begin a share, in ``creating``. Return its row and its metadata.
 
     ``wanted``: size (GiB), share_proto, and any of name, description, share_type, snapshot_id, is_public,
-    metadata, availability_zone, scheduler_hints, mount_point_name, share_group_id, encryption_key_ref.
+    metadata, availability_zone, scheduler_hints, mount_point_name, share_group_id, encryption_key_ref; zones_of_type False if
+    the zones of the share type do not count.
 
     :raises errors.Invalid: a value does not fit, or does not fit the share type.
     :raises errors.NotFound: the type, zone or snapshot does not exist.
@@ -79,7 +80,9 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
         'share_server_id': group.share_server_id if group else None,
         'access_rules_status': states.Rules.ACTIVE.value, 'replica_state': share_requests.replica_state(spec.abilities)})
     wake = engine.begin(conn, ctx, 'share.create', 'share', share_id, topic='scheduler', serial=instance['id'],
-                        open_key=f'share:{share_id}', data={'hints': spec.hints, 'zone': spec.zone, 'member': member})
+                        open_key=f'share:{share_id}', data={
+                            'hints': spec.hints, 'zone': spec.zone, 'member': member,
+                            'zones_of_type': wanted.get('zones_of_type', True)})
     return shares.get(conn, ctx, share_id), wake
 
 
