@@ -75,6 +75,7 @@ class ShareRequests(Requests[ShareMove]):
         share = self.get(conn, ctx, resource_id)
         service = migration_targets.backend(conn, ctx, wanted['host'])
         share_type = _type(conn, ctx, share, wanted.get('new_share_type_id'))
+        share_requests.must_have_qos(conn, share_type)
         encryption.choose_key({'encryption_key_ref': share.encryption_key_ref}, share_type)
         network_id = _network(conn, ctx, share, share_type, wanted.get('new_share_network_id'))
         move = ShareMove(share, wanted['host'], share_type, network_id, service.availability_zone_id,

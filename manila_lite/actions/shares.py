@@ -30,7 +30,8 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
     """Begin a share, in ``creating``. Return its row and its metadata.
 
     ``wanted``: size (GiB), share_proto, and any of name, description, share_type, snapshot_id, is_public,
-    metadata, availability_zone, scheduler_hints, mount_point_name, share_group_id, encryption_key_ref.
+    metadata, availability_zone, scheduler_hints, mount_point_name, share_group_id, encryption_key_ref; zones_of_type False if
+    the zones of the share type do not count.
 
     :raises errors.Invalid: a value does not fit, or does not fit the share type.
     :raises errors.NotFound: the type, zone or snapshot does not exist.
@@ -55,8 +56,10 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
 
     ``group``: the group that it joins. ``member``: the member of a group snapshot that it is created from.
 
+    :raises errors.Invalid: the QoS type of the share type, or the mount point name, is not valid.
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
+    share_requests.must_have_qos(conn, share_type)
     mount_point = mount_points.full_name(share_type, ctx.project_id, wanted.get('mount_point_name'))
     share_id = uuidutils.generate_uuid()
     quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share_type.id,
@@ -77,7 +80,9 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
         'share_server_id': group.share_server_id if group else None,
         'access_rules_status': states.Rules.ACTIVE.value, 'replica_state': share_requests.replica_state(spec.abilities)})
     wake = engine.begin(conn, ctx, 'share.create', 'share', share_id, topic='scheduler', serial=instance['id'],
-                        open_key=f'share:{share_id}', data={'hints': spec.hints, 'zone': spec.zone, 'member': member})
+                        open_key=f'share:{share_id}', data={
+                            'hints': spec.hints, 'zone': spec.zone, 'member': member,
+                            'zones_of_type': wanted.get('zones_of_type', True)})
     return shares.get(conn, ctx, share_id), wake
 
 

@@ -47,6 +47,10 @@ class Shares(refused_moves.Moving):
         self.start_no(share, 409, 'share_has_second_instance',
                       f'left share instance {left} on test@gamma#pool1; delete that instance first.')
 
+    def test_migration_to_a_type_without_its_qos_type_is_refused(self):
+        self.start_no(self.share(), 400, 'share_type_without_qos_type', 'promising refers to a QoS type that does not exist.',
+                      new_share_type_id=self.type('promising', default_qos_type='nonesuch'))
+
     def test_migration_to_the_current_host_is_refused(self):
         share = self.share()
         self.start_no(share, 409, 'conflict', f'host: share {share} is on {refused.HOST} already', host=refused.HOST)

@@ -152,7 +152,9 @@ class Resizing(refused.Refusing):
         share = self.share(share_type='growing')
         self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'replica_gigabytes': 1, 'force': True}})
         self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/p')
-        self.act(share, 403, 'over_quota_replica_gigabytes', 'Quota exceeded for replica_gigabytes', extend={'new_size': 2})
+        self.act(share, 413, 'over_quota_replica_gigabytes', 'Quota exceeded for replica_gigabytes', extend={'new_size': 2})
+        self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'gigabytes': 1, 'force': True}})
+        self.act(share, 403, 'over_quota_gigabytes', 'Quota exceeded for gigabytes', extend={'new_size': 2})
 
     def test_requests_for_a_share_without_a_host_are_refused(self):
         share = self.share(size=2)
