@@ -220,7 +220,8 @@ def _must_fit(conn: Connection, move: ServerMove, service: Row[Any]) -> None:
         raise errors.Conflict(f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.')
     specs_of_types = key_values.of_many(conn, share_type_extra_specs, server_migration.types_of(move.shares))
     for share_type_id, specs in specs_of_types.items():
-        migration_targets.must_be_offered(share_type_id, specs, service)
+        if objection := migration_targets.objection_of_zone(share_type_id, specs, service):
+            raise errors.Conflict(objection)
 
 
 # Beginning ------------------------------------------------------------------------------------------
