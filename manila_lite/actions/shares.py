@@ -270,9 +270,9 @@ def shrink(ctx: RequestContext, share_id: str, new_size: int) -> None:
 def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
     """Begin to revert a share to its latest snapshot, in ``reverting``.
 
-    :raises errors.Invalid: the share cannot be reverted, or the snapshot is not its latest.
+    :raises errors.Invalid: the share cannot be reverted, or there is no such snapshot of it.
     :raises errors.WrongState: share or snapshot is not available.
-    :raises errors.Conflict: the share is locked.
+    :raises errors.Conflict: the share is locked, or the snapshot is not its latest.
     :raises errors.OverQuota: the snapshot is larger than the share, and the growth does not fit into quota.
     """
     with ctx.db.writer() as conn:
@@ -280,11 +280,9 @@ def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
         share_bin.must_be_out(share)
         if not share.revert_to_snapshot_support:
             raise errors.Invalid(f'Share {share_id} cannot be reverted: its share type has no revert_to_snapshot_support.')
-        snapshot = snapshots.get(conn, ctx, snapshot_id)
-        if snapshot.share_id != share_id:
-            raise errors.Invalid(f'snapshot_id: snapshot {snapshot_id} is not of share {share_id}.')
+        snapshot = _snapshot_of(conn, ctx, share_id, snapshot_id)
         if snapshots.latest_of(conn, share_id) != snapshot_id:
-            raise errors.Invalid(f'snapshot_id: only the latest snapshot of share {share_id} can be reverted to.')
+            raise errors.Conflict(f'snapshot_id: only the latest snapshot of share {share_id} can be reverted to.')
         share_guards.must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'revert', share.instance_id)
         share_bin.must_still_be_out(conn, share_id)
@@ -296,6 +294,17 @@ def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
         shares.update(conn, share_id, target_size=snapshot.size)
         wake = begin_at_backend(conn, ctx, 'share.revert', share, {'snapshot_id': snapshot_id, 'new_size': snapshot.size})
     wake.send(ctx)
+
+
+def _snapshot_of(conn: Connection, ctx: RequestContext, share_id: str, snapshot_id: str) -> Row[Any]:
+    """Return the snapshot of the share that a request names."""
+    try:
+        snapshot = snapshots.get(conn, ctx, snapshot_id)
+    except errors.NotFound:
+        raise errors.Invalid(f'snapshot_id: there is no snapshot {snapshot_id}.') from None
+    if snapshot.share_id != share_id:
+        raise errors.Invalid(f'snapshot_id: snapshot {snapshot_id} is not of share {share_id}.')
+    return snapshot
 
 
 def reset_status(ctx: RequestContext, share_id: str, status: str) -> None:

@@ -40,12 +40,11 @@ _SHORT = Plain(shapes.progress(task_state=NULL_STRING))
 _LONG = Plain(shapes.progress(task_state=NULL_STRING, details={'type': 'object'}))
 
 OPS = [
-    Call('POST', _ACTION, v2.start_once, rules.START, ok=202, action='migrate_share', since='2.5', until='2.14', states=_BUSY,
-         body=Body('migrate_share', _WANTED_ONCE)),
-    Call('POST', _ACTION, v2.start_once, rules.START, ok=202, action='migration_start', since='2.15', until='2.21',
-         states=_BUSY,
-         body=Body('migration_start', _WANTED_ONCE)),
-    Call('POST', _ACTION, v2.start, rules.START, ok=202, action='migration_start', since='2.22', states=_BUSY,
+    Call('POST', _ACTION, v2.start_once, rules.START, ok=202, or_ok=200, action='migrate_share', since='2.5', until='2.14',
+         states=_BUSY, body=Body('migrate_share', _WANTED_ONCE)),
+    Call('POST', _ACTION, v2.start_once, rules.START, ok=202, or_ok=200, action='migration_start', since='2.15',
+         until='2.21', states=_BUSY, body=Body('migration_start', _WANTED_ONCE)),
+    Call('POST', _ACTION, v2.start, rules.START, ok=202, or_ok=200, action='migration_start', since='2.22', states=_BUSY,
          body=Body('migration_start', _WANTED)),
     Call('POST', _ACTION, v2.complete, rules.COMPLETE, ok=202, action='migration_complete', since='2.15', states=_BUSY),
     Call('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since='2.15', states=_BUSY),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handlers for migrations of shares."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from manila_lite.actions import share_migration as actions
@@ -9,7 +10,7 @@ from manila_lite.api.request import Request
 
 def start(req: Request) -> None:
     """Start the migration of a share."""
-    actions.start(req.ctx, req.params['share_id'], req.body)
+    _start(req, req.body)
 
 
 def start_once(req: Request) -> None:
@@ -17,9 +18,13 @@ def start_once(req: Request) -> None:
 
     The copy takes over as soon as it is made, unless ``notify`` is off.
     """
-    actions.start(req.ctx, req.params['share_id'], {
-        'host': req.body['host'], 'force_host_assisted_migration': req.body.get('force_host_copy'),
-        'by_itself': req.body.get('notify') is not False})
+    _start(req, {'host': req.body['host'], 'force_host_assisted_migration': req.body.get('force_host_copy'),
+                 'by_itself': req.body.get('notify') is not False})
+
+
+def _start(req: Request, wanted: Mapping[str, Any]) -> None:
+    if not actions.start(req.ctx, req.params['share_id'], wanted):
+        req.ok = 200
 
 
 def complete(req: Request) -> None:

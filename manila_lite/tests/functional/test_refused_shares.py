@@ -176,7 +176,11 @@ class Resizing(refused.Refusing):
         first, latest = self.snapshot(share), self.snapshot(share)
         self.revert_no(share, self.snapshot(other), 400, 'invalid_input', f'is not of share {share}.')
         self.put(models.snapshots, first, created_at=self.long_ago())
-        self.revert_no(share, first, 400, 'invalid_input', f'only the latest snapshot of share {share} can be reverted to.')
+        self.revert_no(share, refused.NOWHERE, 400, 'invalid_input', f'snapshot_id: there is no snapshot {refused.NOWHERE}.')
+        self.revert_no(share, first, 409, 'conflict', f'only the latest snapshot of share {share} can be reverted to.')
+        self.put(models.snapshots, latest, status='error')
+        self.revert_no(share, latest, 409, 'conflict', f'only the latest snapshot of share {share} can be reverted to.')
+        self.put(models.snapshots, latest, status='available')
         self.put(models.shares, share, revert_to_snapshot_support=False)
         self.revert_no(share, latest, 400, 'invalid_input',
                        f'Share {share} cannot be reverted: its share type has no revert_to_snapshot_support.')
