@@ -394,7 +394,7 @@ class ManagedServedShares(Managing, served.ServedTest):
         asks = {'service_host': self.host, 'export_path': path, 'share_type': 'served'}
         self.ask(400, **asks)
         self.ask(400, version='2.48', share_server_id=self.server.id, **asks)
-        self.assertEqual('bad_share_server', self.ask(409, share_server_id=NOBODY, **asks)['reason'])
+        self.assertEqual('bad_share_server', self.ask(400, share_server_id=NOBODY, **asks)['reason'])
         back = self.managed(share_server_id=self.server.id, **asks)
         self.assertEqual((self.server.id, self.network_id), (back['share_server_id'], back['share_network_id']))
         self.assertEqual(self.server.id, self.record(back).server)
