@@ -164,7 +164,9 @@ class Groups(GroupTest):
                 (400, {'share_types': [self.served]}, 'has no share type'),
                 (400, {'share_network_id': unknown}, 'share_network_id'),
                 (400, {'share_group_type_id': self.together, 'share_types': [self.served]}, 'share_network_id: missing'),
-                (404, {'source_share_group_snapshot_id': unknown}, unknown),
+                (400, {'share_group_type_id': self.together, 'share_types': [self.served], 'share_network_id': unknown},
+                 'share_network_id: Share network'),
+                (400, {'source_share_group_snapshot_id': unknown}, 'source_share_group_snapshot_id: Share group snapshot'),
                 (404, {'availability_zone': 'nowhere'}, 'nowhere'),
                 (400, {'surprise': 1}, 'surprise')):
             self.refused(status, 'POST', '/share-groups', {'share_group': body}, says=says)
