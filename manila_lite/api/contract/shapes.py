@@ -57,6 +57,11 @@ def position(value: Any) -> int:
     return min(int(value), MAX_INT)
 
 
+def one_or_several(value: Any) -> list[Any]:
+    """Return the list, or a list of the single value that was given instead of one."""
+    return value if isinstance(value, list) else [value]
+
+
 def flag(value: Any) -> bool:
     """Return the boolean: True, "true", 1, "on" ... are true. Other texts than these and their opposites are refused."""
     return strutils.bool_from_string(str(value), strict=True)
