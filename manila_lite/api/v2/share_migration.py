@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handlers for migrations of shares."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from manila_lite.actions import share_migration as actions
@@ -10,7 +9,8 @@ from manila_lite.api.request import Request
 
 def start(req: Request) -> None:
     """Start the migration of a share."""
-    _start(req, req.body)
+    if not actions.start(req.ctx, req.params['share_id'], req.body):
+        req.ok = 200
 
 
 def start_once(req: Request) -> None:
@@ -18,11 +18,8 @@ def start_once(req: Request) -> None:
 
     The copy takes over as soon as it is made, unless ``notify`` is off.
     """
-    _start(req, {'host': req.body['host'], 'force_host_assisted_migration': req.body.get('force_host_copy'),
-                 'by_itself': req.body.get('notify') is not False})
-
-
-def _start(req: Request, wanted: Mapping[str, Any]) -> None:
+    wanted = {'host': req.body['host'], 'force_host_assisted_migration': req.body.get('force_host_copy'),
+              'by_itself': req.body.get('notify') is not False}
     if not actions.start(req.ctx, req.params['share_id'], wanted):
         req.ok = 200
 
