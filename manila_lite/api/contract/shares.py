@@ -131,7 +131,6 @@ _ANY_SIZE = {'type': 'object', 'additionalProperties': {'type': 'string'}}
 
 _TASK_STATE = {'enum': [None, *(state.value for state in states.Migration), 'data_copying_starting', 'data_copying_in_progress',
                         'data_copying_completing', 'data_copying_completed', 'data_copying_cancelled', 'data_copying_error']}
-_TASK_STATE_ONCE = {'enum': [state for state in _TASK_STATE['enum'] if state is not None]}
 
 OPS = [
     Call('GET', '/shares', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True, beside=FIELDS),
@@ -147,9 +146,8 @@ OPS = [
     Call('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),
     Call('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
          body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),))),
-    Call('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since='2.15',
-         body=Body('reset_task_state', (Field('task_state', _TASK_STATE_ONCE, until='2.21', required=True),
-                                        Field('task_state', _TASK_STATE, since='2.22')))),
+    Call('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since='2.22',
+         body=Body('reset_task_state', (Field('task_state', _TASK_STATE),))),
     Call('POST', _ACTION, v2.extend, rules.EXTEND, ok=202, action='extend', states=(*_BUSY, (errors.OverQuota, 403)),
          body=Body('extend', (_NEW_SIZE, Field('force', shapes.FLAG, since='2.64', parse=shapes.flag)))),
     Call('POST', _ACTION, v2.shrink, rules.SHRINK, ok=202, action='shrink', states=_BUSY,
