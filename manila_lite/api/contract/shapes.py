@@ -15,6 +15,9 @@ ID = {'type': 'string'}
 NULL_ID = {'type': ['string', 'null']}
 UUID = {'type': 'string', 'format': 'uuid', 'maxLength': 36}
 NULL_UUID = {'type': ['string', 'null'], 'format': 'uuid', 'maxLength': 36}
+#: An id that may be of no object, and then needs no form: what it names is not there, as in Manila.
+REFERENCE = {'type': 'string', 'minLength': 1, 'maxLength': 255}
+NULL_REFERENCE = {'type': ['string', 'null'], 'maxLength': 255}
 #: The form that clients parse: microseconds and no zone, so not the format "date-time" of JSON schemas.
 _TIME_FORM = r'^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}$'
 TIME = {'type': 'string', 'pattern': _TIME_FORM}
@@ -55,6 +58,11 @@ def integer(value: Any) -> int:
 def position(value: Any) -> int:
     """Return the number, capped: gophercloud asks for a page after the last one at its largest number, beyond any list."""
     return min(int(value), MAX_INT)
+
+
+def reference(value: str) -> str | None:
+    """Return the id, or None for an empty one, which clients send for none."""
+    return value or None
 
 
 def flag(value: Any) -> bool:
