@@ -104,7 +104,8 @@ class Root:
             raise errors.Invalid('path: is not UTF-8.') from None
         if '\x00' in path:
             raise errors.Invalid('path: holds a NUL character.')
-        parts = path.strip('/').split('/')
+        # A slash at the end is an empty last part: a client put an empty id there.
+        parts = path.removeprefix('/').split('/')
         if parts[0] not in self.api.prefixes:
             below = ' or '.join(f'/{prefix}/' for prefix in self.api.prefixes)
             raise errors.NotFound(f'{path} is not a path of this API; its paths begin with {below}.', code='no_such_path')
@@ -113,6 +114,8 @@ class Root:
     def _choose(self, match: Match, req: Request, document: Any) -> Call:
         """Return the call of the path for the request's method and, for actions, the body's key."""
         ops = [op for op in match.ops if op.method == req.raw.method]
+        if not ops and match.skipped:
+            raise errors.NotFound(f'{req.raw.path_info} has no id before {match.skipped}.', code='no_such_path')
         if not ops:
             raise _WrongMethod(f'{req.raw.method} is not allowed here; allowed: '
                                f'{", ".join(sorted({op.method for op in match.ops}))}.')

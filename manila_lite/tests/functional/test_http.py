@@ -106,8 +106,13 @@ class Open(base.ServiceTest):
             for path in ('/v2/shares', '/v2/p/shares', '/v2/p/shares/detail'):
                 self.assertEqual(200, self.get(path, **{VERSION: version}).status_int, (path, version))
 
-    def test_trailing_slash_is_accepted(self):
-        self.assertEqual(200, self.get('/v2/shares/').status_int)
+    def test_paths_with_an_empty_or_skipped_id_are_not_found(self):
+        for method, path in (('GET', '/v2/shares/'), ('PUT', '/v2/shares/'), ('DELETE', '/v2/share-networks/'),
+                             ('GET', '/v2/types//extra_specs'), ('POST', '/v2/types//extra_specs'),
+                             ('POST', '/v2/types/extra_specs'), ('POST', '/v2/share-networks/action'),
+                             ('GET', '/v2/types/x/extra_specs/'), ('PUT', '/v2/types/x/extra_specs/'), ('GET', '/v2/p/shares/')):
+            self.fault(self.get(path, method), 404, 'itemNotFound', 'no_such_path')
+        self.fault(self.get('/v2/types/other', 'POST'), 405, 'badMethod', 'wrong_method')
 
     def test_unknown_paths_are_not_found(self):
         for path in ('/v2/nothing', '/v2/p/q/shares', '/v1/shares', '/v3', '/shares', '/v2/shares/a/b/c', '/v20/shares',
