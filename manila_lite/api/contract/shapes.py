@@ -16,7 +16,7 @@ NULL_ID = {'type': ['string', 'null']}
 UUID = {'type': 'string', 'format': 'uuid', 'maxLength': 36}
 NULL_UUID = {'type': ['string', 'null'], 'format': 'uuid', 'maxLength': 36}
 #: An id that may be of no object, and then needs no form: what it names is not there, as in Manila.
-REFERENCE = {'type': 'string', 'minLength': 1, 'maxLength': 255}
+REFERENCE = {'type': 'string', 'maxLength': 255}
 NULL_REFERENCE = {'type': ['string', 'null'], 'maxLength': 255}
 #: The form that clients parse: microseconds and no zone, so not the format "date-time" of JSON schemas.
 _TIME_FORM = r'^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}$'

@@ -110,7 +110,8 @@ class Open(base.ServiceTest):
         for method, path in (('GET', '/v2/shares/'), ('PUT', '/v2/shares/'), ('DELETE', '/v2/share-networks/'),
                              ('GET', '/v2/types//extra_specs'), ('POST', '/v2/types//extra_specs'),
                              ('POST', '/v2/types/extra_specs'), ('POST', '/v2/share-networks/action'),
-                             ('GET', '/v2/types/x/extra_specs/'), ('PUT', '/v2/types/x/extra_specs/'), ('GET', '/v2/p/shares/')):
+                             ('GET', '/v2/types/x/extra_specs/'), ('PUT', '/v2/types/x/extra_specs/'),
+                             ('GET', '/v2/p/shares/')):
             self.fault(self.get(path, method), 404, 'itemNotFound', 'no_such_path')
         self.fault(self.get('/v2/types/other', 'POST'), 405, 'badMethod', 'wrong_method')
 
