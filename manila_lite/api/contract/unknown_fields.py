@@ -13,13 +13,17 @@ _MOST, _LONGEST = 20, 80
 
 
 def take_out(schema: Mapping[str, Any], document: Any, path: str, ignored: list[str]) -> Any:
-    """Return the document without unknown fields. Their paths are added to ``ignored``; ``path`` is that of the document."""
+    """Return the document without unknown fields. The paths of those that are not empty are added to ``ignored``.
+
+    Clients send all fields that they know, and many of them empty. ``path``: that of the document.
+    """
     if isinstance(document, list) and isinstance(schema.get('items'), Mapping):
         return [take_out(schema['items'], item, f'{path}.{number}', ignored) for number, item in enumerate(document)]
     if not isinstance(document, dict) or not _is_closed(schema):
         return document
     known = schema['properties']
-    ignored += [f'{path}.{name}' if path else name for name in document if name not in known]
+    ignored += [f'{path}.{name}' if path else name for name, value in document.items()
+                if name not in known and value not in (None, {})]
     return {name: take_out(known[name], value, f'{path}.{name}', ignored) for name, value in document.items() if name in known}
 
 

@@ -20,6 +20,11 @@ class UnknownFields(testtools.TestCase):
                          take_out(_SCHEMA, sent, 'top', ignored))
         self.assertEqual(['top.e', 'top.a.1.c', 'top.in.d'], ignored)
 
+    def test_empty_ones_are_not_named(self):
+        ignored = []
+        self.assertEqual({'n': 1}, take_out(_SCHEMA, {'n': 1, 'x': None, 'y': {}, 'z': ''}, 'top', ignored))
+        self.assertEqual(['top.z'], ignored)
+
     def test_what_has_another_type_is_left_for_validation(self):
         for sent in (None, 5, 'x', [], [{'b': 1}], True):
             self.assertEqual(sent, take_out(_SCHEMA, sent, 'top', []))
