@@ -28,8 +28,8 @@ class Commands(service.ClientTest):
             'name': 'wired', 'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}})['share_network']['id']
         asked = {'lines': [dataclasses.asdict(line) for line in osc.read(text)], 'patience': patience,
                  'known': commands.KNOWN | {'WIRED': wired}}
-        done = subprocess.run([sys.executable, '-m', osc.__name__], capture_output=True, text=True, env=self.env(**env), check=True,
-                              timeout=900, input=json.dumps(asked))
+        done = subprocess.run([sys.executable, '-m', osc.__name__], capture_output=True, text=True, env=self.env(**env),
+                              check=True, timeout=900, input=json.dumps(asked))
         return [osc.Done(**json.loads(line)) for line in done.stdout.splitlines()]
 
     def post(self, path, body):
