@@ -90,6 +90,10 @@ class OverQuota(ManilaLiteError):
     code = 'over_quota'
 
 
+class OverReplicaQuota(OverQuota):
+    """A quota of share replicas or of their size would be exceeded."""
+
+
 class OverLimit(OverQuota):
     """One thing would have more of something than anything may have."""
 

@@ -60,6 +60,7 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     with ctx.db.writer() as conn:
         service, pool = _get_service_and_pool(conn, ctx, host)
         share_type = _type(conn, ctx, wanted)
+        share_requests.must_have_qos(conn, share_type)
         _must_fit(share_type, service, pool)
         server = _server(conn, ctx, share_type, service, wanted.get('share_server_id'))
         key = _key(share_type, server)

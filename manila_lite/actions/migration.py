@@ -27,10 +27,14 @@ M = TypeVar('M', bound=Move)
 
 
 class Requests(abc.ABC, Generic[M]):
-    """Requests on migrations of one resource type. ``open_key`` is the prefix of their operations' keys."""
+    """Requests on migrations of one resource type. ``open_key`` is the prefix of their operations' keys.
+
+    ``may_end_at_once``: a migration may have a task state although it never had an operation.
+    """
 
     migrations: Migrations
     open_key: str
+    may_end_at_once = False
 
     # What differs ---------------------------------------------------------------------------------
 
@@ -217,9 +221,10 @@ class Requests(abc.ABC, Generic[M]):
         with ctx.db.reader() as conn:
             op = self.last(conn, resource_id)
             task_state = self.shown_task_state(conn, ctx, resource_id, op)
-        if op is None or task_state is None:
+        if task_state is None or (op is None and not self.may_end_at_once):
             raise errors.Invalid(f'{self._name(resource_id)} is not being migrated.', code='not_migrating')
-        return {'task_state': str(task_state), **self.shown_target(op), **figures(op.data, task_state)}
+        about = self.shown_target(op) if op is not None else {}
+        return {'task_state': str(task_state), **about, **figures(op.data if op is not None else {}, task_state)}
 
     def _name(self, resource_id: str) -> str:
         return f'{self.migrations.name.capitalize()} {resource_id}'

@@ -41,14 +41,16 @@ class Move:
 def backend(conn: Connection, ctx: RequestContext, to: str) -> Row[Any]:
     """Return the service of the backend that ``to`` names, or whose pool it names.
 
-    :raises errors.Invalid: no such backend is up and enabled.
+    :raises errors.NotFound: there is no such backend.
+    :raises errors.Invalid: it is not up, or not enabled.
     """
     if not _HOST.fullmatch(to):
-        raise errors.Invalid(f'host: {to!r} is not a backend; give host@backend or host@backend#pool.')
+        raise errors.NotFound(f'host: {to!r} is not a backend; give host@backend or host@backend#pool.',
+                              code='backend_not_found')
     try:
         row = services.get(conn, engine.backend_of(to), 'manila-share')
     except errors.NotFound:
-        raise errors.Invalid(f'host: there is no backend {to}.', code='backend_not_found') from None
+        raise errors.NotFound(f'host: there is no backend {to}.', code='backend_not_found') from None
     if row.disabled or not services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time):
         raise errors.Invalid(f'host: the backend {to} is {"disabled" if row.disabled else "down"}.', code='backend_down')
     return row
@@ -70,11 +72,8 @@ def check_network(conn: Connection, ctx: RequestContext, project_id: str, networ
         raise errors.WrongState(f'Share network {network_id} is {network.status}, not active.')
 
 
-def must_be_offered(type_name: str, specs: Mapping[str, str], service: Row[Any]) -> None:
-    """Refuse a share type that is not offered in the zone of the service. ``specs``: its extra specs.
-
-    :raises errors.Conflict: the type is not offered there.
-    """
-    if not extra_specs.is_offered(specs, service.zone):
-        raise errors.Conflict(f'Share type {type_name} is for zones {", ".join(extra_specs.zones(specs))}; {service.host} is '
-                              f'in {service.zone}.')
+def objection_of_zone(type_name: str, specs: Mapping[str, str], service: Row[Any]) -> str | None:
+    """Return why the share type is not offered in the zone of the service, or None. ``specs``: its extra specs."""
+    if extra_specs.is_offered(specs, service.zone):
+        return None
+    return f'Share type {type_name} is for zones {", ".join(extra_specs.zones(specs))}; {service.host} is in {service.zone}.'

@@ -66,7 +66,10 @@ def detail(conn: Connection, ctx: RequestContext, scope: Scope) -> dict[str, dic
 
 def update(ctx: RequestContext, project_id: str, user_id: str | None, share_type: str | None, values: Mapping[str, int],
            *, force: bool = False) -> dict[str, int]:
-    """Set limits. Return all limits in force. ``force``: accept limits below the usage.
+    """Set limits. Return all limits in force.
+
+    ``force``: accept limits below the usage, and limits of a user or share type over the project's, which holds for both
+    in any case.
 
     :raises errors.Invalid: the project's id is too long, a share type has no such quota, usage is over a limit, or the
         limit of a user or share type is over the project's.
@@ -76,7 +79,7 @@ def update(ctx: RequestContext, project_id: str, user_id: str | None, share_type
         scope = get_scope(conn, ctx, project_id, user_id, share_type)
         quotas.lock(conn, project_id)
         _check_known(scope, values)
-        if scope.narrow:
+        if scope.narrow and not force:
             _check_within(values, quotas.limits(conn, ctx.conf, project_id))
         if not force:
             _check_used(values, quotas.usages(conn, project_id, **scope.part))
@@ -98,7 +101,7 @@ def _check_known(scope: Scope, values: Mapping[str, int]) -> None:
 def _check_within(values: Mapping[str, int], most: Mapping[str, int]) -> None:
     for key, limit in values.items():
         if most[key] >= 0 and not 0 <= limit <= most[key]:
-            raise errors.Invalid(f"{key}: the limit must be from 0 to the project's, {most[key]}.")
+            raise errors.Invalid(f"{key}: the limit must be from 0 to the project's, {most[key]}, or be set with force.")
 
 
 def _check_used(values: Mapping[str, int], used: Mapping[str, quotas.Usage]) -> None:

@@ -77,9 +77,9 @@ class ServerRequests(Requests[ServerMove]):
     def examine(self, conn: Connection, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> ServerMove:
         """Return the planned move, with a share network that exists."""
         server = self.get(conn, ctx, resource_id)
-        service = migration_targets.backend(conn, ctx, wanted['host'])
         network_id = wanted.get('new_share_network_id') or server.share_network_id
         migration_targets.check_network(conn, ctx, server.project_id, network_id)
+        service = migration_targets.backend(conn, ctx, wanted['host'])
         subnets = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
         move = ServerMove(server, wanted['host'], network_id, service.availability_zone_id, tuple(subnets),
                           tuple(server_migration.shares_of(conn, resource_id)),
@@ -220,7 +220,8 @@ def _must_fit(conn: Connection, move: ServerMove, service: Row[Any]) -> None:
         raise errors.Conflict(f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.')
     specs_of_types = key_values.of_many(conn, share_type_extra_specs, server_migration.types_of(move.shares))
     for share_type_id, specs in specs_of_types.items():
-        migration_targets.must_be_offered(share_type_id, specs, service)
+        if objection := migration_targets.objection_of_zone(share_type_id, specs, service):
+            raise errors.Conflict(objection)
 
 
 # Beginning ------------------------------------------------------------------------------------------

@@ -13,17 +13,19 @@ from oslo_utils import uuidutils
 
 from manila_lite import engine, errors, states
 from manila_lite.actions import encryption, migration_targets, share_bin, share_requests
-from manila_lite.actions.migration import Requests
+from manila_lite.actions.migration import IDLE, Requests
 from manila_lite.actions.migration_check import agreed
 from manila_lite.actions.migration_targets import OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
+from manila_lite.db.queries import messages, quotas, share_migration, share_server_queries, share_types, shares
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import quotas, share_migration, share_server_queries, share_types, shares
 from manila_lite.states import Migration
 from manila_lite.workflow.share_migration import SHARES
 
+#: Task states of a migration that is over before it begins, by the code of the refusal: clients of Manila wait for them.
+_OVER_AT_ONCE = {'already_there': Migration.SUCCESS, 'migration_refused': Migration.ERROR}
 #: Statuses of a share that moves by itself, or with its share server.
 _MOVING = tuple(states.SHARE[verb].during for verb in ('migrate', 'server_migrate'))
 
@@ -55,7 +57,7 @@ class ShareMove(Move):
 class ShareRequests(Requests[ShareMove]):
     """Requests on migrations of shares."""
 
-    migrations, open_key = SHARES, 'share'
+    migrations, open_key, may_end_at_once = SHARES, 'share', True
 
     def get(self, conn: Connection, ctx: RequestContext, resource_id: str) -> Row[Any]:
         """Return the share's row."""
@@ -75,6 +77,7 @@ class ShareRequests(Requests[ShareMove]):
         share = self.get(conn, ctx, resource_id)
         service = migration_targets.backend(conn, ctx, wanted['host'])
         share_type = _type(conn, ctx, share, wanted.get('new_share_type_id'))
+        share_requests.must_have_qos(conn, share_type)
         encryption.choose_key({'encryption_key_ref': share.encryption_key_ref}, share_type)
         network_id = _network(conn, ctx, share, share_type, wanted.get('new_share_network_id'))
         move = ShareMove(share, wanted['host'], share_type, network_id, service.availability_zone_id,
@@ -176,7 +179,8 @@ def _must_be_movable(conn: Connection, move: ShareMove) -> None:
                               'that instance first.',
                               code='share_has_second_instance')
     if move.to == share.host and move.changes_only_the_host:
-        raise errors.Conflict(f'host: share {share.id} is on {share.host} already, with that share type and share network.')
+        raise errors.Conflict(f'host: share {share.id} is on {share.host} already, with that share type and share network.',
+                              code='already_there')
     _snapshots_must_be_movable(conn, move)
 
 
@@ -196,7 +200,8 @@ def _snapshots_must_be_movable(conn: Connection, move: ShareMove) -> None:
 
 def _must_fit(conn: Connection, ctx: RequestContext, move: ShareMove, service: Row[Any]) -> None:
     share_requests.check_size(ctx, move.share_type, move.share.size)
-    migration_targets.must_be_offered(move.share_type.name, move.share_type.extra_specs, service)
+    if objection := migration_targets.objection_of_zone(move.share_type.name, move.share_type.extra_specs, service):
+        raise errors.Invalid(f'new_share_type_id: {objection}')
     if move.network_id and not share_server_queries.subnets_for(conn, move.network_id, service.availability_zone_id):
         raise errors.Conflict(f'Share network {move.network_id} has no subnet in zone {service.zone}, where {move.host} is.')
 
@@ -214,6 +219,35 @@ def _check_quota(conn: Connection, ctx: RequestContext, move: ShareMove) -> None
         quotas.check(conn, ctx.conf, share.project_id, share.user_id, None, new)
 
 
+# Requests -------------------------------------------------------------------------------------------
+
 REQUESTS = ShareRequests()
-start, complete, cancel, progress = REQUESTS.start, REQUESTS.complete, REQUESTS.cancel, REQUESTS.progress
+complete, cancel, progress = REQUESTS.complete, REQUESTS.cancel, REQUESTS.progress
 reset_task_state = REQUESTS.reset_task_state
+
+
+def start(ctx: RequestContext, share_id: str, wanted: Mapping[str, Any]) -> bool:
+    """Start a migration, and say so. A share that is there already is not moved.
+
+    A destination that cannot take the share ends the migration at once, with a user message. Raises as ``Requests.start``
+    otherwise.
+    """
+    try:
+        REQUESTS.start(ctx, share_id, wanted)
+    except errors.Conflict as refusal:
+        if refusal.code not in _OVER_AT_ONCE:
+            raise
+        _end_at_once(ctx, share_id, refusal)
+        return refusal.code != 'already_there'
+    return True
+
+
+def _end_at_once(ctx: RequestContext, share_id: str, refusal: errors.Conflict) -> None:
+    """Set the task state that the refusal leads to, unless another migration is under way."""
+    end = _OVER_AT_ONCE[refusal.code]
+    with ctx.db.writer() as conn:
+        if not transitions.swap_share_task_state(conn, share_id, (None, *IDLE), end):
+            raise errors.WrongState(f'Share {share_id} is being migrated already.', code='already_migrating')
+        if end == Migration.ERROR:
+            messages.create(conn, ctx, 'SHARE', share_id, messages.Action.MIGRATE_SHARE, messages.Detail.MIGRATION_REFUSED,
+                            str(refusal))

@@ -15,15 +15,16 @@ from manila_lite.db.core import key_values, limits
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.models import share_network_subnet_metadata
 from manila_lite.db.queries import services, share_network_subnets, share_networks, share_server_queries, share_servers
+from manila_lite.engine import Wake
 from manila_lite.network import load
-from manila_lite.network.interface import NetworkPlugin, overlap
+from manila_lite.network.interface import NetworkPlugin, Subnet, overlap
 from manila_lite.workflow import network_allocations
+from manila_lite.workflow.share_servers import remove_server
 
 LOG = log.getLogger(__name__)
 
-#: Fields of a subnet that the network plugin knows, and their values for a subnet without a Neutron network.
-_DESCRIBED = ('neutron_net_id', 'neutron_subnet_id', 'cidr', 'ip_version', 'gateway', 'mtu', 'network_type', 'segmentation_id')
-_NOWHERE = dict.fromkeys(_DESCRIBED)
+#: Fields that are the same if a request is repeated.
+_SAME = ('neutron_net_id', 'neutron_subnet_id', 'wanted_net_id', 'wanted_subnet_id')
 
 #: How often other requests may take addresses that were free.
 _TRIES = 5
@@ -142,11 +143,13 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
         raise errors.Conflict(f'availability_zone: share network {network_id} already has subnet {beside[0].id} in this '
                               'zone; several subnets in a zone need microversion 2.70.',
                               code='zone_has_subnet')
-    _must_not_overlap(place, beside)
+    if not place['in_default_network']:
+        _must_not_overlap(place, beside)
     about = f'{zone_id or "any"}/{place["neutron_net_id"]}/{place["neutron_subnet_id"]}'
     servers, failed_id = _servers(conn, beside, failed), failed.id if failed else ''
+    described = {name: place[name] for name in network_allocations.DESCRIBED}
     question = share_server_updates.UpdateCheck(share_server_updates.SUBNET, network_id, about, servers,
-                                                {'network': {'subnet_id': failed_id, **place}, 'needed': len(servers)})
+                                                {'network': {'subnet_id': failed_id, **described}, 'needed': len(servers)})
     if question.servers and not place['neutron_subnet_id']:
         raise errors.Invalid('neutron_net_id: missing; share servers in use take their addresses from the subnet.')
     share_server_updates.must_be_healthy(conn, ctx, question)
@@ -155,8 +158,8 @@ def _examined(conn: Connection, ctx: RequestContext, network_id: str, wanted: Ma
 
 def _failed_before(beside: Iterable[Row[Any]], place: Mapping[str, Any]) -> Row[Any] | None:
     """Return the subnet at this place that could not be added to all share servers, or None."""
-    return next((subnet for subnet in beside if subnet.error is not None and subnet.neutron_net_id == place['neutron_net_id']
-                 and subnet.neutron_subnet_id == place['neutron_subnet_id']), None)
+    return next((subnet for subnet in beside
+                 if subnet.error is not None and all(getattr(subnet, name) == place[name] for name in _SAME)), None)
 
 
 def _servers(conn: Connection, beside: Iterable[Row[Any]], failed: Row[Any] | None) -> tuple[Row[Any], ...]:
@@ -168,7 +171,7 @@ def _servers(conn: Connection, beside: Iterable[Row[Any]], failed: Row[Any] | No
 
 def insert(conn: Connection, network_id: str, zone_id: str | None, place: Mapping[str, Any],
            metadata: dict[str, str]) -> str:
-    """Insert a subnet with these fields (see ``described``). Return its id."""
+    """Insert a subnet with these fields (see ``describe``). Return its id."""
     subnet_id = uuidutils.generate_uuid()
     share_network_subnets.insert(conn, {
         'id': subnet_id, 'share_network_id': network_id, 'availability_zone_id': zone_id, **place}, metadata)
@@ -176,29 +179,42 @@ def insert(conn: Connection, network_id: str, zone_id: str | None, place: Mappin
 
 
 def describe(ctx: RequestContext, wanted: Mapping[str, Any], project_id: str | None) -> dict[str, Any]:
-    """Return the fields that the network plugin knows of the wanted network and subnet; nulls when none is wanted.
+    """Return the fields of a subnet that say where it is: in the wanted subnet of the network plugin, or in a default network
+    if none is wanted, or one that the plugin does not know. Nulls if there is no default network and none is wanted.
 
     Not for use in a transaction: the plugin may call a remote service.
 
-    :raises errors.Invalid: one id without the other, or ids that the plugin does not know.
+    :raises errors.Invalid: one id without the other, or ids that the plugin does not know, and there is no default network.
     :raises errors.Busy: too many requests wait for networks.
     """
     net_id, subnet_id = wanted.get('neutron_net_id') or None, wanted.get('neutron_subnet_id') or None
-    if net_id is None and subnet_id is None:
-        return dict(_NOWHERE)
-    if net_id is None or subnet_id is None:
+    if (net_id is None) != (subnet_id is None):
         missing = 'neutron_net_id' if net_id is None else 'neutron_subnet_id'
         raise errors.Invalid(f'{missing}: missing; neutron_net_id and neutron_subnet_id are given together or not at all.')
     try:
         plugin = load.make(ctx.conf)
-        with ctx.waiting('networks') if plugin.REMOTE else contextlib.nullcontext():
-            network = plugin.describe(net_id, subnet_id, project_id)
+        default = plugin.find_default(project_id)
+        network = default if net_id is None or subnet_id is None else _find(ctx, plugin, net_id, subnet_id, project_id, default)
     except errors.BadConfig as bad:
         LOG.error('No subnet can be looked up: %s', bad)
+        if net_id is None:      # as long as no share server is there, none is needed
+            return network_allocations.place(None)
         raise errors.Unavailable('Networks cannot be looked up: the network plugin is misconfigured. The log of the service '
                                  'has the cause.',
                                  code='network_plugin_broken') from bad
-    return {name: getattr(network, name) for name in _DESCRIBED}
+    return network_allocations.place(network, wanted=(net_id, subnet_id) if network == default else None)
+
+
+def _find(ctx: RequestContext, plugin: NetworkPlugin, net_id: str, subnet_id: str, project_id: str | None,
+          default: Subnet | None) -> Subnet:
+    """Return the wanted subnet of the plugin, or the default one if the plugin does not know the network."""
+    try:
+        with ctx.waiting('networks') if plugin.REMOTE else contextlib.nullcontext():
+            return plugin.describe(net_id, subnet_id, project_id)
+    except errors.Invalid as unknown:
+        if default is None or unknown.code != 'network_not_known':
+            raise
+        return default
 
 
 def must_look_active(network: Row[Any]) -> None:
@@ -258,18 +274,42 @@ def _must_not_overlap(place: Mapping[str, Any], beside: Iterable[Any]) -> None:
 def delete(ctx: RequestContext, network_id: str, subnet_id: str) -> None:
     """Delete a subnet.
 
-    :raises errors.Conflict: share servers are in the subnet, shares of its network wait for a server, or the network is
-        being changed.
+    Unused share servers that may be deleted automatically are deleted, too; the subnet's row goes with the last of them.
+
+    :raises errors.Conflict: other share servers are in the subnet, shares of its network wait for a server, or the network
+        is being changed.
     """
     with ctx.db.writer() as conn:
         share_networks.get(conn, ctx, network_id)
         must_not_be_changing(conn, network_id)
         share_network_subnets.get(conn, network_id, subnet_id)
-        servers = share_network_subnets.count_servers(conn, (subnet_id,))
-        if servers:
-            raise errors.Conflict(f'Subnet {subnet_id} has {servers} share servers.', code='subnet_in_use')
         waiting = share_networks.count_shares(conn, network_id, without_server=True)
         if waiting:
             raise errors.Conflict(f'Share network {network_id} has {waiting} shares that wait for a share server.',
                                   code='subnet_in_use')
-        share_network_subnets.delete(conn, subnet_id)
+        servers = share_server_queries.list_in_subnets(conn, (subnet_id,))
+        wakes = remove_unused(conn, ctx, servers, f'Subnet {subnet_id}', 'subnet_in_use')
+        if servers:
+            share_network_subnets.delete_for_owner(conn, subnet_id)
+        else:
+            share_network_subnets.delete(conn, subnet_id)
+    for wake in wakes:
+        wake.send(ctx)
+
+
+def remove_unused(conn: Connection, ctx: RequestContext, servers: Iterable[Row[Any]], owner: str, code: str) -> list[Wake]:
+    """Begin to delete the share servers of a network or subnet that is deleted. Return the wake-ups to send after the commit.
+
+    ``owner`` and ``code``: the network or subnet, and the code, for the refusal.
+
+    :raises errors.Conflict: one has shares, or must not be deleted automatically.
+    """
+    machine = states.SHARE_SERVER['delete']
+    remaining = [server for server in servers if server.status != machine.during]
+    for server in remaining:
+        if not server.is_auto_deletable or server.status not in machine.allowed:
+            raise errors.Conflict(f'{owner} has share server {server.id}, which is {server.status} and is not deleted '
+                                  'automatically.', code=code)
+        if share_server_queries.is_used(conn, server.id):
+            raise errors.Conflict(f'{owner} has share server {server.id}, which has shares.', code=code)
+    return [remove_server(conn, ctx, server) for server in remaining]

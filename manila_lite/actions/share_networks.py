@@ -12,9 +12,9 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import quotas, share_groups, share_network_subnets, share_networks, share_servers
-from manila_lite.workflow.share_servers import remove_server
 
 _NEUTRON = ('neutron_net_id', 'neutron_subnet_id')
+_ONLY_NAMES = 'only its name and description can be changed'
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
@@ -46,12 +46,14 @@ def update(ctx: RequestContext, network_id: str, values: Mapping[str, Any]) -> R
     move = {key: values[key] for key in _NEUTRON if key in values}
     with ctx.db.reader() as conn:
         project_id = share_networks.get(conn, ctx, network_id).project_id
-    place = subnet_actions.describe(ctx, move, project_id)
+        if move:
+            subnet_actions.must_have_no_servers(conn, network_id, _ONLY_NAMES)
+    place = subnet_actions.describe(ctx, move, project_id) if move else {}
     with ctx.db.writer() as conn:
         share_networks.get(conn, ctx, network_id)
         if move:
             subnet_actions.must_be_active(conn, network_id)
-            subnet_actions.must_have_no_servers(conn, network_id, 'only its name and description can be changed')
+            subnet_actions.must_have_no_servers(conn, network_id, _ONLY_NAMES)
             share_network_subnets.update(conn, _default_subnet(conn, network_id).id, **place)
         share_networks.update(conn, network_id,
                               **{key: values[key] for key in ('name', 'description') if key in values})
@@ -88,20 +90,13 @@ def delete(ctx: RequestContext, network_id: str) -> None:
             raise errors.Conflict(f'Share network {network_id} has several subnets; delete all but one first.',
                                   code='share_network_has_subnets')
         servers = share_servers.list_servers(conn, {'share_network_id': network_id})
-        wakes = [remove_server(conn, ctx, _must_be_removable(server)) for server in servers]
+        wakes = subnet_actions.remove_unused(conn, ctx, servers, f'Share network {network_id}', 'share_network_in_use')
         if servers:
             share_networks.delete_for_owner(conn, network_id)
         else:
             share_networks.delete(conn, network_id)
     for wake in wakes:
         wake.send(ctx)
-
-
-def _must_be_removable(server: Row[Any]) -> Row[Any]:
-    if not server.is_auto_deletable or server.status not in states.SHARE_SERVER['delete'].allowed:
-        raise errors.Conflict(f'Share network {server.share_network_id} has share server {server.id}, which is {server.status} '
-                              'and is not deleted automatically.', code='share_network_in_use')
-    return server
 
 
 def reset_status(ctx: RequestContext, network_id: str, status: str) -> None:

@@ -11,6 +11,7 @@ from manila_lite.db.core import limits
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import (
     affinity,
+    qos_types,
     services,
     share_network_subnets,
     share_networks,
@@ -58,7 +59,8 @@ def resolve(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any], sh
     zone = wanted.get('availability_zone')
     zone_id = services.zone_id(conn, zone) if zone else None
     network_id = _network(conn, ctx, wanted, share_type, source, zone_id)
-    must_be_offered(share_type, zone)
+    if wanted.get('zones_of_type', True):
+        must_be_offered(share_type, zone)
     metadata = dict(wanted.get('metadata') or {})
     check_metadata_keys(ctx, metadata)
     limits.check(ctx.conf, 'metadata_items', 'the share', 0, len(metadata))
@@ -115,6 +117,18 @@ def must_be_offered(share_type: ShareType, zone: str | None) -> None:
     """
     if zone and not extra_specs.is_offered(share_type.extra_specs, zone):
         raise errors.Invalid(f'availability_zone: share type {share_type.name} is not offered in {zone}.')
+
+
+def must_have_qos(conn: Connection, share_type: ShareType) -> None:
+    """Refuse a share type that refers to a QoS type which does not exist: a share would not get the QoS that it was promised.
+
+    :raises errors.Invalid: there is no such QoS type.
+    """
+    named = share_type.extra_specs.get(qos_types.NAMED_BY)
+    # Users do not see the name.
+    if named is not None and not qos_types.is_known(conn, named):
+        raise errors.Invalid(f'share_type: share type {share_type.name} refers to a QoS type that does not exist.',
+                             code='share_type_without_qos_type')
 
 
 def _size(wanted: Mapping[str, Any], source: Any) -> int:

@@ -19,11 +19,11 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any], defaults: Mapping[str
     :raises errors.Invalid: an extra spec is wrong, or driver_handles_share_servers is missing.
     :raises errors.Exists: the name is taken.
     """
+    # A QoS type that the specs name may be created later: ``share_requests.must_have_qos``.
     specs = {**defaults, **type_extra_specs.read(wanted.get('extra_specs') or {})}
     type_extra_specs.check_complete(specs)
     public = wanted.get('is_public')
     with ctx.db.writer() as conn:
-        _must_name_qos_type(conn, specs)
         share_type_id = share_types.create(conn, wanted['name'], specs, description=wanted.get('description'),
                              is_public=True if public is None else public)
         return share_types.get(conn, ctx.elevated(), share_type_id)
@@ -54,7 +54,7 @@ def delete(ctx: RequestContext, share_type_id: str) -> None:
 
 
 def _must_name_qos_type(conn: Connection, specs: Mapping[str, str]) -> None:
-    """Refuse extra specs that name a QoS type that does not exist."""
+    """Refuse extra specs that name a QoS type that does not exist: shares of the type would lose the QoS that they have."""
     named = specs.get(qos_types.NAMED_BY)
     if named is not None and qos_types.find(conn, named) is None:
         raise errors.Invalid(f'extra_specs.{qos_types.NAMED_BY}: there is no QoS type {named!r}.', code='qos_type_not_found')

@@ -30,7 +30,8 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
     """Begin a share, in ``creating``. Return its row and its metadata.
 
     ``wanted``: size (GiB), share_proto, and any of name, description, share_type, snapshot_id, is_public,
-    metadata, availability_zone, scheduler_hints, mount_point_name, share_group_id, encryption_key_ref.
+    metadata, availability_zone, scheduler_hints, mount_point_name, share_group_id, encryption_key_ref; zones_of_type False if
+    the zones of the share type do not count.
 
     :raises errors.Invalid: a value does not fit, or does not fit the share type.
     :raises errors.NotFound: the type, zone or snapshot does not exist.
@@ -55,8 +56,10 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
 
     ``group``: the group that it joins. ``member``: the member of a group snapshot that it is created from.
 
+    :raises errors.Invalid: the QoS type of the share type, or the mount point name, is not valid.
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
+    share_requests.must_have_qos(conn, share_type)
     mount_point = mount_points.full_name(share_type, ctx.project_id, wanted.get('mount_point_name'))
     share_id = uuidutils.generate_uuid()
     quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share_type.id,
@@ -77,7 +80,9 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
         'share_server_id': group.share_server_id if group else None,
         'access_rules_status': states.Rules.ACTIVE.value, 'replica_state': share_requests.replica_state(spec.abilities)})
     wake = engine.begin(conn, ctx, 'share.create', 'share', share_id, topic='scheduler', serial=instance['id'],
-                        open_key=f'share:{share_id}', data={'hints': spec.hints, 'zone': spec.zone, 'member': member})
+                        open_key=f'share:{share_id}', data={
+                            'hints': spec.hints, 'zone': spec.zone, 'member': member,
+                            'zones_of_type': wanted.get('zones_of_type', True)})
     return shares.get(conn, ctx, share_id), wake
 
 
@@ -265,9 +270,9 @@ def shrink(ctx: RequestContext, share_id: str, new_size: int) -> None:
 def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
     """Begin to revert a share to its latest snapshot, in ``reverting``.
 
-    :raises errors.Invalid: the share cannot be reverted, or the snapshot is not its latest.
+    :raises errors.Invalid: the share cannot be reverted, or there is no such snapshot of it.
     :raises errors.WrongState: share or snapshot is not available.
-    :raises errors.Conflict: the share is locked.
+    :raises errors.Conflict: the share is locked, or the snapshot is not its latest.
     :raises errors.OverQuota: the snapshot is larger than the share, and the growth does not fit into quota.
     """
     with ctx.db.writer() as conn:
@@ -275,11 +280,9 @@ def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
         share_bin.must_be_out(share)
         if not share.revert_to_snapshot_support:
             raise errors.Invalid(f'Share {share_id} cannot be reverted: its share type has no revert_to_snapshot_support.')
-        snapshot = snapshots.get(conn, ctx, snapshot_id)
-        if snapshot.share_id != share_id:
-            raise errors.Invalid(f'snapshot_id: snapshot {snapshot_id} is not of share {share_id}.')
+        snapshot = _snapshot_of(conn, ctx, share_id, snapshot_id)
         if snapshots.latest_of(conn, share_id) != snapshot_id:
-            raise errors.Invalid(f'snapshot_id: only the latest snapshot of share {share_id} can be reverted to.')
+            raise errors.Conflict(f'snapshot_id: only the latest snapshot of share {share_id} can be reverted to.')
         share_guards.must_be_placed(share)
         transitions.begin(conn, states.SHARE, 'revert', share.instance_id)
         share_bin.must_still_be_out(conn, share_id)
@@ -291,6 +294,17 @@ def revert(ctx: RequestContext, share_id: str, snapshot_id: str) -> None:
         shares.update(conn, share_id, target_size=snapshot.size)
         wake = begin_at_backend(conn, ctx, 'share.revert', share, {'snapshot_id': snapshot_id, 'new_size': snapshot.size})
     wake.send(ctx)
+
+
+def _snapshot_of(conn: Connection, ctx: RequestContext, share_id: str, snapshot_id: str) -> Row[Any]:
+    """Return the snapshot of the share that a request names."""
+    try:
+        snapshot = snapshots.get(conn, ctx, snapshot_id)
+    except errors.NotFound:
+        raise errors.Invalid(f'snapshot_id: there is no snapshot {snapshot_id}.') from None
+    if snapshot.share_id != share_id:
+        raise errors.Invalid(f'snapshot_id: snapshot {snapshot_id} is not of share {share_id}.')
+    return snapshot
 
 
 def reset_status(ctx: RequestContext, share_id: str, status: str) -> None:

@@ -18,7 +18,7 @@ MAX_EXTEND_SIZE = 'provisioning:max_share_extend_size'
 
 _KEY = re.compile(r'[A-Za-z0-9_.:-]{1,255}')
 _PREFIX = re.compile(r'[A-Za-z0-9_-]*')
-_LONGEST = 1023
+_LONGEST = 255
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,12 +68,6 @@ def _prefix(text: str) -> str:
     return text
 
 
-def _name(text: str) -> str:
-    if not 0 < len(text.strip()) <= 255:
-        raise ValueError('must be a name of at most 255 characters')
-    return text.strip()
-
-
 _ABILITY = Known(_boolean, unset='False')
 
 KNOWN: dict[str, Known] = {
@@ -83,14 +77,14 @@ KNOWN: dict[str, Known] = {
     'revert_to_snapshot_support': _ABILITY,
     'mount_snapshot_support': _ABILITY,
     'mount_point_name_support': Known(_boolean),
-    'snapshot_inherit_share_access_support': Known(_boolean),
+    'snapshot_inherit_share_access_support': _ABILITY,
     # Abilities of the servers of the type's shares: matched as any capability that backends report.
     'share_server_multiple_subnet_support': Known(_boolean, visible=False),
     'network_allocation_update_support': Known(_boolean, visible=False),
     'security_service_update_support': Known(_boolean, visible=False),
     'replication_type': Known(_one_of('writable', 'readable', 'dr')),
     'encryption_support': Known(_one_of('share', 'share_server')),
-    'default_qos_type': Known(_name, visible=False),
+    'default_qos_type': Known(str.strip, visible=False),
     extra_specs.ZONES: Known(_zones),
     MIN_SIZE: Known(_size),
     MAX_SIZE: Known(_size),

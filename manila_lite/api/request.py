@@ -23,6 +23,8 @@ class Request:
         self.prefix = 'v2'
         self.params: dict[str, str] = {}
         self.query: dict[str, Any] = {}
+        #: Names of query parameters that the call does not know, and ignores.
+        self.unknown: set[str] = set()
         self.body: Any = None
         #: Paths of the fields of the body that are unknown, and ignored.
         self.ignored: list[str] = []

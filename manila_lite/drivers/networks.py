@@ -68,11 +68,18 @@ def _reaches(network: _Network, gateway: ipaddress.IPv4Address | ipaddress.IPv6A
 
 
 def _vet_apart(networks: Iterable[values.ServerNetwork]) -> None:
+    """Refuse networks that overlap. Several subnets of a share network may be one and the same subnet of the plugin."""
     for one, other in combinations(networks, 2):
         first, second = _network(one), _network(other)
+        if one.neutron_subnet_id and _place(one) == _place(other):
+            continue
         if first.version == second.version and first.overlaps(second):
             raise errors.Final(f'Subnets {one.subnet_id} ({first}) and {other.subnet_id} ({second}) overlap: a share server '
                                'cannot be in both.')
+
+
+def _place(network: values.ServerNetwork) -> tuple[str | None, str | None]:
+    return network.neutron_net_id, network.neutron_subnet_id
 
 
 def _network(network: values.ServerNetwork) -> _Network:

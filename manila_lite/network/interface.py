@@ -56,10 +56,17 @@ class NetworkPlugin(abc.ABC):
     def describe(self, net_id: str, subnet_id: str, project_id: str | None) -> Subnet:
         """Return a subnet that the project may use.
 
-        :raises errors.Invalid: the network or the subnet is not known, not the project's, or they do not belong
-            together; the message names the id.
+        :raises errors.Invalid: the network is not known or not the project's (code ``network_not_known``), or has no
+            such subnet; the message names the id.
         :raises errors.Unavailable: the network service cannot be reached.
         """
+
+    def find_default(self, project_id: str | None) -> Subnet | None:
+        """Return the subnet for those of the project who choose none, or one that ``describe`` does not know; or None.
+
+        It is known from the configuration alone: no other service is asked.
+        """
+        return None
 
     @abc.abstractmethod
     def allocate(self, subnet: Subnet, count: int, *, taken: Collection[str], owner: str) -> list[Address]:

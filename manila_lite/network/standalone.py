@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Network plugin with networks from a YAML file: without Neutron, and users still choose subnets by id.
+"""Network plugin with networks from a YAML file: without Neutron. Users choose subnets by id, or get the default one.
 
 The file is read each time a plugin is made, so that a network added to it can be used at once.
 """
@@ -28,6 +28,7 @@ _NETWORK = {'type': 'object', 'required': ['id', 'subnets'], 'additionalProperti
     'segmentation_id': {'type': 'integer', 'minimum': 1, 'maximum': 2**24 - 1},
     'mtu': {'type': 'integer', 'minimum': 68, 'maximum': 65535},
     'projects': {'type': 'array', 'items': {'type': 'string'}},
+    'default': {'type': 'boolean'},
     'subnets': {'type': 'array', 'minItems': 1, 'items': _SUBNET}}}
 _CHECK = fastjsonschema.compile({
     'type': 'object', 'required': ['networks'], 'additionalProperties': False,
@@ -36,11 +37,15 @@ _CHECK = fastjsonschema.compile({
 
 @dataclasses.dataclass(frozen=True)
 class _Place:
-    """A subnet of the file. ``ranges``: first and last address to allocate. ``projects`` None: for all projects."""
+    """A subnet of the file. ``ranges``: first and last address to allocate. ``projects`` None: for all projects.
+
+    ``is_default``: its network is for those of the projects who choose none.
+    """
 
     subnet: Subnet
     ranges: tuple[tuple[Any, Any], ...]
     projects: frozenset[str] | None
+    is_default: bool = False
 
     def free_addresses(self, taken: Collection[str]) -> Iterator[str]:
         """Yield the addresses that can be allocated, in order."""
@@ -87,6 +92,13 @@ class Standalone(NetworkPlugin):
                 return place.subnet
         raise errors.Invalid(f'neutron_subnet_id: network {net_id} has no subnet {subnet_id}.', code='subnet_not_known')
 
+    def find_default(self, project_id: str | None) -> Subnet | None:
+        """Return the first subnet of the default network of the project, or else of that of all projects."""
+        default = [place for place in self._places.values() if place.is_default]
+        own = [place for place in default if place.projects is not None and project_id in place.projects]
+        common = [place for place in default if place.projects is None]
+        return next((place.subnet for place in own + common), None)
+
     def allocate(self, subnet: Subnet, count: int, *, taken: Collection[str], owner: str) -> list[Address]:
         """Return the first free addresses."""
         return self._first_free(subnet, count, taken)
@@ -112,9 +124,11 @@ class Standalone(NetworkPlugin):
 def _places(networks: list[dict[str, Any]]) -> list[_Place]:
     """Return the subnets of all networks.
 
-    :raises ValueError: an id is given twice, subnets overlap, or a subnet is wrong; with the id.
+    :raises ValueError: an id is given twice, subnets overlap, two networks are the default one, or a subnet is wrong;
+        with the id.
     """
     _no_doubles('network', [network['id'] for network in networks])
+    _one_default(network for network in networks if network.get('default'))
     places = [_place(network, subnet) for network in networks for subnet in network['subnets']]
     _no_doubles('subnet', [place.subnet.neutron_subnet_id for place in places])
     for one, other in itertools.combinations(places, 2):
@@ -128,6 +142,17 @@ def _no_doubles(resource_type: str, ids: list[str]) -> None:
     for resource_id in ids:
         if ids.count(resource_id) > 1:
             raise ValueError(f'{resource_type} {resource_id}: the id is given twice')
+
+
+def _one_default(networks: Iterable[dict[str, Any]]) -> None:
+    """Refuse two default networks for one project, or for all."""
+    known: dict[str | None, str] = {}
+    for network in networks:
+        for project in sorted(set(network.get('projects', ()))) if 'projects' in network else (None,):
+            if project in known:
+                raise ValueError(f'networks {known[project]} and {network["id"]} are both the default network of '
+                                 f'{"all projects" if project is None else f"project {project}"}')
+            known[project] = network['id']
 
 
 def _place(network: dict[str, Any], subnet: dict[str, Any]) -> _Place:
@@ -145,7 +170,7 @@ def _place(network: dict[str, Any], subnet: dict[str, Any]) -> _Place:
     projects = network.get('projects')
     return _Place(Subnet(network['id'], subnet['id'], str(cidr), cidr.version, str(gateway) if gateway else None,
                          network.get('mtu'), network.get('network_type'), network.get('segmentation_id')),
-                  tuple(ranges or [every]), None if projects is None else frozenset(projects))
+                  tuple(ranges or [every]), None if projects is None else frozenset(projects), network.get('default', False))
 
 
 def _inside(cidr: Any, text: str) -> Any:

@@ -10,7 +10,20 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import allocations
 from manila_lite.network.interface import Address, NetworkPlugin, Subnet
 
+#: Fields of a subnet that the network plugin knows.
+DESCRIBED = ('neutron_net_id', 'neutron_subnet_id', 'cidr', 'ip_version', 'gateway', 'mtu', 'network_type', 'segmentation_id')
 _KEPT = ('cidr', 'gateway', 'mtu', 'ip_version', 'network_type', 'segmentation_id')
+
+
+def place(network: Subnet | None, *, wanted: tuple[str | None, str | None] | None = None) -> dict[str, Any]:
+    """Return the fields of a subnet that say where it is; nulls without a network.
+
+    ``wanted``: for a subnet in a default network, the ids of network and subnet that its user gave.
+    """
+    net_id, subnet_id = wanted if network and wanted else (None, None)
+    return {**{name: getattr(network, name, None) for name in DESCRIBED},
+            'in_default_network': network is not None and wanted is not None,
+            'wanted_net_id': net_id, 'wanted_subnet_id': subnet_id}
 
 
 def plugin_subnet(subnet: Any, project_id: str | None) -> Subnet:

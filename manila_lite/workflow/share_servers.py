@@ -22,9 +22,10 @@ def remove_server(conn: Connection, ctx: context.RequestContext, server: Any) ->
     if server_migration.is_half_moved(conn, server.id):
         raise errors.Conflict(f'Share server {server.id} is the target of a migration that has not ended.',
                               code='share_server_in_use')
+    # The status comes first: callers of Manila get another code for it.
+    transitions.begin(conn, states.SHARE_SERVER, 'delete', server.id)
     if share_server_queries.is_used(conn, server.id):
         raise errors.Conflict(f'Share server {server.id} has shares.', code='share_server_in_use')
-    transitions.begin(conn, states.SHARE_SERVER, 'delete', server.id)
     kind, data = 'share_server.delete', {}
     if left := server_migration.last_release(conn, server.id):
         kind, data = left.kind, left.data

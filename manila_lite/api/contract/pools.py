@@ -18,7 +18,7 @@ _CAPABILITIES = {
         'thin_provisioning': {'type': 'boolean'}, 'max_over_subscription_ratio': {'type': 'number'},
     },
 }
-_CAPABILITIES['required'] = list(_CAPABILITIES['properties'])
+_CAPABILITIES['required'] = [*_CAPABILITIES['properties'], *v2.NOT_REPORTED]
 
 SUMMARY = (
     Field('name', _TEXT, read='host'),

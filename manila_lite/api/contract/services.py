@@ -37,12 +37,18 @@ SET = View('service', 'services', (
     Field('disabled_reason', NULL_STRING, since='2.83'),
 ))
 
+
+def _lower(value: Any) -> str:
+    return str(value).lower()
+
+
+#: A state or status that no service can have is one that none has.
 FILTERS = (
     Field('host', _TEXT),
     Field('binary', _TEXT),
     Field('zone', _TEXT),
-    Field('state', _TEXT, parse=shapes.one_of('up', 'down')),
-    Field('status', _TEXT, parse=shapes.one_of('enabled', 'disabled')),
+    Field('state', _TEXT, parse=_lower),
+    Field('status', _TEXT, parse=_lower),
     Field('ensuring', shapes.FLAG, parse=shapes.flag, since='2.93'),
 )
 

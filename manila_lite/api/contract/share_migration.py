@@ -35,7 +35,7 @@ _SHORT = Plain(shapes.progress(task_state=NULL_STRING))
 _LONG = Plain(shapes.progress(task_state=NULL_STRING, details={'type': 'object'}))
 
 OPS = [
-    Call('POST', _ACTION, v2.start, rules.START, ok=202, action='migration_start', since=_SINCE, states=_BUSY,
+    Call('POST', _ACTION, v2.start, rules.START, ok=202, or_ok=200, action='migration_start', since=_SINCE, states=_BUSY,
          body=Body('migration_start', _WANTED)),
     Call('POST', _ACTION, v2.complete, rules.COMPLETE, ok=202, action='migration_complete', since=_SINCE, states=_BUSY),
     Call('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE, states=_BUSY),

@@ -11,6 +11,7 @@ from manila_lite.api.contract.fields import STRING, View
 from manila_lite.api.contract.metadata import metadata_ops
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_STRING, NULL_TIME, TIME
 from manila_lite.api.v2 import share_replicas as v2
+from manila_lite.api.v2.export_locations import metadata_of
 from manila_lite.api.v2.metadata import MetadataCalls
 from manila_lite.api.v2.related import pairs_of
 from manila_lite.policies import share_instances
@@ -42,6 +43,7 @@ _PLACE = (
     Field('id', ID),
     Field('path', STRING),
     Field('preferred', BOOLEAN),
+    Field('metadata', shapes.PAIRS, since='2.87', read=metadata_of),
     Field('replica_state', _STATE, read=v2.state_of),
     Field('availability_zone', NULL_STRING, read=v2.zone_of),
     Field('share_instance_id', ID, rule=share_instances.SHOW),

@@ -148,7 +148,9 @@ OPS = [
          body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),), strict=True)),
     Call('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since='2.22',
          body=Body('reset_task_state', (Field('task_state', _TASK_STATE),), strict=True)),
-    Call('POST', _ACTION, v2.extend, rules.EXTEND, ok=202, action='extend', states=(*_BUSY, (errors.OverQuota, 403)),
+    Call('POST', _ACTION, v2.extend, rules.EXTEND, ok=202, action='extend',
+         # Manila gives replicas too large the usual status, and the share itself another.
+         states=(*_BUSY, (errors.OverQuota, 403), (errors.OverReplicaQuota, 413)),
          body=Body('extend', (_NEW_SIZE, Field('force', shapes.FLAG, since='2.64', parse=shapes.flag)), strict=True)),
     Call('POST', _ACTION, v2.shrink, rules.SHRINK, ok=202, action='shrink', states=_BUSY,
          body=Body('shrink', (_NEW_SIZE,), strict=True)),

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls for snapshots that can be mounted: their access rules and their export locations."""
 
+from typing import Any
+
 from manila_lite import errors, states
 from manila_lite.api.contract.call import Body, Call, Field, Many, One
-from manila_lite.api.contract.fields import STRING, View
+from manila_lite.api.contract.fields import LINKS, STRING, View
 from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_TIME, TIME
 from manila_lite.api.v2 import snapshot_access as v2
 from manila_lite.policies import export_locations, snapshot_instances
@@ -18,9 +20,15 @@ ACCESS = View('snapshot_access', 'snapshot_access_list', (
     Field('updated_at', NULL_TIME),
 ))
 
+
+def _links(row: Any, req: Any) -> list[dict[str, str]]:
+    return list(req.links(f'snapshots/{row.snapshot_id}/export-locations', row.id))
+
+
 _PLACE = (
     Field('id', ID),
     Field('path', STRING),
+    Field('links', LINKS, read=_links),
     # The only instance of a snapshot has the id of the snapshot.
     Field('share_snapshot_instance_id', ID, read='snapshot_id', rule=export_locations.SEE_INSTANCE),
     Field('is_admin_only', BOOLEAN, rule=export_locations.SEE_INSTANCE),

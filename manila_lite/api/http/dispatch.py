@@ -222,7 +222,9 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
                                      code='filter_too_long')
             if '\x00' in text:
                 raise errors.Invalid(f'{name}: holds a NUL character.')
-            if name in known:
+            if name not in known:
+                req.unknown.add(name)
+            else:
                 field, validate = known[name]
                 value = fields.parse(field, name, text)
                 if validate is not None:

@@ -129,6 +129,7 @@ BY_CODE = {
 
     # Of abilities that are missing.
     'share_type_unfit': 'Choose a share type that the pool and its zone offer.',
+    'share_type_without_qos_type': 'Choose another share type, and tell the operator.',
     'share_type_is_public': 'Make the share type private first.',
     'share_group_type_is_public': 'Make the share group type private first.',
     'share_type_not_accessible': 'Ask an administrator for access to the share type.',
@@ -202,6 +203,7 @@ FOR_ADMINISTRATORS = {
     '*_locked': 'List the locks with openstack share lock list, and delete them first.',
     'lock_of_another': 'Ask the user or the service that placed the lock.',
     'lock_failed': 'Leave lock_visibility and lock_deletion out.',
+    'share_type_without_qos_type': 'Create the QoS type that default_qos_type of the share type names, or correct that spec.',
     'share_type_not_accessible': 'Give the project access with openstack share type access create.',
     'replica_not_in_sync': 'Wait until the replica is in sync, or resynchronize it.',
     'image_is_public': 'Change the file in the directory of the option [compute] images.',

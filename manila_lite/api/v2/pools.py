@@ -8,6 +8,16 @@ from typing import Any
 from manila_lite.actions import pools as actions
 from manila_lite.api.request import Request
 
+#: Capabilities that clients find in every pool, with the values of a pool whose backend does not report them.
+NOT_REPORTED: dict[str, Any] = {
+    **dict.fromkeys(('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support',
+                     'mount_snapshot_support', 'mount_point_name_support', 'security_service_update_support',
+                     'network_allocation_update_support', 'share_server_multiple_subnet_support', 'dedupe', 'compression',
+                     'qos', 'ipv4_support', 'ipv6_support'), False),
+    **dict.fromkeys(('replication_type', 'replication_domain', 'sg_consistent_snapshot_support', 'vendor_name',
+                     'driver_version')),
+}
+
 
 def part(name: str) -> Callable[[Any, Request], str]:
     """Return a reader of one part of ``host@backend#pool``."""
@@ -17,6 +27,7 @@ def part(name: str) -> Callable[[Any, Request], str]:
 def capabilities_of(row: Any, req: Request) -> dict[str, Any]:
     """Read the pool's capabilities and capacity. Capacity that was promised since the report counts as provisioned."""
     return {
+        **NOT_REPORTED,
         **row.capabilities,
         'pool_name': actions.parts_of_host(row.host)['pool'],
         'total_capacity_gb': _capacity(row.total_gb),

@@ -41,10 +41,9 @@ def detail(req: Request) -> dict[str, Any]:
 
 
 def defaults(req: Request) -> dict[str, Any]:
-    """Show the default limits of a project."""
-    project = _project(req)
+    """Show the default limits of a project. They are the same for each, so every reader may see those of any project."""
     with req.ctx.db.reader() as conn:
-        return {'id': project, **quotas.class_limits(conn, req.ctx.conf, quotas.DEFAULT_CLASS)}
+        return {'id': req.params['quota_project_id'], **quotas.class_limits(conn, req.ctx.conf, quotas.DEFAULT_CLASS)}
 
 
 def update(req: Request) -> dict[str, Any]:

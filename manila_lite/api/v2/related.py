@@ -48,6 +48,15 @@ def choose_project(req: Request, filters: dict[str, Any], rule: str) -> str | No
     return wanted if everybody and req.may(rule) else req.ctx.project_id or ''
 
 
+#: Query parameters that are no filters.
+_NO_FILTERS = {'all_tenants', 'all_projects', 'limit', 'marker', 'offset', 'sort_dir', 'sort_key', 'with_count'}
+
+
+def finds_nothing(req: Request) -> bool:
+    """Say whether an unknown filter leaves nothing, as in Manila for administrators. Those of others are ignored."""
+    return bool(req.ctx.is_admin and req.unknown - _NO_FILTERS)
+
+
 #: Loads related data of rows for the view.
 Load = Callable[[Connection, Request, list[Any]], None]
 

@@ -49,7 +49,7 @@ def detail(req: Request) -> list[Any]:
 def _list(conn: Connection, req: Request) -> list[Any]:
     filters = dict(req.query)
     project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS)
-    if filters.get('status') not in (None, STATUS):
+    if related.finds_nothing(req) or filters.get('status') not in (None, STATUS):
         return []
     return security_services.list_services(conn, filters, req.page, project_id=project_id)
 

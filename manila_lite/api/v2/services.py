@@ -25,12 +25,10 @@ def index(req: Request) -> list[Any]:
     """List services."""
     filters = dict(req.query)
     state, status = filters.pop('state', None), filters.pop('status', None)
-    if status is not None:
-        filters['disabled'] = status == 'disabled'
     with req.ctx.db.reader() as conn:
         rows = services.list_services(conn, filters)
-    # The state depends on the clock. There are few services, so the filter is applied here.
-    return [row for row in rows if state in (None, state_of(row, req))]
+    # The state depends on the clock. There are few services, so both filters are applied here.
+    return [row for row in rows if state in (None, state_of(row, req)) and status in (None, status_of(row, req))]
 
 
 def ensure(req: Request) -> None:

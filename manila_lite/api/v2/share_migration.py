@@ -9,7 +9,8 @@ from manila_lite.api.request import Request
 
 def start(req: Request) -> None:
     """Start the migration of a share."""
-    actions.start(req.ctx, req.params['share_id'], req.body)
+    if not actions.start(req.ctx, req.params['share_id'], req.body):
+        req.ok = 200
 
 
 def complete(req: Request) -> None:

@@ -19,6 +19,10 @@ from manila_lite.policies import share_networks as rules
 
 # Reading rows -----------------------------------------------------------------------------------
 
+#: What a user sees of a subnet in a default network: the ids that the user gave.
+_WANTED = {'neutron_net_id': 'wanted_net_id', 'neutron_subnet_id': 'wanted_subnet_id'}
+
+
 def subnets_of(row: Any, req: Request) -> list[Any]:
     """Read a network's subnets, loaded for all rows at once."""
     subnets: list[Any] = req.related['subnets'].get(row.id, [])
@@ -37,7 +41,8 @@ def subnet_value(name: str) -> Callable[[Any, Request], Any]:
     """Return a reader of one value of a subnet. ``network_type`` and ``segmentation_id`` are for administrators only."""
     def read(subnet: Any, req: Request) -> Any:
         hidden = name in ('network_type', 'segmentation_id') and not req.may(rules.SHOW_DETAILS)
-        return None if hidden else getattr(subnet, name)
+        wanted = _WANTED.get(name) if subnet.in_default_network else None
+        return None if hidden else getattr(subnet, wanted or name)
     return read
 
 

@@ -105,12 +105,16 @@ def exports(req: Request) -> list[Any]:
     """List the export locations of a replica."""
     with req.ctx.db.reader() as conn:
         row = req.related['replica'] = _get(conn, req)
-        return [place for place in shares.export_locations_of(conn, (row.id,)).get(row.id, ())
+        rows = [place for place in shares.export_locations_of(conn, (row.id,)).get(row.id, ())
                 if req.ctx.is_admin or not place.is_admin_only]
+        related.load_pairs(conn, req, models.export_location_metadata, rows)
+        return rows
 
 
 def export(req: Request) -> Any:
     """Show one export location of a replica."""
     with req.ctx.db.reader() as conn:
         row = req.related['replica'] = _get(conn, req)
-        return places.get(conn, (row.id,), req.params['replica_export_location_id'], hidden=bool(req.ctx.is_admin))
+        place = places.get(conn, (row.id,), req.params['replica_export_location_id'], hidden=bool(req.ctx.is_admin))
+        related.load_pairs(conn, req, models.export_location_metadata, [place])
+        return place

@@ -5,6 +5,7 @@ from typing import Any
 
 from manila_lite.actions import share_servers as actions
 from manila_lite.api.request import Request
+from manila_lite.api.v2.related import finds_nothing
 from manila_lite.db.queries import share_servers
 
 
@@ -42,7 +43,7 @@ def index(req: Request) -> list[Any]:
     """List share servers."""
     with req.ctx.db.reader() as conn:
         project_id = None if req.ctx.is_admin else req.ctx.project_id or ''
-        rows = share_servers.list_servers(conn, req.query, project_id=project_id)
+        rows = [] if finds_nothing(req) else share_servers.list_servers(conn, req.query, project_id=project_id)
         req.related['subnets'] = share_servers.subnets_of(conn, [row.id for row in rows])
     return rows
 

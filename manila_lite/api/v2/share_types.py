@@ -67,6 +67,9 @@ def create_with_snapshots(req: Request) -> Any:
 def update(req: Request) -> Any:
     """Change the name, description or visibility of a share type."""
     values = {key: value for key, value in req.body.items() if value is not None or key == 'description'}
+    if 'description' in values:
+        # As in Manila, an empty description is none.
+        values['description'] = values['description'] or None
     return actions.update(req.ctx, req.params['type_id'], values)
 
 

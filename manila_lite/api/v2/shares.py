@@ -86,7 +86,7 @@ def create(req: Request) -> Any:
     """Create a share."""
     if key := req.body.get('encryption_key_ref'):
         key_manager.vet(req.ctx, req.raw.headers.get('X-Auth-Token'), key)
-    row, metadata = actions.create(req.ctx, req.body)
+    row, metadata = actions.create(req.ctx, {**req.body, 'zones_of_type': req.version >= versions.ZONES_OF_TYPES})
     req.related['metadata'] = {row.id: metadata}
     return row
 

@@ -26,12 +26,19 @@ share_network_subnets = sa.Table(
     # The ids of the network plugin: clients choose subnets by them, with any plugin.
     sa.Column('neutron_net_id', Id),
     sa.Column('neutron_subnet_id', Id, index=True),
+    # In a default network: its user chose none, or one that the plugin does not know. Then these are shown, and nothing else
+    # may be done with them: they could be the ids of a network that is not for this user.
+    flag('in_default_network'),
+    sa.Column('wanted_net_id', Id),
+    sa.Column('wanted_subnet_id', Id),
     sa.Column('network_type', sa.String(32)),
     sa.Column('segmentation_id', sa.Integer),
     sa.Column('cidr', sa.String(64)),
     sa.Column('gateway', sa.String(64)),
     sa.Column('mtu', sa.Integer),
     sa.Column('ip_version', sa.Integer),
+    # Deleted for its owner; the row is deleted with the last of its unused servers.
+    flag('is_going'),
     # Why a share server in use could not be put into it; null once all servers of the zone are in it.
     sa.Column('error', sa.Text),
 )

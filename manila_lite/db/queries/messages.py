@@ -78,6 +78,7 @@ class Detail(enum.Enum):
     SERVER_NOT_UNMANAGED = ('905', 'The share server could not be unmanaged.')
     NOT_MANAGED = ('908', 'It was not managed. Unmanage this entry, correct the cause that follows, and manage it again.')
     NOT_UNMANAGED = ('909', 'It was not unmanaged. Correct the cause that follows and unmanage it again, or reset it.')
+    MIGRATION_REFUSED = ('910', 'The destination cannot take the share.')
     SHARE_BROKEN = ('920', 'The backend found the share broken.')
     NOT_ENSURED = ('921', 'The backend could not check the share. The share was not changed.')
     NO_BACKEND_READY = ('028', 'The storage backends are not ready yet. Try again in a minute.')

@@ -44,6 +44,11 @@ def find(conn: Connection, wanted: str) -> Row | None:
     return rows.get(wanted) or next(iter(rows.values()), None)
 
 
+def is_known(conn: Connection, wanted: str) -> bool:
+    """Say whether there is a QoS type with that id or name."""
+    return bool(_idents(conn, (wanted,)))
+
+
 def list_types(conn: Connection, filters: Mapping[str, Any], page: paging.Page) -> list[Row]:
     """Return QoS types, filtered by ``name`` and ``description``, and by both with ``~`` for a part of it."""
     texts = ('name', 'description')

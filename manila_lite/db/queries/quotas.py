@@ -261,5 +261,6 @@ def _check_one(scope: _Scope, resource: str, amount: int, limit: int, used: int)
         return
     whose = (f'user {scope.user_id}' if scope.user_id else f'share type {scope.share_type_id}' if scope.share_type_id
              else 'the project')
-    raise errors.OverQuota(f'Quota exceeded for {resource}: asked for {amount}, {used} of {limit} in use by {whose}.',
-                           code=f'over_quota_{resource}')
+    over = errors.OverReplicaQuota if resource in _REPLICA_RESOURCES else errors.OverQuota
+    raise over(f'Quota exceeded for {resource}: asked for {amount}, {used} of {limit} in use by {whose}.',
+               code=f'over_quota_{resource}')

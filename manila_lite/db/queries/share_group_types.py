@@ -66,10 +66,8 @@ def set_share_types(conn: Connection, table: sa.Table, owner_id: str, share_type
 def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool | None = None,
                group_specs: Mapping[str, str] | None = None) -> list[ShareGroupType]:
     """Return the types that the caller may use, in three statements for any number."""
-    where = key_values.matching(_specs, _types.c.id, group_specs or {})
-    if is_public is not None:
-        where.append(_types.c.is_public == is_public)
-    return _find(conn, ctx, *where)
+    return _find(conn, ctx, *key_values.matching(_specs, _types.c.id, group_specs or {}),
+                 *PROJECTS.listed(ctx.project_id, is_public))
 
 
 def get(conn: Connection, ctx: context.RequestContext, group_type_id: str) -> ShareGroupType:

@@ -20,6 +20,10 @@ _servers = models.share_servers
 _addresses = models.network_allocations
 _operations = models.operations
 
+#: What users see as the ids of network and subnet: the ids that they gave, if the subnet is in a default network.
+SHOWN = {f'neutron_{of}_id': sa.case((_subnets.c.in_default_network, _subnets.c[f'wanted_{of}_id']),
+                                     else_=_subnets.c[f'neutron_{of}_id']) for of in ('net', 'subnet')}
+
 
 def select() -> sa.Select:
     """Return the SELECT of subnet rows, each with the name of its zone and its network."""
@@ -29,17 +33,17 @@ def select() -> sa.Select:
 
 
 def get(conn: Connection, network_id: str, subnet_id: str) -> Row:
-    """Return a subnet of the network.
+    """Return a subnet of the network that is not deleted for its owner.
 
     :raises errors.NotFound: the network has none of that id.
     """
-    query = select().where(_subnets.c.id == subnet_id, _subnets.c.share_network_id == network_id)
+    query = select().where(_subnets.c.id == subnet_id, _subnets.c.share_network_id == network_id, ~_subnets.c.is_going)
     return get_row(conn, query, 'share network subnet', subnet_id)
 
 
 def of_networks(conn: Connection, network_ids: Iterable[str]) -> dict[str, list[Row]]:
-    """Return the subnets of networks by network id, oldest first."""
-    query = select().where(_subnets.c.share_network_id.in_(tuple(network_ids)))
+    """Return the subnets of networks by network id, oldest first; without those that are deleted for their owner."""
+    query = select().where(_subnets.c.share_network_id.in_(tuple(network_ids)), ~_subnets.c.is_going)
     return group_rows(conn.execute(query.order_by(_subnets.c.created_at, _subnets.c.id)), 'share_network_id')
 
 
@@ -59,9 +63,25 @@ def update(conn: Connection, subnet_id: str, **values: Any) -> None:
     conn.execute(_subnets.update().where(_subnets.c.id == subnet_id).values(**values))
 
 
+def put_into_network(conn: Connection, subnet_id: str, values: dict[str, Any]) -> None:
+    """Set the place of a subnet that is in no network yet; another worker may have done so."""
+    conn.execute(_subnets.update().where(_subnets.c.id == subnet_id, _subnets.c.neutron_subnet_id.is_(None)).values(**values))
+
+
 def delete(conn: Connection, subnet_id: str) -> None:
     """Delete the subnet, which no server is in, with its metadata."""
     conn.execute(_subnets.delete().where(_subnets.c.id == subnet_id))
+
+
+def delete_for_owner(conn: Connection, subnet_id: str) -> None:
+    """Delete the subnet for its owner. Its row is deleted with the last of its servers."""
+    conn.execute(_subnets.update().where(_subnets.c.id == subnet_id).values(is_going=True))
+
+
+def delete_if_without_servers(conn: Connection, network_id: str) -> None:
+    """Delete the rows of the network's subnets that are deleted for their owner and have no servers any more."""
+    conn.execute(_subnets.delete().where(_subnets.c.share_network_id == network_id, _subnets.c.is_going,
+                                         ~sa.exists().where(_mappings.c.share_network_subnet_id == _subnets.c.id)))
 
 
 def count_servers(conn: Connection, subnet_ids: Iterable[str]) -> int:
@@ -91,7 +111,7 @@ def list_lacking(conn: Connection, *, host: str | None = None, server_id: str | 
                        _servers.c.id.label('server_id'), _servers.c.host, mapped.label('is_mapped'), held.label('is_held'))
              .join(_networks, _networks.c.id == _subnets.c.share_network_id)
              .join(_servers, _servers.c.share_network_id == _networks.c.id)
-             .where(_servers.c.status == 'active', _subnets.c.neutron_subnet_id.is_not(None), beside,
+             .where(_servers.c.status == 'active', _subnets.c.neutron_subnet_id.is_not(None), ~_subnets.c.is_going, beside,
                     sa.or_(sa.and_(mapped, ~address),
                            sa.and_(~mapped, _servers.c.network_allocation_update_support,
                                    sa.or_(_subnets.c.error.is_not(None), _subnets.c.created_at > _servers.c.created_at))),

@@ -11,6 +11,7 @@ from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
 from manila_lite.db.core.rows import get_row
+from manila_lite.db.queries import share_network_subnets
 
 _networks = models.share_networks
 _subnets = models.share_network_subnets
@@ -70,9 +71,10 @@ def _conditions(filters: dict[str, Any]) -> list[sa.ColumnElement[bool]]:
         where.append(sa.exists().where(_used.c.share_network_id == _networks.c.id,
                                        _used.c.security_service_id == filters['security_service_id']))
     # One subnet must match all of these filters.
-    subnet = [_subnets.c[key] == filters[key] for key in _OF_SUBNETS if filters.get(key) is not None]
+    subnet = [share_network_subnets.SHOWN.get(key, _subnets.c[key]) == filters[key]
+              for key in _OF_SUBNETS if filters.get(key) is not None]
     if subnet:
-        where.append(sa.exists().where(_subnets.c.share_network_id == _networks.c.id, *subnet))
+        where.append(sa.exists().where(_subnets.c.share_network_id == _networks.c.id, ~_subnets.c.is_going, *subnet))
     return where
 
 

@@ -116,7 +116,7 @@ def subnets_by_zone(conn: Connection, network_id: str) -> dict[str | None, int]:
     sound = sa.func.count(sa.case((_subnets.c.error.is_(None), 1)))
     return {zone_id: whole or every for zone_id, whole, every in conn.execute(
         sa.select(_subnets.c.availability_zone_id, sound, sa.func.count())
-        .where(_subnets.c.share_network_id == network_id).group_by(_subnets.c.availability_zone_id))}
+        .where(_subnets.c.share_network_id == network_id, ~_subnets.c.is_going).group_by(_subnets.c.availability_zone_id))}
 
 
 def encryption_key_for(conn: Connection, share: Any) -> str | None:

@@ -78,9 +78,30 @@ def details(conn: Connection, server_id: str) -> dict[str, str]:
     return key_values.of(conn, models.share_server_details, server_id)
 
 
+#: Identifiers of fewer characters say too little: "nas1" is another server than "nas10".
+_TELLING = 8
+
+
 def find_by_identifier(conn: Connection, identifier: str) -> Row | None:
-    """Return the server with that identifier at its backend, or None."""
-    return conn.execute(select().where(sa.or_(_servers.c.identifier == identifier, _servers.c.id == identifier))).first()
+    """Return the server with that identifier at its backend, or None.
+
+    Backends add something to identifiers, or write them with other separators. So, as in Manila, an identifier is also that
+    of a server if one is a part of the other.
+    """
+    wanted = _plain(identifier)
+    for server_id, known in conn.execute(sa.select(_servers.c.id, _servers.c.identifier)):
+        if any(_is_alike(wanted, _plain(text)) for text in (server_id, known) if text):
+            return get(conn, server_id)
+    return None
+
+
+def _plain(identifier: str) -> str:
+    return identifier.replace('_', '-')
+
+
+def _is_alike(one: str, other: str) -> bool:
+    shorter, longer = sorted((one, other), key=len)
+    return one == other or (len(shorter) >= _TELLING and shorter in longer)
 
 
 def insert(conn: Connection, values: dict[str, Any], subnet_ids: Iterable[str], verb: str = 'create') -> None:

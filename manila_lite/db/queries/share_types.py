@@ -71,19 +71,18 @@ def _one(conn: Connection, ctx: context.RequestContext, wanted: str, *names: str
 def list_types(conn: Connection, ctx: context.RequestContext, *, is_public: bool | None = None,
                extra_specs: Mapping[str, str] | None = None) -> list[ShareType]:
     """Return the types that the caller may use, in two statements for any number."""
-    where = _visible(ctx) + _having(dict(extra_specs or {}))
-    if is_public is not None:
-        where.append(_types.c.is_public == is_public)
+    where = _visible(ctx) + _having(dict(extra_specs or {})) + PROJECTS.listed(ctx.project_id, is_public)
     return _with_specs(conn, conn.execute(_SELECT.where(*where)).all())
 
 
 def _having(wanted: dict[str, str]) -> list[sa.ColumnElement[bool]]:
-    """Return conditions for types with these extra specs. Every wanted zone must be in a type's list of zones."""
+    """Return conditions for types with these extra specs. A type without zones is for all; else each zone must be listed."""
     zones = [name.strip() for name in wanted.pop(_ZONES, '').split(',') if name.strip()]
     listed = sa.literal(',').concat(_specs.c.value).concat(',')
+    of_type = _specs.c.owner_id == _types.c.id, _specs.c.key == _ZONES
     return key_values.matching(_specs, _types.c.id, wanted) + [
-        sa.exists().where(_specs.c.owner_id == _types.c.id, _specs.c.key == _ZONES,
-                          listed.contains(f',{name},', autoescape=True)) for name in zones]
+        sa.or_(~sa.exists().where(*of_type), sa.exists().where(*of_type, listed.contains(f',{name},', autoescape=True)))
+        for name in zones]
 
 
 def get(conn: Connection, ctx: context.RequestContext, share_type_id: str) -> ShareType:

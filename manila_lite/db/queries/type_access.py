@@ -37,6 +37,14 @@ class Projects:
         mine = sa.exists().where(self._type == self.types.c.id, self.table.c.project_id == project_id)
         return sa.or_(self.types.c.is_public, mine)
 
+    def listed(self, project_id: Any, is_public: bool | None) -> list[sa.ColumnElement[bool]]:
+        """Return the conditions of a list: of public types (the private ones of the project are among them), of private ones,
+        or of all if ``is_public`` is None.
+        """
+        if is_public is None:
+            return []
+        return [self.can_use(project_id) if is_public else ~self.types.c.is_public]
+
     def of(self, conn: Connection, type_id: str) -> list[str]:
         """Return the ids of the projects that may use a private type."""
         return list(conn.execute(sa.select(self.table.c.project_id).where(self._type == type_id)

@@ -8,7 +8,7 @@ from oslo_log import log
 
 from manila_lite import context, errors
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import allocations, share_server_queries, share_servers
+from manila_lite.db.queries import allocations, share_network_subnets, share_server_queries, share_servers
 from manila_lite.network.interface import Address, NetworkPlugin
 from manila_lite.workflow import network_allocations
 
@@ -26,11 +26,13 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
 
     ``hold`` comes first in each transaction that writes: it fails if another worker took the operation over.
 
+    A subnet that is in no network yet gets its place in the default network.
+
     :raises errors.Final: the subnet is in no network of the plugin, or has not enough addresses left.
     :raises errors.Again: other servers were faster every time.
     """
     if subnet.neutron_subnet_id is None:
-        raise errors.Final(f'Share network subnet {subnet.id} names no network, so there are no addresses for servers in it.')
+        subnet = _put_into_default(services, plugin, server_id, subnet, hold)
     plugin_subnet = network_allocations.plugin_subnet(subnet, _owner(services, server_id, subnet))
     for _ in range(_TRIES):
         with services.db.reader() as conn:
@@ -46,6 +48,18 @@ def allocate(services: context.Services, plugin: NetworkPlugin, server_id: str, 
         if not stored:
             plugin.free(addresses)
     raise errors.Again(1, f'Subnet {plugin_subnet.neutron_subnet_id}: other requests took the free addresses {_TRIES} times.')
+
+
+def _put_into_default(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet: Any, hold: Hold | None) -> Any:
+    """Put a subnet into the default network, and return its new row. It was made before there was such a network."""
+    network = plugin.find_default(_owner(services, server_id, subnet))
+    if network is None:
+        raise errors.Final(f'Share network subnet {subnet.id} names no network, so there are no addresses for servers in it.')
+    with services.db.writer() as conn:
+        if hold:
+            hold(conn)
+        share_network_subnets.put_into_network(conn, subnet.id, network_allocations.place(network, wanted=(None, None)))
+        return share_network_subnets.get(conn, subnet.share_network_id, subnet.id)
 
 
 def _owner(services: context.Services, server_id: str, subnet: Any) -> str | None:

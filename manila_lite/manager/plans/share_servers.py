@@ -15,7 +15,7 @@ from manila_lite import context, engine, errors, states, values
 from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_server_details
-from manila_lite.db.queries import share_networks, share_server_queries, share_servers, shares
+from manila_lite.db.queries import share_network_subnets, share_networks, share_server_queries, share_servers, shares
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of, capabilities_of
 from manila_lite.engine import Plan, Step, Work
@@ -203,10 +203,13 @@ def not_made(conn: Connection, work: Work, error: Exception) -> None:
 # Deleting -----------------------------------------------------------------------------------------
 
 def removed(conn: Connection, work: Work, verb: str = 'delete') -> None:
-    """Delete the server's row, unless an administrator set another status; and its network, if that is deleted."""
+    """Delete the server's row, unless an administrator set another status; and its network and subnets, if these are
+    deleted.
+    """
     rows = share_server_queries.list_by_ids(conn, (work.resource_id,))
     transitions.finish(conn, states.SHARE_SERVER, verb, work.resource_id)
     for row in rows:
+        share_network_subnets.delete_if_without_servers(conn, row.share_network_id)
         share_networks.delete_if_without_servers(conn, row.share_network_id)
 
 

@@ -22,6 +22,7 @@ ROWS = TOOL.with_suffix('.tsv')
 _ABSENT = {
     'changed_meanwhile': 'a race with a deletion, on databases that check foreign keys; see unit/api/http/test_faults.py',
     'no_virtiofs': 'a host without virtiofs, which the fake driver of tests always has',
+    'already_there': 'a share that is at its destination has moved; only evacuations get it, which look for another one',
     'share_not_exported': 'an available share that the share service shows without export locations',
     'not_found': 'each raise has the code of its resource type',
     'over_limit': 'each raise has the code of its limit',

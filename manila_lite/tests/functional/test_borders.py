@@ -50,8 +50,8 @@ class Snapshots(BordersTest):
             conn.execute(table.update().where(table.c.id == older['id']).values(
                 created_at=timeutils.utcnow() - datetime.timedelta(hours=1)))
         status, document, _ = caller.action(share['id'], 'revert', {'snapshot_id': older['id']})
-        self.assertEqual(400, status, document)
-        self.assertIn('only the latest snapshot', document['badRequest']['message'])
+        self.assertEqual(409, status, document)
+        self.assertIn('only the latest snapshot', document['conflictingRequest']['message'])
         self.assertEqual('available', caller.ok('GET', f'/shares/{share["id"]}')['share']['status'])
         self.assertEqual(202, caller.action(share['id'], 'revert', {'snapshot_id': latest['id']})[0])
         caller.wait(f'/shares/{share["id"]}', 'share', 'available')

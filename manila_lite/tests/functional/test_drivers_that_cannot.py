@@ -48,12 +48,13 @@ class Shares(Cannot, base.ServiceTest):
         cls.admin.ok('POST', '/types', {'share_type': {'name': 'dr', 'extra_specs': {
             'driver_handles_share_servers': 'False', 'replication_type': 'dr'}}})
 
-    def test_share_migration_to_the_backend_is_refused(self):
+    def test_share_migration_to_the_backend_fails_with_a_message(self):
         share = self.admin.share(availability_zone='alpha')['id']
         self.can_only('beta')
-        self.refused('The driver of the backend does not support the migration of single shares to it.',
-                     f'/shares/{share}/action', {
-            'migration_start': {**_MOVE, 'preserve_metadata': True, 'host': 'test@beta'}})
+        self.assertEqual(202, self.admin.action(share, 'migration_start', {
+            **_MOVE, 'preserve_metadata': True, 'host': 'test@beta'})[0])
+        self.admin.wait(f'/shares/{share}', 'share', 'migration_error', field='task_state')
+        self.assertIn('The driver of the backend does not support the migration of single shares to it.', self.told(share)[0])
 
     def test_replica_creation_fails_with_a_message(self):
         share = self.admin.share(share_type='dr', availability_zone='alpha')['id']

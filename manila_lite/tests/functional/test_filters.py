@@ -28,6 +28,11 @@ class Filtered(base.ServiceTest):
         super().setUpClass()
         cls.admin = refused.Api(cls.service.app)
         cls.world = world.make(cls.service, cls.admin, cls.admin)
+        # Private types that no project may use: those of the project are listed among the public ones.
+        cls.admin.ok('POST', '/types', {'share_type': {'name': 'hidden', 'share_type_access:is_public': False, 'extra_specs': {
+            'driver_handles_share_servers': 'False'}}})
+        cls.admin.ok('POST', '/share-group-types', {'share_group_type': {
+            'name': 'hidden', 'is_public': False, 'share_types': ['default']}})
 
     def whole(self, op):
         """Return the query for which the call lists most."""

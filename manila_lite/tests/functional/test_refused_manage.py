@@ -36,6 +36,9 @@ class Managing(refused.WithBackends):
 
     def test_types_and_protocols_that_do_not_fit_the_pool_are_refused(self):
         self.manage_no(400, 'invalid_input', 'protocol: GLUSTERFS is not enabled; enabled: NFS, CIFS.', protocol='GLUSTERFS')
+        self.type('promising', default_qos_type='nonesuch')
+        self.manage_no(400, 'share_type_without_qos_type', 'share type promising refers to a QoS type that does not exist.',
+                       share_type='promising')
         self.type('fast', flash='<is> True')
         self.manage_no(400, 'share_type_unfit', f'share_type: fast does not fit pool {refused.HOST}: ', share_type='fast')
         self.type('far', availability_zones='there')

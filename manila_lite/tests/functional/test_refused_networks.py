@@ -85,19 +85,27 @@ class Networks(refused.Refusing):
                  add_security_service={'security_service_id': self.security('kerberos')})
 
     def test_delete_of_a_network_with_a_permanent_server_is_refused(self):
+        self.is_not(models.share_servers, self.server, is_auto_deletable=False)
         [other] = [row['id'] for row in self.user.ok('GET', f'{self.path}/subnets')['share_network_subnets']
                    if row['id'] != self.subnet]
-        self.no(409, 'subnet_in_use', f'Subnet {other} has 1 share servers.', f'{self.path}/subnets/{other}')
+        self.no(409, 'subnet_in_use', f'Subnet {other} has share server {self.server}, which is active and is not deleted '
+                                      'automatically.', f'{self.path}/subnets/{other}')
         self.no(409, 'share_network_has_subnets', f'Share network {self.network} has several subnets; delete all but one',
                 self.path)
         mapped, subnets = models.share_server_share_network_subnet_mappings, models.share_network_subnets
         with self.service.services.db.writer() as conn:
             conn.execute(mapped.delete().where(mapped.c.share_network_subnet_id == other))
             conn.execute(subnets.delete().where(subnets.c.id == other))
-        self.is_not(models.share_servers, self.server, is_auto_deletable=False)
         self.no(409, 'share_network_in_use', f'has share server {self.server}, which is active and is not deleted '
                                              'automatically.',
                 self.path)
+
+    def test_delete_of_a_subnet_with_shares_is_refused(self):
+        share = self.insert(models.shares, project_id=self.project, size=1, share_proto='NFS')
+        self.insert(models.share_instances, share_id=share, status='available', access_rules_status='active',
+                    share_network_id=self.network, share_server_id=self.server)
+        self.no(409, 'subnet_in_use', f'Subnet {self.subnet} has share server {self.server}, which has shares.',
+                f'{self.path}/subnets/{self.subnet}')
 
     def test_delete_of_a_network_with_shares_is_refused(self):
         self.type(self.project, driver_handles_share_servers='True')
@@ -222,6 +230,9 @@ class Networks(refused.Refusing):
                     share_network_id=self.network, share_server_id=self.server)
         self.server_is_in_use()
         self.admin.ok('DELETE', f'/share-servers/{beside}')
+        self.is_not(models.share_servers, self.server, status='creating')
+        self.no(403, 'wrong_state', 'The share server is creating; to delete it, it must be', f'/share-servers/{self.server}',
+                caller=self.admin)
 
     def server_is_in_use(self):
         """Check that the server is neither unmanaged nor deleted."""
@@ -235,6 +246,9 @@ class Networks(refused.Refusing):
             self.no(status, code, words, '/share-servers/manage', {'share_server': {
                 'host': 'test@alpha', 'share_network_id': self.empty, 'identifier': 'x', **wanted}}, self.admin)
         manage_no(400, 'invalid_input', 'host: test@alpha#pool1 names a pool; share servers are of', host='test@alpha#pool1')
+        for alike in (f'foo_{self.server}_bar', self.server.split('-')[-1], self.server.replace('-', '_')):
+            manage_no(400, 'identifier_in_use', f'identifier: {alike} is managed already, as share server {self.server}',
+                      identifier=alike)
         manage_no(400, 'identifier_in_use', f'identifier: {self.server} is managed already, as share server {self.server}',
                   identifier=self.server)
         manage_no(400, 'subnet_not_there', f'share network {self.empty} has no subnet {self.subnet} for servers',

@@ -136,5 +136,12 @@ class Servers(refused_moves.Moving):
         for action in ('migration_complete', 'migration_get_progress'):
             self.no(400, 'not_migrating', f'Share server {server} is not being migrated.', f'/share-servers/{server}/action',
                     {action: None}, self.admin)
-        self.no(404, 'share_server_not_found', f'Share server {refused.NOWHERE} could not be found.',
-                f'/share-servers/{refused.NOWHERE}/action', {'migration_get_progress': None}, self.admin)
+        for action, status in (('migration_get_progress', 400), ('migration_cancel', 404), ('migration_complete', 404)):
+            self.no(status, 'share_server_not_found', f'Share server {refused.NOWHERE} could not be found.',
+                    f'/share-servers/{refused.NOWHERE}/action', {action: None}, self.admin)
+
+    def test_migration_to_an_unknown_backend_is_not_found_unless_the_network_is_unknown_too(self):
+        _, _, server = self.served()
+        self.start_no(server, 404, 'backend_not_found', 'host: there is no backend fake@nowhere.', host='fake@nowhere')
+        self.start_no(server, 400, 'invalid_input', f'new_share_network_id: there is no share network {refused.NOWHERE}.',
+                      host='fake@nowhere', new_share_network_id=refused.NOWHERE)

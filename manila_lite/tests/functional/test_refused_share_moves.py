@@ -16,8 +16,8 @@ class Shares(refused_moves.Moving):
 
     def test_unknown_disabled_or_down_backends_are_refused(self):
         share = self.share()
-        self.start_no(share, 400, 'invalid_input', "host: 'beta' is not a backend; give host@backend", host='beta')
-        self.start_no(share, 400, 'backend_not_found', 'host: there is no backend test@gamma.', host='test@gamma')
+        self.start_no(share, 404, 'backend_not_found', "host: 'beta' is not a backend; give host@backend", host='beta')
+        self.start_no(share, 404, 'backend_not_found', 'host: there is no backend test@gamma.', host='test@gamma')
         self.backend_is(disabled=True)
         self.start_no(share, 400, 'backend_down', f'host: the backend {TO} is disabled.')
         self.backend_is(disabled=False, heartbeat_at=self.long_ago())
@@ -47,9 +47,27 @@ class Shares(refused_moves.Moving):
         self.start_no(share, 409, 'share_has_second_instance',
                       f'left share instance {left} on test@gamma#pool1; delete that instance first.')
 
-    def test_migration_to_the_current_host_is_refused(self):
+    def test_migration_to_a_type_without_its_qos_type_is_refused(self):
+        self.start_no(self.share(), 400, 'share_type_without_qos_type', 'promising refers to a QoS type that does not exist.',
+                      new_share_type_id=self.type('promising', default_qos_type='nonesuch'))
+
+    def test_migration_to_the_current_host_is_over_at_once(self):
         share = self.share()
-        self.start_no(share, 409, 'conflict', f'host: share {share} is on {refused.HOST} already', host=refused.HOST)
+        for how in ({}, {'new_share_type_id': self.user.ok('GET', f'/shares/{share}')['share']['share_type']}):
+            self.put(models.shares, share, task_state='migration_cancelled')
+            status, _, _ = self.admin.action(share, 'migration_start', {
+                **WANTED, 'preserve_metadata': True, 'host': refused.HOST, **how})
+            self.assertEqual(200, status)
+            shown = self.admin.ok('GET', f'/shares/{share}')['share']
+            self.assertEqual(('migration_success', 'available'), (shown['task_state'], shown['status']))
+            _, told, _ = self.admin.action(share, 'migration_get_progress', None)
+            self.assertEqual((100, 'migration_success'), (told['total_progress'], told['task_state']))
+
+    def test_migration_to_the_current_host_leaves_another_migration_alone(self):
+        share = self.share()
+        self.put(models.shares, share, task_state='migration_completing')
+        self.start_no(share, 400, 'already_migrating', f'Share {share} is being migrated already.', host=refused.HOST)
+        self.assertEqual('migration_completing', self.admin.ok('GET', f'/shares/{share}')['share']['task_state'])
 
     def test_migration_that_cannot_keep_snapshots_is_refused(self):
         share = self.share()
@@ -70,7 +88,7 @@ class Shares(refused_moves.Moving):
                       new_share_type_id=refused.NOWHERE)
         self.start_no(share, 400, 'invalid_input', 'size: 1 GiB is less than 2 GiB, the minimum of share type small.',
                       new_share_type_id=small)
-        self.start_no(share, 409, 'conflict', 'Share type far is for zones there; test@beta is in here.',
+        self.start_no(share, 400, 'invalid_input', 'Share type far is for zones there; test@beta is in here.',
                       new_share_type_id=self.type('far', availability_zones='there'))
 
     def test_migration_to_an_unsuitable_share_network_is_refused(self):

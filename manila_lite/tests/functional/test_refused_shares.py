@@ -152,7 +152,9 @@ class Resizing(refused.Refusing):
         share = self.share(share_type='growing')
         self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'replica_gigabytes': 1, 'force': True}})
         self.addCleanup(self.admin.ok, 'DELETE', '/quota-sets/p')
-        self.act(share, 403, 'over_quota_replica_gigabytes', 'Quota exceeded for replica_gigabytes', extend={'new_size': 2})
+        self.act(share, 413, 'over_quota_replica_gigabytes', 'Quota exceeded for replica_gigabytes', extend={'new_size': 2})
+        self.admin.ok('PUT', '/quota-sets/p', {'quota_set': {'gigabytes': 1, 'force': True}})
+        self.act(share, 403, 'over_quota_gigabytes', 'Quota exceeded for gigabytes', extend={'new_size': 2})
 
     def test_requests_for_a_share_without_a_host_are_refused(self):
         share = self.share(size=2)
@@ -174,7 +176,11 @@ class Resizing(refused.Refusing):
         first, latest = self.snapshot(share), self.snapshot(share)
         self.revert_no(share, self.snapshot(other), 400, 'invalid_input', f'is not of share {share}.')
         self.put(models.snapshots, first, created_at=self.long_ago())
-        self.revert_no(share, first, 400, 'invalid_input', f'only the latest snapshot of share {share} can be reverted to.')
+        self.revert_no(share, refused.NOWHERE, 400, 'invalid_input', f'snapshot_id: there is no snapshot {refused.NOWHERE}.')
+        self.revert_no(share, first, 409, 'conflict', f'only the latest snapshot of share {share} can be reverted to.')
+        self.put(models.snapshots, latest, status='error')
+        self.revert_no(share, latest, 409, 'conflict', f'only the latest snapshot of share {share} can be reverted to.')
+        self.put(models.snapshots, latest, status='available')
         self.put(models.shares, share, revert_to_snapshot_support=False)
         self.revert_no(share, latest, 400, 'invalid_input',
                        f'Share {share} cannot be reverted: its share type has no revert_to_snapshot_support.')

@@ -484,7 +484,7 @@ class Migration(MigrationTest):
         server, shares = self.make_shares(1, kind='here')
         nowhere = uuidutils.generate_uuid()
         for status, word, more in (
-                (400, 'nothing', {'host': 'nothing'}), (400, 'test@nobody', {'host': 'test@nobody'}),
+                (404, 'nothing', {'host': 'nothing'}), (404, 'test@nobody', {'host': 'test@nobody'}),
                 (400, nowhere, {'new_share_network_id': nowhere}), (409, 'already', {'host': 'test@alpha'}),
                 (409, 'here', {'host': 'test@gamma'}), (400, 'writable', {'writable': 'perhaps'}),
                 (409, 'pool', {'host': 'test@beta#no-such-pool'}),

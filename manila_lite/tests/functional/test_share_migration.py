@@ -313,7 +313,7 @@ class Migration(MigrationTest):
         self.grant(share)
         old = self.instance(share)
         levels = lambda backend, share_id: [rule[2] for rule in self.store(backend).share(share_id).rules.values()]  # noqa: E731
-        self.assertEqual(409, self.start(share, 'test@gamma', writable=True)[0])
+        self.refuses(share, 'writable', 'test@gamma', writable=True)
         self.assertEqual((202, None), self.start(share, 'test@gamma'))
         self.task_is(share, 'migration_driver_phase1_done')
         self.assertEqual(['ro'], levels('alpha', old))
@@ -371,8 +371,7 @@ class Migration(MigrationTest):
         self.move(share, 'test@alpha')
         self.assertEqual('test@alpha#pool2', self.shown(share)['host'])
         self.take(share)
-        status, document = self.start(share, 'test@alpha#pool1')
-        self.assertEqual((409, True), (status, 'preserve_snapshots' in str(document)), document)
+        self.refuses(self.shown(share), 'preserve_snapshots', 'test@alpha#pool1')
 
     def test_only_one_of_several_concurrent_requests_succeeds(self):
         share = self.make()
@@ -392,12 +391,11 @@ class Migration(MigrationTest):
         nowhere = uuidutils.generate_uuid()
         self.take(share)
         for status, word, more in (
-                (400, 'nothing', {'host': 'nothing'}), (400, 'test@nobody', {'host': 'test@nobody'}),
+                (404, 'nothing', {'host': 'nothing'}), (404, 'test@nobody', {'host': 'test@nobody'}),
                 (400, nowhere, {'new_share_type_id': nowhere}),
                 (400, 'new_share_network_id', {'new_share_network_id': nowhere}),
-                (409, 'already', {'host': share['host']}), (409, 'here', {'host': 'test@gamma'}),
-                (400, 'writable', {'writable': 'perhaps'}), (409, 'pool', {'host': 'test@beta#no-such-pool'}),
-                (409, 'nondisruptive', {'nondisruptive': True}), (409, 'snapshots', {'preserve_snapshots': False}),
+                (400, 'here', {'host': 'test@gamma'}),
+                (400, 'writable', {'writable': 'perhaps'}), (409, 'snapshots', {'preserve_snapshots': False}),
                 (400, 'only the driver of the destination copies', {'force_host_assisted_migration': True})):
             found, document = self.start(share, **more)
             self.assertEqual((status, True), (found, word in str(document)), (more, document))
@@ -410,13 +408,36 @@ class Migration(MigrationTest):
         self.assertEqual((400, True), (found, share['id'] in str(document)))
         self.assertIsNone(self.shown(share)['task_state'])
 
-    def test_migration_is_refused_when_the_compatibility_check_fails(self):
+    def refuses(self, share, words, host='test@beta', **more):
+        """Check that the destination refuses the share: the migration is accepted and over, and a message says why."""
+        self.assertEqual((202, None), self.start(share, host, **more))
+        shown = self.shown(share)
+        self.assertEqual(('migration_error', 'available', share['host']),
+                         (shown['task_state'], shown['status'], shown['host']))
+        [message] = self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages']
+        self.assertEqual(('907', '910', 'SHARE'), (message['action_id'], message['detail_id'], message['resource_type']))
+        self.assertIn(words, message['user_message'])
+        self.assertEqual('migration_error', self.act(share, 'migration_get_progress')[1]['task_state'])
+        self.admin.ok('DELETE', f'/messages/{message["id"]}')
+
+    def test_migration_fails_at_once_when_the_destination_cannot_take_the_share(self):
         share, held = self.make(), self.held_at_rest('beta')
+        self.refuses(share, 'pool', 'test@beta#no-such-pool')
+        self.refuses(share, 'nondisruptive', nondisruptive=True)
+        self.refuses(share, 'colour', new_share_type_id=self.make_type('red', colour='red'))
         self.service.knob('beta', 'share_migration_check_compatibility:fail_final')
-        status, document = self.start(share)
-        self.assertEqual((409, 'migration_refused'), (status, document['conflictingRequest']['reason']))
-        self.assertIn('share_migration_check_compatibility cannot be done', document['conflictingRequest']['message'])
+        self.refuses(share, 'share_migration_check_compatibility cannot be done')
         self.is_as_before(share, held)
+
+    def test_destination_that_refuses_leaves_another_migration_alone(self):
+        share = self.make()
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.shares.update().where(models.shares.c.id == share['id']).values(
+                task_state='migration_completing'))
+        status, document = self.start(share, nondisruptive=True)
+        self.assertEqual((400, 'already_migrating'), (status, document['badRequest']['reason']))
+        self.task_is(share, 'migration_completing')
+        self.assertEqual([], self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages'])
 
     def test_statements_do_not_grow_with_rules_and_snapshots(self):
         costs = []

@@ -186,6 +186,21 @@ class Following(Replicating):
         self.assertEqual(place['path'], old['path'])
         self.drop(share)
 
+    def test_export_locations_of_a_replica_show_their_metadata(self):
+        share = self.make()
+        [active] = self.admin.ok('GET', f'/share-replicas?share_id={share["id"]}')['share_replicas']
+        here = self.path(active, '/export-locations')
+        place = self.admin.ok('GET', here)['export_locations'][0]
+        self.assertEqual({}, place['metadata'])
+        self.admin.ok('POST', f'/shares/{share["id"]}/export_locations/{place["id"]}/metadata', {'metadata': {'speed': 'high'}})
+        found = {row['id']: row['metadata'] for row in self.admin.ok('GET', here)['export_locations']}
+        self.assertEqual({'speed': 'high'}, found.pop(place['id']))
+        self.assertEqual([{}] * len(found), list(found.values()))
+        one = f'{here}/{place["id"]}'
+        self.assertEqual({'speed': 'high'}, self.admin.ok('GET', one)['export_location']['metadata'])
+        self.assertNotIn('metadata', self.admin.ok('GET', one, version='2.86')['export_location'])
+        self.drop(share)
+
     def test_replica_gets_size_and_snapshots_of_its_share(self):
         share = self.make()
         replica = self.replicate(share)

@@ -82,6 +82,24 @@ class Servers(base.ServiceTest):
         with self.service.services.db.reader() as conn:
             self.assertIsNone(conn.execute(table.select().where(table.c.id == self.network.id)).first(), 'its row stays')
 
+    def test_unused_servers_are_deleted_with_a_subnet(self):
+        """Delete both subnets of an unused server, one after the other: the first one takes the server with it."""
+        self.assertEqual(200, self.subnet(neutron_subnet_id='six')[0])
+        share = self.admin.share(share_type='served', share_network_id=self.network.id)
+        path = f'/share-networks/{self.network.id}/subnets'
+        subnets = [row['id'] for row in self.admin.ok('GET', path)['share_network_subnets']]
+        self.assertEqual(409, self.admin.call('DELETE', f'{path}/{subnets[0]}')[0])
+        self.remove(share)
+        found = self.servers()
+        for number, subnet in enumerate(subnets, 1):
+            self.admin.ok('DELETE', f'{path}/{subnet}')
+            self.assertEqual(subnets[number:], [row['id'] for row in self.admin.ok('GET', path)['share_network_subnets']])
+        base.eventually(lambda: not self.servers(), 'a server stays')
+        self.nothing_is_left_of(found)
+        table = models.share_network_subnets
+        with self.service.services.db.reader() as conn:
+            self.assertIsNone(conn.execute(table.select().where(table.c.share_network_id == self.network.id)).first())
+
     def test_server_with_shares_cannot_be_deleted(self):
         self.admin.share(share_type='served', share_network_id=self.network.id)
         [server] = self.servers()

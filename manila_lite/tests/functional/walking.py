@@ -20,6 +20,8 @@ from manila_lite.tests.functional import base, world
 COMMON = {'key', 'alias', 'class_name'}
 #: Calls that are meant for other projects: with the key they are allowed, and without it they say so.
 FOR_OTHERS = {'share_transfers.accept'}
+#: Calls with a project in the path whose answer is the same for each project.
+SAME_FOR_ALL = {'quota_sets.defaults'}
 UNKNOWN = '00000000-0000-4000-8000-000000000000'
 #: A word in every free text of the first project.
 MARK = 'whose-first-7f3a'

@@ -104,7 +104,8 @@ class VisibleTest(testtools.TestCase):
 
     def test_unmentioned_abilities_are_returned_as_false(self):
         self.assertEqual({'create_share_from_snapshot_support': 'False', 'revert_to_snapshot_support': 'False',
-                          'mount_snapshot_support': 'False'}, type_extra_specs.missing_abilities(self.SPECS))
+                          'mount_snapshot_support': 'False', 'snapshot_inherit_share_access_support': 'False'},
+                         type_extra_specs.missing_abilities(self.SPECS))
 
     def test_only_driver_handles_share_servers_is_required(self):
         self.assertEqual({DHSS: 'False'}, type_extra_specs.required_specs(self.SPECS))

@@ -53,6 +53,17 @@ class VetTest(testtools.TestCase):
         self.assertIsNone(networks.vet_new(server, subnet('n4', FOUR)))
 
 
+    def test_one_subnet_of_the_plugin_may_be_there_several_times(self):
+        """Check that subnets of a share network may be the same one of the plugin, in which no address is given twice."""
+        place = {'neutron_net_id': 'net', 'neutron_subnet_id': 'four'}
+        first = dataclasses.replace(subnet('one', FOUR), **place)
+        second = dataclasses.replace(subnet('two', dataclasses.replace(FOUR, ip_address='10.0.0.6')), **place)
+        self.assertIsNone(networks.vet(values.ShareServer('s', (first, second))))
+        for other in ({'neutron_subnet_id': 'other'}, {'neutron_net_id': 'other'}):
+            overlapping = dataclasses.replace(second, **other)
+            self.assertRaises(errors.Final, networks.vet, values.ShareServer('s', (first, overlapping)))
+
+
 class ShareServerTest(testtools.TestCase):
     def test_addresses_are_ordered_ipv4_ipv6_admin(self):
         second = dataclasses.replace(FOUR, id='b4', ip_address='10.1.0.5', cidr='10.1.0.0/24')

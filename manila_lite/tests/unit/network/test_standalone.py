@@ -72,6 +72,40 @@ class Describe(PluginTest):
         self.assertEqual(4, self.plugin().describe('blue', 'blue-v4', 'p').ip_version)
 
 
+class Default(PluginTest):
+    """The subnet for those who choose none."""
+
+    COMMON = '{id: c, default: true, subnets: [{id: c4, cidr: 10.0.0.0/24}, {id: c6, cidr: "::/64"}]}'
+    OWN = '{id: o, default: true, projects: [first, second], subnets: [{id: o4, cidr: 10.0.0.0/24}]}'
+    OTHER = '{id: x, default: false, subnets: [{id: x4, cidr: 10.0.0.0/24}]}'
+
+    def default(self, project, *nets):
+        found = self.plugin(f'networks: [{", ".join(nets)}]').find_default(project)
+        return found and (found.neutron_net_id, found.neutron_subnet_id)
+
+    def test_there_is_none_unless_the_file_says_so(self):
+        self.assertIsNone(self.plugin().find_default('p'))
+        self.assertIsNone(self.default('p', self.OTHER))
+
+    def test_first_subnet_of_the_default_network_is_for_all(self):
+        for project in ('p', None):
+            self.assertEqual(('c', 'c4'), self.default(project, self.OTHER, self.COMMON))
+
+    def test_default_network_of_a_project_comes_first(self):
+        for nets in ((self.COMMON, self.OWN), (self.OWN, self.COMMON)):
+            self.assertEqual(('o', 'o4'), self.default('second', *nets))
+            self.assertEqual(('c', 'c4'), self.default('third', *nets))
+
+    def test_default_network_of_a_project_is_for_no_other(self):
+        for project in ('third', None):
+            self.assertIsNone(self.default(project, self.OWN))
+
+    def test_default_network_is_not_described_instead_of_an_unknown_one(self):
+        """Check that an option with a mistake, such as the administrators' network, does not lead to the users' network."""
+        plugin = self.plugin(f'networks: [{self.COMMON}]')
+        self.assertEqual('network_not_known', self.assertRaises(errors.Invalid, plugin.describe, 'x', 'c4', None).code)
+
+
 class Allocate(PluginTest):
 
     def allocate(self, subnet, count, taken=(), net='blue', text=networks.FILE):
@@ -158,6 +192,12 @@ class Mistakes(testscenarios.WithScenarios, PluginTest):
          ('network n', 'twice')),
         ('overlap', 'networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24}, {id: t, cidr: 10.0.0.128/25}]}]',
          ('s and t', 'overlap')),
+        ('default is no boolean', 'networks: [{id: n, default: 7, subnets: [{id: s, cidr: 10.0.0.0/24}]}]',
+         ('networks.0.default', 'boolean')),
+        *((f'two default networks of {whose}',
+           (f'networks: [{{id: n, default: true{one}, subnets: &s [{{id: s, cidr: "::/64"}}]}}, '
+            f'{{id: m, default: true{other}, subnets: *s}}]'), ('n and m', f'default network of {whose}'))
+          for whose, one, other in (('all projects', '', ''), ('project q', ', projects: [p, q]', ', projects: [q]'))),
     )]
 
     def test_mistake_is_reported_in_one_line_with_option_and_file(self):
