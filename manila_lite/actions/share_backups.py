@@ -51,8 +51,6 @@ def _type(ctx: RequestContext, options: Mapping[str, Any]) -> str:
     known = ctx.conf.enabled_backup_types
     if not known:
         raise errors.Conflict('Backups are not available: no type of backup is configured.', code='backups_not_configured')
-    if strange := sorted(set(options) - {_TYPE}):
-        raise errors.Invalid(f'backup_options: {", ".join(strange)} is not known; the only option is {_TYPE}.')
     wanted = options.get(_TYPE) or known[0]
     if wanted not in known:
         raise errors.Invalid(f'backup_options: {_TYPE} must be one of {", ".join(known)}.')

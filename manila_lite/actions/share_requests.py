@@ -220,7 +220,10 @@ def _hints(conn: Connection, ctx: RequestContext, hints: Mapping[str, Any]) -> t
         if len(marks[key]) > _LONGEST_MARK:
             raise errors.Invalid(f'scheduler_hints.{hint}: names too many shares.')
         for share_id in share_ids:
-            shares.get(conn, ctx, share_id, own=True)
+            try:
+                shares.get(conn, ctx, share_id, own=True)
+            except errors.Forbidden:        # a public share of another project: its place is no business of the caller
+                raise errors.NotFound.of('share', share_id) from None
     if only_host := get_only_host(ctx, hints):
         resolved['only_host'] = only_host
     return resolved, marks

@@ -26,6 +26,8 @@ class Request:
         #: Names of query parameters that the call does not know, and ignores.
         self.unknown: set[str] = set()
         self.body: Any = None
+        #: Paths of the fields of the body that are unknown, and ignored.
+        self.ignored: list[str] = []
         #: The total number of items of a list, if the caller asked for it.
         self.count: int | None = None
         #: The status of a successful answer, if it is not the usual one (``Op.or_ok``).

@@ -60,9 +60,10 @@ _ACTION = '/shares/{share_id}/action'
 _RULE = '/share-access-rules/{access_id}'
 
 OPS = [
-    Call('POST', _ACTION, v2.allow, rules.ALLOW, One(ACCESS), action='allow_access', body=Body('allow_access', ALLOW),
-         once=True),
-    Call('POST', _ACTION, v2.deny, rules.DENY, ok=202, action='deny_access', states=_BUSY, body=Body('deny_access', DENY)),
+    Call('POST', _ACTION, v2.allow, rules.ALLOW, One(ACCESS), action='allow_access',
+         body=Body('allow_access', ALLOW, strict=True), once=True),
+    Call('POST', _ACTION, v2.deny, rules.DENY, ok=202, action='deny_access', states=_BUSY,
+         body=Body('deny_access', DENY, strict=True)),
     Call('POST', _ACTION, v2.list_of_share, rules.ACTION_LIST, Many(SUMMARY), action='access_list', until='2.44'),
     Call('GET', '/share-access-rules', v2.index, rules.INDEX, Many(SUMMARY), since='2.45', query=FILTERS,
          states=((errors.NotFound, 400),)),

@@ -70,7 +70,7 @@ class Call:
         """Return the body at a version, under the key it has there."""
         if self.action is None:
             return self.body
-        return (self.body or Body(self.action, optional=True)).named(self.action_at(version) or self.action)
+        return (self.body or Body(self.action, optional=True, strict=True)).named(self.action_at(version) or self.action)
 
     @property
     def name(self) -> str:

@@ -38,7 +38,7 @@ MANAGED = (
 )
 
 MANAGED_SNAPSHOT = (
-    Field('share_id', {'type': ['string', 'null'], 'maxLength': 36}),
+    Field('share_id', shapes.NULL_REFERENCE),
     Field('provider_location', {'type': ['string', 'null'], 'maxLength': 255}),
     *_MORE,
 )

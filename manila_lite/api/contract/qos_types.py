@@ -37,9 +37,10 @@ _SINCE = '2.94'
 OPS = [
     Call('GET', _ALL, v2.index, rules.INDEX, Many(QOS_TYPE, paged=True), since=_SINCE, query=_FILTERS),
     Call('GET', _ONE, v2.show, rules.SHOW, One(QOS_TYPE), since=_SINCE),
-    Call('POST', _ALL, v2.create, rules.CREATE, One(QOS_TYPE), since=_SINCE, body=Body('qos_type', _CREATE), once=True),
+    Call('POST', _ALL, v2.create, rules.CREATE, One(QOS_TYPE), since=_SINCE, once=True,
+         body=Body('qos_type', _CREATE, strict=True)),
     Call('PUT', _ONE, v2.update, rules.UPDATE, One(QOS_TYPE), since=_SINCE,
-         body=Body('qos_type', (Field('description', NAME),))),
+         body=Body('qos_type', (Field('description', NAME),), strict=True)),
     Call('DELETE', _ONE, v2.delete, rules.DELETE, ok=204, since=_SINCE),
     Call('GET', f'{_ONE}/specs', v2.SPECS.named('get_specs'), rules.GET_SPECS, Plain(PAIRS, 'specs'), since=_SINCE),
     Call('POST', f'{_ONE}/specs', v2.SPECS.named('set_specs'), rules.CREATE_SPEC, Plain(PAIRS, 'specs'), since=_SINCE,

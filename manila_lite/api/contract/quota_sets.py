@@ -67,7 +67,7 @@ _WHOSE = (
 )
 
 _BODY = Body('quota_set', (*RESOURCES, Field('force', shapes.NULL_FLAG, parse=shapes.flag),
-                           Field('tenant_id', shapes.NULL_STRING)))
+                           Field('tenant_id', shapes.NULL_STRING)), strict=True)
 
 _SET = '/quota-sets/{quota_project_id}'
 _OLD = '/os-quota-sets/{quota_project_id}'

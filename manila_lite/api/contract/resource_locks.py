@@ -51,8 +51,9 @@ _LOCK = '/resource-locks/{resource_lock_id}'
 
 OPS = [
     Call('GET', '/resource-locks', v2.index, rules.GET_ALL, Many(LOCK, counted=True, paged=True), since='2.81', query=FILTERS),
-    Call('POST', '/resource-locks', v2.create, rules.CREATE, One(LOCK), since='2.81', body=Body('resource_lock', CREATE)),
+    Call('POST', '/resource-locks', v2.create, rules.CREATE, One(LOCK), since='2.81',
+         body=Body('resource_lock', CREATE, strict=True)),
     Call('GET', _LOCK, v2.show, rules.GET, One(LOCK), since='2.81'),
-    Call('PUT', _LOCK, v2.update, rules.UPDATE, One(LOCK), since='2.81', body=Body('resource_lock', CHANGE)),
+    Call('PUT', _LOCK, v2.update, rules.UPDATE, One(LOCK), since='2.81', body=Body('resource_lock', CHANGE, strict=True)),
     Call('DELETE', _LOCK, v2.delete, rules.DELETE, ok=204, since='2.81'),
 ]

@@ -5,7 +5,7 @@ import dataclasses
 from typing import Any
 
 from manila_lite import errors
-from manila_lite.api.contract import fields, shapes
+from manila_lite.api.contract import shapes
 from manila_lite.api.contract.call import Body, Call, Field, Many
 from manila_lite.api.contract.fields import Schema, View
 from manila_lite.api.contract.shapes import BOOLEAN, NULL_STRING, NULL_TIME
@@ -58,21 +58,17 @@ class Bare(Body):
     """A body that is the entity itself, without a key."""
 
     def schema(self, version: int) -> Schema:
-        """Return the JSON schema of the whole document at a version."""
-        return self.entity(version)
+        """Return the JSON schema of the whole document at a version, as clients may send it."""
+        return self.shown(self.entity(version))
 
-    def parse(self, version: int, document: Any) -> Any:
+    def parse(self, version: int, document: Any, ignored: list[str] | None = None) -> Any:
         """Return the entity with every field under its own name.
 
         :raises errors.Invalid: with the name of the field and the reason.
         """
         if not isinstance(document, dict):
             raise errors.Invalid('body: must be an object.')
-        if version not in self._cache:
-            self._cache[version] = fields.compiled(self.schema(version)), fields.fields_at(self.fields, version)
-        validate, living = self._cache[version]
-        fields.check(validate, document)
-        return self._named(living, document)
+        return self.parse_entity(version, document, [] if ignored is None else ignored, bare=True)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,25 +76,18 @@ class Either(Bare):
     """A body that is the entity itself, or has it under ``key``: clients send both."""
 
     def schema(self, version: int) -> Schema:
-        """Return the JSON schema of the whole document at a version."""
+        """Return the JSON schema of the whole document at a version, as clients may send it."""
         wrapped = {'type': 'object', 'properties': {self.key: self.entity(version)}, 'required': [self.key],
                    'additionalProperties': False}
-        return {'oneOf': [self.entity(version), wrapped]}
+        return self.shown({'oneOf': [self.entity(version), wrapped]})
 
-    def parse(self, version: int, document: Any) -> Any:
+    def parse(self, version: int, document: Any, ignored: list[str] | None = None) -> Any:
         """Return the entity with every field under its own name.
 
         :raises errors.Invalid: with the name of the field and the reason.
         """
-        if isinstance(document, dict) and set(document) == {self.key}:
-            document = document[self.key]
-        if not isinstance(document, dict):
-            raise errors.Invalid('body: must be an object.')
-        if version not in self._cache:
-            self._cache[version] = fields.compiled(self.entity(version)), fields.fields_at(self.fields, version)
-        validate, living = self._cache[version]
-        fields.check(validate, document)
-        return self._named(living, document)
+        wrapped = isinstance(document, dict) and set(document) == {self.key}
+        return super().parse(version, document[self.key] if wrapped else document, ignored)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -133,12 +122,12 @@ OPS = [
          body=Bare('service', _WHICH)),
     Call('PUT', '/services/disable', v2.disable, rules.UPDATE, Flat(SET), old_path='/os-services/disable',
          body=Bare('service', (*_WHICH, _REASON))),
-    *(Call('POST', path, handler, rules.ENSURE_SHARES, ok=202, since='2.86', body=Either('ensure_shares', _WHERE),
+    *(Call('POST', path, handler, rules.ENSURE_SHARES, ok=202, since='2.86', body=Either('ensure_shares', _WHERE, strict=True),
            headers=(v2.OPERATION,))
       for path, handler in (('/services/ensure', v2.ensure), ('/services/ensure-shares', v2.ensure_shares))),
     # An addition to Manila's API, at every version.
-    Call('POST', '/services/evacuate', v2.evacuate, rules.EVACUATE, ok=202, body=Bare('evacuate', _OFF),
+    Call('POST', '/services/evacuate', v2.evacuate, rules.EVACUATE, ok=202, body=Bare('evacuate', _OFF, strict=True),
          headers=(v2.OPERATION,)),
     Call('POST', '/services/stop-evacuation', v2.stop_evacuation, rules.EVACUATE, ok=202,
-         body=Bare('stop_evacuation', (Field('host', shapes.TEXT, required=True),))),
+         body=Bare('stop_evacuation', (Field('host', shapes.TEXT, required=True),), strict=True)),
 ]

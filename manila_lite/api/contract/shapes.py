@@ -15,6 +15,9 @@ ID = {'type': 'string'}
 NULL_ID = {'type': ['string', 'null']}
 UUID = {'type': 'string', 'format': 'uuid', 'maxLength': 36}
 NULL_UUID = {'type': ['string', 'null'], 'format': 'uuid', 'maxLength': 36}
+#: An id that may be of no object, and then needs no form: what it names is not there, as in Manila.
+REFERENCE = {'type': 'string', 'maxLength': 255}
+NULL_REFERENCE = {'type': ['string', 'null'], 'maxLength': 255}
 #: The form that clients parse: microseconds and no zone, so not the format "date-time" of JSON schemas.
 _TIME_FORM = r'^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}$'
 TIME = {'type': 'string', 'pattern': _TIME_FORM}
@@ -60,6 +63,11 @@ def position(value: Any) -> int:
 def one_or_several(value: Any) -> list[Any]:
     """Return the list, or a list of the single value that was given instead of one."""
     return value if isinstance(value, list) else [value]
+
+
+def reference(value: str) -> str | None:
+    """Return the id, or None for an empty one, which clients send for none."""
+    return value or None
 
 
 def flag(value: Any) -> bool:

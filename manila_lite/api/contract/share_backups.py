@@ -36,10 +36,11 @@ BACKUP = View('share_backup', 'share_backups', (
 _NAMES = (Field('name', NAME, aliases=('display_name',)), Field('description', NAME, aliases=('display_description',)))
 
 CREATE = (
-    Field('share_id', shapes.UUID, required=True),
+    Field('share_id', shapes.REFERENCE, required=True),
     *_NAMES,
-    Field('backup_options', {'type': ['object', 'null'],
-                             'additionalProperties': {'type': ['string', 'null'], 'maxLength': 255}}),
+    # Manila hands other options to the driver; no driver here has any.
+    Field('backup_options', {'type': ['object', 'null'], 'additionalProperties': False,
+                             'properties': {'backup_type': {'type': ['string', 'null'], 'maxLength': 255}}}),
 )
 
 FILTERS = (

@@ -37,7 +37,7 @@ SUMMARY = View('share_group_snapshot', 'share_group_snapshots', (Field('id', ID)
 _BESIDE = (Field('host', _TEXT, rule=share_groups.LIST_BY_HOST),)
 
 _NAMES = (Field('name', NAME), Field('description', NAME))
-CREATE = (Field('share_group_id', shapes.UUID, required=True), *_NAMES)
+CREATE = (Field('share_group_id', shapes.REFERENCE, required=True), *_NAMES)
 FILTERS = (Field('share_group_id', _TEXT), *COMMON_FILTERS)
 
 _ONE = '/share-group-snapshots/{share_group_snapshot_id}'

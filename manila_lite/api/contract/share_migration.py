@@ -11,6 +11,8 @@ from manila_lite.policies import share_migration as rules
 _SHARE = '/shares/{share_id}'
 _ACTION = f'{_SHARE}/action'
 _BUSY = ((errors.WrongState, 400),)
+#: Manila removed the calls of earlier versions.
+_SINCE = '2.22'
 
 
 def _flag(name: str, **more: object) -> Field:
@@ -25,30 +27,19 @@ _WANTED = (
     # Metadata of a share does not depend on its backend, so it is always kept.
     _flag('preserve_metadata', required=True),
     Field('force_host_assisted_migration', shapes.NULL_FLAG, parse=shapes.flag),
-    Field('new_share_network_id', shapes.NULL_UUID),
-    Field('new_share_type_id', shapes.NULL_UUID),
-)
-
-#: Before 2.22. ``notify``: whether the copy takes over as soon as it is made, which it always did before 2.15.
-_WANTED_ONCE = (
-    Field('host', shapes.TEXT, required=True),
-    Field('force_host_copy', shapes.NULL_FLAG, parse=shapes.flag),
-    Field('notify', shapes.NULL_FLAG, since='2.15', parse=shapes.flag),
+    Field('new_share_network_id', shapes.NULL_REFERENCE, parse=shapes.reference),
+    Field('new_share_type_id', shapes.NULL_REFERENCE, parse=shapes.reference),
 )
 
 _SHORT = Plain(shapes.progress(task_state=NULL_STRING))
 _LONG = Plain(shapes.progress(task_state=NULL_STRING, details={'type': 'object'}))
 
 OPS = [
-    Call('POST', _ACTION, v2.start_once, rules.START, ok=202, or_ok=200, action='migrate_share', since='2.5', until='2.14',
-         states=_BUSY, body=Body('migrate_share', _WANTED_ONCE)),
-    Call('POST', _ACTION, v2.start_once, rules.START, ok=202, or_ok=200, action='migration_start', since='2.15',
-         until='2.21', states=_BUSY, body=Body('migration_start', _WANTED_ONCE)),
-    Call('POST', _ACTION, v2.start, rules.START, ok=202, or_ok=200, action='migration_start', since='2.22', states=_BUSY,
+    Call('POST', _ACTION, v2.start, rules.START, ok=202, or_ok=200, action='migration_start', since=_SINCE, states=_BUSY,
          body=Body('migration_start', _WANTED)),
-    Call('POST', _ACTION, v2.complete, rules.COMPLETE, ok=202, action='migration_complete', since='2.15', states=_BUSY),
-    Call('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since='2.15', states=_BUSY),
-    Call('POST', _ACTION, v2.progress, rules.PROGRESS, _SHORT, action='migration_get_progress', since='2.15',
+    Call('POST', _ACTION, v2.complete, rules.COMPLETE, ok=202, action='migration_complete', since=_SINCE, states=_BUSY),
+    Call('POST', _ACTION, v2.cancel, rules.CANCEL, ok=202, action='migration_cancel', since=_SINCE, states=_BUSY),
+    Call('POST', _ACTION, v2.progress, rules.PROGRESS, _SHORT, action='migration_get_progress', since=_SINCE,
          until='2.58'),
     Call('POST', _ACTION, v2.progress_with_details, rules.PROGRESS, _LONG, action='migration_get_progress', since='2.59'),
     Call('GET', f'{_SHARE}/migration-progress', v2.progress_with_details, rules.PROGRESS, _LONG, since='2.98'),

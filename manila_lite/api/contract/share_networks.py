@@ -72,9 +72,9 @@ FILTERS = (
 
 _ONE = '/share-networks/{share_network_id}'
 _ACTION = f'{_ONE}/action'
-_SERVICE = (Field('security_service_id', shapes.UUID, required=True),)
+_SERVICE = (Field('security_service_id', shapes.REFERENCE, required=True),)
 
-_REPLACE = (Field('current_service_id', shapes.UUID, required=True), Field('new_service_id', shapes.UUID, required=True))
+_REPLACE = tuple(Field(name, shapes.REFERENCE, required=True) for name in ('current_service_id', 'new_service_id'))
 _RESET = Field('reset_operation', shapes.NULL_FLAG, parse=shapes.flag)
 
 _YES_NO = {'type': ['boolean', 'null']}

@@ -52,7 +52,7 @@ OPS = [
          query=FILTERS),
     Call('GET', _ONE, v2.show, rules.GET, One(TRANSFER), since=_SINCE),
     Call('POST', '/share-transfers', v2.create, rules.CREATE, One(CREATED), ok=202, since=_SINCE, states=_BUSY,
-         body=Body('transfer', (Field('share_id', shapes.UUID, required=True), Field('name', NAME)))),
+         body=Body('transfer', (Field('share_id', shapes.REFERENCE, required=True), Field('name', NAME)))),
     Call('DELETE', _ONE, v2.delete, rules.DELETE, since=_SINCE),
     Call('POST', f'{_ONE}/accept', v2.accept, rules.ACCEPT, ok=202, since=_SINCE, states=_BUSY,
          body=Body('accept', _ACCEPT)),

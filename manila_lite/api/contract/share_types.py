@@ -2,7 +2,6 @@
 """The calls for share types. Answers hold each type twice: older clients call it a volume type."""
 
 import dataclasses
-import functools
 from typing import Any
 
 from manila_lite.api.contract import fields, shapes
@@ -61,20 +60,16 @@ class _Many(Many):
 class Bare(Body):
     """A body that is the entity itself, without a key around it."""
 
-    @functools.cached_property
-    def _keyed(self) -> Body:
-        return Body(self.key, free=self.free)
-
     def schema(self, version: int) -> Schema:
         """Return the JSON schema of the whole document."""
         return self.entity(version)
 
-    def parse(self, version: int, document: Any) -> Any:
+    def parse(self, version: int, document: Any, ignored: list[str] | None = None) -> Any:
         """Return the entity.
 
         :raises errors.Invalid: with the name of the field and the reason.
         """
-        return self._keyed.parse(version, {self.key: document})
+        return super().parse(version, {self.key: document})
 
 
 def is_public(value: Any) -> bool | None:

@@ -75,12 +75,12 @@ CREATE = (
     Field('name', NAME, aliases=('display_name',)),
     Field('description', NAME, aliases=('display_description',)),
     Field('share_type', {'type': ['string', 'null'], 'maxLength': 255}, aliases=('volume_type', 'share_type_id')),
-    Field('snapshot_id', shapes.NULL_UUID),
-    Field('share_network_id', {'type': ['string', 'null'], 'maxLength': 36}),
+    Field('snapshot_id', shapes.NULL_REFERENCE, parse=shapes.reference),
+    Field('share_network_id', shapes.NULL_REFERENCE, parse=shapes.reference),
     Field('is_public', shapes.NULL_FLAG, parse=shapes.flag),
     Field('metadata', {**shapes.METADATA, 'type': ['object', 'null']}),
     Field('availability_zone', {'type': ['string', 'null'], 'maxLength': 255}),
-    Field('share_group_id', shapes.NULL_UUID, since='2.31'),
+    Field('share_group_id', shapes.NULL_REFERENCE, since='2.31', parse=shapes.reference),
     Field('source_share_group_snapshot_member_id', {'type': 'null'}, since='2.31'),
     Field('consistency_group_id', {'type': 'null'}),
     Field('scheduler_hints', _hints(*_AFFINITY), since='2.65', until='2.66'),
@@ -131,7 +131,6 @@ _ANY_SIZE = {'type': 'object', 'additionalProperties': {'type': 'string'}}
 
 _TASK_STATE = {'enum': [None, *(state.value for state in states.Migration), 'data_copying_starting', 'data_copying_in_progress',
                         'data_copying_completing', 'data_copying_completed', 'data_copying_cancelled', 'data_copying_error']}
-_TASK_STATE_ONCE = {'enum': [state for state in _TASK_STATE['enum'] if state is not None]}
 
 OPS = [
     Call('GET', '/shares', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True, beside=FIELDS),
@@ -146,18 +145,17 @@ OPS = [
          query=(Field('share_group_id', {'type': 'string'}),)),
     Call('POST', _ACTION, v2.force_delete, rules.FORCE_DELETE, ok=202, action='force_delete', states=_BUSY_DELETE),
     Call('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
-         body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),))),
-    Call('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since='2.15',
-         body=Body('reset_task_state', (Field('task_state', _TASK_STATE_ONCE, until='2.21', required=True),
-                                        Field('task_state', _TASK_STATE, since='2.22')))),
+         body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),), strict=True)),
+    Call('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since='2.22',
+         body=Body('reset_task_state', (Field('task_state', _TASK_STATE),), strict=True)),
     Call('POST', _ACTION, v2.extend, rules.EXTEND, ok=202, action='extend',
          # Manila gives replicas too large the usual status, and the share itself another.
          states=(*_BUSY, (errors.OverQuota, 403), (errors.OverReplicaQuota, 413)),
-         body=Body('extend', (_NEW_SIZE, Field('force', shapes.FLAG, since='2.64', parse=shapes.flag)))),
+         body=Body('extend', (_NEW_SIZE, Field('force', shapes.FLAG, since='2.64', parse=shapes.flag)), strict=True)),
     Call('POST', _ACTION, v2.shrink, rules.SHRINK, ok=202, action='shrink', states=_BUSY,
-         body=Body('shrink', (_NEW_SIZE,))),
+         body=Body('shrink', (_NEW_SIZE,), strict=True)),
     Call('POST', _ACTION, v2.revert, rules.REVERT, ok=202, action='revert', since='2.27',
          states=((errors.WrongState, 409), (errors.OverQuota, 403)),
-         body=Body('revert', (Field('snapshot_id', shapes.UUID, required=True),))),
+         body=Body('revert', (Field('snapshot_id', shapes.REFERENCE, required=True),), strict=True)),
     *metadata_ops('/shares/{share_id}', MetadataCalls('shares', actions, ('share_id',)), rules, shown=_ANY_SIZE),
 ]

@@ -51,9 +51,9 @@ _ID = '{snapshot_export_location_id}'
 
 OPS = [
     Call('POST', f'{_ONE}/action', v2.allow, rules.ALLOW, One(ACCESS), ok=202, since='2.32', action='allow_access',
-         body=Body('allow_access', ALLOW), once=True),
+         body=Body('allow_access', ALLOW, strict=True), once=True),
     Call('POST', f'{_ONE}/action', v2.deny, rules.DENY, ok=202, since='2.32', action='deny_access', states=_BUSY,
-         body=Body('deny_access', DENY)),
+         body=Body('deny_access', DENY, strict=True)),
     Call('GET', f'{_ONE}/access-list', v2.index, rules.LIST_ACCESS, Many(ACCESS), since='2.32'),
     Call('GET', _EXPORTS, v2.exports, rules.EXPORTS, Many(SUMMARY), since='2.32'),
     Call('GET', f'{_EXPORTS}/{_ID}', v2.export, rules.EXPORT, One(PLACE), since='2.32'),

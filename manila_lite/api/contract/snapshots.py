@@ -40,7 +40,7 @@ _NAMES = (
 )
 
 CREATE = (
-    Field('share_id', shapes.UUID, required=True),
+    Field('share_id', shapes.REFERENCE, required=True),
     *_NAMES,
     Field('force', shapes.NULL_FLAG, parse=shapes.flag),
     Field('metadata', {**shapes.METADATA, 'type': ['object', 'null']}, since='2.73'),

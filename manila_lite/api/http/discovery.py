@@ -23,7 +23,10 @@ def base(raw: webob.Request, conf: Any) -> str:
 def answer(raw: webob.Request, conf: Any) -> webob.Response | None:
     """Answer discovery and, without Keystone, the identity facade; return None for every other path.
 
-    Version headers are ignored here: clients ask before they know which versions are served.
+    A version header matters below ``/v2`` only, as in Manila.
+
+    :raises errors.Invalid: the version header is malformed.
+    :raises errors.NotAcceptable: the version is not served.
     """
     try:
         path = raw.path_info.rstrip('/')
@@ -32,7 +35,7 @@ def answer(raw: webob.Request, conf: Any) -> webob.Response | None:
     if path == '':
         return _versions(raw, conf, 300) if raw.method in ('GET', 'HEAD') else _method(raw)
     if path == '/v2':
-        return _versions(raw, conf, 200) if raw.method in ('GET', 'HEAD') else _method(raw)
+        return _own_version(raw, conf) if raw.method in ('GET', 'HEAD') else _method(raw)
     if path == '/openapi.json':
         return _description(raw) if raw.method in ('GET', 'HEAD') else _method(raw)
     if path.startswith('/identity/') and conf.auth_strategy != 'keystone':
@@ -51,6 +54,15 @@ def _versions(raw: webob.Request, conf: Any, status: int) -> webob.Response:
              'media-types': [{'base': 'application/json',
                               'type': 'application/vnd.openstack.share+json;version=1'}]}
     return _json({'versions': [entry]}, status)
+
+
+def _own_version(raw: webob.Request, conf: Any) -> webob.Response:
+    """Answer with the one version below ``/v2``, at the microversion that the request asks for."""
+    version = versions.asked(raw.headers.get(versions.HEADER))
+    response = _versions(raw, conf, 200)
+    response.headers[versions.HEADER] = versions.show(version)
+    response.vary = (versions.HEADER,)
+    return response
 
 
 def _description(raw: webob.Request) -> webob.Response:

@@ -13,7 +13,7 @@ from oslo_policy import policy
 
 from manila_lite import context, errors
 from manila_lite.api import versions
-from manila_lite.api.contract import fields, sentences
+from manila_lite.api.contract import fields, sentences, unknown_fields
 from manila_lite.api.contract.call import Call
 from manila_lite.api.http import faults, idempotency, request_log
 from manila_lite.api.http.definition import SHARE, Definition
@@ -46,6 +46,7 @@ class Root:
         raw = webob.Request(pecan.request.environ)
         version: int | None = None
         administrator = False
+        ignored: list[str] = []
         try:
             _must_be_short(raw, self.services.conf.limits.query_length)
             answer = self.api.answer(raw, self.services.conf)
@@ -54,10 +55,12 @@ class Root:
                 return answer
             version = self.api.version(raw)
             req = self._request(raw, version)
-            administrator = req.ctx.is_admin
+            administrator, ignored = req.ctx.is_admin, req.ignored
             response = self._dispatch(req)
         except Exception as error:
             response = self.api.fault(error, getattr(error, 'op_states', ()), administrator=administrator)
+        if ignored:
+            response.headers[unknown_fields.HEADER] = unknown_fields.header(ignored)
         return self.api.stamp(response, version, raw)
 
     def _request(self, raw: webob.Request, version: int) -> Request:
@@ -86,7 +89,7 @@ class Root:
             _may_sort(op, req)
             body = _body(op, req.version)
             if body is not None:
-                req.body = body.parse(req.version, document)
+                req.body = body.parse(req.version, document, req.ignored)
             if op.once and idempotency.HEADER in req.raw.headers:
                 return idempotency.answer(req, document, lambda: self._made(op, op.call, req))
             return self._made(op, _retried(op.call), req)
@@ -101,7 +104,8 @@ class Root:
             raise errors.Invalid('path: is not UTF-8.') from None
         if '\x00' in path:
             raise errors.Invalid('path: holds a NUL character.')
-        parts = path.strip('/').split('/')
+        # A slash at the end is an empty last part: a client put an empty id there.
+        parts = path.removeprefix('/').split('/')
         if parts[0] not in self.api.prefixes:
             below = ' or '.join(f'/{prefix}/' for prefix in self.api.prefixes)
             raise errors.NotFound(f'{path} is not a path of this API; its paths begin with {below}.', code='no_such_path')
@@ -110,6 +114,8 @@ class Root:
     def _choose(self, match: Match, req: Request, document: Any) -> Call:
         """Return the call of the path for the request's method and, for actions, the body's key."""
         ops = [op for op in match.ops if op.method == req.raw.method]
+        if not ops and match.skipped:
+            raise errors.NotFound(f'{req.raw.path_info} has no id before {match.skipped}.', code='no_such_path')
         if not ops:
             raise _WrongMethod(f'{req.raw.method} is not allowed here; allowed: '
                                f'{", ".join(sorted({op.method for op in match.ops}))}.')

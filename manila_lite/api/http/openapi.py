@@ -12,7 +12,7 @@ import orjson
 
 from manila_lite import errors
 from manila_lite.api import versions
-from manila_lite.api.contract import OPS, fields
+from manila_lite.api.contract import OPS, fields, unknown_fields
 from manila_lite.api.contract.call import Call
 from manila_lite.api.http import faults, idempotency
 
@@ -146,7 +146,8 @@ def refusals(op: Call, version: int) -> Iterable[int]:
 def _headers(*more: str) -> dict[str, Any]:
     return {name: {'schema': {'type': 'string'}} for name in more} | {
             versions.HEADER: {'schema': {'type': 'string'}, 'description': 'The version that answered.'},
-            'X-OpenStack-Request-ID': {'schema': {'type': 'string'}}}
+            'X-OpenStack-Request-ID': {'schema': {'type': 'string'}},
+            unknown_fields.HEADER: {'schema': {'type': 'string'}, 'description': 'Fields of the request that were ignored.'}}
 
 
 def _content(schema: fields.Schema) -> dict[str, Any]:

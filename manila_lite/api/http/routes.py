@@ -17,10 +17,14 @@ class _Node:
 
 @dataclasses.dataclass(frozen=True)
 class Match:
-    """All calls of a path that exist at the version, and the values in the path."""
+    """All calls of a path that exist at the version, and the values in the path.
+
+    ``skipped``: the last part, if it also follows the id in other paths: some clients leave out an empty id.
+    """
 
     ops: tuple[Call, ...]
     params: dict[str, str]
+    skipped: str | None = None
 
 
 class Routes:
@@ -66,7 +70,7 @@ class Routes:
                 return None
             names.append(part)
         ops = tuple(op for op in node.ops if op.lives(version) and _fits(op.path_at(version), names))
-        return Match(ops, params) if ops else None
+        return Match(ops, params, names[-1] if names[-1] in node.fixed else None) if ops else None
 
 
 def _fits(path: str, names: list[str]) -> bool:

@@ -13,17 +13,6 @@ def start(req: Request) -> None:
         req.ok = 200
 
 
-def start_once(req: Request) -> None:
-    """Start the migration of a share, before 2.22.
-
-    The copy takes over as soon as it is made, unless ``notify`` is off.
-    """
-    wanted = {'host': req.body['host'], 'force_host_assisted_migration': req.body.get('force_host_copy'),
-              'by_itself': req.body.get('notify') is not False}
-    if not actions.start(req.ctx, req.params['share_id'], wanted):
-        req.ok = 200
-
-
 def complete(req: Request) -> None:
     """Complete the migration of a share: the copy takes over."""
     actions.complete(req.ctx, req.params['share_id'])

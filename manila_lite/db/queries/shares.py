@@ -69,12 +69,15 @@ def get(conn: Connection, ctx: context.RequestContext, share_id: str, *, own: bo
     """Return a share that the caller may see; with ``own``, only of their project (or of any, for an administrator).
 
     :raises errors.NotFound: there is none.
+    :raises errors.Forbidden: with ``own``, it is a public share of another project.
     """
-    query = _one('any' if ctx.is_admin else 'own' if own else 'seen')
-    row = query.first(conn, {'share_id': share_id, 'project': ctx.project_id})
-    if row is None:
-        raise errors.NotFound.of('share', share_id)
-    return row
+    wanted = {'share_id': share_id, 'project': ctx.project_id}
+    row = _one('any' if ctx.is_admin else 'own' if own else 'seen').first(conn, wanted)
+    if row is not None:
+        return row
+    if own and _one('seen').first(conn, wanted) is not None:
+        raise errors.Forbidden(f'Share {share_id} is public, but belongs to another project.', code='share_of_another_project')
+    raise errors.NotFound.of('share', share_id)
 
 
 def find_by_instance(conn: Connection, instance_id: str) -> Row | None:

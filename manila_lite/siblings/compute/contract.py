@@ -131,7 +131,7 @@ _NEW = Body('server', (
     Field('metadata', shapes.METADATA),
     Field('networks', networks.SCHEMA),
     Field('user_data', {'type': 'string', 'maxLength': 65535, 'pattern': '^[A-Za-z0-9+/=\n]*$'}),
-))
+), strict=True)
 _LIST = (*PAGE, Field('name', {'type': 'string'}), Field('status', {'type': 'string'}),
          Field('all_tenants', shapes.FLAG, parse=shapes.flag))
 
@@ -142,7 +142,7 @@ _NO_BODY = {'type': ['object', 'string', 'null']}
 
 def _action(name: str, call: Any, rule: str, body: Body | None = None, **more: Any) -> Call:
     return Call('POST', f'{_SERVER}/action', call, rule, action=name, old_action=name, ok=more.pop('ok', 202),
-                body=body or Body(name, free=_NO_BODY, optional=True), **more)
+                body=body or Body(name, free=_NO_BODY, optional=True, strict=True), **more)
 
 
 def _refused(name: str, rule: str) -> Call:
@@ -159,17 +159,18 @@ _SERVERS = [
     _action('os-start', calls.start, _RULE % 'start'),
     _action('os-stop', calls.stop, _RULE % 'stop'),
     _action('reboot', calls.reboot, _RULE % 'reboot', Body('reboot', (
-        Field('type', {'type': 'string'}, required=True, parse=shapes.one_of('soft', 'hard')),))),
+        Field('type', {'type': 'string'}, required=True, parse=shapes.one_of('soft', 'hard')),), strict=True)),
     _action('suspend', calls.suspend, 'os_compute_api:os-suspend-server:suspend'),
     _action('resume', calls.resume, 'os_compute_api:os-suspend-server:resume'),
     _action('rebuild', calls.rebuild, _RULE % 'rebuild', Body('rebuild', (
-        Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=_file),)), view=One(SERVER)),
-    _action('resize', calls.resize, _RULE % 'resize', Body('resize', _SIZES)),
+        Field('imageRef', {'type': 'string', 'maxLength': 255}, parse=_file),), strict=True), view=One(SERVER)),
+    _action('resize', calls.resize, _RULE % 'resize', Body('resize', _SIZES, strict=True)),
     _action('createImage', calls.create_image, _RULE % 'create_image', Body('createImage', (
         Field('name', {'type': 'string', 'maxLength': 255}, required=True, parse=_image_name),
-        Field('metadata', _OBJECT))), view=Plain(shapes.ID, 'image_id')),
+        Field('metadata', _OBJECT)), strict=True), view=Plain(shapes.ID, 'image_id')),
     _action('os-getConsoleOutput', calls.console, 'os_compute_api:os-console-output', Body('os-getConsoleOutput', (
-        Field('length', {'type': ['integer', 'null', 'string'], 'minimum': -1}, parse=shapes.integer),), optional=True),
+        Field('length', {'type': ['integer', 'null', 'string'], 'minimum': -1}, parse=shapes.integer),),
+        optional=True, strict=True),
             view=Plain(shapes.ID, 'output'), ok=200),
     _refused('shelve', 'os_compute_api:os-shelve:shelve'),
     _refused('migrate', 'os_compute_api:os-migrate-server:migrate'),
@@ -197,7 +198,7 @@ _SHARES = [
     Call('POST', f'{_SERVER}/shares', calls.attach, _SHARE_RULE % 'create', since=SHARES, ok=201, view=One(_SHARE),
          strict=True, body=Body('share', (
            Field('share_id', {'type': 'string', 'maxLength': 36}, required=True, parse=_uuid),
-           Field('tag', {'type': 'string'}, parse=_tag)))),
+           Field('tag', {'type': 'string'}, parse=_tag)), strict=True)),
     Call('GET', f'{_SERVER}/shares/{{share_id}}', calls.attachment, _SHARE_RULE % 'show', since=SHARES, view=One(_SHARE),
          strict=True),
     Call('DELETE', f'{_SERVER}/shares/{{share_id}}', calls.detach, _SHARE_RULE % 'delete', since=SHARES, strict=True),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API as data: a row for every call, as the data-processing client sends them below ``/v1.1`` and ``/v2``."""
 
+import dataclasses
 from typing import Any
 
 from manila_lite import errors
@@ -27,14 +28,17 @@ _FLAVOR = {'type': ['string', 'integer', 'null'], 'maxLength': 255}
 _COUNT = {'type': 'integer', 'minimum': 0, 'maximum': 100000}
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class Bare(fields.Body):
     """A body without a key around its entity."""
 
-    def parse(self, version: int, document: Any) -> Any:
+    strict: bool = True
+
+    def parse(self, version: int, document: Any, ignored: list[str] | None = None) -> Any:
         """Return the entity with every field under its own name."""
         if not isinstance(document, dict):
             raise errors.Invalid(f'{self.key}: the body must be an object.')
-        return super().parse(version, {self.key: document})
+        return super().parse(version, {self.key: document}, ignored)
 
 
 class Pages(Many):

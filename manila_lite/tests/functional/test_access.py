@@ -316,19 +316,20 @@ class Access(base.ServiceTest):
             'access_type': 'ip', 'access_to': '10.0.0.1', 'lock_visibility': False, 'lock_deletion': None})
         self.assertEqual(200, status)
 
-    def test_rules_of_another_project_are_not_found(self):
+    def test_rules_of_another_project_are_not_found_and_those_of_its_public_share_forbidden(self):
         rule = self.allow('10.0.0.1')['id']
         self.admin.ok('PUT', f'/shares/{self.share}', {'share': {'is_public': True}})
         other = self.caller(project='q')
         path = f'/share-access-rules/{rule}'
         for method, where, body in (
-                ('GET', path, None),
-                ('PUT', path, {'update_access': {'access_level': 'ro'}}),
-                ('PUT', f'{path}/metadata', {'metadata': {'a': 'b'}}), ('DELETE', f'{path}/metadata/a', None),
+                ('GET', path, None), ('PUT', path, {'update_access': {'access_level': 'ro'}}),
+                ('PUT', f'{path}/metadata', {'metadata': {'a': 'b'}}), ('DELETE', f'{path}/metadata/a', None)):
+            self.assertEqual(404, other.call(method, where, body)[0], (method, where))
+        for method, where, body in (
+                ('GET', f'/share-access-rules?share_id={self.share}', None),
                 ('POST', f'/shares/{self.share}/action', {'deny_access': {'access_id': rule}}),
                 ('POST', f'/shares/{self.share}/action', {'allow_access': {'access_type': 'ip', 'access_to': '10.0.0.2'}})):
-            self.assertEqual(404, other.call(method, where, body)[0], (method, where))
-        self.assertEqual(400, other.call('GET', f'/share-access-rules?share_id={self.share}')[0])
+            self.assertEqual(403, other.call(method, where, body)[0], (method, where))
         self.assertEqual(200, self.admin.call('GET', path)[0])
 
     def test_rule_cannot_be_denied_through_another_share(self):

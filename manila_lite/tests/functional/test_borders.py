@@ -35,8 +35,8 @@ class Snapshots(BordersTest):
         self.admin.ok('PUT', f'/shares/{share["id"]}', {'share': {'is_public': True}})
         stranger.ok('GET', f'/shares/{share["id"]}')
         status, document, _ = stranger.call('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})
-        self.assertEqual(404, status, document)
-        self.assertEqual('share_not_found', document['itemNotFound']['reason'])
+        self.assertEqual(403, status, document)
+        self.assertEqual('share_of_another_project', document['forbidden']['reason'])
         for caller in (owner, stranger):
             self.assertEqual([], caller.ok('GET', f'/snapshots?share_id={share["id"]}')['snapshots'])
 

@@ -52,10 +52,22 @@ class Open(base.ServiceTest):
             (entry,) = answer.json['versions']
             self.assertEqual([{'rel': 'self', 'href': 'http://localhost/v2/'}], entry['links'])
 
-    def test_discovery_ignores_the_version_header(self):
-        for path, status in (('/', 300), ('/v2', 200), ('/v2/', 200)):
-            for version in ('2.98', '9.99', '1.0', 'latest', 'nonsense'):
-                self.assertEqual(status, self.get(path, **{VERSION: version}).status_int, (path, version))
+    def test_discovery_of_all_versions_ignores_the_version_header(self):
+        for version in ('2.98', '9.99', '1.0', 'latest', 'nonsense'):
+            answer = self.get('/', **{VERSION: version})
+            self.assertEqual((300, None, None),
+                             (answer.status_int, answer.headers.get(VERSION), answer.headers.get('Vary')), version)
+
+    def test_discovery_of_the_version_answers_at_the_microversion_asked_for(self):
+        for path in ('/v2', '/v2/'):
+            for sent, answered in (({}, '2.0'), ({VERSION: '2.0'}, '2.0'), ({VERSION: '2.98'}, '2.98')):
+                answer = self.get(path, **sent)
+                self.assertEqual((200, answered, VERSION),
+                                 (answer.status_int, answer.headers[VERSION], answer.headers['Vary']), (path, sent))
+            for sent in ('9.99', '1.0', '2.100', '3.0'):
+                self.fault(self.get(path, **{VERSION: sent}), 406, 'notAcceptable', 'microversion_out_of_range')
+            for sent in ('latest', 'nonsense', '1.2.1', ''):
+                self.fault(self.get(path, **{VERSION: sent}), 400, 'badRequest', 'invalid_input')
 
     def test_discovery_refuses_post(self):
         for path in ('/', '/v2', '/v2/', '/openapi.json'):
@@ -94,8 +106,14 @@ class Open(base.ServiceTest):
             for path in ('/v2/shares', '/v2/p/shares', '/v2/p/shares/detail'):
                 self.assertEqual(200, self.get(path, **{VERSION: version}).status_int, (path, version))
 
-    def test_trailing_slash_is_accepted(self):
-        self.assertEqual(200, self.get('/v2/shares/').status_int)
+    def test_paths_with_an_empty_or_skipped_id_are_not_found(self):
+        for method, path in (('GET', '/v2/shares/'), ('PUT', '/v2/shares/'), ('DELETE', '/v2/share-networks/'),
+                             ('GET', '/v2/types//extra_specs'), ('POST', '/v2/types//extra_specs'),
+                             ('POST', '/v2/types/extra_specs'), ('POST', '/v2/share-networks/action'),
+                             ('GET', '/v2/types/x/extra_specs/'), ('PUT', '/v2/types/x/extra_specs/'),
+                             ('GET', '/v2/p/shares/')):
+            self.fault(self.get(path, method), 404, 'itemNotFound', 'no_such_path')
+        self.fault(self.get('/v2/types/other', 'POST'), 405, 'badMethod', 'wrong_method')
 
     def test_unknown_paths_are_not_found(self):
         for path in ('/v2/nothing', '/v2/p/q/shares', '/v1/shares', '/v3', '/shares', '/v2/shares/a/b/c', '/v20/shares',

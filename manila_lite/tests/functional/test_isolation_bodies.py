@@ -43,7 +43,7 @@ class Bodies(walking.WalkTest):
                       'share_group_type_id': group_type, 'share_network_id': cls.own['share_network_id']}
         public = cls.owner.share(name=walking.MARK)['id']
         cls.admin.ok('PUT', f'/shares/{public}', {'share': {'is_public': True}})
-        cls.ids = cls.ids | {public}
+        cls.public, cls.ids = public, cls.ids | {public}
         cls.values = {walking.UNKNOWN: sorted(cls.ids - {cls.world['qos_type_id']}),
                       'private-nobody': [f'private-{walking.MARK}', f'plain-{walking.MARK}', walking.MARK]}
 
@@ -90,6 +90,9 @@ class Bodies(walking.WalkTest):
         for value in values if blank >= 400 else values[:1]:
             status, said = self.asked(op, version, document, path, value)
             self.assert_nothing_of_the_first(said, (op.name, path, value), {value, walking.MARK})
+            if value == self.public and status == 403:      # visible, so the caller learns nothing from the refusal
+                self.assertEqual('share_of_another_project', said['forbidden']['reason'], (op.name, path))
+                continue
             heard = status, told(said, value) if blank >= 400 else ''
             if heard != wanted:
                 self.wrong.append((op.name, path, value, wanted, heard))

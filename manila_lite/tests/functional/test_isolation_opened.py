@@ -39,12 +39,12 @@ class Opened(walking.WalkTest):
             self.assertIn(self.assert_as_if_unknown(ask, self.world[name], (op.name, name)), refused, (op.name, name))
         self.assertEqual(before, self.everything())
 
-    def test_admin_calls_do_not_find_a_public_share_of_another_project(self):
+    def test_admin_calls_are_refused_for_a_public_share_of_another_project(self):
         for op, name in self.tried():
             if name == 'share_id' and (op.method != 'GET' or op.policy in walking.CLOSED):
-                def ask(share_id, op=op):
-                    return self.call(self.stranger, op, versions.MAX, {**self.own, 'share_id': share_id})
-                self.assertEqual(404, self.assert_as_if_unknown(ask, self.public, op.name), op.name)
+                status, document = self.call(self.stranger, op, versions.MAX, {**self.own, 'share_id': self.public})
+                self.assertEqual(403, status, (op.name, document))
+                self.assertEqual('share_of_another_project', document['forbidden']['reason'], op.name)
         self.assertEqual('available', self.owner.ok('GET', f'/shares/{self.public}')['share']['status'])
 
     def test_lists_show_no_rows_of_another_project(self):

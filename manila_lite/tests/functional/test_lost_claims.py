@@ -9,6 +9,8 @@ import concurrent.futures
 import functools
 import itertools
 
+from manila_lite import context
+from manila_lite.actions import share_migration
 from manila_lite.db import models
 from manila_lite.tests.crash import places, truth
 from manila_lite.tests.crash.subjects import ALONE, SUBJECTS, Cell, Subject, Way
@@ -28,7 +30,7 @@ networks:
   subnets:
   - {id: wide, cidr: 172.16.0.0/24}
 """
-_BACKEND = ('dummy_pool_size_gb = 100000\nmigration_driver_continue_update_interval = 0.1\n'
+_BACKEND = ('dummy_pool_size_gb = {size}\nmigration_driver_continue_update_interval = 0.1\n'
             'dummy_replication_domain = matrix\n')
 _SERVING = ('driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n'
             'dummy_writable_migration = false\n')
@@ -65,9 +67,10 @@ class Mover(Cell):
             conf.clear_override('dummy_writable_migration', backend)
 
     def move_by_itself(self):
-        """Move the share with the old call, which completes the migration without a second request."""
-        self.deployment.ok('POST', f'/shares/{self.share}/action', {
-            'migrate_share': {'host': self._move_share()['host']}}, self.project, version='2.14')
+        """Move the share as an evacuation does: the migration completes without a second request."""
+        ctx = context.RequestContext(user_id='a', project_id=self.project, roles=['admin'], is_admin=True,
+                                     services=self.deployment.service.services, overwrite=False)
+        share_migration.start(ctx, self.share, {**self._move_share(), 'by_itself': True})
 
 
 _MIGRATE, _RELEASE = Way('share', 'share.migrate'), Way('share', 'share.release')
@@ -81,7 +84,8 @@ MORE = (
 
 class Stories(base.ServiceTest):
 
-    BACKENDS = {name: _BACKEND + _SERVING * (name in Deployment.SERVING) for name in Deployment.BACKENDS}
+    BACKENDS = {name: _BACKEND.format(size=1000 if name in Deployment.EVACUATED else 100000)
+                + _SERVING * (name in Deployment.SERVING) for name in Deployment.BACKENDS}
     EXTRA = ('driver_updatable_subnet_metadata = quality\n'
              '[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n')
 
@@ -161,7 +165,7 @@ def stories(subjects):
 
 @stories([subject for subject in (*SUBJECTS, *ALONE, *MORE) if subject.name not in _ELSEWHERE])
 class LostClaims(Stories):
-    """One process with an API, a scheduler, and the managers of four backends."""
+    """One process with an API, a scheduler, and the managers of six backends."""
 
 
 @stories([subject for subject in SUBJECTS if subject.name in ('make a share server', 'delete a share server')])

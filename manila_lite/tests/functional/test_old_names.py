@@ -26,7 +26,6 @@ PATHS = (
 #: Noun, minor version from which the actions exist, and actions. Below 2.7 each has the prefix ``os-``.
 ACTIONS = (
     ('shares', 0, ('extend', 'shrink', 'allow_access', 'deny_access', 'access_list', 'reset_status', 'force_delete')),
-    ('shares', 5, ('migrate_share',)),
     ('snapshots', 0, ('reset_status', 'force_delete')),
     ('share_instances', 3, ('reset_status', 'force_delete')),
 )

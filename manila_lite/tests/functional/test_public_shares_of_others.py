@@ -17,7 +17,7 @@ class Backups(BackingUp):
     def test_a_public_share_is_backed_up_by_its_project_only(self):
         share, stranger = self.public()
         status, document, _ = stranger.call('POST', '/share-backups', {'share_backup': {'share_id': share['id']}})
-        self.assertEqual((400, 'share_not_found'), (status, document['badRequest']['reason']))
+        self.assertEqual((403, 'share_of_another_project'), (status, document['forbidden']['reason']))
         self.assertEqual([], self.admin.ok('GET', f'/share-backups?share_id={share["id"]}')['share_backups'])
 
     def test_nothing_is_restored_to_a_public_share_by_another_project(self):
@@ -25,7 +25,7 @@ class Backups(BackingUp):
         self.write(share, 'as it was')
         backup = self.back_up(stranger.share(), stranger)
         status, document, _ = stranger.call('POST', f'/share-backups/{backup["id"]}/action', {'restore': share['id']})
-        self.assertEqual((400, 'share_not_found'), (status, document['badRequest']['reason']))
+        self.assertEqual((403, 'share_of_another_project'), (status, document['forbidden']['reason']))
         self.assertEqual('as it was', self.read(share))
 
 
@@ -36,5 +36,5 @@ class Replicas(Replicating):
         self.admin.ok('PUT', f'/shares/{share["id"]}', {'share': {'is_public': True}})
         stranger.ok('GET', f'/shares/{share["id"]}')
         status, document, _ = stranger.call('POST', '/share-replicas', {'share_replica': {'share_id': share['id']}})
-        self.assertEqual((404, 'share_not_found'), (status, document['itemNotFound']['reason']))
+        self.assertEqual((403, 'share_of_another_project'), (status, document['forbidden']['reason']))
         self.assertEqual(1, len(self.admin.ok('GET', f'/share-replicas?share_id={share["id"]}')['share_replicas']))

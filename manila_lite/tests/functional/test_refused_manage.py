@@ -129,5 +129,6 @@ class Managing(refused.WithBackends):
         share = self.share(self.caller('other'))
         self.admin.ok('PUT', f'/shares/{share}', {'share': {'is_public': True}})
         self.user.ok('GET', f'/shares/{share}')
-        self.no(404, 'share_not_found', f'Share {share} could not be found.', '/snapshots/manage',
+        message = f'Share {share} is public, but belongs to another project.'
+        self.no(403, 'share_of_another_project', message, '/snapshots/manage',
                 {'snapshot': {'share_id': share, 'provider_location': 'theirs'}})

@@ -236,8 +236,7 @@ class Refusals(BackingUp):
     def test_invalid_requests_are_refused(self):
         share = self.admin.share()
         for more, reason in (({'share_id': '00000000-0000-4000-8000-000000000000'}, 'share_not_found'),
-                             ({'backup_options': {'backup_type': 'yearly'}}, 'invalid_input'),
-                             ({'backup_options': {'compress': 'yes'}}, 'invalid_input')):
+                             ({'backup_options': {'backup_type': 'yearly'}}, 'invalid_input')):
             self.refused(400, reason, 'POST', '/share-backups', {'share_backup': {'share_id': share['id'], **more}})
         self.assertEqual(422, self.admin.call('POST', '/share-backups', {})[0])
         backup = self.back_up(share)
@@ -254,6 +253,13 @@ class Refusals(BackingUp):
         self.assertEqual(404, self.act(backup, 'restore', foreign['id'], theirs)[0])
         self.refused(400, 'share_not_found', 'POST', '/share-backups', {'share_backup': {'share_id': foreign['id']}}, mine)
         self.is_now(foreign, 'available')
+
+    def test_options_of_other_drivers_are_ignored_and_named(self):
+        share, ignored = self.admin.share(), {'backup_type': 'weekly', 'compress': 'yes'}
+        status, document, headers = self.admin.call('POST', '/share-backups', {
+            'share_backup': {'share_id': share['id'], 'backup_options': ignored}})
+        self.assertEqual(202, status, document)
+        self.assertEqual('share_backup.backup_options.compress', headers['X-OpenStack-Manila-Ignored-Fields'])
 
     def test_backup_is_refused_without_a_configured_type(self):
         share = self.admin.share()

@@ -195,20 +195,6 @@ class Migration(MigrationTest):
         self.task_is(share, 'migration_cancelled')
         self.at_rest()
 
-    def test_migration_works_in_versions_before_2_22(self):
-        share = self.make()
-        status, document = self.act(share, 'os-migrate_share', {'host': 'test@gamma', 'force_host_copy': True}, version='2.6')
-        self.assertEqual((400, True), (status, 'force_host_assisted_migration: not supported' in str(document)))
-        self.assertEqual((202, None), self.act(share, 'migrate_share', {'host': 'test@beta'}, version='2.14'))
-        self.task_is(share, 'migration_success')
-        self.assertEqual('test@beta#pool1', self.shown(share)['host'])
-        self.at_rest()
-        back = {'host': 'test@alpha', 'notify': False}
-        self.assertEqual((202, None), self.act(share, 'migration_start', back, version='2.21'))
-        self.task_is(share, 'migration_driver_phase1_done')
-        self.assertEqual((202, None), self.act(share, 'migration_complete', version='2.15'))
-        self.task_is(share, 'migration_success')
-
     def test_cancel_is_refused_by_a_backend_without_support(self):
         share = self.make()
         self.start(share, 'test@firm')

@@ -3,6 +3,8 @@
 
 import time
 
+from manila_lite import context
+from manila_lite.actions import share_migration
 from manila_lite.tests.functional import test_share_migration
 from manila_lite.tests.services import hearing
 
@@ -54,7 +56,10 @@ class Heard(test_share_migration.MigrationTest):
 
     def test_automatic_completion_is_published_by_the_share_manager(self):
         share = self.make()
-        self.act(share, 'os-migrate_share', {'host': 'test@beta'}, version='2.6')
+        ctx = context.RequestContext(user_id='a', project_id='admins', roles=['admin'], is_admin=True,
+                                     services=self.service.services, overwrite=False)
+        # As an evacuation begins it.
+        share_migration.start(ctx, share['id'], {**test_share_migration.WANTED, 'host': 'test@beta', 'by_itself': True})
         end = ('migration_complete.end', 'share.test@beta', 2)
         self.assertEqual([*_COPY, ('migration_complete.start', 'share.test@beta', 2), end],
                          self.told(share, 'migration_complete.end'))

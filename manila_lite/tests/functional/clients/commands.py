@@ -267,6 +267,65 @@ share delete one --wait
 NOT_SERVED: dict[str, str] = {}
 
 #: Values for the lines that no command shows.
+
+#: A member's commands, by name. Each changes what the next ones need. The client looks up every name with all_tenants.
+OF_MEMBER = r"""
+SHARE = share create NFS 1 --name mine --wait
+share show mine
+share show $SHARE
+share list --name mine ~ available
+share list --all-projects ~ mine
+# The client also sends reset_task_state, which is for administrators, with each of these; what was asked for is done.
+share set mine --description d --property a=b ! update share task state
+share set $SHARE --name mine ! update share task state
+share properties show mine ~ "a"
+share unset mine --property a
+share resize mine 2 --wait
+share resize $SHARE 3 --wait
+share export location list mine
+share export location list $SHARE
+RULE = share access create mine ip 10.0.0.1 --wait
+share access list mine
+share access list $SHARE
+share access delete mine $RULE --wait
+SNAPSHOT = share snapshot create mine --name photo --wait
+share snapshot show photo
+share snapshot show $SNAPSHOT
+share snapshot set photo --description d
+share snapshot list --share mine ~ photo
+share snapshot delete photo --wait
+share snapshot create $SHARE --name photo --wait
+LOCK = share lock create mine share --reason why
+share lock delete $LOCK
+NETWORK = share network create --name wires
+share network show wires
+share network show $NETWORK
+SERVICE = share security service create ldap --name people
+share security service show people
+share security service show $SERVICE
+share network set wires --new-security-service people
+share network unset wires --security-service people
+share security service delete people
+share network delete wires
+share show nobody ! No share with a name or ID
+share delete 42 ! No share with a name or ID
+"""
+
+#: A reader's commands for what the member has left.
+OF_READER = r"""
+share list --all-projects ~ mine
+SHARE = share show mine
+share show $SHARE
+share access list mine
+share export location list $SHARE
+share snapshot list --share mine ~ photo
+share snapshot show photo
+share delete mine ! HTTP 403
+share resize $SHARE 4 ! HTTP 403
+share snapshot create mine ! HTTP 403
+share access create mine ip 10.0.0.2 ! HTTP 403
+"""
+
 KNOWN = {'PROJECT': '7e1b9b1e5d0c4b0e8f6f0f3a6f0c1d2e'}
 
 

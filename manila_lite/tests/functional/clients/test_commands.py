@@ -22,14 +22,14 @@ class Commands(service.ClientTest):
 
     BACKENDS = {'alpha': _SHARES, 'beta': _SHARES, 'gamma': _SERVERS, 'delta': _SERVERS}
 
-    def run_lines(self, text, patience=60):
-        """Run the lines; return the result of each."""
+    def run_lines(self, text, patience=60, **env):
+        """Run the lines; return the result of each. ``env``: more of the client's environment."""
         wired = self.post('/share-networks', {'share_network': {
             'name': 'wired', 'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}})['share_network']['id']
         asked = {'lines': [dataclasses.asdict(line) for line in osc.read(text)], 'patience': patience,
                  'known': commands.KNOWN | {'WIRED': wired}}
-        done = subprocess.run([sys.executable, '-m', osc.__name__], capture_output=True, text=True, env=self.env(), check=True,
-                              timeout=900, input=json.dumps(asked))
+        done = subprocess.run([sys.executable, '-m', osc.__name__], capture_output=True, text=True, env=self.env(**env),
+                              check=True, timeout=900, input=json.dumps(asked))
         return [osc.Done(**json.loads(line)) for line in done.stdout.splitlines()]
 
     def post(self, path, body):
@@ -38,6 +38,12 @@ class Commands(service.ClientTest):
             'Content-Type': 'application/json', 'X-OpenStack-Manila-API-Version': base.LATEST})
         with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)
+
+    def test_members_and_readers_name_their_resources_by_name_and_id(self):
+        for roles, text in (('member,reader', commands.OF_MEMBER), ('reader', commands.OF_READER)):
+            done = self.run_lines(text, OS_AUTH_TYPE='admin_token', OS_ENDPOINT=f'{self.url}/v2', OS_TOKEN=f'u:p:{roles}')
+            self.assertEqual(len(osc.read(text)), len(done))
+            self.assertEqual([], [f'openstack {" ".join(one.words)}\n{one.wrong}\n{one.said}' for one in done if one.wrong])
 
     def test_every_command_gives_the_expected_result(self):
         known, ours = osc.commands(), {f'{op.method} {op.path} {op.action or ""}'.strip() for op in contract.OPS}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bodies, views and answers, made of fields that depend on API versions."""
 
+import dataclasses
 import datetime
 import types
 import typing
@@ -24,7 +25,9 @@ BODY = Body('thing', (
     Field('old', {'type': 'string'}, until='2.8'),
     Field('new', {'type': ['string', 'null']}, since='2.9'),
     Field('flag', shapes.NULL_FLAG, parse=shapes.flag),
-), missing=errors.Unprocessable)
+), missing=errors.Unprocessable, strict=True)
+#: The same, but unknown fields are ignored.
+LOOSE = dataclasses.replace(BODY, strict=False)
 
 
 class Bodies(testtools.TestCase):
@@ -62,6 +65,24 @@ class Bodies(testtools.TestCase):
         self.refused({'thing': {'size': 1, 'new': 'x'}}, version=8)
         self.refused({'thing': {'size': 1, 'old': 'x'}}, version=9)
         self.assertEqual({'size': 1, 'new': 'x'}, BODY.parse(9, {'thing': {'size': 1, 'new': 'x', 'old': None}}))
+
+    def ignored(self, sent, version=50, body=LOOSE):
+        found = []
+        return body.parse(version, sent, found), found
+
+    def test_unknown_fields_are_ignored_and_named(self):
+        self.assertEqual(({'size': 1}, ['beside', 'thing.nonsense']),
+                         self.ignored({'thing': {'size': 1, 'nonsense': {'a': 1}}, 'beside': 5}))
+        self.assertEqual(({'size': 1}, []), self.ignored({'thing': {'size': 1}}))
+        self.assertIn('thing.size', self.refused({'thing': {'size': 0, 'nonsense': 1}}, body=LOOSE))
+
+    def test_fields_to_come_are_ignored_and_fields_that_went_are_refused(self):
+        self.assertEqual(({'size': 1}, ['thing.new']), self.ignored({'thing': {'size': 1, 'new': 'x'}}, version=8))
+        self.refused({'thing': {'size': 1, 'old': 'x'}}, version=9, body=LOOSE)
+        self.assertEqual(({'size': 1}, []), self.ignored({'thing': {'size': 1, 'old': None}}, version=9))
+
+    def test_actions_have_one_key(self):
+        self.assertIn('more', self.refused({'act': {'size': 1}, 'more': {}}, body=LOOSE.named('act')))
 
     def test_an_optional_body_may_be_empty(self):
         body = Body('act', (Field('force', shapes.FLAG, parse=shapes.flag),), optional=True)

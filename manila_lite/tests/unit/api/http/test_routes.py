@@ -37,6 +37,15 @@ class Routes(testtools.TestCase):
         self.assertEqual((DETAIL,), self.find('things/detail').ops)
         self.assertEqual((SHOW,), self.find('things/details').ops)
 
+    def test_a_path_without_its_id_says_so(self):
+        self.assertEqual('parts', self.find('things/parts').skipped)
+        for path in ('things/x', 'things', 'things/parts/parts/parts'):
+            self.assertIsNone(self.find(path).skipped, path)
+
+    def test_empty_parts_are_no_parameters(self):
+        for path in ('things/', 'things//parts/k', 'things/x/parts/', ''):
+            self.assertIsNone(self.find(path), path)
+
     def test_a_path_has_the_calls_of_its_version(self):
         self.assertEqual((NEW,), self.find('things', 8).ops)
         self.assertEqual((NEW, LATE), self.find('things', 9).ops)
