@@ -170,9 +170,11 @@ class Robbed:
 class Deployment:
     """A service in this process, as the subjects of the crash matrix use it."""
 
-    BACKENDS = ('alpha', 'beta', 'gamma', 'delta')
+    BACKENDS = ('alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta')
     #: Those that make share servers, and take each other's in.
     SERVING = ('gamma', 'delta')
+    #: Those that are evacuated to each other. They are small, so that only shares that ask for them go there.
+    EVACUATED = ('epsilon', 'zeta')
 
     def __init__(self, service):
         self.service = service
