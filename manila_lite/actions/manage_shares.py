@@ -51,7 +51,7 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
 
     :raises errors.Unprocessable: one of the first three is missing.
     :raises errors.NotFound: there is no such backend or share type.
-    :raises errors.Invalid: the pool, the protocol or the share type does not fit.
+    :raises errors.Invalid: the pool or the share type does not fit, or there is no such share server.
     :raises errors.Conflict: the share or its mount point name is known already, or the share server cannot export it.
     """
     _must_have(wanted, 'service_host', 'protocol', 'export_path')
@@ -64,14 +64,13 @@ def manage_share(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
         _must_fit(share_type, service, pool)
         server = _server(conn, ctx, share_type, service, wanted.get('share_server_id'))
         key = _key(share_type, server)
-        proto = _proto(ctx, wanted['protocol'])
         mount_point = mount_points.full_name(share_type, ctx.project_id or '', wanted.get('mount_point_name'))
         if known := manage_shares.find_managed_share(conn, service.host, path):
             raise errors.Exists(f'export_path: {path} on {service.host} is {_describe(ctx, "share", known)}.',
                                 code='share_already_managed')
         mount_points.insert_share(conn, {
             'id': share_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
-            'description': wanted.get('description'), 'size': 0, 'share_proto': proto,
+            'description': wanted.get('description'), 'size': 0, 'share_proto': wanted['protocol'].upper(),
             'is_public': bool(wanted.get('is_public')), 'mount_point_name': mount_point, 'encryption_key_ref': key,
             **share_requests.abilities(share_type)}, {})
         instance = transitions.create(conn, states.SHARE, {
@@ -151,7 +150,7 @@ def _server(conn: Connection, ctx: RequestContext, share_type: share_types.Share
         share_networks.lock(conn, server.share_network_id, states.SHARE_NETWORK.statuses)
         server = share_servers.get_visible(conn, ctx, server_id)
     except errors.NotFound as gone:
-        raise errors.Conflict(f'share_server_id: {gone}', code='bad_share_server') from None
+        raise errors.Invalid(f'share_server_id: {gone}', code='bad_share_server') from None
     if server.host != service.host or server.status != 'active':
         raise errors.Conflict(f'share_server_id: share server {server_id} is {server.status} on {server.host}; it must '
                               f'be active on {service.host}.', code='bad_share_server')
@@ -169,22 +168,15 @@ def _key(share_type: share_types.ShareType, server: Row[Any] | None) -> str | No
     return key
 
 
-def _proto(ctx: RequestContext, protocol: str) -> str:
-    enabled = [name.upper() for name in ctx.conf.enabled_share_protocols]
-    if protocol.upper() not in enabled:
-        raise errors.Invalid(f'protocol: {protocol} is not enabled; enabled: {", ".join(enabled)}.')
-    return protocol.upper()
-
-
 def unmanage_share(ctx: RequestContext, share_id: str, *, on_servers: bool = True) -> None:
     """Begin to unmanage a share, in ``unmanage_starting``. Its data stays at the backend.
 
     ``on_servers`` off: refuse a share on a share server.
 
     :raises errors.WrongState: the share's status does not allow it, or the share is being migrated.
-    :raises errors.Forbidden: the share is locked, in the recycle bin or in a group snapshot, has backups, or is on a
-        share server.
-    :raises errors.Conflict: the share has snapshots, replicas, or a second instance that a migration left.
+    :raises errors.Forbidden: the share is locked, in the recycle bin or in a group snapshot, has snapshots or backups,
+        or is on a share server.
+    :raises errors.Conflict: the share has replicas, or a second instance that a migration left.
     """
     with ctx.db.writer() as conn:
         share = shares.get(conn, ctx, share_id, own=True)
@@ -200,8 +192,8 @@ def unmanage_share(ctx: RequestContext, share_id: str, *, on_servers: bool = Tru
         share_group_membership.must_be_in_no_group_snapshot(conn, share)
         share_guards.must_have_no_backups(conn, share_id)
         if count := snapshots.count_of(conn, share_id):
-            raise errors.Conflict(f'Share {share_id} has {count} snapshots; unmanage or delete them first.',
-                                  code='share_has_snapshots')
+            raise errors.Forbidden(f'Share {share_id} has {count} snapshots; unmanage or delete them first.',
+                                   code='share_has_snapshots')
         if shares.list_second_instances(conn, share_id=share_id):
             raise errors.Conflict(f'Share {share_id} has a second instance that a migration left; delete that first.',
                                   code='share_has_instances')

@@ -4,15 +4,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from manila_lite import errors, extra_specs
 from manila_lite.actions import type_extra_specs
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values
 from manila_lite.db.models import share_group_type_specs
 from manila_lite.db.queries import share_group_types as rows
 from manila_lite.db.queries import share_types
-
-CONSISTENT = 'consistent_snapshot_support'
 
 
 def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> rows.ShareGroupType:
@@ -22,7 +19,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> rows.ShareGroupTyp
     :raises errors.NotFound: a share type does not exist.
     :raises errors.Exists: the name is taken.
     """
-    specs = _read(wanted.get('group_specs') or {})
+    specs = type_extra_specs.read_texts(wanted.get('group_specs') or {}, 'group_specs')
     public = wanted.get('is_public')
     with ctx.db.writer() as conn:
         share_type_ids = dict.fromkeys(share_types.find(conn, ctx, name).id for name in wanted['share_types'])
@@ -43,27 +40,12 @@ def delete(ctx: RequestContext, group_type_id: str) -> None:
 
 # Group specs --------------------------------------------------------------------------------------
 
-def _read(specs: Mapping[str, Any]) -> dict[str, str]:
-    """Return the group specs as they are stored.
-
-    :raises errors.Invalid: a key or a value cannot be accepted.
-    """
-    stored = type_extra_specs.read_texts(specs, 'group_specs')
-    if CONSISTENT in stored and stored[CONSISTENT].strip() not in ('host', 'pool'):
-        try:
-            extra_specs.is_true(stored[CONSISTENT], strict=True)
-        except ValueError:
-            raise errors.Invalid(f'group_specs.{CONSISTENT}: must be host, pool, True or False, not '
-                                 f'{stored[CONSISTENT]!r}.') from None
-    return stored
-
-
 def set_specs(ctx: RequestContext, group_type_id: str, specs: Mapping[str, Any]) -> dict[str, str]:
     """Add or change group specs of a type. Return the given specs as they are stored.
 
     :raises errors.Invalid: a key or a value is wrong.
     """
-    stored = _read(specs)
+    stored = type_extra_specs.read_texts(specs, 'group_specs')
     with ctx.db.writer() as conn:
         rows.get(conn, ctx, group_type_id)
         key_values.merge(conn, share_group_type_specs, group_type_id, stored)

@@ -32,8 +32,9 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     From a group snapshot, one share is created for each of its members. ``wanted``: any of name, description,
     share_group_type_id, share_types, share_network_id, availability_zone and source_share_group_snapshot_id.
 
-    :raises errors.Invalid: a value does not fit the group type, or the group snapshot.
-    :raises errors.NotFound: a group type, zone, network or group snapshot does not exist.
+    :raises errors.Invalid: a value does not fit the group type or the group snapshot, or a share type, network or group
+        snapshot does not exist.
+    :raises errors.NotFound: a group type or zone does not exist.
     :raises errors.Conflict: the group snapshot is not available.
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
     """
@@ -75,7 +76,10 @@ def _source(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) ->
         return None
     if wanted.get('share_types'):
         raise errors.Invalid('share_types: not allowed together with source_share_group_snapshot_id.')
-    snapshot = share_group_snapshots.get(conn, ctx, group_snapshot_id)
+    try:
+        snapshot = share_group_snapshots.get(conn, ctx, group_snapshot_id)
+    except errors.NotFound as none:
+        raise errors.Invalid(f'source_share_group_snapshot_id: {none}', code=none.code) from None
     if not share_group_snapshots.lock(conn, group_snapshot_id, ('available',)):
         raise errors.WrongState(f'source_share_group_snapshot_id: share group snapshot {group_snapshot_id} is '
                                 f'{snapshot.status}, not available.')
@@ -141,7 +145,10 @@ def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
         return None
     if not network_id:
         raise errors.Invalid('share_network_id: missing; the share types need a share network.')
-    share_networks.get(conn, ctx, network_id)
+    try:
+        share_networks.get(conn, ctx, network_id)
+    except errors.NotFound as none:
+        raise errors.Invalid(f'share_network_id: {none}', code=none.code) from None
     share_requests.must_have_active_network(conn, network_id)
     return str(network_id)
 

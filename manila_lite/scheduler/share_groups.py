@@ -19,6 +19,8 @@ LOG = log.getLogger(__name__)
 
 #: The group spec of group types, and the capability of pools that answers it.
 _ASKED, _REPORTED = 'consistent_snapshot_support', 'sg_consistent_snapshot_support'
+#: Snapshots at one moment across a whole backend are at one moment in each of its pools, too.
+_EITHER = '<or> host <or> pool'
 
 
 def place_of(group: Any) -> str | None:
@@ -64,12 +66,17 @@ def _request(conn: Connection, work: Work, group: Any) -> Request:
 def _of_group_type(specs: dict[str, str]) -> dict[str, str]:
     """Return group specs as extra specs. Consistent snapshots are asked for under the name of the pools' capability."""
     asked_for = {key: text for key, text in specs.items() if key != _ASKED}
-    asked = specs.get(_ASKED, 'false').strip()
-    if asked in ('host', 'pool'):
-        asked_for[_REPORTED] = asked
-    elif extra_specs.is_true(asked):
-        asked_for[_REPORTED] = '<or> host <or> pool'
+    if consistency := _consistency(specs.get(_ASKED, 'false').strip()):
+        asked_for[_REPORTED] = consistency
     return asked_for
+
+
+def _consistency(asked: str) -> str | None:
+    """Return the extra spec for a group spec: none for no, and a text without meaning as it is, since no pool satisfies it."""
+    try:
+        return _EITHER if asked == 'pool' or extra_specs.is_true(asked, strict=True) else None
+    except ValueError:
+        return asked
 
 
 def not_placed(conn: Connection, work: Work, error: Exception) -> None:

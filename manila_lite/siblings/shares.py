@@ -128,7 +128,10 @@ class Shares:
 
     def rules(self, share_id: str) -> list[Rule]:
         """Return all access rules of a share."""
-        rows = self._ask('GET', '/share-access-rules', params={'share_id': share_id})['access_list']
+        try:
+            rows = self._ask('GET', '/share-access-rules', params={'share_id': share_id})['access_list']
+        except errors.Invalid:      # of the parameter: there is no such share
+            raise errors.NotFound.of('share', share_id) from None
         return [_rule(row, share_id) for row in rows]
 
     def allow(self, share_id: str, kind: str, to: str, level: str, reason: str) -> Rule:

@@ -6,7 +6,7 @@ from manila_lite.api.contract import shapes
 from manila_lite.api.contract.call import Call, Field, Many, One
 from manila_lite.api.contract.fields import STRING, View
 from manila_lite.api.contract.metadata import metadata_ops
-from manila_lite.api.contract.shapes import BOOLEAN, ID, NULL_TIME, TIME
+from manila_lite.api.contract.shapes import BOOLEAN, ID, TIME
 from manila_lite.api.v2 import export_locations as v2
 from manila_lite.api.v2.metadata import MetadataCalls
 from manila_lite.policies import export_locations as rules
@@ -22,7 +22,7 @@ SUMMARY_FIELDS = (
 
 SUMMARY = View('export_location', 'export_locations', SUMMARY_FIELDS)
 EXPORT = View('export_location', 'export_locations', (
-    *SUMMARY_FIELDS, Field('created_at', TIME), Field('updated_at', NULL_TIME)))
+    *SUMMARY_FIELDS, Field('created_at', TIME), Field('updated_at', TIME, read=v2.last_set)))
 
 _ALL = '/shares/{share_id}/export_locations'
 _ONE = f'{_ALL}/{{export_location_id}}'

@@ -12,7 +12,9 @@ from manila_lite.policies import manage_shares as rules
 
 #: A missing or empty value is a 422, which a schema cannot express.
 _NEEDED = {'type': ['string', 'null'], 'maxLength': 255}
-_PATH = {'type': ['string', 'null'], 'maxLength': 1024}
+#: A path, or an export location as a call for export locations shows it.
+_LOCATION = {'type': ['string', 'object'], 'maxLength': 1024, 'required': ['path'],
+             'properties': {'path': {'type': 'string', 'minLength': 1, 'maxLength': 1024}}}
 
 _MORE = (
     # For the driver alone, which defines the keys.
@@ -24,8 +26,10 @@ _MORE = (
 
 MANAGED = (
     Field('service_host', _NEEDED),
-    Field('protocol', {'type': ['string', 'null'], 'maxLength': 32}),
-    Field('export_path', _PATH),
+    # Any word: only the backend knows the protocol of its share.
+    Field('protocol', {'type': ['string', 'null'], 'maxLength': 32, 'pattern': '^[A-Za-z0-9_-]*$'}),
+    Field('export_path', {**_LOCATION, 'type': ['string', 'object', 'array', 'null'], 'items': _LOCATION},
+          parse=v2.first_path),
     Field('share_type', NAME),
     *_MORE,
     Field('is_public', shapes.NULL_FLAG, since='2.8', parse=shapes.flag),

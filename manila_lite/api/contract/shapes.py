@@ -60,6 +60,11 @@ def position(value: Any) -> int:
     return min(int(value), MAX_INT)
 
 
+def one_or_several(value: Any) -> list[Any]:
+    """Return the list, or a list of the single value that was given instead of one."""
+    return value if isinstance(value, list) else [value]
+
+
 def reference(value: str) -> str | None:
     """Return the id, or None for an empty one, which clients send for none."""
     return value or None

@@ -25,7 +25,8 @@ _SPECS = {**_SPEC_VALUES, 'minProperties': 1}
 
 _CREATE = Body('share_group_type', (
     Field('name', {**shapes.TEXT, 'pattern': r'\S'}, required=True),
-    Field('share_types', {'type': 'array', 'items': shapes.TEXT, 'minItems': 1}, required=True),
+    Field('share_types', {**shapes.TEXT, 'type': ['array', 'string'], 'items': shapes.TEXT, 'minItems': 1}, required=True,
+          parse=shapes.one_or_several),
     Field('is_public', shapes.NULL_FLAG, parse=shapes.flag),
     Field('group_specs', {**_SPEC_VALUES, 'type': ['object', 'null']}),
 ))

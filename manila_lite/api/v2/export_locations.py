@@ -17,6 +17,11 @@ def metadata_of(row: Any, req: Request) -> dict[str, str]:
     return {key: value for key, value in related.pairs_of(row, req).items() if key != export_locations.PREFERRED}
 
 
+def last_set(row: Any, req: Request) -> Any:
+    """Read when the backend last set the location: when it made it, unless it has changed since."""
+    return row.updated_at or row.created_at
+
+
 def index(req: Request) -> list[Any]:
     """List the export locations of a share."""
     with req.ctx.db.reader() as conn:

@@ -8,6 +8,12 @@ from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
 
 
+def first_path(value: Any) -> Any:
+    """Return the path, or that of an export location, or of the first of a list: a share is found by any of its paths."""
+    first = value[0] if isinstance(value, list) and value else value
+    return first['path'] if isinstance(first, dict) else first
+
+
 def manage(req: Request) -> Any:
     """Manage an existing share of a backend."""
     return related.loaded(req, actions.manage_share(req.ctx, req.body), related.load_for_shares)

@@ -20,8 +20,9 @@ class ManagesShares(abc.ABC):
 
         All later calls find the share by its ``id``. ``share.size`` is not known yet, and is in the result.
 
-        :raises errors.Final: there is no share at that path, it is managed already, or it is no share of this backend;
-            the message says which. The share is unchanged.
+        :raises errors.Final: there is no share at that path, it is managed already, or it is no share of this backend,
+            or of another protocol than ``share.proto``, which may be any word; the message says which. The share is
+            unchanged.
         """
 
     @abc.abstractmethod

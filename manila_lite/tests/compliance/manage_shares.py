@@ -150,6 +150,16 @@ class ManageEdgeCases:
         self.assertEqual(('first', set(self.GOOD)), (self.read(share), self.in_force(share)))
         self.assertTrue(self.ensured(new).error)
 
+    def test_share_of_another_protocol_is_refused(self):
+        self.needs(interface.ManagesShares)
+        share = self.made_share()
+        self.driver.unmanage_share(share)
+        [path, *_] = [location.path for location in share.export_locations]
+        odd = dataclasses.replace(self.a_share(0), proto='ODDFS', export_locations=(values.ExportLocation(path),))
+        self.assertRaises(errors.Final, self.driver.manage_share, odd, path, {})
+        self.driver.unmanage_share(odd)
+        self.assertEqual(1, self.driver.manage_share(self.a_share(0), path, {}).size)
+
     def test_failed_takeover_changes_nothing(self):
         self.needs(interface.ManagesShares)
         share = self.made_share()

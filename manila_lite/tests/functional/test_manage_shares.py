@@ -133,7 +133,7 @@ class ManagedShares(Managing, base.ServiceTest):
         [path, *_] = self.exports(share['id'])
         self.assertEqual('share_already_managed', self.ask(409, service_host=host, export_path=path)['reason'])
         snapshot = self.take_snapshot(share['id'])
-        self.assertEqual('share_has_snapshots', self.unmanage(share['id'], 409)['reason'])
+        self.assertEqual('share_has_snapshots', self.unmanage(share['id'], 403)['reason'])
         location = self.admin.ok('GET', f'/snapshots/{snapshot["id"]}')['snapshot']['provider_location']
         self.assertEqual('snapshot_already_managed', self.ask_snapshot(share['id'], location, 409)['reason'])
         self.unmanage(snapshot['id'], collection='snapshots')
@@ -163,6 +163,28 @@ class ManagedShares(Managing, base.ServiceTest):
         self.unmanage(share['id'])
         self.gone(share['id'])
         self.assertEqual('precious', self.record(better).content)
+
+    def test_share_of_another_protocol_becomes_manage_error_and_is_unmanaged(self):
+        path = self.there()
+        share = self.managed('manage_error', protocol='maprfs')
+        self.assertEqual('MAPRFS', share['share_proto'])
+        self.assertIn(f'The share at {path} is a NFS share', self.told(share['id']))
+        self.unmanage(share['id'])
+        self.gone(share['id'])
+        self.assertIn(path, self.exports(self.managed()['id']))
+
+    def test_path_is_given_in_each_form_of_export_locations(self):
+        path = self.there()
+        for form in ([path, '10.0.0.2:/other'], {'path': path}, [{'path': path, 'preferred': True, 'id': NOBODY}]):
+            for version, call in (('2.6', '/os-share-manage'), (None, '/shares/manage')):
+                share = self.managed(export_path=form, version=version, path=call)
+                self.assertIn(path, self.exports(share['id']))
+                self.assertEqual('share_already_managed', self.ask(409, export_path=form)['reason'])
+                self.unmanage(share['id'])
+                self.gone(share['id'])
+        for form in ({}, [{}], [1], 1, [[path]], {'path': None}, {'path': ''}):
+            self.assertIn('export_path', self.ask(400, export_path=form)['message'])
+        self.assertIn('export_path', self.ask(422, export_path=[])['message'])
 
     def test_share_in_manage_error_is_deleted_by_force_and_its_data_is_kept(self):
         self.there(pool='another')
@@ -258,7 +280,7 @@ class ManagedShares(Managing, base.ServiceTest):
         self.ask(400, service_host='test@alpha')
         for field in ('service_host', 'protocol', 'export_path'):
             self.assertIn(field, self.ask(422, **{field: None})['message'])
-        self.ask(400, protocol='MAPRFS')
+        self.assertIn('protocol', self.ask(400, protocol='N F S')['message'])
         self.ask(400, share_server_id=NOBODY)
 
     def test_old_names(self):
@@ -372,7 +394,7 @@ class ManagedServedShares(Managing, served.ServedTest):
         asks = {'service_host': self.host, 'export_path': path, 'share_type': 'served'}
         self.ask(400, **asks)
         self.ask(400, version='2.48', share_server_id=self.server.id, **asks)
-        self.assertEqual('bad_share_server', self.ask(409, share_server_id=NOBODY, **asks)['reason'])
+        self.assertEqual('bad_share_server', self.ask(400, share_server_id=NOBODY, **asks)['reason'])
         back = self.managed(share_server_id=self.server.id, **asks)
         self.assertEqual((self.server.id, self.network_id), (back['share_server_id'], back['share_network_id']))
         self.assertEqual(self.server.id, self.record(back).server)

@@ -34,8 +34,7 @@ class Managing(refused.WithBackends):
         self.manage_no(400, 'pool_not_found', 'service_host: test@alpha reports no pool test@alpha#pool9.',
                        service_host='test@alpha#pool9')
 
-    def test_types_and_protocols_that_do_not_fit_the_pool_are_refused(self):
-        self.manage_no(400, 'invalid_input', 'protocol: GLUSTERFS is not enabled; enabled: NFS, CIFS.', protocol='GLUSTERFS')
+    def test_types_that_do_not_fit_the_pool_are_refused(self):
         self.type('promising', default_qos_type='nonesuch')
         self.manage_no(400, 'share_type_without_qos_type', 'share type promising refers to a QoS type that does not exist.',
                        share_type='promising')
@@ -56,7 +55,7 @@ class Managing(refused.WithBackends):
         self.manage_no(400, 'invalid_input', 'share_server_id: missing; share type served needs a share server.',
                        share_type='served')
         wants = {'share_type': 'served', 'share_server_id': server}
-        self.manage_no(409, 'bad_share_server', f'share_server_id: Share server {refused.NOWHERE} could not be found.',
+        self.manage_no(400, 'bad_share_server', f'share_server_id: Share server {refused.NOWHERE} could not be found.',
                        share_type='served', share_server_id=refused.NOWHERE)
         self.put(models.share_servers, server, status='error')
         self.manage_no(409, 'bad_share_server', f'share server {server} is error on test@alpha; it must be active', **wants)

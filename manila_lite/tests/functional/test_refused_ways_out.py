@@ -71,7 +71,7 @@ class Going(refused.Refusing):
         words = f'Share {share} has 1 snapshots; '
         self.goes_not(share, 403, 'share_has_snapshots', f'{words}delete them first.', _ACTIONS[:2])
         self.no(403, 'share_has_snapshots', f'{words}delete them first.', f'/shares/{share}')
-        self.goes_not(share, 409, 'share_has_snapshots', f'{words}unmanage or delete them first.', _ACTIONS[2:])
+        self.goes_not(share, 403, 'share_has_snapshots', f'{words}unmanage or delete them first.', _ACTIONS[2:])
 
     def test_share_in_a_group_snapshot_cannot_be_deleted_or_unmanaged(self):
         group, share = self.grouped()

@@ -164,7 +164,9 @@ class Groups(GroupTest):
                 (400, {'share_types': [self.served]}, 'has no share type'),
                 (400, {'share_network_id': unknown}, 'share_network_id'),
                 (400, {'share_group_type_id': self.together, 'share_types': [self.served]}, 'share_network_id: missing'),
-                (404, {'source_share_group_snapshot_id': unknown}, unknown),
+                (400, {'share_group_type_id': self.together, 'share_types': [self.served], 'share_network_id': unknown},
+                 'share_network_id: Share network'),
+                (400, {'source_share_group_snapshot_id': unknown}, 'source_share_group_snapshot_id: Share group snapshot'),
                 (404, {'availability_zone': 'nowhere'}, 'nowhere'),
                 (400, {'surprise': 1}, 'surprise')):
             self.refused(status, 'POST', '/share-groups', {'share_group': body}, says=says)
@@ -182,7 +184,7 @@ class Groups(GroupTest):
                      says='availability_zone: share type away is not offered in nova')
 
     def test_group_without_a_host_accepts_no_shares_or_snapshots(self):
-        kind = self.make_group_type('unplaced', ['default'], consistent_snapshot_support='pool')
+        kind = self.make_group_type('unplaced', ['default'], consistent_snapshot_support='moon')
         group = self.group(wait='error', share_group_type_id=kind)
         self.admin.ok('POST', f'{self.path(group)}/action', {'reset_status': {'status': 'available'}})
         self.refused(400, 'POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'share_group_id': group['id']}},
@@ -194,7 +196,7 @@ class Groups(GroupTest):
 
     def test_group_without_a_suitable_pool_is_in_error_and_can_be_deleted(self):
         heard = self.useFixture(hearing.Heard(self.service.conf))
-        kind = self.make_group_type('unheard', ['default'], consistent_snapshot_support='pool')
+        kind = self.make_group_type('unheard', ['default'], consistent_snapshot_support='moon')
         group = self.group(wait='error', share_group_type_id=kind)
         heard.wait('share_group.create.error', share_group_id=group['id'])
         told = self.user.ok('GET', f'/messages?resource_id={group["id"]}')['messages']
@@ -302,9 +304,15 @@ class Snapshots(GroupTest):
         kept = {record.id for record in driver.store.snapshots.all()}
         self.assertLessEqual({member['id'] for member in snapshot['members']}, kept)
 
+    def test_group_that_needs_its_pool_consistent_is_placed_on_a_backend_that_is_consistent(self):
+        kind = self.make_group_type('pooled', ['default'], consistent_snapshot_support='pool')
+        group = self.group(share_group_type_id=kind)
+        self.assertTrue(group['host'].startswith('test@alpha#'))
+        self.assertEqual('host', group['consistent_snapshot_support'])
+
     def test_each_spelling_of_consistent_snapshot_support_is_understood(self):
         apart = self.make_type('apart', apart='yes')
-        for said in ('host', 'true', '<is> True', '<is> yes', '<IS> 1', '<is> no'):
+        for said in ('host', 'pool', 'moon', 'true', '<is> True', '<is> yes', '<IS> 1', '<is> no'):
             kind = self.make_group_type(said, ['apart'], consistent_snapshot_support=said)
             self.group('available' if said == '<is> no' else 'error', share_group_type_id=kind, share_types=[apart])
 

@@ -10,7 +10,7 @@ from oslo_utils import timeutils, uuidutils
 from manila_lite.db import models
 from manila_lite.db.core.step_names import NAMES
 from manila_lite.db.maintenance import schema_migrations
-from manila_lite.db.queries import operation_views
+from manila_lite.db.queries import evacuation, operation_views
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import PLACE
 from manila_lite.engine.executor import Executor
@@ -20,7 +20,9 @@ from manila_lite.tests.functional.test_migrations import MigrationTest as _Migra
 
 _PLANS = {'share': {plan.kind: plan for plan in manager.PLANS},
           'scheduler': {plan.kind: plan for plan in scheduler.PLANS}}
-_OLD = {'share': NAMES, 'scheduler': dict.fromkeys(_PLANS['scheduler'], (PLACE,))}
+#: Kinds of operations that the release before did not have.
+_NEWER = {evacuation.KIND}
+_OLD = {'share': NAMES, 'scheduler': dict.fromkeys(_PLANS['scheduler'].keys() - _NEWER, (PLACE,))}
 #: Every step, as the release before numbers it.
 _STEPS = [(topic, kind, number) for topic, kinds in _OLD.items() for kind, names in kinds.items()
           for number in range(len(names))]

@@ -113,7 +113,7 @@ class TwoHostsTest(test_linux.LinuxMigrationBinding):
         """Check that another host key is not accepted, and that our key allows nothing but the peer program."""
         migration = self.a_migration()
         with self.here():
-            for command in ('id', 'origin; id', 'compliance', ''):
+            for command in ('id', 'origin; id', 'elsewhere', ''):
                 done = self._ssh(command)
                 self.assertEqual((2, ''), (done.returncode, done.stdout), done.stderr)
             bad = '{"verb": "__init__", "driver": 1}', '{"verb": "take", "migration": "../x", "shares": {}}', 'no'
