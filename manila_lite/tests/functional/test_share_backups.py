@@ -193,8 +193,8 @@ class Refusals(BackingUp):
         go_on = self.hang(share, 'create_backup_continue:hang')
         second = self.back_up(share, wait=None)
         body = {'share_backup': {'share_id': share['id']}}
-        self.refused(409, 'wrong_state', 'POST', '/share-backups', body)
-        self.refused(409, 'wrong_state', 'POST', f'/share-backups/{backup["id"]}/action', {'restore': None})
+        self.refused(400, 'wrong_state', 'POST', '/share-backups', body)
+        self.refused(400, 'wrong_state', 'POST', f'/share-backups/{backup["id"]}/action', {'restore': None})
         self.refused(400, 'wrong_state', 'DELETE', f'/share-backups/{second["id"]}')
         self.assertEqual(400, self.admin.call('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})[0])
         go_on()
