@@ -254,6 +254,16 @@ class Refusals(BackingUp):
         self.refused(400, 'share_not_found', 'POST', '/share-backups', {'share_backup': {'share_id': foreign['id']}}, mine)
         self.is_now(foreign, 'available')
 
+    def test_share_with_snapshots_is_not_backed_up(self):
+        share = self.admin.share()
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        self.refused(400, 'share_has_snapshots', 'POST', '/share-backups', {'share_backup': {'share_id': share['id']}})
+        self.is_now(share, 'available')
+        self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+        self.back_up(share)
+
     def test_options_of_other_drivers_are_ignored_and_named(self):
         share, ignored = self.admin.share(), {'backup_type': 'weekly', 'compress': 'yes'}
         status, document, headers = self.admin.call('POST', '/share-backups', {
