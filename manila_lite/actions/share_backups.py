@@ -12,7 +12,7 @@ from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import quotas, share_backups, shares
+from manila_lite.db.queries import quotas, share_backups, shares, snapshots
 from manila_lite.workflow import share_backups as backup_workflow
 
 _SHARE, _BACKUP = states.SHARE, states.SHARE_BACKUP
@@ -25,7 +25,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
 
     ``wanted``: share_id, and any of name, description, backup_options (backup_type).
 
-    :raises errors.Invalid: there is no such share, or no such type of backup.
+    :raises errors.Invalid: there is no such share, or no such type of backup, or the share has snapshots.
     :raises errors.WrongState: the share is not available.
     :raises errors.Conflict: the share has replicas.
     :raises errors.OverQuota: see ``db/queries/quotas.py``.
@@ -34,6 +34,7 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     with ctx.db.writer() as conn:
         share = _share(conn, ctx, 'share_id', wanted['share_id'])
         _hold(conn, share, 'back_up')
+        _must_have_no_snapshots(conn, share.id)
         quotas.check(conn, ctx.conf, share.project_id, ctx.user_id, None, {'backups': 1, 'backup_gigabytes': share.size})
         transitions.create(conn, states.SHARE_BACKUP, {
             'id': backup_id, 'share_id': share.id, 'project_id': share.project_id, 'user_id': ctx.user_id,
@@ -73,6 +74,13 @@ def _hold(conn: Connection, share: Row[Any], verb: str) -> None:
     share_guards.must_have_no_replicas(conn, share)
     share_group_membership.must_have_settled_group(conn, share)
     share_guards.must_be_placed(share)
+
+
+def _must_have_no_snapshots(conn: Connection, share_id: str) -> None:
+    """Refuse a share with snapshots, as Manila does: no backup holds them."""
+    if count := snapshots.count_of(conn, share_id, seen=True):
+        raise errors.Invalid(f'Share {share_id} has {count} snapshots, which no backup would hold; delete them first.',
+                             code='share_has_snapshots')
 
 
 def _begin(conn: Connection, ctx: RequestContext, kind: str, backup_id: str, share: Row[Any]) -> engine.Wake:

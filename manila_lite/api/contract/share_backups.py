@@ -63,6 +63,7 @@ _TO_ANY_SHARE = Body('restore', optional=True, free={'anyOf': [
 _RESTORED = Plain(fields.document({'backup_id': ID, 'share_id': ID}), 'restore')
 
 _ONE = '/share-backups/{backup_id}'
+_BUSY = ((errors.WrongState, 400),)
 _ACTION = f'{_ONE}/action'
 
 
@@ -75,13 +76,15 @@ OPS = [
         query=FILTERS),
     _op('GET', '/share-backups/detail', v2.detail, rules.GET_ALL, Many(BACKUP, counted=True, paged=True), query=FILTERS),
     _op('GET', _ONE, v2.ROWS.named('show'), rules.GET, One(BACKUP)),
-    _op('POST', '/share-backups', v2.create, rules.CREATE, One(BACKUP), ok=202, once=True,
+    _op('POST', '/share-backups', v2.create, rules.CREATE, One(BACKUP), ok=202, once=True, states=_BUSY,
         body=Body('share_backup', CREATE, missing=errors.Unprocessable)),
     _op('PUT', _ONE, v2.ROWS.named('update'), rules.UPDATE, One(BACKUP),
         body=Body('share_backup', _NAMES, missing=errors.Unprocessable)),
-    _op('DELETE', _ONE, v2.ROWS.named('delete'), rules.DELETE, ok=202, states=((errors.WrongState, 400),)),
-    _op('POST', _ACTION, v2.restore, rules.RESTORE, _RESTORED, ok=202, until='2.90', action='restore', body=_TO_ITS_SHARE),
-    _op('POST', _ACTION, v2.restore_to, rules.RESTORE, _RESTORED, ok=202, since='2.91', action='restore', body=_TO_ANY_SHARE),
+    _op('DELETE', _ONE, v2.ROWS.named('delete'), rules.DELETE, ok=202, states=_BUSY),
+    _op('POST', _ACTION, v2.restore, rules.RESTORE, _RESTORED, ok=202, until='2.90', action='restore', states=_BUSY,
+        body=_TO_ITS_SHARE),
+    _op('POST', _ACTION, v2.restore_to, rules.RESTORE, _RESTORED, ok=202, since='2.91', action='restore', states=_BUSY,
+        body=_TO_ANY_SHARE),
     _op('POST', _ACTION, v2.ROWS.named('reset_status'), rules.RESET_STATUS, ok=202, action='reset_status',
         body=Body('reset_status', (Field('status', STRING, required=True),))),
 ]

@@ -9,7 +9,7 @@ from manila_lite.api.request import Request
 from manila_lite.api.v2 import related
 from manila_lite.api.v2.row_calls import RowCalls
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import security_services
+from manila_lite.db.queries import security_services, share_networks
 from manila_lite.policies import security_services as rules
 
 #: Clients show a status and filter by it; no other value ever existed.
@@ -47,10 +47,13 @@ def detail(req: Request) -> list[Any]:
 
 
 def _list(conn: Connection, req: Request) -> list[Any]:
+    """Return the services. Those of a share network that is not there are a 404, as in Manila."""
     filters = dict(req.query)
     project_id = related.choose_project(req, filters, rules.LIST_ALL_PROJECTS)
     if related.finds_nothing(req) or filters.get('status') not in (None, STATUS):
         return []
+    if filters.get('share_network_id') is not None:
+        share_networks.get(conn, req.ctx, filters['share_network_id'])
     return security_services.list_services(conn, filters, req.page, project_id=project_id)
 
 

@@ -164,7 +164,7 @@ class Resizing(refused.Refusing):
         self.act(share, 400, 'wrong_state', words, extend={'new_size': 3})
         self.act(share, 400, 'wrong_state', words, shrink={'new_size': 1})
         self.revert_no(share, snapshot, 409, 'wrong_state', words)
-        self.no(409, 'wrong_state', words, '/share-backups', {'share_backup': {'share_id': share}})
+        self.no(400, 'wrong_state', words, '/share-backups', {'share_backup': {'share_id': share}})
         self.no(400, 'wrong_state', f'share_id: share {share} has no host', '/snapshots', {'snapshot': {'share_id': share}})
         self.no(403, 'wrong_state', words, f'/shares/{share}/action', {'unmanage': None}, self.admin)
         self.no(409, 'wrong_state', words, '/snapshots/manage', {'snapshot': {'share_id': share, 'provider_location': 'x'}},

@@ -193,8 +193,8 @@ class Refusals(BackingUp):
         go_on = self.hang(share, 'create_backup_continue:hang')
         second = self.back_up(share, wait=None)
         body = {'share_backup': {'share_id': share['id']}}
-        self.refused(409, 'wrong_state', 'POST', '/share-backups', body)
-        self.refused(409, 'wrong_state', 'POST', f'/share-backups/{backup["id"]}/action', {'restore': None})
+        self.refused(400, 'wrong_state', 'POST', '/share-backups', body)
+        self.refused(400, 'wrong_state', 'POST', f'/share-backups/{backup["id"]}/action', {'restore': None})
         self.refused(400, 'wrong_state', 'DELETE', f'/share-backups/{second["id"]}')
         self.assertEqual(400, self.admin.call('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})[0])
         go_on()
@@ -253,6 +253,16 @@ class Refusals(BackingUp):
         self.assertEqual(404, self.act(backup, 'restore', foreign['id'], theirs)[0])
         self.refused(400, 'share_not_found', 'POST', '/share-backups', {'share_backup': {'share_id': foreign['id']}}, mine)
         self.is_now(foreign, 'available')
+
+    def test_share_with_snapshots_is_not_backed_up(self):
+        share = self.admin.share()
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share['id']}})['snapshot']['id']
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        self.refused(400, 'share_has_snapshots', 'POST', '/share-backups', {'share_backup': {'share_id': share['id']}})
+        self.is_now(share, 'available')
+        self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+        self.back_up(share)
 
     def test_options_of_other_drivers_are_ignored_and_named(self):
         share, ignored = self.admin.share(), {'backup_type': 'weekly', 'compress': 'yes'}

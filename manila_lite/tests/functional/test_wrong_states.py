@@ -34,7 +34,7 @@ SHARES = {
                      'share_not_available', 'Share {share} is {status}; its access rules can be changed when'),
     'transfer': ('/share-transfers', {'transfer': {'share_id': '{share}'}}, 'available', 400, 'wrong_state',
                  f'{MUST_BE}transfer it, it must be available'),
-    'back_up': ('/share-backups', {'share_backup': {'share_id': '{share}'}}, 'available', 409, 'wrong_state',
+    'back_up': ('/share-backups', {'share_backup': {'share_id': '{share}'}}, 'available', 400, 'wrong_state',
                 f'{MUST_BE}back up it, it must be available'),
     'snapshot': ('/snapshots', {'snapshot': {'share_id': '{share}'}}, 'available', 400, 'wrong_state',
                  f'{_NOT_AVAILABLE}; to take a snapshot, it must be available'),
@@ -58,7 +58,7 @@ class Shares(refused.Refusing):
     def test_restore_is_allowed_only_in_available_and_backup_restoring_error(self):
         ids = {'share': self.share(size=2)}
         ids['backup'] = self.backup(ids['share'])
-        calls = {'restore': ('/share-backups/{backup}/action', {'restore': None}, 'available backup_restoring_error', 409,
+        calls = {'restore': ('/share-backups/{backup}/action', {'restore': None}, 'available backup_restoring_error', 400,
                              'wrong_state', f'{MUST_BE}take back it, it must be available or backup_restoring_error')}
         self.assertEqual([], self.wrong(self.admin, calls, ids, states.SHARE.statuses,
                                         lambda now: self.share_is(ids['share'], status=now)))
@@ -165,7 +165,7 @@ _OF_BACKUP = '/share-backups/{backup}/action'
 _BACKUPS = {
     'delete': ('/share-backups/{backup}', None, 'available error error_deleting', 400, 'wrong_state',
                'The share backup is {status}; to delete it, it must be available or error or error_deleting'),
-    'restore': (_OF_BACKUP, {'restore': None}, 'available', 409, 'wrong_state',
+    'restore': (_OF_BACKUP, {'restore': None}, 'available', 400, 'wrong_state',
                 'The share backup is {status}; to restore it, it must be available'),
 }
 

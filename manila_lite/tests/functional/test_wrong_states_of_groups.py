@@ -30,7 +30,7 @@ _UNDER_WAY = 'Share group snapshot {snapshot} of the group of share {share} is b
 _STILL = {name: (*row[:2], '', 400, 'wrong_state', _UNDER_WAY) for name, row in SHARES.items()
           if name in ('extend', 'shrink', 'snapshot')} | {
     'revert': (*SHARES['revert'][:2], '', 409, 'wrong_state', _UNDER_WAY),
-    'back_up': (*SHARES['back_up'][:2], '', 409, 'wrong_state', _UNDER_WAY),
+    'back_up': (*SHARES['back_up'][:2], '', 400, 'wrong_state', _UNDER_WAY),
     'manage snapshot': (*SHARES['manage snapshot'][:2], '', 409, 'wrong_state', _UNDER_WAY),
     'delete snapshot': ('/snapshots/{single}', None, '', 403, 'wrong_state', _UNDER_WAY),
     'unmanage snapshot': ('/snapshots/{single}/action', {'unmanage': None}, '', 403, 'wrong_state', _UNDER_WAY),

@@ -278,7 +278,7 @@ share list --all-projects ~ mine
 # The client also sends reset_task_state, which is for administrators, with each of these; what was asked for is done.
 share set mine --description d --property a=b ! update share task state
 share set $SHARE --name mine ! update share task state
-share properties show mine ~ "a"
+share properties show mine ~ | a
 share unset mine --property a
 share resize mine 2 --wait
 share resize $SHARE 3 --wait
