@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small cloud for the published suite: Keystone, RabbitMQ, MariaDB, and the services of manila_lite as commands."""
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import fixtures
+import httpx
+
+from manila_lite.tests import forks, process
+from manila_lite.tests.services import broker, databases, places
+from manila_lite.tests.services.keystone import ADMIN, REGION, Keystone
+
+ROLES = ('api', 'scheduler', 'share')
+#: Backends by mode, each with its zone: two of the mode itself, and one of the other.
+MODES = {'dhss': {'ALPHA': (True, 'zone-0'), 'BETA': (True, 'zone-1'), 'GAMMA': (False, 'zone-1')},
+         'nodhss': {'ALPHA': (False, 'zone-0'), 'BETA': (False, 'zone-1'), 'GAMMA': (True, 'zone-1')}}
+
+_CONFIG = """
+[DEFAULT]
+state_path = {state}
+host = conformance
+auth_strategy = keystone
+enabled_share_backends = {backends}
+enabled_backup_types = dummy
+osapi_share_listen = 127.0.0.1
+osapi_share_listen_port = {port}
+osapi_share_workers = 2
+transport_url = {bus}
+report_interval = 2
+capability_interval = 2
+log_file =
+[keystone_authtoken]
+www_authenticate_uri = {keystone}
+auth_url = {keystone}
+auth_type = password
+username = manila
+password = {password}
+project_name = service
+user_domain_name = Default
+project_domain_name = Default
+region_name = {region}
+[database]
+connection = {database}
+[network]
+plugin = standalone
+[standalone_network]
+file = {state}/networks.yaml
+[dummy]
+backup_continue_update_interval = 1
+"""
+_BACKEND = """
+[{name}]
+driver = dummy
+share_backend_name = {name}
+driver_handles_share_servers = {serving}
+backend_availability_zone = {zone}
+dummy_replication_domain = DUMMY_DOMAIN
+dummy_pool_size_gb = 100000
+migration_driver_continue_update_interval = 1
+server_migration_driver_continue_update_interval = 1
+"""
+_NETWORKS = """
+networks:
+- id: everybody
+  network_type: flat
+  subnets:
+  - {id: four, cidr: 10.64.0.0/12}
+"""
+
+
+class Cloud(fixtures.Fixture):
+    """All of it, in one of ``MODES``. ``keystone`` and ``port`` say where it answers."""
+
+    def __init__(self, mode: str) -> None:
+        super().__init__()
+        self._mode = mode
+
+    def _setUp(self) -> None:
+        database, bus = self.useFixture(databases.MariaDB()), self.useFixture(broker.RabbitMQ())
+        self.keystone = self.useFixture(Keystone())
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.port = process.free_port()
+        self.url = f'http://127.0.0.1:{self.port}/v2'
+        backends = MODES[self._mode]
+        empty = self.useFixture(places.EmptyDatabase(self.state, server=database.url))
+        text = _CONFIG.format(state=self.state, backends=','.join(backends), port=self.port, bus=bus.url,
+                              keystone=self.keystone.url, password=self.keystone.password, region=REGION, database=empty.url)
+        text += ''.join(_BACKEND.format(name=name, serving=serving, zone=zone) for name, (serving, zone) in backends.items())
+        (self.state / 'c.conf').write_text(text)
+        (self.state / 'networks.yaml').write_text(_NETWORKS)
+        self.keystone.announce(self.url)
+        self._sync()
+        for role in ROLES:
+            self._start(role)
+        self._await_pools(len(backends))
+
+    def _sync(self) -> None:
+        done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.state}/c.conf', 'db', 'sync')
+        if done.returncode:
+            raise RuntimeError(done.stdout + done.stderr)
+
+    def _start(self, role: str) -> None:
+        with (self.state / f'{role}.log').open('ab') as log:
+            child = forks.start(f'manila_lite.cmd.{role}:main', f'--config-file={self.state}/c.conf', stdout=log, stderr=log,
+                                new_session=True)
+        self.addCleanup(_end, child)
+
+    def _await_pools(self, number: int) -> None:
+        token = self.keystone.connect(ADMIN, ADMIN).session.get_token()
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                answer: Any = httpx.get(f'{self.url}/scheduler-stats/pools', headers={
+                    'X-Auth-Token': token, 'X-OpenStack-Manila-API-Version': '2.99'}, timeout=10).json()
+                if len(answer.get('pools', ())) == number:
+                    return
+            except httpx.HTTPError:
+                pass
+            time.sleep(0.2)     # sleeps: between two looks
+        raise RuntimeError(f'the backends did not report\n{self.tail()}')
+
+    def tail(self) -> str:
+        """Return the ends of all logs."""
+        return '\n'.join(f'{log.name}: {log.read_text(errors="replace")[-2000:]}' for log in sorted(self.state.glob('*.log')))
+
+
+def _end(child: forks.Process) -> None:
+    """End a command with all its children."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
