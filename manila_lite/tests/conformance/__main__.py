@@ -1,41 +1,81 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run the published suite: python -m manila_lite.tests.conformance MODE [REGEX...]."""
+"""Run the published suite against a cloud of its own: python -m manila_lite.tests.conformance MODE [REGEX...].
+
+Names the tests that pass upstream and not here, and ends with "conformance MODE: N of M": how many pass here, and upstream. The
+exit status is 1 if one is worse, and 77 if a program is missing.
+"""
 
 import argparse
-import csv
+import contextlib
 import os
 import sys
 from pathlib import Path
 
-from manila_lite.tests.conformance import cloud, suite
+import fixtures
 
-_HERE = Path(__file__).parent
+from manila_lite.tests.conformance import cloud, outcomes, suite
+from manila_lite.tests.services.daemon import Missing
+
+MISSING = 77
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog='python -m manila_lite.tests.conformance', description=__doc__)
+    parser.add_argument('mode', choices=cloud.MODES)
+    parser.add_argument('names', nargs='*', metavar='REGEX')
+    parser.add_argument('--workers', type=int, default=(os.cpu_count() or 1) + 2)
+    parser.add_argument('--subunit', help='file for the results as our own tests have them')
+    parser.add_argument('--save', help='file for the outcomes, each beside that of upstream')
+    parser.add_argument('--logs', help='directory for the logs of the services')
+    parser.add_argument('--record', action='store_true', help='keep the outcomes for the documentation; only of all tests')
+    return parser.parse_args()
 
 
 def main() -> int:
-    """Run it; return 1 if a test fails that passes upstream."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument('mode', choices=cloud.MODES)
-    parser.add_argument('--workers', type=int, default=4)
-    parser.add_argument('--save', help='file for the outcomes')
-    parser.add_argument('names', nargs='*')
-    args = parser.parse_args()
-    with cloud.Cloud(args.mode) as here:
-        found = suite.run(here, args.mode, args.names, workers=args.workers)
-        if os.environ.get('KEEP'):
-            os.system(f'cp {here.state}/*.log {os.environ["KEEP"]}/')
-    with (_HERE / 'upstream.tsv').open() as file:
-        base = {row['test']: row['outcome'] for row in csv.DictReader(file, delimiter='\t') if row['mode'] == args.mode}
-    if args.save:
-        with open(args.save, 'w') as out:
-            for name in sorted(found):
-                print(name, found[name][0], base.get(name, '?'), found[name][1].replace('\n', '\\n')[-1500:], sep='\t', file=out)
-    good = sum(outcome == 'pass' for outcome, _ in found.values())
-    bad = [name for name, (outcome, _) in found.items() if outcome != 'pass' and base.get(name) == 'pass']
-    for name in bad:
-        print('upstream passes', name)
-    print(f'conformance {args.mode}: {good} of {sum(value == "pass" for value in base.values())}, worse: {len(bad)}')
+    """Run it; see the module."""
+    args = _arguments()
+    try:
+        ours = _run(args)
+    except fixtures.MultipleExceptions as bad:
+        why = bad.args[0][1]
+        if not isinstance(why, Missing):
+            raise
+        print(f'conformance {args.mode}: {why}', file=sys.stderr)
+        return MISSING
+    upstream = outcomes.read(outcomes.UPSTREAM, args.mode)
+    bad = outcomes.worse(ours, upstream if not args.names else {name: upstream[name] for name in upstream if name in ours},
+                         outcomes.read(outcomes.DIFFERENCES, args.mode))
+    _keep(args, ours, upstream, bad)
+    for name in sorted(bad):
+        print(f'conformance {args.mode}: worse than upstream: {name}')
+    print(f'conformance {args.mode}: {_number(ours)} of {_number(upstream)}')
     return bool(bad)
+
+
+def _run(args: argparse.Namespace) -> dict[str, outcomes.Outcome]:
+    with cloud.Cloud(args.mode) as here:
+        try:
+            return suite.run(here, args.mode, args.names, workers=args.workers)
+        finally:
+            if args.logs:
+                here.keep_logs(Path(args.logs))
+
+
+def _keep(args: argparse.Namespace, ours: outcomes.Outcomes, upstream: outcomes.Outcomes, bad: dict[str, str]) -> None:
+    """Write the files that were asked for."""
+    if args.record:
+        outcomes.write(args.mode, ours)
+    if args.save:
+        lines = (f'{name}\t{one.outcome}\t{upstream.get(name, one).outcome}\t{one.reason[-1500:]!r}\n'
+                 for name, one in sorted(ours.items()))
+        Path(args.save).write_text(''.join(lines))
+    if args.subunit:
+        with contextlib.closing(Path(args.subunit).open('wb')) as file:
+            suite.report(file, sorted(name for name, one in ours.items() if one.good), bad)
+
+
+def _number(found: outcomes.Outcomes) -> int:
+    return sum(one.good for one in found.values())
 
 
 sys.exit(main())

@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -82,7 +83,7 @@ class Cloud(fixtures.Fixture):
 
     def _setUp(self) -> None:
         database, bus = self.useFixture(databases.MariaDB()), self.useFixture(broker.RabbitMQ())
-        self.keystone = self.useFixture(Keystone())
+        self.keystone = self.useFixture(Keystone(threads=1))
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
         self.port = process.free_port()
         self.url = f'http://127.0.0.1:{self.port}/v2'
@@ -123,6 +124,12 @@ class Cloud(fixtures.Fixture):
                 pass
             time.sleep(0.2)     # sleeps: between two looks
         raise RuntimeError(f'the backends did not report\n{self.tail()}')
+
+    def keep_logs(self, folder: Path) -> None:
+        """Copy the logs of all services to a folder that exists."""
+        for log in self.state.glob('*.log'):
+            shutil.copy(log, folder)
+        shutil.copy(self.keystone.home / 'out', folder / 'keystone.log')
 
     def tail(self) -> str:
         """Return the ends of all logs."""

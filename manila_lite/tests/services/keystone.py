@@ -42,7 +42,7 @@ backend = dogpile.cache.memory
 #: same imports, since one process cannot do both. Keystone reads the command line when it is configured.
 _SERVE = """
 import os, sys
-database, config, port, user, region = sys.argv[1:]
+database, config, port, user, region, threads = sys.argv[1:]
 sys.argv[1:] = []
 import keystone.server
 from keystone.cmd.bootstrap import Bootstrapper
@@ -62,12 +62,19 @@ if not child:
 if os.waitpid(child, 0)[1]:
     sys.exit('there is no administrator')
 from cheroot import wsgi
-wsgi.Server(('127.0.0.1', int(port)), core.initialize_application('public', config_files=[config]), numthreads=4).start()
+wsgi.Server(('127.0.0.1', int(port)), core.initialize_application('public', config_files=[config]), numthreads=int(threads)).start()
 """
 
 
 class Keystone(Daemon):
-    """A Keystone with the users of ``USERS``, all with the same random password, and ``ADMIN``."""
+    """A Keystone with the users of ``USERS``, all with the same random password, and ``ADMIN``.
+
+    ``threads``: with more than one, its SQLite file may be locked when many clients write at once.
+    """
+
+    def __init__(self, threads: int = 4) -> None:
+        super().__init__()
+        self._threads = threads
 
     def _setUp(self) -> None:
         super()._setUp()
@@ -90,7 +97,7 @@ class Keystone(Daemon):
     def command(self) -> list[str]:
         """Return the command line of Keystone."""
         return [str(self._python), '-W', 'ignore', '-c', _SERVE, f'{self.home}/keystone.sqlite', f'{self.home}/keystone.conf',
-                str(self.ports['port']), ADMIN, REGION]
+                str(self.ports['port']), ADMIN, REGION, str(self._threads)]
 
     def environment(self) -> Mapping[str, str]:
         """Return the administrator's password."""
