@@ -62,7 +62,8 @@ if not child:
 if os.waitpid(child, 0)[1]:
     sys.exit('there is no administrator')
 from cheroot import wsgi
-wsgi.Server(('127.0.0.1', int(port)), core.initialize_application('public', config_files=[config]), numthreads=int(threads)).start()
+application = core.initialize_application('public', config_files=[config])
+wsgi.Server(('127.0.0.1', int(port)), application, numthreads=int(threads)).start()
 """
 
 
