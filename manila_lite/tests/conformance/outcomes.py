@@ -43,16 +43,16 @@ def read(file: Path, mode: str) -> dict[str, Outcome]:
                 for row in csv.DictReader(lines, delimiter='\t') if row['mode'] == mode}
 
 
-def write(mode: str, ours: Outcomes) -> None:
-    """Replace our outcomes of the mode. Classes that were skipped as a whole are no tests."""
+def write(mode: str, ours: Outcomes, file: Path = OURS) -> None:
+    """Replace the outcomes of the mode in the file. Classes that were skipped as a whole are no tests."""
     rows = []
-    if OURS.exists():
-        with OURS.open() as lines:
+    if file.exists():
+        with file.open() as lines:
             rows = [row for row in csv.DictReader(lines, delimiter='\t') if row['mode'] != mode]
     rows += [{'mode': mode, 'test': name, 'outcome': one.outcome, 'reason': one.reason.rpartition('\n')[2][:200]}
              for name, one in ours.items() if not name.startswith(_CLASS)]
-    with OURS.open('w') as file:
-        table = csv.DictWriter(file, _HEADS, delimiter='\t', lineterminator='\n')
+    with file.open('w') as out:
+        table = csv.DictWriter(out, _HEADS, delimiter='\t', lineterminator='\n')
         table.writeheader()
         table.writerows(sorted(rows, key=lambda row: (row['mode'], row['test'])))
 
