@@ -60,7 +60,7 @@ driver = dummy
 share_backend_name = {name}
 driver_handles_share_servers = {serving}
 backend_availability_zone = {zone}
-dummy_replication_domain = DUMMY_DOMAIN
+dummy_replication_domain = {domain}
 dummy_pool_size_gb = 100000
 migration_driver_continue_update_interval = 1
 server_migration_driver_continue_update_interval = 1
@@ -91,7 +91,8 @@ class Cloud(fixtures.Fixture):
         empty = self.useFixture(places.EmptyDatabase(self.state, server=database.url))
         text = _CONFIG.format(state=self.state, backends=','.join(backends), port=self.port, bus=bus.url,
                               keystone=self.keystone.url, password=self.keystone.password, region=REGION, database=empty.url)
-        text += ''.join(_BACKEND.format(name=name, serving=serving, zone=zone) for name, (serving, zone) in backends.items())
+        text += ''.join(_BACKEND.format(name=name, serving=serving, zone=zone, domain=_domain(serving, self._mode))
+                        for name, (serving, zone) in backends.items())
         (self.state / 'c.conf').write_text(text)
         (self.state / 'networks.yaml').write_text(_NETWORKS)
         self.keystone.announce(self.url)
@@ -134,6 +135,11 @@ class Cloud(fixtures.Fixture):
     def tail(self) -> str:
         """Return the ends of all logs."""
         return '\n'.join(f'{log.name}: {log.read_text(errors="replace")[-2000:]}' for log in sorted(self.state.glob('*.log')))
+
+
+def _domain(serving: bool, mode: str) -> str:
+    """Return the replication domain of a backend: as upstream, that of the other mode replicates with nobody."""
+    return 'DUMMY_DOMAIN' if serving == (mode == 'dhss') else 'OTHER_DOMAIN'
 
 
 def _end(child: forks.Process) -> None:
