@@ -8,8 +8,10 @@ exit status is 1 if one is worse, and 77 if a program is missing.
 import argparse
 import contextlib
 import os
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 
 import fixtures
 
@@ -34,6 +36,8 @@ def _arguments() -> argparse.Namespace:
 def main() -> int:
     """Run it; see the module."""
     args = _arguments()
+    for signo in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signo, _interrupt)
     try:
         ours = _run(args)
     except fixtures.MultipleExceptions as bad:
@@ -50,6 +54,11 @@ def main() -> int:
         print(f'conformance {args.mode}: worse than upstream: {name}')
     print(f'conformance {args.mode}: {_number(ours)} of {_number(upstream)}')
     return bool(bad)
+
+
+def _interrupt(signo: int, frame: FrameType | None) -> None:
+    signal.signal(signo, signal.SIG_IGN)        # a second signal would interrupt the end of the services
+    raise SystemExit(128 + signo)
 
 
 def _run(args: argparse.Namespace) -> dict[str, outcomes.Outcome]:
