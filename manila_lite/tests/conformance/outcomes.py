@@ -67,4 +67,3 @@ def _why(name: str, mine: Outcome | None, ours: Outcomes) -> str:
         return mine.reason
     of_class = ours.get(f'{_CLASS}{name.rpartition(".")[0]})')
     return of_class.reason if of_class else 'It did not run.'
-
