@@ -66,7 +66,7 @@ BY_CODE = {
     # Of a status that changes.
     'already_ensuring': 'Wait until that check of the shares has ended, and send the request again.',
     'already_evacuating': 'Wait until that evacuation has ended, or stop it with POST /services/stop-evacuation.',
-    'not_evacuating': 'List evacuations with GET /operations?kind=service.evacuate.',
+    'not_evacuating': 'List evacuations with GET /operations?kind=service.evacuate&all_tenants=1.',
     'wrong_state': 'Wait until the status is right, and send the request again.' + _STAYS,
     'share_not_available': _until('the share is available'),
     'shares_not_available': _until('all shares of the host are available'),

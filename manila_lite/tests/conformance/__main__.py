@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run the published suite against a cloud of its own: python -m manila_lite.tests.conformance MODE [REGEX...].
 
-Names the tests that pass upstream and not here, and ends with "conformance MODE: N of M": how many pass here, and upstream. The
-exit status is 1 if one is worse, and 77 if a program is missing.
+Name the tests that pass upstream and not here, and end with "conformance MODE: N of M": how many pass here, and in a whole run
+upstream. The exit status is 1 if a test is worse or none ran, and 77 if a program is missing.
 """
 
 import argparse
 import contextlib
 import os
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 
 import fixtures
 
 from manila_lite.tests.conformance import cloud, outcomes, suite
-from manila_lite.tests.services.daemon import Missing
-
-MISSING = 77
+from manila_lite.tests.services import daemon
 
 
 def _arguments() -> argparse.Namespace:
@@ -29,36 +25,28 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument('--subunit', help='file for the results as our own tests have them')
     parser.add_argument('--save', help='file for the outcomes, each beside that of upstream')
     parser.add_argument('--logs', help='directory for the logs of the services')
-    parser.add_argument('--record', action='store_true', help='keep the outcomes for the documentation; only of all tests')
     return parser.parse_args()
 
 
 def main() -> int:
     """Run it; see the module."""
     args = _arguments()
-    for signo in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(signo, _interrupt)
+    daemon.exit_on_signals()
     try:
         ours = _run(args)
     except fixtures.MultipleExceptions as bad:
         why = bad.args[0][1]
-        if not isinstance(why, Missing):
+        if not isinstance(why, daemon.Missing):
             raise
         print(f'conformance {args.mode}: {why}', file=sys.stderr)
-        return MISSING
+        return daemon.MISSING
     upstream = outcomes.read(outcomes.UPSTREAM, args.mode)
-    bad = outcomes.worse(ours, upstream if not args.names else {name: upstream[name] for name in upstream if name in ours},
-                         outcomes.read(outcomes.DIFFERENCES, args.mode))
+    bad = outcomes.worse(ours, outcomes.chosen(upstream, args.names), outcomes.read(outcomes.DIFFERENCES, args.mode))
     _keep(args, ours, upstream, bad)
     for name in sorted(bad):
         print(f'conformance {args.mode}: worse than upstream: {name}')
     print(f'conformance {args.mode}: {_number(ours)} of {_number(upstream)}')
-    return bool(bad)
-
-
-def _interrupt(signo: int, frame: FrameType | None) -> None:
-    signal.signal(signo, signal.SIG_IGN)        # a second signal would interrupt the end of the services
-    raise SystemExit(128 + signo)
+    return 1 if bad or not ours else 0
 
 
 def _run(args: argparse.Namespace) -> dict[str, outcomes.Outcome]:
@@ -72,8 +60,6 @@ def _run(args: argparse.Namespace) -> dict[str, outcomes.Outcome]:
 
 def _keep(args: argparse.Namespace, ours: outcomes.Outcomes, upstream: outcomes.Outcomes, bad: dict[str, str]) -> None:
     """Write the files that were asked for."""
-    if args.record:
-        outcomes.write(args.mode, ours)
     if args.save:
         lines = (f'{name}\t{one.outcome}\t{upstream.get(name, one).outcome}\t{one.reason[-1500:]!r}\n'
                  for name, one in sorted(ours.items()))
@@ -87,4 +73,5 @@ def _number(found: outcomes.Outcomes) -> int:
     return sum(one.good for one in found.values())
 
 
-sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main())

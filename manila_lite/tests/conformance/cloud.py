@@ -5,16 +5,15 @@ import contextlib
 import os
 import shutil
 import signal
-import time
 from pathlib import Path
-from typing import Any
 
 import fixtures
-import httpx
+from keystoneauth1 import exceptions
 
-from manila_lite.tests import forks, process
+from manila_lite.api import versions
+from manila_lite.tests import forks, process, waiting
 from manila_lite.tests.services import broker, databases, places
-from manila_lite.tests.services.keystone import ADMIN, REGION, Keystone
+from manila_lite.tests.services.keystone import ADMIN, Keystone
 
 ROLES = ('api', 'scheduler', 'share')
 #: Backends by mode, each with its zone: two of the mode itself, and one of the other.
@@ -25,7 +24,6 @@ _CONFIG = """
 [DEFAULT]
 state_path = {state}
 host = conformance
-auth_strategy = keystone
 enabled_share_backends = {backends}
 enabled_backup_types = dummy
 osapi_share_listen = 127.0.0.1
@@ -35,17 +33,7 @@ transport_url = {bus}
 report_interval = 2
 capability_interval = 2
 log_file =
-[keystone_authtoken]
-www_authenticate_uri = {keystone}
-auth_url = {keystone}
-auth_type = password
-username = manila
-password = {password}
-project_name = service
-user_domain_name = Default
-project_domain_name = Default
-region_name = {region}
-[database]
+{middleware}[database]
 connection = {database}
 [network]
 plugin = standalone
@@ -76,7 +64,7 @@ networks:
 
 
 class Cloud(fixtures.Fixture):
-    """All of it, in one of ``MODES``. ``keystone`` and ``port`` say where it answers."""
+    """All of it, in one of ``MODES``. ``state`` is its directory; ``url`` is that of the API."""
 
     def __init__(self, mode: str) -> None:
         super().__init__()
@@ -91,7 +79,7 @@ class Cloud(fixtures.Fixture):
         backends = MODES[self._mode]
         empty = self.useFixture(places.EmptyDatabase(self.state, server=database.url))
         text = _CONFIG.format(state=self.state, backends=','.join(backends), port=self.port, bus=bus.url,
-                              keystone=self.keystone.url, password=self.keystone.password, region=REGION, database=empty.url)
+                              middleware=self.keystone.middleware, database=empty.url)
         text += ''.join(_BACKEND.format(name=name, serving=serving, zone=zone, domain=_domain(serving, self._mode))
                         for name, (serving, zone) in backends.items())
         (self.state / 'c.conf').write_text(text)
@@ -114,18 +102,13 @@ class Cloud(fixtures.Fixture):
         self.addCleanup(_end, child)
 
     def _await_pools(self, number: int) -> None:
-        token = self.keystone.connect(ADMIN, ADMIN).session.get_token()
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            try:
-                answer: Any = httpx.get(f'{self.url}/scheduler-stats/pools', headers={
-                    'X-Auth-Token': token, 'X-OpenStack-Manila-API-Version': '2.99'}, timeout=10).json()
-                if len(answer.get('pools', ())) == number:
-                    return
-            except httpx.HTTPError:
-                pass
-            time.sleep(0.2)     # sleeps: between two looks
-        raise RuntimeError(f'the backends did not report\n{self.tail()}')
+        session = self.keystone.connect(ADMIN, ADMIN).session
+
+        def all_are_there() -> bool:
+            answer = session.get(f'{self.url}/scheduler-stats/pools', headers={versions.HEADER: versions.show(versions.MAX)})
+            return len(answer.json()['pools']) == number
+        waiting.until(all_are_there, lambda: f'pools of all backends\n{self.tail()}', 120, pause=0.2,
+                      ignoring=(exceptions.ClientException,))
 
     def keep_logs(self, folder: Path) -> None:
         """Copy the logs of all services to a folder that exists."""

@@ -17,7 +17,7 @@ from manila_lite.tests.conformance.outcomes import FAIL, PASS, SKIP, Outcome
 from manila_lite.tests.services import environments
 from manila_lite.tests.services.keystone import ADMIN, REGION
 
-#: Settings of the gate's runs against the dummy driver, by mode.
+#: Settings of the gate's runs against the dummy driver: those of both modes, and of each.
 _SETTINGS = Path(__file__).parent / 'settings'
 #: The tests of a class stay in one worker.
 _GROUPS = r'([^\.]*\.)*'
@@ -46,7 +46,7 @@ def run(cloud: Cloud, mode: str, names: Iterable[str] = (), *, workers: int) -> 
 def _configure(cloud: Cloud, mode: str) -> None:
     """Write the suite's configuration: the gate's settings, and where this cloud is."""
     config = configparser.RawConfigParser()
-    config.read(_SETTINGS / f'{mode}.conf')
+    config.read((_SETTINGS / 'both.conf', _SETTINGS / f'{mode}.conf'))
     config.read_dict({
         'DEFAULT': {'log_file': str(cloud.state / 'tempest.log')},
         'oslo_concurrency': {'lock_path': str(cloud.state / 'locks')},

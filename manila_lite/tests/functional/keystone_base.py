@@ -14,19 +14,7 @@ from manila_lite.tests.services.daemon import Broken, Missing
 from manila_lite.tests.services.keystone import ADMIN, REGION, Keystone
 
 #: The cache time is short so that revoked tokens are noticed at once; these tests are the only clients of this Keystone.
-_CONFIG = """auth_strategy = keystone
-[keystone_authtoken]
-www_authenticate_uri = {url}
-auth_url = {url}
-auth_type = password
-username = manila
-password = {password}
-project_name = service
-user_domain_name = Default
-project_domain_name = Default
-service_token_roles_required = true
-token_cache_time = 1
-"""
+_CACHE = 'token_cache_time = 1\n'
 
 
 @functools.cache
@@ -69,7 +57,7 @@ class KeystoneTest(commandline.OverHttp, base.ServiceTest):
     @classmethod
     def config(cls):
         """Return the configuration that makes the API use this Keystone."""
-        return _CONFIG.format(url=cls.keystone.url, password=cls.keystone.password)
+        return cls.keystone.middleware + _CACHE
 
     @classmethod
     def token(cls, user, project):

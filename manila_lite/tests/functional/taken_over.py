@@ -173,7 +173,7 @@ class Deployment:
     BACKENDS = ('alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta')
     #: Those that make share servers, and take each other's in.
     SERVING = ('gamma', 'delta')
-    #: Those that are evacuated to each other. They are small, so that only shares that ask for them go there.
+    #: Those that are evacuated to each other in the crash matrix. No other story moves a share there.
     EVACUATED = ('epsilon', 'zeta')
 
     def __init__(self, service):

@@ -22,7 +22,7 @@ _PLANS = {'share': {plan.kind: plan for plan in manager.PLANS},
           'scheduler': {plan.kind: plan for plan in scheduler.PLANS}}
 #: Kinds of operations that the release before did not have.
 _NEWER = {evacuation.KIND}
-_OLD = {'share': NAMES, 'scheduler': dict.fromkeys(_PLANS['scheduler'].keys() - _NEWER, (PLACE,))}
+_OLD = {'share': NAMES, 'scheduler': {kind: (PLACE,) for kind in _PLANS['scheduler'] if kind not in _NEWER}}
 #: Every step, as the release before numbers it.
 _STEPS = [(topic, kind, number) for topic, kinds in _OLD.items() for kind, names in kinds.items()
           for number in range(len(names))]

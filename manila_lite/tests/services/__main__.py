@@ -4,11 +4,9 @@
 import argparse
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from types import FrameType
 
 import psutil
 
@@ -17,9 +15,6 @@ from manila_lite.tests.services import broker, daemon, databases, places
 _DATABASES = {'sqlite': None, 'postgresql': databases.PostgreSQL, 'mariadb': databases.MariaDB}
 _TRANSPORTS = {'inproc': None, 'rabbit': broker.RabbitMQ}
 
-#: Exit status when a program is not installed, automake's for "skipped".
-MISSING = 77
-
 
 def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='python -m manila_lite.tests.services', description=__doc__)
@@ -27,11 +22,6 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument('--transport', choices=_TRANSPORTS, default='inproc')
     parser.add_argument('command', nargs='+', metavar='COMMAND')
     return parser.parse_args(words)
-
-
-def _interrupt(signo: int, frame: FrameType | None) -> None:
-    signal.signal(signo, signal.SIG_IGN)        # a second signal would interrupt the end
-    raise SystemExit(128 + signo)
 
 
 def _servers(stack: contextlib.ExitStack, chosen: argparse.Namespace) -> dict[str, str]:
@@ -71,14 +61,13 @@ def _end(pid: int, patience: float = 90) -> None:
 def main(words: Sequence[str]) -> int:
     """Run the command with its servers; return its exit status, or 77 if a server is not installed."""
     chosen = _arguments(words)
-    for signo in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(signo, _interrupt)
+    daemon.exit_on_signals()
     with contextlib.ExitStack() as stack:
         try:
             variables = _servers(stack, chosen)
         except daemon.Missing as missing:
             print(f'{parts_of(chosen)}: {missing}', file=sys.stderr)
-            return MISSING
+            return daemon.MISSING
         return _run(chosen.command, variables)
 
 

@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 
 import fixtures
 
@@ -17,6 +18,9 @@ from manila_lite.tests import hush, process
 
 #: Where Debian keeps programs that are not on every user's PATH.
 _PLACES = '/usr/sbin:/sbin:/usr/lib/rabbitmq/bin'
+
+#: Exit status of a command if a program is not installed, automake's for "skipped".
+MISSING = 77
 
 
 class Missing(Exception):
@@ -36,6 +40,17 @@ def program(name: str, places: str = _PLACES) -> str:
     if not found:
         raise Missing(f'{name} is not installed (tools/setup-env --tests does that)')
     return found
+
+
+def exit_on_signals() -> None:
+    """Have signals to end raise SystemExit, so that servers are ended, too. For commands that start some."""
+    for signo in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(signo, _exit)
+
+
+def _exit(signo: int, frame: FrameType | None) -> None:
+    signal.signal(signo, signal.SIG_IGN)        # a second signal would interrupt the end
+    raise SystemExit(128 + signo)
 
 
 def serves(port: int, path: str) -> bool:

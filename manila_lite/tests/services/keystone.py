@@ -38,6 +38,20 @@ enabled = true
 backend = dogpile.cache.memory
 """
 
+#: Settings by which an API of ours validates tokens; ``middleware`` fills them in.
+_MIDDLEWARE = """auth_strategy = keystone
+[keystone_authtoken]
+www_authenticate_uri = {url}
+auth_url = {url}
+auth_type = password
+username = manila
+password = {password}
+project_name = service
+user_domain_name = Default
+project_domain_name = Default
+service_token_roles_required = true
+"""
+
 #: Makes tables, if there are none, and an administrator; then it serves. The first is done in a forked process with the
 #: same imports, since one process cannot do both. Keystone reads the command line when it is configured.
 _SERVE = """
@@ -112,6 +126,11 @@ class Keystone(Daemon):
     def url(self) -> str:
         """Return the URL with the version."""
         return f'http://127.0.0.1:{self.ports["port"]}/v3'
+
+    @property
+    def middleware(self) -> str:
+        """Return the settings of an API that validates tokens here: the end of ``DEFAULT``, and a section for its login."""
+        return _MIDDLEWARE.format(url=self.url, password=self.password)
 
     def login(self, user: str, project: str) -> dict[str, str]:
         """Return the data for a login, with keystoneauth's names."""

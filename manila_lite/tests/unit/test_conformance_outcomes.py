@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outcomes of the published tests: which are worse than upstream, and what they are about."""
+"""Comparison of the outcomes of the published tests with those of upstream."""
 
 import io
-import tempfile
-from pathlib import Path
 
 import testtools
 
@@ -40,24 +38,18 @@ class Worse(testtools.TestCase):
         self.assertEqual({f'{_CLASS}.a': 'no network'}, found)
 
 
-class Features(testtools.TestCase):
+class Chosen(testtools.TestCase):
 
-    def test_feature_is_named_by_the_module(self):
-        for module, feature in (('test_shares', 'shares'), ('admin.test_share_networks', 'share networks'),
-                                ('test_rules_negative', 'rules'), ('test_shares_actions_negative', 'shares')):
-            self.assertEqual(feature, outcomes.feature_of(f'manila_tempest_tests.tests.api.{module}.Some.test_it'))
+    def test_tests_of_a_class_that_could_not_begin_are_missed(self):
+        """Expect what was asked for, and not what ran."""
+        upstream = {f'{_CLASS}.a': Outcome(PASS), 'other.b': Outcome(PASS)}
+        expected = outcomes.chosen(upstream, ['SharesTest', 'nothing'])
+        self.assertEqual({f'{_CLASS}.a': 'no network'},
+                         outcomes.worse({f'setUpClass ({_CLASS})': Outcome(FAIL, 'no network')}, expected))
+        self.assertEqual(upstream, outcomes.chosen(upstream, []))
 
 
 class Files(testtools.TestCase):
-
-    def test_outcomes_of_one_mode_replace_those_of_the_same_mode(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / 'ours.tsv'
-            outcomes.write('dhss', {'a': Outcome(PASS), 'b': Outcome(FAIL, 'first\nlast')}, file)
-            outcomes.write('nodhss', {'a': Outcome(SKIP, 'no backend'), 'setUpClass (x)': Outcome(FAIL, 'no')}, file)
-            outcomes.write('dhss', {'b': Outcome(FAIL, 'first\nlast')}, file)
-            self.assertEqual({'b': Outcome(FAIL, 'last')}, outcomes.read(file, 'dhss'))
-            self.assertEqual({'a': Outcome(SKIP, 'no backend')}, outcomes.read(file, 'nodhss'))
 
     def test_report_has_the_outcomes_that_were_written(self):
         file = io.BytesIO()
