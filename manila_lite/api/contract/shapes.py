@@ -109,9 +109,17 @@ def time(value: Any) -> Any:
     except (ValueError, OverflowError):
         pass
     try:
-        return timeutils.parse_strtime(str(value), '%Y-%m-%d')
+        return day(value)
     except ValueError:
         raise ValueError(f'{value!r} is not a time such as 2026-01-31T12:00:00') from None
+
+
+def day(value: Any) -> Any:
+    """Return the beginning of a day as naive UTC."""
+    try:
+        return timeutils.parse_strtime(str(value), '%Y-%m-%d')
+    except ValueError:
+        raise ValueError(f'{value!r} is not a day such as 2026-01-31') from None
 
 
 def one_of(*values: str) -> Callable[[Any], str]:

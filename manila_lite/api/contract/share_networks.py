@@ -62,8 +62,9 @@ FILTERS = (
     Field('description~', _TEXT, since='2.36'),
     Field('project_id', _TEXT),
     Field('all_tenants', shapes.FLAG, parse=shapes.flag, aliases=('all_projects',)),
-    Field('created_since', _TEXT, parse=shapes.time),
-    Field('created_before', _TEXT, parse=shapes.time),
+    # Days, as in Manila, which refuses times here.
+    Field('created_since', _TEXT, parse=shapes.day),
+    Field('created_before', _TEXT, parse=shapes.day),
     Field('security_service_id', _TEXT, aliases=('security_service',)),
     *(Field(name, _TEXT) for name in ('neutron_net_id', 'neutron_subnet_id', 'network_type', 'cidr')),
     *(Field(name, _NUMBER, parse=shapes.integer) for name in ('segmentation_id', 'ip_version')),

@@ -87,8 +87,8 @@ _VALUES = (
 _CREATE = Body('share_type', (
     Field('name', {**shapes.TEXT, 'pattern': r'\S'}, required=True),
     Field('extra_specs', _SPEC_VALUES, required=True),
-    *_VALUES), keys=('volume_type',))
-_UPDATE = Body('share_type', (Field('name', {**shapes.NAME, 'pattern': r'\S'}), *_VALUES), keys=('volume_type',))
+    *_VALUES), keys=('volume_type',), strict=True)
+_UPDATE = Body('share_type', (Field('name', {**shapes.NAME, 'pattern': r'\S'}), *_VALUES), keys=('volume_type',), strict=True)
 
 _FILTERS = (
     Field('is_public', {'type': 'string'}, parse=is_public),

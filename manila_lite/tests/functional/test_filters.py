@@ -33,6 +33,7 @@ class Filtered(base.ServiceTest):
             'driver_handles_share_servers': 'False'}}})
         cls.admin.ok('POST', '/share-group-types', {'share_group_type': {
             'name': 'hidden', 'is_public': False, 'share_types': ['default']}})
+        cls.bare = cls.admin.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
 
     def whole(self, op):
         """Return the query for which the call lists most."""
@@ -50,6 +51,8 @@ class Filtered(base.ServiceTest):
         """Return a value that does not match all rows."""
         if field.name == 'share_type':      # a type that exists, and that no pool has
             return self.world['type_id']
+        if op.path.startswith('/security-services') and field.name == 'share_network_id':
+            return self.bare                # a network that exists, without services
         number = field.schema.get('type') == 'integer'
         return _STRANGE.get((op.path, field.name)) or _STRANGE.get(field.name) or (987654 if number else 'nobody')
 
