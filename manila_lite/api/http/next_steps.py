@@ -109,6 +109,7 @@ BY_CODE = {
     # Of migrations and share servers.
     'already_migrating': 'Wait for the end of that migration, or cancel it. openstack share migration show, or openstack share '
                          'server migration show, has its progress.',
+    'already_there': 'Leave it there, or choose another destination.',
     'not_migrating': 'Check the progress with openstack share migration show, or openstack share server migration show.',
     'migration_not_cancellable': 'Complete the migration, and move the data back afterwards.',
     'migration_refused': 'Choose another destination, or fewer demands such as writable or nondisruptive.',
