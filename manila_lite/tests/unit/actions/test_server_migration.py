@@ -10,8 +10,8 @@ _OPTIONS = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': Fal
 
 class Objections(testtools.TestCase):
 
-    def objection(self, replicas, **support):
-        move = ServerMove(None, 'host@there', 'network', None, (), (), (), replicas, _OPTIONS)
+    def objection(self, there, **support):
+        move = ServerMove(None, 'host@there', 'network', None, (), (), (), there, _OPTIONS)
         return REQUESTS.objection(move, {'compatible': True, **support})
 
     def test_driver_of_the_destination_must_support_replicas_if_there_are_any(self):
