@@ -220,12 +220,13 @@ class ByHand(Replicating):
             made = self.is_in_sync(document['share_replica'])
             self.admin.ok('DELETE', self.path(made))
             self.admin.wait(self.path(made), 'share_replica', 'gone')
-        self.assertEqual(400, self.act(replica, 'promote', {'quiesce_wait_time': 1}, version='2.74'))
         user = self.caller('p', roles='reader')
         listed = user.ok('GET', f'/share-replicas?share_id={share["id"]}&limit=1&sort_key=created_at&sort_dir=asc')
         self.assertEqual('active', listed['share_replicas'][0]['replica_state'])
         self.assertIn('share_replicas_links', listed)
         self.assertNotIn('host', self.replicas(share, user)[replica['id']])
+        self.assertEqual(202, self.act(replica, 'promote', {'quiesce_wait_time': 'ignored: it came with 2.75'}, version='2.74'))
+        self.admin.wait(self.path(replica), 'share_replica', 'active', field='replica_state')
         self.drop(share)
 
     def test_doctor_repairs_a_share_and_replica_without_operation(self):
