@@ -17,7 +17,7 @@ from manila_lite.tests.conformance.outcomes import FAIL, PASS, SKIP, Outcome
 from manila_lite.tests.services import environments
 from manila_lite.tests.services.keystone import ADMIN, REGION
 
-#: Settings of the gate's runs against the dummy driver: those of both modes, and of each.
+#: Settings of the gate's runs against the dummy driver: those of all modes, and of each.
 _SETTINGS = Path(__file__).parent / 'settings'
 #: The tests of a class stay in one worker.
 _GROUPS = r'([^\.]*\.)*'
@@ -29,17 +29,18 @@ def run(cloud: Cloud, mode: str, names: Iterable[str] = (), *, workers: int) -> 
     place = environments.find('tempest', 'bin/stestr')
     packages = next(place.glob('lib/python3*/site-packages'))
     _configure(cloud, mode)
-    stestr = [str(place / 'bin' / 'stestr'), '--top-dir', '.', '--test-path', './manila_tempest_tests/tests/api',
+    top, tests = cloud.TESTS
+    stestr = [str(place / 'bin' / 'stestr'), '--top-dir', top, '--test-path', tests,
               '--repo-url', str(cloud.state / 'results'), '--group_regex', _GROUPS]
     env = {name: value for name, value in os.environ.items() if not name.startswith(('OS_', 'MANILA_LITE', 'PYTHON'))}
     env |= {'TEMPEST_CONFIG_DIR': str(cloud.state), 'TEMPEST_CONFIG': 'tempest.conf', 'PATH': f'{place}/bin:{env["PATH"]}',
-            'PYTHON': str(place / 'bin' / 'python'), 'OS_TEST_TIMEOUT': '600'}
+            'PYTHON': str(place / 'bin' / 'python'), 'OS_TEST_TIMEOUT': '600', **cloud.ENVIRONMENT}
     (cloud.state / 'results').mkdir(exist_ok=True)
 
     def call(*words: str, **how: Any) -> subprocess.CompletedProcess:
         return subprocess.run([*stestr, *words], cwd=packages, env=env, stdin=subprocess.DEVNULL, check=False, **how)
 
-    call('run', '--concurrency', str(workers), *names)
+    call('run', '--concurrency', str(min(workers, cloud.WORKERS)), *names)
     return outcomes(call('last', '--subunit', stdout=subprocess.PIPE).stdout)
 
 
