@@ -54,7 +54,7 @@ def main() -> int:
 def _run(args: argparse.Namespace) -> dict[str, outcomes.Outcome]:
     with modes.MODES[args.mode]() as here:
         try:
-            return suite.run(here, args.mode, args.names, workers=args.workers)
+            return suite.run(here, args.names, workers=args.workers)
         finally:
             if args.logs:
                 here.keep_logs(Path(args.logs))

@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import fixtures
@@ -75,10 +75,13 @@ class Cloud(fixtures.Fixture):
     ENVIRONMENT: Mapping[str, str] = {}
     #: More lines of ``DEFAULT``.
     MORE = ''
+    NETWORKS = _NETWORKS
 
     def __init__(self, mode: str) -> None:
         super().__init__()
         self._mode = mode
+        #: The files with the settings of its tests, each before those that may override it.
+        self.settings: Sequence[str] = ('both', mode)
 
     def _setUp(self) -> None:
         database, bus = self.useFixture(databases.MariaDB()), self.useFixture(broker.RabbitMQ())
@@ -91,7 +94,7 @@ class Cloud(fixtures.Fixture):
         text = _CONFIG.format(state=self.state, backends=','.join(backends), port=self.port, bus=bus.url, more=self.MORE,
                               middleware=self.keystone.middleware, database=empty.url)
         (self.state / 'c.conf').write_text(text + ''.join(backends.values()))
-        (self.state / 'networks.yaml').write_text(_NETWORKS)
+        (self.state / 'networks.yaml').write_text(self.NETWORKS)
         self.keystone.announce(self.url)
         self._sync()
         for role in ROLES:

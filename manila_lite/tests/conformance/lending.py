@@ -15,6 +15,7 @@ from typing import Any
 import fixtures
 
 from manila_lite.tests.conformance.machines import Machine
+from manila_lite.tests.services import daemon
 
 
 class Lender(fixtures.Fixture):
@@ -41,7 +42,7 @@ class Lender(fixtures.Fixture):
         try:
             call, *words = json.loads(line)
             return {'value': self._calls[call](*words)}
-        except (AssertionError, LookupError, queue.Empty) as why:
+        except (AssertionError, LookupError, queue.Empty, daemon.Broken) as why:
             return {'error': f'{type(why).__name__}: {why}'}
 
     def _lend(self) -> dict[str, Any]:

@@ -43,9 +43,10 @@ def missing() -> str:
 class Machine(fixtures.Fixture):
     """One guest on a bridge, with an address of each family. ``boot`` waits for it."""
 
-    def __init__(self, netns: str, number: int, addresses: Sequence[str]) -> None:
+    def __init__(self, netns: str, bridge: str, number: int, addresses: Sequence[str]) -> None:
         super().__init__()
         self._netns = netns
+        self._bridge = bridge
         self._number = number
         self._tap = f'guest{number}'
         #: As in Nova's API, with the length of the prefix.
@@ -54,7 +55,7 @@ class Machine(fixtures.Fixture):
 
     def _setUp(self) -> None:
         base.ip('-n', self._netns, 'tuntap', 'add', self._tap, 'mode', 'tap')
-        base.ip('-n', self._netns, 'link', 'set', self._tap, 'master', 'br0', 'up')
+        base.ip('-n', self._netns, 'link', 'set', self._tap, 'master', self._bridge, 'up')
         self.addCleanup(self._end)
         self._start()
 

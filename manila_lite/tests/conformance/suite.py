@@ -24,11 +24,11 @@ _GROUPS = r'([^\.]*\.)*'
 _OUTCOMES = {'success': PASS, 'xfail': PASS, 'skip': SKIP}
 
 
-def run(cloud: Cloud, mode: str, names: Iterable[str] = (), *, workers: int) -> dict[str, Outcome]:
+def run(cloud: Cloud, names: Iterable[str] = (), *, workers: int) -> dict[str, Outcome]:
     """Run the tests whose names match one of the regular expressions ``names``, or all. Return their outcomes."""
     place = environments.find('tempest', 'bin/stestr')
     packages = next(place.glob('lib/python3*/site-packages'))
-    _configure(cloud, mode)
+    _configure(cloud)
     top, tests = cloud.TESTS
     stestr = [str(place / 'bin' / 'stestr'), '--top-dir', top, '--test-path', tests,
               '--repo-url', str(cloud.state / 'results'), '--group_regex', _GROUPS]
@@ -44,10 +44,10 @@ def run(cloud: Cloud, mode: str, names: Iterable[str] = (), *, workers: int) -> 
     return outcomes(call('last', '--subunit', stdout=subprocess.PIPE).stdout)
 
 
-def _configure(cloud: Cloud, mode: str) -> None:
+def _configure(cloud: Cloud) -> None:
     """Write the suite's configuration: the gate's settings, and where this cloud is."""
     config = configparser.RawConfigParser()
-    config.read((_SETTINGS / 'both.conf', _SETTINGS / f'{mode}.conf'))
+    config.read(_SETTINGS / f'{name}.conf' for name in cloud.settings)
     config.read_dict({
         'DEFAULT': {'log_file': str(cloud.state / 'tempest.log')},
         'oslo_concurrency': {'lock_path': str(cloud.state / 'locks')},

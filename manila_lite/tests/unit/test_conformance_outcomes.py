@@ -70,3 +70,9 @@ class Files(testtools.TestCase):
         self.assertLess(len(rows), 6)
         for mode, name in rows:
             self.assertEqual(PASS, outcomes.read(outcomes.UPSTREAM, mode)[name].outcome)
+
+    def test_each_recorded_skip_has_a_reason(self):
+        for mode in ('scenario', 'scenario-dhss'):
+            found = outcomes.read(outcomes.SKIPS, mode)
+            self.assertNotEqual({}, found)
+            self.assertEqual([], [name for name, one in found.items() if not one.reason])

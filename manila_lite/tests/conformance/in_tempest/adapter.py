@@ -9,12 +9,15 @@ import os
 import socket
 
 from manila_tempest_tests.tests.scenario import manager as plugin
+from tempest import config
 from tempest.lib import exceptions
 from tempest.scenario import manager as tempest
 
-_NETWORK = 'guests'
-#: Extra specs by the family of addresses that a test is about: those over IPv6 have a backend without IPv4.
-_FAMILIES = {4: {'ipv4_support': '<is> True'}, 6: {'ipv4_support': '<is> False'}}
+CONF = config.CONF
+#: The network of all machines, and its subnets by family.
+_NETWORK, _SUBNETS = 'guests', {4: 'four', 6: 'six'}
+#: More extra specs, by whether there are share servers and by family: without, tests over IPv6 need a backend without IPv4.
+_SPECS = {(False, 4): {'ipv4_support': '<is> True'}, (False, 6): {'ipv4_support': '<is> False'}}
 
 
 def ask_for_no_neutron():
@@ -59,9 +62,10 @@ class Servers:
     def __init__(self):
         self._lent = {}
 
-    def lend(self):
-        """Return a machine as Nova shows it."""
+    def lend(self, family):
+        """Return a machine as Nova shows it, with its address of a family first."""
         lent = call('lend')
+        lent['addresses'].sort(key=lambda address: (':' in address) != (family == 6))
         server = {'id': f'guest-{lent["number"]}', 'status': 'ACTIVE', 'addresses': {_NETWORK: [
             {'addr': address, 'version': 6 if ':' in address else 4} for address in lent['addresses']]}}
         self._lent[server['id']] = lent['number']
@@ -88,17 +92,21 @@ class Clients:
     def create_security_group(self, **about):
         return {'id': _NETWORK, 'name': _NETWORK}
 
-    create_network = create_subnet = get_router = create_security_group
+    create_network = get_router = create_security_group
+
+    def create_subnet(self, ip_version=4, **about):
+        return {'id': _SUBNETS[ip_version]}
 
     def _create_router_interface(self, **about):
         """All machines are on one bridge."""
 
     def get_share_type(self, extra_specs=None):
-        return super().get_share_type({**_FAMILIES[self.ip_version], **(extra_specs or {})})
+        more = _SPECS.get((CONF.share.multitenancy_enabled, self.ip_version), {})
+        return super().get_share_type({**more, **(extra_specs or {})})
 
     def boot_instance(self, wait_until='ACTIVE'):
         self.servers = getattr(self, 'servers', {})
-        server = self.servers_client.lend()
+        server = self.servers_client.lend(self.ip_version)
         self.servers[server['id']] = server
         self.addCleanup(self.servers_client.delete_server, server['id'])
         return server
