@@ -91,7 +91,7 @@ class Machine(fixtures.Fixture):
         """Remove all mounts and files of a test; boot anew if a mount hangs."""
         with self._one_at_a_time:
             try:
-                if self._guest.run(_CLEAN)[0]:
+                if self._guest.run(_CLEAN, patience=30)[0]:
                     return
             except AssertionError as hangs:
                 print(f'guest {self._number} is booted anew: {hangs}')
