@@ -93,6 +93,8 @@ class OverQuota(ManilaLiteError):
 class OverReplicaQuota(OverQuota):
     """A quota of share replicas or of their size would be exceeded."""
 
+    code = 'over_quota_of_replicas'
+
 
 class OverLimit(OverQuota):
     """One thing would have more of something than anything may have."""

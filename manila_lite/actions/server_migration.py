@@ -32,7 +32,8 @@ from manila_lite.states import Migration
 from manila_lite.workflow.server_migration import SERVERS
 
 #: What a new target has from its source.
-_KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support', 'security_service_update_support')
+_KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support', 'security_service_update_support',
+         'share_replicas_migration_support')
 #: Statuses of the source and of the target of a migration that runs.
 _MOVING = tuple(states.SHARE_SERVER[verb].during for verb in ('migrate', 'receive'))
 
@@ -41,7 +42,7 @@ _MOVING = tuple(states.SHARE_SERVER[verb].during for verb in ('migrate', 'receiv
 class ServerMove(Move):
     """A share server (row), its destination with the subnets there, and all that moves with it.
 
-    ``to`` may name a pool, ``host`` is its backend.
+    ``to`` may name a pool, ``host`` is its backend. ``replicas``: those that are not active, of the shares of the server.
     """
 
     server: Row[Any]
@@ -51,6 +52,7 @@ class ServerMove(Move):
     subnets: tuple[Any, ...]
     shares: tuple[Any, ...]
     snapshots: tuple[Any, ...]
+    replicas: tuple[Any, ...]
     options: Mapping[str, bool]
     by_itself: bool = False
     evacuation: str | None = None
@@ -83,7 +85,8 @@ class ServerRequests(Requests[ServerMove]):
         subnets = share_server_queries.subnets_for(conn, network_id, service.availability_zone_id)
         move = ServerMove(server, wanted['host'], network_id, service.availability_zone_id, tuple(subnets),
                           tuple(server_migration.shares_of(conn, resource_id)),
-                          tuple(server_migration.snapshots_of(conn, resource_id)), {name: wanted[name] for name in OPTIONS},
+                          tuple(server_migration.snapshots_of(conn, resource_id)),
+                          tuple(share_replicas.list_of_server(conn, resource_id)), {name: wanted[name] for name in OPTIONS},
                           bool(wanted.get('by_itself')), wanted.get('evacuation'))
         _must_be_movable(conn, move)
         _must_fit(conn, move, service)
@@ -98,6 +101,8 @@ class ServerRequests(Requests[ServerMove]):
         """Return the reason why the server cannot move as requested, or None."""
         if move.options['nondisruptive'] and not move.keeps_addresses:
             return 'nondisruptive: not into another share network.'
+        if move.replicas and not support.get('replicas'):
+            return 'the driver there moves no share servers whose shares have replicas.'
         return super().objection(move, support)
 
     def check(self, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,9 +178,7 @@ def _must_be_movable(conn: Connection, move: ServerMove) -> None:
         raise errors.WrongState(f'Share server {server.id} is {server.status}, not active.')
     if server.encryption_key_ref:
         raise errors.Invalid(f'Share server {server.id} is encrypted and cannot be migrated.', code='share_server_encrypted')
-    if replicated := share_replicas.find_replicated_on_server(conn, server.id):
-        raise errors.Conflict(f'Share {replicated} on share server {server.id} has replicas; delete them first.',
-                              code='share_has_replicas')
+    _replicas_must_allow_it(move)
     if not move.shares:
         raise errors.Conflict(f'Share server {server.id} has no shares, so there is nothing to move.')
     if move.host == server.host and move.keeps_addresses:
@@ -187,6 +190,18 @@ def _must_be_movable(conn: Connection, move: ServerMove) -> None:
                               'instance there.')
     _nothing_must_be_left_there(conn, move)
     _shares_must_be_movable(move)
+
+
+def _replicas_must_allow_it(move: ServerMove) -> None:
+    """Refuse replicas that would move, and all, if the driver of the server moves no share with replicas."""
+    server = move.server
+    for replica in move.replicas:
+        if not server.share_replicas_migration_support:
+            raise errors.Conflict(f'Share {replica.share_id} on share server {server.id} has replicas; delete them first.',
+                                  code='share_has_replicas')
+        if replica.share_server_id == server.id:
+            raise errors.Conflict(f'Share server {server.id} has replica {replica.id} of share {replica.share_id}, which is '
+                                  'not the active one; promote or delete it first.', code='share_has_replicas')
 
 
 def _nothing_must_be_left_there(conn: Connection, move: ServerMove) -> None:

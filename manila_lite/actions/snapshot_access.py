@@ -24,7 +24,8 @@ def allow(ctx: RequestContext, snapshot_id: str, wanted: dict[str, Any], *, ipv6
 
     ``wanted``: access_type, access_to.
 
-    :raises errors.Invalid: access_to is not valid, the rule exists already, or the snapshot cannot be mounted.
+    :raises errors.Invalid: access_to is not valid, the rule exists already, or the snapshot cannot be mounted, or has the
+        access rules of its share (Manila API 2.99).
     :raises errors.OverLimit: the snapshot has as many rules as it may have.
     """
     access_type = wanted['access_type']
@@ -32,6 +33,8 @@ def allow(ctx: RequestContext, snapshot_id: str, wanted: dict[str, Any], *, ipv6
     with ctx.db.writer() as conn:
         snapshot, share = _locked(conn, ctx, snapshot_id)
         _must_mount(snapshot, share)
+        if share.snapshot_inherit_share_access_support:
+            raise _inherited(snapshot, share)
         rules = snapshot_access.of_snapshot(conn, snapshot_id)
         if any(access_targets.is_same_client(access_type, access_to, rule.access_to)
                for rule in rules if rule.access_type == access_type):
@@ -64,17 +67,24 @@ def _must_mount(snapshot: Row[Any], share: Row[Any]) -> None:
                              code='snapshot_not_available')
 
 
+def _inherited(snapshot: Row[Any], share: Row[Any]) -> errors.Invalid:
+    return errors.Invalid(f'Snapshot {snapshot.id} has the access rules of share {share.id}, and none of its own.',
+                          code='snapshot_inherits_access')
+
+
 def deny(ctx: RequestContext, snapshot_id: str, access_id: str) -> None:
     """Queue a snapshot's access rule for removal in ``queued_to_deny``. Its sessions end with it.
 
     A rule that is being denied already counts as success.
 
     :raises errors.NotFound: the snapshot has no such rule.
+    :raises errors.Invalid: the snapshot has no such rule, and has those of its share. Own ones, from before Manila API 2.99
+        was served in full, can be denied.
     :raises errors.WrongState: the snapshot is being deleted or unmanaged, and its rules with it.
     """
     with ctx.db.writer() as conn:
         snapshot, share = _locked(conn, ctx, snapshot_id)
-        rule = snapshot_access.get(conn, snapshot_id, access_id)
+        rule = _rule(conn, snapshot, share, access_id)
         if rule.state in _GOING:
             return
         if snapshot.status in _ENDING:
@@ -82,6 +92,15 @@ def deny(ctx: RequestContext, snapshot_id: str, access_id: str) -> None:
         transitions.begin(conn, states.SNAPSHOT_ACCESS, 'revoke', access_id)
         wake = snapshot_access_workflow.begin(conn, ctx, snapshot_id, share.host)
     wake.send(ctx)
+
+
+def _rule(conn: Connection, snapshot: Row[Any], share: Row[Any], access_id: str) -> Row[Any]:
+    try:
+        return snapshot_access.get(conn, snapshot.id, access_id)
+    except errors.NotFound:
+        if share.snapshot_inherit_share_access_support:
+            raise _inherited(snapshot, share) from None
+        raise
 
 
 def deny_all(conn: Connection, ctx: RequestContext, share: Row[Any]) -> list[engine.Wake]:

@@ -82,6 +82,7 @@ KNOWN: dict[str, Known] = {
     'share_server_multiple_subnet_support': Known(_boolean, visible=False),
     'network_allocation_update_support': Known(_boolean, visible=False),
     'security_service_update_support': Known(_boolean, visible=False),
+    'share_replicas_migration_support': Known(_boolean, visible=False),
     'replication_type': Known(_one_of('writable', 'readable', 'dr')),
     'encryption_support': Known(_one_of('share', 'share_server')),
     'default_qos_type': Known(str.strip, visible=False),

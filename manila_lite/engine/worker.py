@@ -3,9 +3,9 @@
 
 import threading
 from collections.abc import Callable, Iterable
+from concurrent import futures
 from typing import Any
 
-import futurist
 from futurist import periodics
 from oslo_log import log
 
@@ -52,8 +52,9 @@ class Worker:
         if listen:
             self.listen()
         timers = [(_periodic(seconds, do), (), {}) for seconds, do in self._timers]
+        # The threads of an executor of futurist look only once a second whether they shall end.
         self._periodic = periodics.PeriodicWorker(
-            timers, executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=_TIMER_THREADS))
+            timers, executor_factory=lambda: futures.ThreadPoolExecutor(_TIMER_THREADS))
         self._thread = threading.Thread(target=self._periodic.start, name=f'{self.binary}-timers', daemon=True)
         self._thread.start()
 

@@ -5,6 +5,7 @@ The file is read each time a plugin is made, so that a network added to it can b
 """
 
 import dataclasses
+import hashlib
 import ipaddress
 import itertools
 from collections.abc import Collection, Iterable, Iterator
@@ -39,19 +40,26 @@ _CHECK = fastjsonschema.compile({
 class _Place:
     """A subnet of the file. ``ranges``: first and last address to allocate. ``projects`` None: for all projects.
 
-    ``is_default``: its network is for those of the projects who choose none.
+    ``is_chosen``: the operator chose the ranges. ``is_default``: its network is for those of the projects who choose none.
     """
 
     subnet: Subnet
     ranges: tuple[tuple[Any, Any], ...]
     projects: frozenset[str] | None
+    is_chosen: bool = False
     is_default: bool = False
 
-    def free_addresses(self, taken: Collection[str]) -> Iterator[str]:
-        """Yield the addresses that can be allocated, in order."""
+    def free_addresses(self, taken: Collection[str], owner: str) -> Iterator[str]:
+        """Yield the addresses that can be allocated: those of chosen ranges in order, else from a place on that depends on the
+        owner.
+        """
         for first, last in self.ranges:
-            for number in range(int(first), int(last) + 1):
-                text = str(type(first)(number))
+            size = int(last) - int(first) + 1
+            # An unmanaged server keeps its addresses at its backend, and nobody here knows them any more. In order, the next
+            # server would get the same.
+            begin = 0 if self.is_chosen else int.from_bytes(hashlib.sha256(owner.encode()).digest()) % size
+            for place in itertools.chain(range(begin, size), range(begin)):
+                text = str(first + place)
                 if text not in taken and text != self.subnet.gateway:
                     yield text
 
@@ -100,18 +108,18 @@ class Standalone(NetworkPlugin):
         return next((place.subnet for place in own + common), None)
 
     def allocate(self, subnet: Subnet, count: int, *, taken: Collection[str], owner: str) -> list[Address]:
-        """Return the first free addresses."""
-        return self._first_free(subnet, count, taken)
+        """Return free addresses. Two owners seldom get the same one after the other."""
+        return self._some_free(subnet, count, taken, owner)
 
     def must_have_room(self, subnet: Subnet, count: int, *, taken: Collection[str]) -> None:
         """Count the free addresses."""
-        self._first_free(subnet, count, taken)
+        self._some_free(subnet, count, taken, '')
 
-    def _first_free(self, subnet: Subnet, count: int, taken: Collection[str]) -> list[Address]:
+    def _some_free(self, subnet: Subnet, count: int, taken: Collection[str], owner: str) -> list[Address]:
         place = self._places.get(subnet.neutron_subnet_id)
         if place is None:
             raise errors.Final(f'Subnet {subnet.neutron_subnet_id} is no longer in the file of networks.')
-        addresses = [Address(text) for text in itertools.islice(place.free_addresses(frozenset(taken)), count)]
+        addresses = [Address(text) for text in itertools.islice(place.free_addresses(frozenset(taken), owner), count)]
         if len(addresses) < count:
             raise errors.Final(f'Subnet {subnet.neutron_subnet_id} ({subnet.cidr}) has {len(addresses)} addresses left, '
                                f'and {count} are needed.', detail='SUBNET_FULL')
@@ -170,7 +178,8 @@ def _place(network: dict[str, Any], subnet: dict[str, Any]) -> _Place:
     projects = network.get('projects')
     return _Place(Subnet(network['id'], subnet['id'], str(cidr), cidr.version, str(gateway) if gateway else None,
                          network.get('mtu'), network.get('network_type'), network.get('segmentation_id')),
-                  tuple(ranges or [every]), None if projects is None else frozenset(projects), network.get('default', False))
+                  tuple(ranges or [every]), None if projects is None else frozenset(projects), bool(ranges),
+                  network.get('default', False))
 
 
 def _inside(cidr: Any, text: str) -> Any:

@@ -48,6 +48,7 @@ class Ability(enum.Enum):
     SECURITY_SERVICES = 'security_service_update'
     MANAGE_SERVERS = 'share_server_manage'
     MIGRATE_SERVER = 'share_server_migration'
+    MIGRATE_REPLICATED = 'share_replicas_migration'
     MIGRATE_SHARE = 'share_migration'
     REPLICATE = 'share_replication'
     MANAGE_SHARES = 'share_manage'

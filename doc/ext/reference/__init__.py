@@ -8,10 +8,23 @@ from typing import Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from reference import api, clients, crash, dataproc, manage, metrics, mutation, openapi, proofs, refusals, states
+from reference import (
+    api,
+    clients,
+    conformance,
+    crash,
+    dataproc,
+    manage,
+    metrics,
+    mutation,
+    openapi,
+    proofs,
+    refusals,
+    states,
+)
 
 _SOURCES: dict[str, Callable[[], Iterable[str]]] = {
-    'api-reference': api.lines, 'client-calls': clients.lines, 'crash-matrix': crash.lines,
+    'api-reference': api.lines, 'client-calls': clients.lines, 'conformance': conformance.lines, 'crash-matrix': crash.lines,
     'data-processing-reference': dataproc.lines, 'manage-reference': manage.lines, 'metrics-reference': metrics.lines,
     'mutation-scores': mutation.lines, 'openapi-documents': openapi.lines, 'proofs': proofs.lines, 'refusals': refusals.lines,
     'states-reference': states.lines}

@@ -32,8 +32,8 @@ class Field:
 
     ``read``: for views, the row's attribute, a function of (row, request), or ``Always``; default the field's name.
     ``parse``: for bodies and queries, converts the value sent; a ValueError is a 400. ``rule``: for views, the policy
-    of callers who see the field, and sort by it. ``blank``: other callers see null in its place. ``aliases``: other
-    accepted names.
+    of callers who see the field, and sort by it. ``blank``: other callers see null in its place. ``sparse``: for
+    views, the field is left out where it is null. ``aliases``: other accepted names.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Field:
     parse: Callable[[Any], Any] | None = None
     rule: str | None = None
     blank: bool = False
+    sparse: bool = False
     required: bool = False
     aliases: tuple[str, ...] = ()
 
@@ -225,13 +226,14 @@ class _Plan:
     """The fields that some callers see at one version.
 
     ``read``: attributes of rows. ``same``: constants. ``computed``: functions. ``names``: the names of all these in
-    this order.
+    this order. ``sparse``: names that are left out where the value is null.
     """
 
     read: tuple[str, ...]
     same: tuple[Any, ...]
     computed: tuple[Callable[[Any, Any], Any], ...]
     names: tuple[str, ...]
+    sparse: frozenset[str]
 
     @classmethod
     def of(cls, fields: Sequence[Field], more: tuple[str, ...]) -> '_Plan':
@@ -242,7 +244,12 @@ class _Plan:
         return cls(tuple(str(field.read or field.name) for field in plain),
                    tuple(field.read.value for field in same if isinstance(field.read, Always)),
                    tuple(field.read for field in computed if callable(field.read)),
-                   (*(field.name for field in (*plain, *same, *computed)), *more))
+                   (*(field.name for field in (*plain, *same, *computed)), *more),
+                   frozenset(field.name for field in fields if field.sparse))
+
+
+def _without_nulls(document: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if value is not None or name not in names}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -277,7 +284,7 @@ class View:
         layout = getattr(rows[0], '_fields', ())
         make = (_by_position(plan.names, plan.read, layout) if set(plan.read) <= set(layout)
                 else _by_attribute(plan.names, plan.read))
-        return make(rows, more)
+        return [_without_nulls(document, plan.sparse) for document in make(rows, more)] if plan.sparse else make(rows, more)
 
     @functools.cached_property
     def _rules(self) -> tuple[str, ...]:
@@ -299,7 +306,7 @@ class View:
         if self.collection:
             properties['links'] = LINKS
         return {'type': 'object', 'properties': properties, 'additionalProperties': False,
-                'required': [field.name for field in fields if field.blank or field.rule is None]
+                'required': [field.name for field in fields if (field.blank or field.rule is None) and not field.sparse]
                             + (['links'] if self.collection else [])}
 
 

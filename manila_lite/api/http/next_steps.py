@@ -109,6 +109,7 @@ BY_CODE = {
     # Of migrations and share servers.
     'already_migrating': 'Wait for the end of that migration, or cancel it. openstack share migration show, or openstack share '
                          'server migration show, has its progress.',
+    'already_there': 'Leave it there, or choose another destination.',
     'not_migrating': 'Check the progress with openstack share migration show, or openstack share server migration show.',
     'migration_not_cancellable': 'Complete the migration, and move the data back afterwards.',
     'migration_refused': 'Choose another destination, or fewer demands such as writable or nondisruptive.',
@@ -134,6 +135,7 @@ BY_CODE = {
     'share_group_type_is_public': 'Make the share group type private first.',
     'share_type_not_accessible': 'Ask an administrator for access to the share type.',
     'snapshots_not_supported': 'Choose a share whose type has snapshot_support.',
+    'snapshot_inherits_access': 'Grant or deny access to the share; its snapshots follow.',
     'mount_snapshot_not_supported': 'Choose a snapshot of a share whose type has mount_snapshot_support.',
     'mount_point_name_exists': 'Choose another name.',
     'mount_point_name_not_supported': 'Leave mount_point_name out, or choose a share type with mount_point_name_support.',

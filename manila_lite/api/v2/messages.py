@@ -40,6 +40,7 @@ NEXT_STEPS = {
     Detail.SERVER_NOT_UNMANAGED: 'Correct the cause, and unmanage it again.',
     Detail.NOT_MANAGED: '',
     Detail.NOT_UNMANAGED: '',
+    Detail.MIGRATION_REFUSED: 'Choose another destination, or fewer demands such as writable or nondisruptive.',
     Detail.SHARE_BROKEN: 'Ask the operator, with the request id of this message; openstack share service ensure shares repairs '
                          'what can be repaired.',
     Detail.NOT_ENSURED: 'Do nothing: the share is checked again automatically.',

@@ -12,8 +12,9 @@ from manila_lite.api.request import Request
 NOT_REPORTED: dict[str, Any] = {
     **dict.fromkeys(('snapshot_support', 'create_share_from_snapshot_support', 'revert_to_snapshot_support',
                      'mount_snapshot_support', 'mount_point_name_support', 'security_service_update_support',
-                     'network_allocation_update_support', 'share_server_multiple_subnet_support', 'dedupe', 'compression',
-                     'qos', 'ipv4_support', 'ipv6_support'), False),
+                     'network_allocation_update_support', 'share_server_multiple_subnet_support',
+                     'share_replicas_migration_support', 'dedupe', 'compression', 'qos', 'ipv4_support',
+                     'ipv6_support'), False),
     **dict.fromkeys(('replication_type', 'replication_domain', 'sg_consistent_snapshot_support', 'vendor_name',
                      'driver_version')),
 }

@@ -37,15 +37,15 @@ def pairs_of(row: Any, req: Request) -> dict[str, str]:
     return pairs
 
 
-def choose_project(req: Request, filters: dict[str, Any], rule: str) -> str | None:
+def choose_project(req: Request, filters: dict[str, Any], rule: str, *, alone: bool = False) -> str | None:
     """Return the project of the rows that a list shows.
 
     It is the caller's, or with ``all_tenants`` one project or all (``None``). Clients send ``all_tenants`` with each
-    look-up by name, so it is ignored, as in Manila, if ``rule`` does not allow it to the caller. ``all_tenants`` and
-    ``project_id`` are taken out of the filters.
+    look-up by name, so it is ignored, as in Manila, if ``rule`` does not allow it to the caller. ``alone``: ``project_id``
+    counts without ``all_tenants``, too. Both are taken out of the filters.
     """
     everybody, wanted = filters.pop('all_tenants', False), filters.pop('project_id', None)
-    return wanted if everybody and req.may(rule) else req.ctx.project_id or ''
+    return wanted if (everybody or (alone and wanted)) and req.may(rule) else req.ctx.project_id or ''
 
 
 #: Query parameters that are no filters.
@@ -62,12 +62,12 @@ Load = Callable[[Connection, Request, list[Any]], None]
 
 
 def list_of_project(req: Request, filters: dict[str, Any], rule: str, *, rows: Callable[..., list[Any]],
-                    count: Callable[..., int] | None = None, load: Load | None = None) -> list[Any]:
+                    count: Callable[..., int] | None = None, load: Load | None = None, alone: bool = False) -> list[Any]:
     """List the rows of one project, or of all; see ``choose_project``.
 
     ``rows`` and ``count`` are queries of the resource type. ``load``: loads related data of the rows for the view.
     """
-    project_id = choose_project(req, filters, rule)
+    project_id = choose_project(req, filters, rule, alone=alone)
     with req.ctx.db.reader() as conn:
         listed = rows(conn, filters, req.page, project_id=project_id)
         if count and filters.get('with_count'):

@@ -73,7 +73,7 @@ def detail(req: Request) -> list[Any]:
 
 def _list(req: Request, load: related.Load | None = None) -> list[Any]:
     return related.list_of_project(req, dict(req.query), rules.LIST_ALL_PROJECTS,
-                                   rows=share_networks.list_networks, load=load)
+                                   rows=share_networks.list_networks, load=load, alone=True)
 
 
 # One share network ------------------------------------------------------------------------------

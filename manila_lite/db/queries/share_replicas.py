@@ -84,13 +84,12 @@ def filter_replicated(conn: Connection, share_ids: Iterable[str]) -> set[str]:
         _instances.c.share_id.in_(tuple(share_ids)), _IS_OTHER)).scalars())
 
 
-def find_replicated_on_server(conn: Connection, server_id: str) -> str | None:
-    """Return the id of a share with a replica, active or not, on the share server and another one elsewhere; or None."""
-    other = _instances.alias()
-    return conn.execute(sa.select(_instances.c.share_id).where(
-        _instances.c.share_server_id == server_id, _instances.c.replica_state.is_not(None),
-        sa.exists().where(other.c.share_id == _instances.c.share_id, other.c.id != _instances.c.id,
-                          other.c.replica_state.is_not(None))).limit(1)).scalar()
+def list_of_server(conn: Connection, server_id: str) -> list[Row]:
+    """Return the replicas that are not active, on any backend, of shares with a replica on the share server; by their ids."""
+    there = _instances.alias()
+    return list(conn.execute(sa.select(_instances).where(
+        _IS_OTHER, sa.exists().where(there.c.share_id == _instances.c.share_id, there.c.share_server_id == server_id,
+                          there.c.replica_state.is_not(None))).order_by(_instances.c.id)))
 
 
 def as_share(conn: Connection, replica_id: str) -> Row | None:

@@ -12,7 +12,8 @@ from manila_lite.db.queries import hosts
 _servers = models.share_servers
 
 #: Abilities that an administrator may bring up to date.
-NAMES = ('network_allocation_update_support', 'security_service_update_support', 'share_server_multiple_subnet_support')
+NAMES = ('network_allocation_update_support', 'security_service_update_support', 'share_replicas_migration_support',
+         'share_server_multiple_subnet_support')
 
 
 def find(conn: Connection, server_ids: Collection[str] | None, host: str | None) -> list[Row]:

@@ -17,7 +17,7 @@ _GIB = 1 << 30
 _CALLS = 10
 
 
-class DummyMigration(DummyServers, interface.MigratesServers):
+class DummyMigration(DummyServers, interface.MigratesReplicated):
     """Each call to continue the copy brings a tenth of the shares; later changes follow at the cut-over."""
 
     def __init__(self, backend: interface.Backend):

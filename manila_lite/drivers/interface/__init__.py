@@ -12,14 +12,14 @@ from manila_lite.drivers.interface.multi_subnet import AddsSubnets, SpansSubnets
 from manila_lite.drivers.interface.replication import Replicates
 from manila_lite.drivers.interface.resize import Resizes
 from manila_lite.drivers.interface.security_services import UpdatesSecurityServices
-from manila_lite.drivers.interface.server_migration import MigratesServers
+from manila_lite.drivers.interface.server_migration import MigratesReplicated, MigratesServers
 from manila_lite.drivers.interface.servers import MakesServers
 from manila_lite.drivers.interface.share_migration import MigratesShares
 from manila_lite.drivers.interface.snapshots import Clones, MountsSnapshots, Reverts, Snapshots
 
 __all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'BacksUp', 'Clones', 'ConsistentSnapshots', 'EnsuresOneByOne',
-           'MakesServers', 'ManagesServers', 'ManagesShares', 'ManagesSnapshots', 'MigratesServers', 'MigratesShares',
-           'MountsSnapshots', 'Replicates', 'Resizes', 'Reverts', 'ShareDriver', 'Snapshots', 'SpansSubnets',
+           'MakesServers', 'ManagesServers', 'ManagesShares', 'ManagesSnapshots', 'MigratesReplicated', 'MigratesServers',
+           'MigratesShares', 'MountsSnapshots', 'Replicates', 'Resizes', 'Reverts', 'ShareDriver', 'Snapshots', 'SpansSubnets',
            'TakesSubnetMetadata', 'UpdatesSecurityServices', 'abilities_of', 'capabilities_of', 'consistency_of',
            'replication_of', 'spreads_servers']
 
@@ -38,6 +38,7 @@ ABILITIES: dict[type, values.Ability] = {
     ManagesServers: values.Ability.MANAGE_SERVERS,
     UpdatesSecurityServices: values.Ability.SECURITY_SERVICES,
     MigratesServers: values.Ability.MIGRATE_SERVER,
+    MigratesReplicated: values.Ability.MIGRATE_REPLICATED,
     MigratesShares: values.Ability.MIGRATE_SHARE,
     Replicates: values.Ability.REPLICATE,
     ManagesShares: values.Ability.MANAGE_SHARES,
@@ -55,6 +56,7 @@ CAPABILITIES: dict[values.Ability, str] = {
     values.Ability.SEVERAL_SUBNETS: 'share_server_multiple_subnet_support',
     values.Ability.ADD_SUBNET: 'network_allocation_update_support',
     values.Ability.SECURITY_SERVICES: 'security_service_update_support',
+    values.Ability.MIGRATE_REPLICATED: 'share_replicas_migration_support',
 }
 
 

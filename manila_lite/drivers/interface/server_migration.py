@@ -79,3 +79,12 @@ class MigratesServers(MakesServers):
         new server. Changes nothing.
         """
         return None
+
+
+class MigratesReplicated(MigratesServers):
+    """Migration of share servers whose shares have replicas on other backends.
+
+    The active replicas move, with their ids. The other replicas stay where they are, and follow them at the new place from
+    the next ``update_replica`` on, whose ``replica.active_host`` names it. Source: pool capability
+    ``share_replicas_migration_support`` of Manila.
+    """

@@ -14,7 +14,7 @@ from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_server_details
 from manila_lite.db.queries import access, operations, server_migration, share_networks, share_server_queries, shares
-from manila_lite.drivers.interface import spreads_servers
+from manila_lite.drivers.interface import abilities_of, spreads_servers
 from manila_lite.engine import Plan, Step, Wake, Work
 from manila_lite.manager.plans import server_addresses, share_servers
 from manila_lite.manager.plans.migration import DriverCalls, Steps
@@ -78,6 +78,7 @@ class ServerSteps(Steps):
         _driver_must_fit(work)
         super().check(work)
         support = work.data['support']
+        support['replicas'] = values.Ability.MIGRATE_REPLICATED in abilities_of(work.service.driver)
         if support['compatible'] and not work.data['keeps_addresses']:
             support['server'] = self._chosen(work)
 

@@ -34,7 +34,8 @@ _PLUGIN_AWAY = 5.0
 #: How many servers are restored at the same time.
 _WORKERS = 4
 #: Abilities that a server keeps from its creation, by their names in pools.
-_KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support', 'security_service_update_support')
+_KEPT = ('share_server_multiple_subnet_support', 'network_allocation_update_support', 'security_service_update_support',
+         'share_replicas_migration_support')
 
 
 # Finding a server for a share ---------------------------------------------------------------------

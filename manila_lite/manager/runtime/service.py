@@ -51,8 +51,8 @@ PLANS = [*shares.PLANS, *deferred_deletion.PLANS, *access.PLANS, *snapshots.PLAN
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0
-#: Seconds within which a stop is noticed, and within which requests for a report are collected.
-_WATCH, _SETTLE = 1.0, 0.2
+#: Seconds within which requests for a report are collected.
+_SETTLE = 0.2
 #: Seconds between looks for unused share servers.
 _CLEAN_EVERY = 60.0
 #: Seconds between looks for resources that the network plugin holds for deleted servers.
@@ -147,6 +147,7 @@ class ShareManager:
     def stop(self) -> None:
         """Finish the work under way and stop. Shares stay served."""
         self._stopping.set()
+        self._report_wanted.set()       # its thread sees that it is to end
         self.backend_lease.finish()
         self.worker.stop(last=not self.backend_lease.elsewhere())
         self._let_copies(run=False)
@@ -198,10 +199,10 @@ class ShareManager:
         self._report_wanted.set()
 
     def _report_when_wanted(self) -> None:
-        while not self._stopping.is_set():
-            if not self._report_wanted.wait(_WATCH):
-                continue
-            self._stopping.wait(_SETTLE)
+        while True:
+            self._report_wanted.wait()
+            if self._stopping.wait(_SETTLE):
+                return
             self._report_wanted.clear()
             try:
                 self._report()

@@ -35,10 +35,10 @@ Outcomes = Mapping[str, Outcome]
 
 
 def read(file: Path, mode: str) -> dict[str, Outcome]:
-    """Return the outcomes of a mode by the names of the tests. For the other files, the reasons."""
+    """Return the outcomes of a mode by the names of the tests. For the other files, the reasons; rows may be for ``both``."""
     with file.open() as lines:
         return {row['test']: Outcome(row.get('outcome') or '', row['reason'] or '')
-                for row in csv.DictReader(lines, delimiter='\t') if row['mode'] == mode}
+                for row in csv.DictReader(lines, delimiter='\t') if row['mode'] in (mode, 'both')}
 
 
 def perfect(ours: Outcomes, skips: Iterable[str]) -> dict[str, Outcome]:

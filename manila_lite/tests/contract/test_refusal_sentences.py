@@ -25,6 +25,7 @@ _ABSENT = {
     'already_there': 'a share that is at its destination has moved; only evacuations get it, which look for another one',
     'share_not_exported': 'an available share that the share service shows without export locations',
     'not_found': 'each raise has the code of its resource type',
+    'over_quota_of_replicas': 'each raise has the code of its quota',
     'over_limit': 'each raise has the code of its limit',
     'plugin_not_found': 'of the data-processing API, whose form has no codes',
     'plugin_version_not_found': 'of the data-processing API, whose form has no codes',

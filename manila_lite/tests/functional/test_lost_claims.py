@@ -172,7 +172,7 @@ class LostClaims(Stories):
 class Administered(Stories):
     """Share servers that also have an address in the administrators' network."""
 
-    BACKENDS = dict.fromkeys(Deployment.SERVING, _BACKEND + _SERVING + _ADMINISTERED)
+    BACKENDS = dict.fromkeys(Deployment.SERVING, _BACKEND.format(size=100000) + _SERVING + _ADMINISTERED)
 
     def agrees(self, cell, rows):
         """Check that every address belongs to a server. The crash matrix has none in an administrators' network."""

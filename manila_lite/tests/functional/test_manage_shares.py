@@ -315,9 +315,14 @@ class ManagedShares(Managing, base.ServiceTest):
         self.admin.ok('POST', '/types', {'share_type': {'name': 'pointed', 'extra_specs': {
             'driver_handles_share_servers': 'False', 'mount_point_name_support': '<is> True',
             'provisioning:mount_point_prefix': 'much'}}})
+        early = self.managed(version='2.91', mount_point_name='ignored', share_type='pointed')
+        self.assertNotIn('ignored', str(self.exports(early['id'])))
+        self.unmanage(early['id'])
+        self.gone(early['id'])
+        self.clean('alpha')
+        self.there()
         share = self.managed(mount_point_name='better', share_type='pointed')
         self.assertIn('10.0.0.1:/shares/much_better', self.exports(share['id']))
-        self.ask(400, version='2.91', mount_point_name='other', share_type='pointed')
         self.assertEqual('mount_point_name_not_supported', self.ask(400, mount_point_name='other')['reason'])
         self.assertEqual('mount_point_name_exists', self.ask(409, mount_point_name='better', share_type='pointed')['reason'])
         self.unmanage(share['id'])

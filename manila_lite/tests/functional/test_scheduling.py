@@ -107,14 +107,17 @@ class TwoBackends(base.ServiceTest):
         caller = self.caller('hints')
         body = {'size': 1, 'share_proto': 'NFS', 'scheduler_hints': {'only_host': 'test@alpha#pool1'}}
         self.assertEqual(403, caller.call('POST', '/shares', {'share': body})[0])
-        self.assertEqual(400, self.admin.call('POST', '/shares', {'share': body}, version='2.66')[0])
+        for ignored, hint, version in (('.only_host', 'only_host', '2.66'), ('.near', 'near', '2.67'),
+                                       ('', 'same_host', '2.64')):
+            status, document, headers = self.admin.call('POST', '/shares', {
+                'share': {**body, 'scheduler_hints': {hint: 'test@alpha#pool1'}}}, version=version)
+            self.assertEqual((200, f'share.scheduler_hints{ignored}'),
+                             (status, headers['X-OpenStack-Manila-Ignored-Fields']))
+            self.admin.wait(f'/shares/{document["share"]["id"]}', 'share', 'available')
         for hints, status in (({'same_host': '00000000-0000-4000-8000-000000000000'}, 404),
-                              ({'same_host': ','.join(['00000000-0000-4000-8000-000000000000', *map(str, range(400))])}, 400),
-                              ({'near': 'me'}, 400)):
+                              ({'same_host': ','.join(['00000000-0000-4000-8000-000000000000', *map(str, range(400))])}, 400)):
             refused = caller.call('POST', '/shares', {'share': {**body, 'scheduler_hints': hints}})
             self.assertEqual(status, refused[0], refused)
-        body['scheduler_hints'] = {'same_host': caller.share()['id']}
-        self.assertEqual(400, caller.call('POST', '/shares', {'share': body}, version='2.64')[0])
 
 
 class Capacity(base.ServiceTest):

@@ -492,7 +492,7 @@ class Migration(MigrationTest):
             found, document = self.start(server, **more)
             self.assertEqual((status, True), (found, word in str(document)), (more, document))
         self.assertEqual(404, self.start({'id': nowhere})[0])
-        self.assertEqual(404, self.act({'id': nowhere}, 'migration_get_progress')[0])
+        self.assertEqual(400, self.act({'id': nowhere}, 'migration_get_progress')[0])
         for action in ('migration_complete', 'migration_cancel', 'migration_get_progress'):
             self.assertEqual(400, self.act(server, action)[0])
         user = self.caller('p')

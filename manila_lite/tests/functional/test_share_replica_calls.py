@@ -86,7 +86,8 @@ class ByHand(Replicating):
         replica = self.replicate(share, caller=user)
         status, document, _ = user.call('POST', '/share-replicas', {'share_replica': {'share_id': share['id']}})
         self.assertEqual((413, 'over_quota_share_replicas'), (status, document['overLimit']['reason']))
-        self.assertEqual(403, user.action(share['id'], 'extend', {'new_size': 3})[0])
+        status, document, _ = user.action(share['id'], 'extend', {'new_size': 3})
+        self.assertEqual((413, 'over_quota_replica_gigabytes'), (status, document['overLimit']['reason']))
         found = boss.ok('GET', '/quota-sets/counted/detail')['quota_set']
         self.assertEqual([(2, 2), (5, 4)], [(found[name]['limit'], found[name]['in_use'])
                                             for name in ('share_replicas', 'replica_gigabytes')])
@@ -212,8 +213,13 @@ class ByHand(Replicating):
         self.assertEqual(200, self.admin.call('GET', self.path(replica), version='2.56')[0])
         for version, body in (('2.66', {'scheduler_hints': {'only_host': 'test@beta'}}), ('2.71', {'share_network_id': 'x'}),
                               ('2.94', {'metadata': {'a': 'b'}})):
-            self.assertEqual(400, self.admin.call('POST', '/share-replicas', {'share_replica': {
-                'share_id': share['id'], **body}}, version=version)[0], version)
+            status, document, headers = self.admin.call('POST', '/share-replicas', {'share_replica': {
+                'share_id': share['id'], **body}}, version=version)
+            self.assertEqual((202, f'share_replica.{next(iter(body))}'),
+                             (status, headers['X-OpenStack-Manila-Ignored-Fields']), version)
+            made = self.is_in_sync(document['share_replica'])
+            self.admin.ok('DELETE', self.path(made))
+            self.admin.wait(self.path(made), 'share_replica', 'gone')
         self.assertEqual(400, self.act(replica, 'promote', {'quiesce_wait_time': 1}, version='2.74'))
         user = self.caller('p', roles='reader')
         listed = user.ok('GET', f'/share-replicas?share_id={share["id"]}&limit=1&sort_key=created_at&sort_dir=asc')

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Access rules of snapshots, from the API to the backend."""
 
+from manila_lite.db import models
 from manila_lite.tests.functional import base, test_share_migration
 
 
@@ -138,17 +139,33 @@ class SnapshotAccess(base.ServiceTest):
         return share['id'], rule, self.snapshot(share['id'])
 
     def test_snapshots_inherit_share_access_rules_if_the_type_says_so(self):
-        """Apply the share's rules to a snapshot, read-only, beside its own, from its creation until they are denied."""
+        """Apply the share's rules to a snapshot, read-only, from its creation until they are denied."""
         share, rule, snapshot = self.inheriting()
         self.assertEqual([('10.0.0.7', 'ro')], self.in_force(snapshot))
-        self.allow(snapshot, '10.0.0.5')
-        self.settled(snapshot, {'10.0.0.5': 'active'})
         other = self.user.action(share, 'allow_access', {'access_type': 'ip', 'access_to': '10.0.0.8'})[0]
         self.assertEqual(200, other)
-        self.granted(snapshot, [('10.0.0.5', 'ro'), ('10.0.0.7', 'ro'), ('10.0.0.8', 'ro')])
+        self.granted(snapshot, [('10.0.0.7', 'ro'), ('10.0.0.8', 'ro')])
         self.assertEqual(202, self.user.action(share, 'deny_access', {'access_id': rule})[0])
-        self.granted(snapshot, [('10.0.0.5', 'ro'), ('10.0.0.8', 'ro')])
-        self.assertEqual({'10.0.0.5': 'active'}, self.states(snapshot))
+        self.granted(snapshot, [('10.0.0.8', 'ro')])
+
+    def test_snapshot_that_inherits_rules_gets_none_of_its_own(self):
+        share, rule, snapshot = self.inheriting()
+        for action, body in (('allow_access', {'access_type': 'ip', 'access_to': '10.0.0.5'}),
+                             ('deny_access', {'access_id': rule})):
+            status, document = self.act(snapshot, action, body)
+            self.assertEqual((400, 'snapshot_inherits_access'), (status, document['badRequest']['reason']))
+            self.assertIn(share, document['badRequest']['message'])
+        self.assertEqual([('10.0.0.7', 'ro')], self.in_force(snapshot))
+        with self.service.services.db.writer() as conn:     # a rule of its own, from before such were refused
+            conn.execute(models.shares.update().where(models.shares.c.id == share).values(
+                snapshot_inherit_share_access_support=False))
+        own = self.allow(snapshot, '10.0.0.5')
+        self.settled(snapshot, {'10.0.0.5': 'active'})
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.shares.update().where(models.shares.c.id == share).values(
+                snapshot_inherit_share_access_support=True))
+        self.assertEqual(202, self.act(snapshot, 'deny_access', {'access_id': own})[0])
+        self.granted(snapshot, [('10.0.0.7', 'ro')])
 
     def test_denied_share_rule_is_removed_from_a_snapshot_in_error(self):
         share, rule, snapshot = self.inheriting()

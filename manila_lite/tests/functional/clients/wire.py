@@ -66,7 +66,7 @@ HANDSHAKE = (
         ask for headers in ({}, {'X-OpenStack-Manila-API-Experimental': 'true'}) for ask in (
             *_SHARE, act('migration_get_progress', None, 400, ('badRequest.reason', 'not_migrating'), version='2.95',
                          roles=ADMIN, headers=headers),
-            act('migration_get_progress', None, 404, ('itemNotFound.reason', 'share_server_not_found'), of='/share-servers/1',
+            act('migration_get_progress', None, 400, ('badRequest.reason', 'share_server_not_found'), of='/share-servers/1',
                 version='2.57', roles=ADMIN, headers=headers)))),
     Row('URLs with and without the project', 'all, as the catalog says', (
         get('/$project/shares/detail', ('shares', list), version='2.7'), get('/shares/detail', ('shares', list)))),

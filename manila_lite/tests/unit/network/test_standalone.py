@@ -108,27 +108,32 @@ class Default(PluginTest):
 
 class Allocate(PluginTest):
 
-    def allocate(self, subnet, count, taken=(), net='blue', text=networks.FILE):
+    def allocate(self, subnet, count, taken=(), net='blue', text=networks.FILE, owner='server'):
         plugin = self.plugin(text)
-        addresses = plugin.allocate(plugin.describe(net, subnet, 'p'), count, taken=taken, owner='server')
+        addresses = plugin.allocate(plugin.describe(net, subnet, 'p'), count, taken=taken, owner=owner)
         return [address.ip_address for address in addresses]
 
     def test_network_and_gateway_addresses_are_not_allocated(self):
-        self.assertEqual(['10.10.0.2', '10.10.0.3'], self.allocate('blue-v4', 2))
-        self.assertEqual(['fd10::2', 'fd10::3'], self.allocate('blue-v6', 2))
+        for owner in map(str, range(20)):
+            self.assertEqual({f'10.10.1.{number}' for number in range(2, 7)}, {*self.allocate('blue-small', 5, owner=owner)})
+
+    def test_owners_get_addresses_apart_and_the_same_again(self):
+        """The address of a server that was unmanaged is not given to the next one."""
+        found = [self.allocate('blue-v6', 1, owner=f'server {number}') for number in range(20)]
+        self.assertEqual(20, len({text for text, in found}))
+        self.assertEqual(found[0], self.allocate('blue-v6', 1, owner='server 0'))
 
     def test_taken_addresses_are_skipped(self):
-        self.assertEqual(['10.10.0.3', '10.10.0.5'], self.allocate('blue-v4', 2, taken={'10.10.0.2', '10.10.0.4'}))
-
-    def test_all_addresses_of_a_subnet_can_be_allocated(self):
-        self.assertEqual([f'10.10.1.{number}' for number in range(2, 7)], self.allocate('blue-small', 5))
+        first, = self.allocate('blue-v4', 1)
+        self.assertNotIn(first, self.allocate('blue-v4', 100, taken={first}))
+        self.assertEqual(['10.10.1.4'], self.allocate('blue-small', 1, taken={f'10.10.1.{number}' for number in (2, 3, 5, 6)}))
 
     def test_full_subnet_is_refused_by_name(self):
         full = self.assertRaises(errors.Final, self.allocate, 'blue-small', 2, taken={f'10.10.1.{n}' for n in range(2, 6)})
         self.assertEqual('SUBNET_FULL', full.detail)
         self.assertIn('blue-small', str(full))
 
-    def test_only_addresses_of_the_ranges_are_allocated(self):
+    def test_only_addresses_of_the_ranges_are_allocated_in_order(self):
         text = ('networks: [{id: n, subnets: [{id: s, cidr: 10.0.0.0/24, gateway: 10.0.0.9, ranges: '
                 '[[10.0.0.8, 10.0.0.10], [10.0.0.20, 10.0.0.20]]}]}]')
         self.assertEqual(['10.0.0.8', '10.0.0.10', '10.0.0.20'], self.allocate('s', 3, net='n', text=text))
@@ -149,10 +154,10 @@ class Allocate(PluginTest):
         subnet = plugin.describe('blue', 'blue-v4', 'p')
         [first] = plugin.allocate(subnet, 1, taken=(), owner='server')
         plugin.free([Address('192.0.2.1')])
-        self.assertEqual([first], plugin.allocate(subnet, 1, taken=(), owner='other'))
+        self.assertEqual([first], plugin.allocate(subnet, 1, taken=(), owner='server'))
         plugin.free([first])
-        [second] = plugin.allocate(subnet, 1, taken={first.ip_address}, owner='other')
-        self.assertEqual(('10.10.0.2', '10.10.0.3'), (first.ip_address, second.ip_address))
+        [second] = plugin.allocate(subnet, 1, taken={first.ip_address}, owner='server')
+        self.assertNotEqual(first, second)
         self.assertEqual(networks.FILE, self.file.read_text())
 
 

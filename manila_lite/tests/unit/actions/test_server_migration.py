@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may keep a share server from moving, by the answer of the destination."""
+
+import testtools
+
+from manila_lite.actions.server_migration import REQUESTS, ServerMove
+
+_OPTIONS = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': False}
+
+
+class Objections(testtools.TestCase):
+
+    def objection(self, there, **support):
+        move = ServerMove(None, 'host@there', 'network', None, (), (), (), there, _OPTIONS)
+        return REQUESTS.objection(move, {'compatible': True, **support})
+
+    def test_driver_of_the_destination_must_support_replicas_if_there_are_any(self):
+        self.assertIsNone(self.objection(()))
+        self.assertIsNone(self.objection(('a replica',), replicas=True))
+        self.assertIn('replicas', self.objection(('a replica',)))
+        self.assertIn('replicas', self.objection(('a replica',), replicas=False))
