@@ -5,6 +5,8 @@ import contextlib
 import os
 import shutil
 import signal
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import fixtures
@@ -33,7 +35,7 @@ transport_url = {bus}
 report_interval = 2
 capability_interval = 2
 log_file =
-{middleware}[database]
+{more}{middleware}[database]
 connection = {database}
 [network]
 plugin = standalone
@@ -66,9 +68,20 @@ networks:
 class Cloud(fixtures.Fixture):
     """All of it, in one of ``MODES``. ``state`` is its directory; ``url`` is that of the API."""
 
+    #: The published tests for it: the top directory and that of the tests, seen from their packages.
+    TESTS = ('.', './manila_tempest_tests/tests/api')
+    #: The most workers for them, and variables of their environment.
+    WORKERS = sys.maxsize
+    ENVIRONMENT: Mapping[str, str] = {}
+    #: More lines of ``DEFAULT``.
+    MORE = ''
+    NETWORKS = _NETWORKS
+
     def __init__(self, mode: str) -> None:
         super().__init__()
         self._mode = mode
+        #: The files with the settings of its tests, each before those that may override it.
+        self.settings: Sequence[str] = ('both', mode)
 
     def _setUp(self) -> None:
         database, bus = self.useFixture(databases.MariaDB()), self.useFixture(broker.RabbitMQ())
@@ -76,19 +89,22 @@ class Cloud(fixtures.Fixture):
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
         self.port = process.free_port()
         self.url = f'http://127.0.0.1:{self.port}/v2'
-        backends = MODES[self._mode]
+        backends = self.backends()
         empty = self.useFixture(places.EmptyDatabase(self.state, server=database.url))
-        text = _CONFIG.format(state=self.state, backends=','.join(backends), port=self.port, bus=bus.url,
+        text = _CONFIG.format(state=self.state, backends=','.join(backends), port=self.port, bus=bus.url, more=self.MORE,
                               middleware=self.keystone.middleware, database=empty.url)
-        text += ''.join(_BACKEND.format(name=name, serving=serving, zone=zone, domain=_domain(serving, self._mode))
-                        for name, (serving, zone) in backends.items())
-        (self.state / 'c.conf').write_text(text)
-        (self.state / 'networks.yaml').write_text(_NETWORKS)
+        (self.state / 'c.conf').write_text(text + ''.join(backends.values()))
+        (self.state / 'networks.yaml').write_text(self.NETWORKS)
         self.keystone.announce(self.url)
         self._sync()
         for role in ROLES:
             self._start(role)
         self._await_pools(len(backends))
+
+    def backends(self) -> Mapping[str, str]:
+        """Return the section of the configuration for each backend, by its name. ``state`` is known."""
+        return {name: _BACKEND.format(name=name, serving=serving, zone=zone, domain=_domain(serving, self._mode))
+                for name, (serving, zone) in MODES[self._mode].items()}
 
     def _sync(self) -> None:
         done = forks.run('manila_lite.cmd.manage:main', f'--config-file={self.state}/c.conf', 'db', 'sync')

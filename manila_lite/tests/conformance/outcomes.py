@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Outcomes of the published tests, by mode: those of upstream are in upstream.tsv, intended differences in differences.tsv.
 
+Scenario tests have no outcome of upstream; skips.tsv has those that cannot run here.
+
 An outcome is ``pass``, ``fail`` or ``skip``; the last two have a reason.
 """
 
@@ -12,7 +14,7 @@ from pathlib import Path
 
 PASS, FAIL, SKIP = 'pass', 'fail', 'skip'
 _HERE = Path(__file__).parent
-UPSTREAM, DIFFERENCES = (_HERE / f'{name}.tsv' for name in ('upstream', 'differences'))
+UPSTREAM, DIFFERENCES, SKIPS = (_HERE / f'{name}.tsv' for name in ('upstream', 'differences', 'skips'))
 #: Name of the "test" that says that no test of a class could run.
 _CLASS = 'setUpClass ('
 
@@ -33,10 +35,16 @@ Outcomes = Mapping[str, Outcome]
 
 
 def read(file: Path, mode: str) -> dict[str, Outcome]:
-    """Return the outcomes of a mode by the names of the tests. For ``DIFFERENCES``, the reasons; rows may be for ``both``."""
+    """Return the outcomes of a mode by the names of the tests. For the other files, the reasons; rows may be for ``both``."""
     with file.open() as lines:
         return {row['test']: Outcome(row.get('outcome') or '', row['reason'] or '')
                 for row in csv.DictReader(lines, delimiter='\t') if row['mode'] in (mode, 'both')}
+
+
+def perfect(ours: Outcomes, skips: Iterable[str]) -> dict[str, Outcome]:
+    """Return what to expect where no run of upstream is recorded: all passes but what is among ``skips`` and was skipped."""
+    known = set(skips)
+    return {name: one if one.outcome == SKIP and name in known else Outcome(PASS) for name, one in ours.items()}
 
 
 def chosen(found: Outcomes, names: Iterable[str]) -> dict[str, Outcome]:

@@ -17,36 +17,37 @@ from manila_lite.tests.conformance.outcomes import FAIL, PASS, SKIP, Outcome
 from manila_lite.tests.services import environments
 from manila_lite.tests.services.keystone import ADMIN, REGION
 
-#: Settings of the gate's runs against the dummy driver: those of both modes, and of each.
+#: Settings of the gate's runs against the dummy driver: those of all modes, and of each.
 _SETTINGS = Path(__file__).parent / 'settings'
 #: The tests of a class stay in one worker.
 _GROUPS = r'([^\.]*\.)*'
 _OUTCOMES = {'success': PASS, 'xfail': PASS, 'skip': SKIP}
 
 
-def run(cloud: Cloud, mode: str, names: Iterable[str] = (), *, workers: int) -> dict[str, Outcome]:
+def run(cloud: Cloud, names: Iterable[str] = (), *, workers: int) -> dict[str, Outcome]:
     """Run the tests whose names match one of the regular expressions ``names``, or all. Return their outcomes."""
     place = environments.find('tempest', 'bin/stestr')
     packages = next(place.glob('lib/python3*/site-packages'))
-    _configure(cloud, mode)
-    stestr = [str(place / 'bin' / 'stestr'), '--top-dir', '.', '--test-path', './manila_tempest_tests/tests/api',
+    _configure(cloud)
+    top, tests = cloud.TESTS
+    stestr = [str(place / 'bin' / 'stestr'), '--top-dir', top, '--test-path', tests,
               '--repo-url', str(cloud.state / 'results'), '--group_regex', _GROUPS]
     env = {name: value for name, value in os.environ.items() if not name.startswith(('OS_', 'MANILA_LITE', 'PYTHON'))}
     env |= {'TEMPEST_CONFIG_DIR': str(cloud.state), 'TEMPEST_CONFIG': 'tempest.conf', 'PATH': f'{place}/bin:{env["PATH"]}',
-            'PYTHON': str(place / 'bin' / 'python'), 'OS_TEST_TIMEOUT': '600'}
+            'PYTHON': str(place / 'bin' / 'python'), 'OS_TEST_TIMEOUT': '600', **cloud.ENVIRONMENT}
     (cloud.state / 'results').mkdir(exist_ok=True)
 
     def call(*words: str, **how: Any) -> subprocess.CompletedProcess:
         return subprocess.run([*stestr, *words], cwd=packages, env=env, stdin=subprocess.DEVNULL, check=False, **how)
 
-    call('run', '--concurrency', str(workers), *names)
+    call('run', '--concurrency', str(min(workers, cloud.WORKERS)), *names)
     return outcomes(call('last', '--subunit', stdout=subprocess.PIPE).stdout)
 
 
-def _configure(cloud: Cloud, mode: str) -> None:
+def _configure(cloud: Cloud) -> None:
     """Write the suite's configuration: the gate's settings, and where this cloud is."""
     config = configparser.RawConfigParser()
-    config.read((_SETTINGS / 'both.conf', _SETTINGS / f'{mode}.conf'))
+    config.read(_SETTINGS / f'{name}.conf' for name in cloud.settings)
     config.read_dict({
         'DEFAULT': {'log_file': str(cloud.state / 'tempest.log')},
         'oslo_concurrency': {'lock_path': str(cloud.state / 'locks')},

@@ -38,6 +38,15 @@ class Worse(testtools.TestCase):
         self.assertEqual({f'{_CLASS}.a': 'no network'}, found)
 
 
+class Perfect(testtools.TestCase):
+
+    def test_without_a_run_of_upstream_only_recorded_skips_need_not_pass(self):
+        ours = {'a': Outcome(PASS), 'b': Outcome(SKIP, 'CIFS'), 'c': Outcome(FAIL, 'why'), 'd': Outcome(SKIP, 'new'),
+                f'setUpClass ({_CLASS})': Outcome(FAIL, 'no')}
+        self.assertEqual({'c': 'why', 'd': 'new', f'setUpClass ({_CLASS})': 'no'},
+                         outcomes.worse(ours, outcomes.perfect(ours, ['b', 'c'])))
+
+
 class Chosen(testtools.TestCase):
 
     def test_tests_of_a_class_that_could_not_begin_are_missed(self):
@@ -63,3 +72,9 @@ class Files(testtools.TestCase):
             for name, row in rows.items():
                 self.assertEqual(PASS, outcomes.read(outcomes.UPSTREAM, mode)[name].outcome)
                 self.assertTrue(row.reason)
+
+    def test_each_recorded_skip_has_a_reason(self):
+        for mode in ('scenario', 'scenario-dhss'):
+            found = outcomes.read(outcomes.SKIPS, mode)
+            self.assertNotEqual({}, found)
+            self.assertEqual([], [name for name, one in found.items() if not one.reason])

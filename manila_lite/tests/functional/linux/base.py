@@ -68,6 +68,8 @@ def kill(daemon):
 class Fabric:
     """A bridge with hosts in namespaces of their own; ``hosts`` maps a short name to the last part of its addresses."""
 
+    BRIDGE = 'br0'
+
     def __init__(self, **hosts):
         self.mark = uuidutils.generate_uuid(dashed=False)[:6]
         self.hosts = hosts
@@ -88,14 +90,14 @@ class Fabric:
         """Create the namespaces; the hosts reach each other, and nothing else."""
         fabric = self.name('fabric')
         ip('netns', 'add', fabric)
-        ip('-n', fabric, 'link', 'add', 'br0', 'type', 'bridge')
-        ip('-n', fabric, 'link', 'set', 'br0', 'up')
+        ip('-n', fabric, 'link', 'add', self.BRIDGE, 'type', 'bridge')
+        ip('-n', fabric, 'link', 'set', self.BRIDGE, 'up')
         for host in self.hosts:
             space = self.name(host)
             ip('netns', 'add', space)
             ip('-n', space, 'link', 'set', 'lo', 'up')
             ip('-n', space, 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', f'p-{host}', 'netns', fabric)
-            ip('-n', fabric, 'link', 'set', f'p-{host}', 'master', 'br0', 'up')
+            ip('-n', fabric, 'link', 'set', f'p-{host}', 'master', self.BRIDGE, 'up')
             ip('-n', space, 'addr', 'add', f'{self.v4(host)}/24', 'dev', 'eth0')
             ip('-n', space, 'addr', 'add', f'{self.v6(host)}/64', 'dev', 'eth0', 'nodad')
             ip('-n', space, 'link', 'set', 'eth0', 'up')

@@ -12,7 +12,7 @@ import time
 
 from manila_lite.tests.services import initramfs
 
-_MODULES = ('virtio_pci', 'virtio_net', 'nfsv4')
+MODULES = ('virtio_pci', 'virtio_net', 'nfsv4')
 _INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev
 /bin/busybox --install -s /bin
@@ -30,21 +30,22 @@ while read -r number command; do eval "$command"; echo "END $number $?"; done
 
 def missing():
     """Return the requirements of a guest that this machine lacks, or an empty text."""
-    return initramfs.missing(_MODULES)
+    return initramfs.missing(MODULES)
 
 
 class Guest:
     """A running guest with an interface (eth0, eth1, ...) for each tap of the network namespace."""
 
-    def __init__(self, folder, netns, taps):
+    def __init__(self, folder, netns, taps, *, number=0, memory='256M', entries=()):
+        """Start it. Guests on one bridge have a ``number`` each; ``entries``: further files, see ``initramfs.archive``."""
         self._folder = folder
-        image, initrd = initramfs.build(_MODULES, _INIT)
+        image, initrd = initramfs.build(MODULES, _INIT, entries)
         (folder / 'initrd').write_bytes(initrd)
-        nics = [word for number, tap in enumerate(taps) for word in (
-            '-netdev', f'tap,id=n{number},ifname={tap},script=no,downscript=no',
-            '-device', f'virtio-net-pci,netdev=n{number},mac=52:54:00:00:66:{number:02x},romfile=')]
+        nics = [word for nic, tap in enumerate(taps) for word in (
+            '-netdev', f'tap,id=n{nic},ifname={tap},script=no,downscript=no',
+            '-device', f'virtio-net-pci,netdev=n{nic},mac=52:54:00:{number:02x}:66:{nic:02x},romfile=')]
         self._process = subprocess.Popen(
-            ['nsenter', f'--net=/run/netns/{netns}', initramfs.QEMU, '-accel', 'tcg', '-M', 'q35', '-m', '256M', '-nodefaults',
+            ['nsenter', f'--net=/run/netns/{netns}', initramfs.QEMU, '-accel', 'tcg', '-M', 'q35', '-m', memory, '-nodefaults',
              '-no-reboot', '-display', 'none', '-serial', f'file:{folder / "console"}',
              '-chardev', f'socket,id=shell,path={folder / "shell"},server=on,wait=off', '-serial', 'chardev:shell',
              '-kernel', str(image), '-initrd', str(folder / 'initrd'),
@@ -92,11 +93,16 @@ class Guest:
 
     def run(self, command, patience=120):
         """Run a command in the guest; return (success, output)."""
+        output, status = self.answer(command, patience)
+        return status == 0, output
+
+    def answer(self, command, patience=120):
+        """Run a command in the guest; return (output, exit status)."""
         answer = self._answer(command, time.monotonic() + patience)
         if answer is None:
             raise AssertionError(f'{command} does not end within {patience} s\n'
                                  f'{(self._folder / "console").read_text(errors="replace")[-2000:]}')
-        return answer[1] == 0, answer[0]
+        return answer
 
     def end(self):
         """Kill the guest."""
