@@ -67,6 +67,15 @@ class Networks(refused.Refusing):
         subnets = self.user.ok('GET', self.path)['share_network']['share_network_subnets']
         self.assertNotIn('blue-small', {subnet['neutron_subnet_id'] for subnet in subnets})
 
+    def test_change_of_place_is_refused_if_the_network_gets_a_share_server_meanwhile(self):
+        with self.meanwhile(r'^UPDATE share_networks', models.share_servers.insert().values(
+                id=uuidutils.generate_uuid(), share_network_id=self.empty, host='test@alpha', status='creating')):
+            self.no(403, 'servers_in_use', 'is used by share servers; only its name and description can be changed.',
+                    f'/share-networks/{self.empty}', {'share_network': {
+                        'neutron_net_id': 'blue', 'neutron_subnet_id': 'blue-v4'}}, method='PUT')
+        [subnet] = self.user.ok('GET', f'/share-networks/{self.empty}')['share_network']['share_network_subnets']
+        self.assertIsNone(subnet['neutron_subnet_id'])
+
     def test_additions_to_an_inactive_network_are_refused(self):
         self.is_not(models.share_networks, self.empty, status='error')
         words = f'Share network {self.empty} is error, not active.'
