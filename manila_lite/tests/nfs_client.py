@@ -140,6 +140,10 @@ class Session:
             return False, answer.strip() or 'the client ended'
         return tuple(json.loads(answer))
 
+    def kill(self):
+        """Have a call that another thread waits for end."""
+        self._process.kill()
+
     def close(self):
         """End the client."""
         self._guard.cancel()

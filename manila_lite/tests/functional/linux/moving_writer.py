@@ -27,7 +27,7 @@ class Writer(threading.Thread):
 
     def run(self):
         while not self._ending.is_set():
-            session = nfs_client.Session(*self._words, netns=self._netns)
+            self._session = session = nfs_client.Session(*self._words, netns=self._netns)
             try:
                 while not self._ending.is_set() and self._write(session):
                     self._ending.wait(self._pause)
@@ -58,6 +58,9 @@ class Writer(threading.Thread):
             raise TimeoutError(f'a client writes no more after {len(self.acknowledged)} files: {self.refusals[-3:]}') from None
 
     def end(self):
-        """Stop writing."""
+        """Stop writing: after the present file, unless the server is gone, which a client waits for."""
         self._ending.set()
+        self.join(10)
+        if self.is_alive():
+            self._session.kill()
         self.join(60)
