@@ -4,6 +4,9 @@
 ``code`` is a stable symbol that clients may match on; it never changes once released.
 """
 
+import contextlib
+from collections.abc import Iterator
+
 
 class ManilaLiteError(Exception):
     """Base of all: a message for people and a stable ``code`` for programs."""
@@ -118,6 +121,18 @@ class Busy(Unavailable):
     """Too many requests wait for somebody else already; a moment later it may be another's turn."""
 
     code = 'too_many_waiting'
+
+
+@contextlib.contextmanager
+def in_request(field: str) -> Iterator[None]:
+    """Have a missing resource be a wrong value of this field: the path of the request was right.
+
+    :raises Invalid: the block raised ``NotFound``; with its code.
+    """
+    try:
+        yield
+    except NotFound as none:
+        raise Invalid(f'{field}: {none}', code=none.code) from None
 
 
 # Outcomes of operations -----------------------------------------------------------------------

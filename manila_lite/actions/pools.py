@@ -46,10 +46,8 @@ def _pattern(key: str, text: str) -> re.Pattern[str]:
 
 
 def _asked_by_type(conn: Connection, ctx: RequestContext, name_or_id: str) -> Mapping[str, str]:
-    try:
+    with errors.in_request('share_type'):
         return extra_specs.capability_specs(share_types.find(conn, ctx, name_or_id).extra_specs)
-    except errors.NotFound as gone:
-        raise errors.Invalid(f'share_type: {gone}', code=gone.code) from None
 
 
 def _reports(row: Row[Any], key: str, text: str) -> bool:

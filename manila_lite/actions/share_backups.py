@@ -59,10 +59,8 @@ def _type(ctx: RequestContext, options: Mapping[str, Any]) -> str:
 
 
 def _share(conn: Connection, ctx: RequestContext, field: str, share_id: str) -> Row[Any]:
-    try:
+    with errors.in_request(field):
         share = shares.get(conn, ctx, share_id, own=True)
-    except errors.NotFound as none:
-        raise errors.Invalid(f'{field}: {none}', code='share_not_found') from None
     share_bin.must_be_out(share)
     return share
 

@@ -29,7 +29,8 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     group_snapshot_id = uuidutils.generate_uuid()
     with ctx.db.writer() as conn:
         held = share_groups.lock(conn, wanted['share_group_id'], ('available',))
-        group = _group(conn, ctx, wanted['share_group_id'])     # after the hold: its creation may just have ended
+        with errors.in_request('share_group_id'):
+            group = share_groups.get(conn, ctx, wanted['share_group_id'])   # after the hold: its creation may just have ended
         if not held:
             raise errors.WrongState(f'share_group_id: share group {group.id} is {group.status}, not available.')
         if not share_group_membership.is_placed(group):
@@ -52,13 +53,6 @@ def create(ctx: RequestContext, wanted: Mapping[str, Any]) -> Row[Any]:
     notices.emit(ctx, 'share_group_snapshot.create.start',
                  {'share_group_snapshot_id': group_snapshot_id, 'share_group_id': group.id})
     return row
-
-
-def _group(conn: Connection, ctx: RequestContext, group_id: str) -> Row[Any]:
-    try:
-        return share_groups.get(conn, ctx, group_id)
-    except errors.NotFound as none:
-        raise errors.Invalid(f'share_group_id: {none}', code=none.code) from None
 
 
 def _must_be_snapshottable(conn: Connection, share: Row[Any]) -> None:

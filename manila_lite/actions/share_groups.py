@@ -76,10 +76,8 @@ def _source(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any]) ->
         return None
     if wanted.get('share_types'):
         raise errors.Invalid('share_types: not allowed together with source_share_group_snapshot_id.')
-    try:
+    with errors.in_request('source_share_group_snapshot_id'):
         snapshot = share_group_snapshots.get(conn, ctx, group_snapshot_id)
-    except errors.NotFound as none:
-        raise errors.Invalid(f'source_share_group_snapshot_id: {none}', code=none.code) from None
     if not share_group_snapshots.lock(conn, group_snapshot_id, ('available',)):
         raise errors.WrongState(f'source_share_group_snapshot_id: share group snapshot {group_snapshot_id} is '
                                 f'{snapshot.status}, not available.')
@@ -145,10 +143,8 @@ def _network(conn: Connection, ctx: RequestContext, wanted: Mapping[str, Any],
         return None
     if not network_id:
         raise errors.Invalid('share_network_id: missing; the share types need a share network.')
-    try:
+    with errors.in_request('share_network_id'):
         share_networks.get(conn, ctx, network_id)
-    except errors.NotFound as none:
-        raise errors.Invalid(f'share_network_id: {none}', code=none.code) from None
     share_requests.must_have_active_network(conn, network_id)
     return str(network_id)
 

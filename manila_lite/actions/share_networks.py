@@ -46,7 +46,7 @@ def update(ctx: RequestContext, network_id: str, values: Mapping[str, Any]) -> R
     move = {key: values[key] for key in _NEUTRON if key in values}
     with ctx.db.reader() as conn:
         project_id = share_networks.get(conn, ctx, network_id).project_id
-        if move:
+        if move:    # before the plugin is asked: its refusal would blame the ids
             subnet_actions.must_have_no_servers(conn, network_id, _ONLY_NAMES)
     place = subnet_actions.describe(ctx, move, project_id) if move else {}
     with ctx.db.writer() as conn:

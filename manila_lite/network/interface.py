@@ -62,7 +62,7 @@ class NetworkPlugin(abc.ABC):
         """
 
     def find_default(self, project_id: str | None) -> Subnet | None:
-        """Return the subnet for those of the project who choose none, or one that ``describe`` does not know; or None.
+        """Return the default subnet of the project, or None. It is for requests without a network, or with an unknown one.
 
         It is known from the configuration alone: no other service is asked.
         """

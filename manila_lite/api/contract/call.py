@@ -8,7 +8,8 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.api import versions
 from manila_lite.api.contract import fields, shapes
-from manila_lite.api.contract.fields import Answer, Body, Field, Many, One, Plain
+from manila_lite.api.contract.bodies import Body
+from manila_lite.api.contract.fields import Answer, Field, Many, One, Plain
 
 #: Sorting and paging of every list.
 PAGE = (

@@ -35,7 +35,7 @@ def _subnet(*more: Field) -> View:
         Field('updated_at', NULL_TIME),
         *(Field(name, schema, read=subnet_value(name)) for name, schema, _ in PLACE),
         Field('metadata', shapes.PAIRS, since='2.78', read=pairs_of),
-        # An addition to Manila's API, at every version; clients that know all fields by name do not see it as a rule.
+        # An addition to Manila's API, at every version. A subnet without an error has the fields of Manila, and no other.
         Field('error', {'type': 'string'}, sparse=True),
     )
     return View('share_network_subnet', 'share_network_subnets', (*fields, *more))

@@ -2,13 +2,14 @@
 """Fields of a body that its schema does not know: where Manila ignores them, they are taken out, and named in a header."""
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
 #: The header of an answer that names the fields of the request that were ignored.
 HEADER = 'X-OpenStack-Manila-Ignored-Fields'
 
-#: Most names in the header, and most characters of each.
+#: Most names in the header, and most characters of each, also once they are encoded.
 _MOST, _LONGEST = 20, 80
 
 
@@ -42,5 +43,6 @@ def opened(schema: Any) -> Any:
 
 def header(ignored: Iterable[str]) -> str:
     """Return the value of the header. Characters that have no place there are percent-encoded."""
-    names = [quote(name[:_LONGEST], safe="/:~!$'()*+;=@") for name in ignored]
-    return ', '.join(names[:_MOST] + ['...'] * (len(names) > _MOST))
+    names = list(islice(ignored, _MOST + 1))
+    shown = [quote(name[:_LONGEST], safe="/:~!$'()*+;=@")[:_LONGEST] for name in names[:_MOST]]
+    return ', '.join(shown + ['...'] * (len(names) > _MOST))

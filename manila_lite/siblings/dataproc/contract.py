@@ -6,6 +6,7 @@ from typing import Any
 
 from manila_lite import errors
 from manila_lite.api.contract import fields, shapes
+from manila_lite.api.contract.bodies import Body
 from manila_lite.api.contract.call import Call
 from manila_lite.api.contract.fields import Always, Field, Many, One, Plain, View
 from manila_lite.siblings.dataproc import calls, templates, validation
@@ -29,7 +30,7 @@ _COUNT = {'type': 'integer', 'minimum': 0, 'maximum': 100000}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Bare(fields.Body):
+class Bare(Body):
     """A body without a key around its entity."""
 
     strict: bool = True

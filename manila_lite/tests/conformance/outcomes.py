@@ -42,7 +42,7 @@ def read(file: Path, mode: str) -> dict[str, Outcome]:
 
 
 def perfect(ours: Outcomes, skips: Iterable[str]) -> dict[str, Outcome]:
-    """Return what to expect where no run of upstream is recorded: all passes but what is among ``skips`` and was skipped."""
+    """Return the outcomes to expect where no run of upstream is recorded: a pass, or a skip of a test in ``skips``."""
     known = set(skips)
     return {name: one if one.outcome == SKIP and name in known else Outcome(PASS) for name, one in ours.items()}
 

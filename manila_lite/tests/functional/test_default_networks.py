@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A default network: users who choose no network, or one that a cloud without Neutron cannot know, get addresses in it."""
+"""A default network: addresses for share networks without a network, or with one that only Neutron would know."""
 
 import concurrent.futures
 
@@ -56,7 +56,7 @@ class Defaults(served.ServedTest):
 
 
 class Choice(Defaults):
-    """What users choose, what they see of it, and where their share servers are."""
+    """The choice of users, the ids that they see, and the place of their share servers."""
 
     def test_network_without_ids_gets_addresses_in_the_default_network(self):
         network = self.make()

@@ -12,7 +12,7 @@ from manila_lite.tests.conformance import lending
 
 
 class _Machine:
-    """A machine that notes what it is asked."""
+    """A machine that records its commands."""
 
     def __init__(self, *addresses):
         self.addresses = addresses

@@ -50,3 +50,10 @@ class Errors(testtools.TestCase):
         again = errors.Again(1.5, 'x')
         self.assertEqual((1.5, 'x'), (again.after, str(again)))
         self.assertFalse(issubclass(errors.Again, errors.Final))
+
+    def test_missing_resource_of_a_field_is_an_invalid_field(self):
+        def read():
+            with errors.in_request('share_id'):
+                raise errors.NotFound.of('share', 's')
+        bad = self.assertRaises(errors.Invalid, read)
+        self.assertEqual(('share_id: Share s could not be found.', 'share_not_found'), (str(bad), bad.code))

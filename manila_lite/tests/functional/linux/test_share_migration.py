@@ -81,7 +81,7 @@ class Moves(testtools.TestCase):
         return self.lite.call('POST', f'/shares/{share}/action', {action: body})
 
     def refused(self, share, host, **more):
-        """Ask for a migration that ends at once in an error; return what the messages about the share say."""
+        """Ask for a migration that ends at once in an error; return the messages about the share."""
         status, document = self.act(share, 'migration_start', {**_WANTED, 'host': host, **more})
         self.assertEqual(202, status, document)
         self.task_is(share, 'migration_error')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may keep a share server from moving, by the answer of the destination."""
+"""Reasons of the destination against the move of a share server."""
 
 import testtools
 

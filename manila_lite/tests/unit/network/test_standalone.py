@@ -73,7 +73,7 @@ class Describe(PluginTest):
 
 
 class Default(PluginTest):
-    """The subnet for those who choose none."""
+    """The default subnet."""
 
     COMMON = '{id: c, default: true, subnets: [{id: c4, cidr: 10.0.0.0/24}, {id: c6, cidr: "::/64"}]}'
     OWN = '{id: o, default: true, projects: [first, second], subnets: [{id: o4, cidr: 10.0.0.0/24}]}'
