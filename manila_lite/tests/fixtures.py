@@ -16,6 +16,7 @@ from manila_lite.cmd import setup
 from manila_lite.db import models
 from manila_lite.db.maintenance import schema_migrations
 from manila_lite.db.queries import share_types
+from manila_lite.drivers.dummy import knobs
 from manila_lite.manager.runtime.service import ShareManager
 from manila_lite.rpc import transport
 from manila_lite.scheduler.service import Scheduler
@@ -148,10 +149,8 @@ class Service(fixtures.Fixture):
         waiting.until(known, f'backend {name} has reported a pool', patience)
 
     def knob(self, backend, text):
-        """Write the knobs file of the dummy backend, which decides its behaviour from now on."""
-        draft = self.state / backend / 'knobs.new'
-        draft.write_text(text + '\n')
-        draft.replace(draft.with_suffix(''))        # a file that is half written would have no effect
+        """Set the knobs of the dummy backend, one a line, none of them used up by an earlier test."""
+        knobs.Knobs(self.state / backend).turn(*text.splitlines())
 
     def context(self, project='p', user='u', roles=('member', 'reader')):
         """Return the request context of a caller."""

@@ -15,6 +15,7 @@ from pathlib import Path
 import fixtures
 import psutil
 
+from manila_lite.drivers.dummy import knobs
 from manila_lite.tests import forks, hush, waiting
 
 _CONFIG = """
@@ -141,6 +142,10 @@ class Lite(fixtures.Fixture):
         waiting.until(found, lambda: f'{path} is {seen[0]}, not {wanted}\n{self.tail()}', patience, pause=0.05)
         return seen[1]
 
+    def knobs(self, *lines, backend='alpha'):
+        """Give the backend these knobs and no others, none of them used up."""
+        knobs.Knobs(self.state / backend).turn(*lines)
+
 
 class Parts(Lite):
     """API, scheduler and share managers in processes, on one SQLite file, which exists. ``run`` starts each of them.
@@ -215,13 +220,6 @@ class Parts(Lite):
     def share(self, size=1):
         """Request a share; return its id."""
         return self.ok('POST', '/shares', {'share': {'size': size, 'share_proto': 'NFS'}})['share']['id']
-
-    def knobs(self, *lines, backend='alpha'):
-        """Give the backend these knobs and no others."""
-        (self.state / backend).mkdir(exist_ok=True)
-        draft = self.state / backend / 'knobs.new'
-        draft.write_text(''.join(f'{line}\n' for line in lines))
-        draft.replace(draft.with_suffix(''))        # a file that is half written would have no effect
 
     def calls(self, method, backend='alpha'):
         """Return the number of calls of this method of the backend."""

@@ -26,7 +26,7 @@ class Kill(testtools.TestCase):
         waiting.until(lambda: self.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'the pool is known', pause=0.05)
 
     def knobs(self, *lines):
-        (self.lite.state / 'alpha' / 'knobs').write_text(''.join(f'{line}\n' for line in lines))
+        self.lite.knobs(*lines)
 
     def share(self, size=1):
         return self.lite.ok('POST', '/shares', {'share': {'size': size, 'share_proto': 'NFS'}})['share']['id']

@@ -56,7 +56,7 @@ class Json(testtools.TestCase):
         lite = self.useFixture(process.Lite(f'{_BACKEND}use_json = true\ndebug = true\n'))
         lite.start()
         lite.ok('POST', '/types', process.DEFAULT_TYPE)
-        (lite.state / 'alpha' / 'knobs').write_text('create_share:fail@once\n')
+        lite.knobs('create_share:fail@once')
         share = lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
         lite.wait(f'/shares/{share}', 'share', 'available')
         base.eventually(lambda: 'share.create is done' in lite.log.read_text(), 'the end is not logged')

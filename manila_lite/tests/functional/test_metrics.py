@@ -124,12 +124,10 @@ class OneProcess(testtools.TestCase):
 
     def test_open_and_failed_operations_are_counted(self):
         # A call that hangs fails by the knobs that were set when it began.
-        (self.lite.state / 'alpha' / 'knobs').write_text('create_share:hang\ncreate_share:fail\n')
+        self.lite.knobs('create_share:hang', 'create_share:fail')
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
         self.scraped_until('operations_open', 1, kind='share.create', age='under_1m')
-        draft = self.lite.state / 'alpha' / 'knobs.new'
-        draft.write_text('create_share:fail\n')
-        draft.replace(draft.with_suffix(''))  # a replacement, since the share would be created in a moment without a fault
+        self.lite.knobs('create_share:fail')
         self.lite.wait(f'/shares/{share}', 'share', 'error', patience=60)
         seen = self.scraped_until('operations_ended_total', 1, kind='share.create', outcome='failed')
         self.assertEqual(0, seen.value('operations_ended_total', kind='share.create', outcome='done'))

@@ -16,7 +16,7 @@ class OneProcess(testtools.TestCase):
         lite = self.useFixture(process.Lite(f'[alpha]\ndriver = dummy\n{_SECRET}'))
         lite.start()
         lite.ok('POST', '/types', process.DEFAULT_TYPE)
-        (lite.state / 'alpha' / 'knobs').write_text('create_share:hang\n')
+        lite.knobs('create_share:hang')
         share = lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
         self.until(lambda: 'create_share' in (lite.state / 'alpha' / 'calls').read_text(), 'the driver is not asked')
         for count in (1, 2):

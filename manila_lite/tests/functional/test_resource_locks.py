@@ -51,7 +51,7 @@ class Locks(LockTest):
     BACKENDS = {'alpha': 'dummy_access_types = ip'}
 
     def knobs(self, *lines):
-        (self.service.state / 'alpha' / 'knobs').write_text(''.join(f'{line}\n' for line in lines))
+        self.service.knob('alpha', '\n'.join(lines))
 
     def test_locks_are_removed_only_once_the_access_rule_is_deleted(self):
         self.addCleanup(self.knobs)

@@ -17,7 +17,7 @@ class SnapshotAccess(base.ServiceTest):
         self.share = self.user.share()['id']
 
     def knobs(self, *lines):
-        (self.service.state / 'alpha' / 'knobs').write_text(''.join(f'{line}\n' for line in lines))
+        self.service.knob('alpha', '\n'.join(lines))
 
     @property
     def store(self):

@@ -167,6 +167,7 @@ share migration start one test@beta#pool1 --writable True --nondisruptive False 
     --preserve-snapshots True --preserve-metadata True
 share migration show one ~ migration_driver_phase1_done
 share migration cancel one
+share migration show one ~ migration_cancelled
 share migration start one test@beta#pool1 --writable True --nondisruptive False \
     --preserve-snapshots True --preserve-metadata True
 share migration show one ~ migration_driver_phase1_done
