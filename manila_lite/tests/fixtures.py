@@ -150,7 +150,7 @@ class Service(fixtures.Fixture):
 
     def knob(self, backend, text):
         """Set the knobs of the dummy backend, one a line, none of them used up by an earlier test."""
-        knobs.Knobs(self.state / backend).turn(*text.splitlines())
+        knobs.Knobs(self.state / backend).turn(*filter(None, text.splitlines()))
 
     def context(self, project='p', user='u', roles=('member', 'reader')):
         """Return the request context of a caller."""
