@@ -8,7 +8,7 @@ SQLAlchemy's events (traces, tests) are called with the statement that the drive
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -124,8 +124,8 @@ class Query:
         return [(place, change) for place, change in changes if change is not None]
 
 
-class Among:
-    """A SELECT of rows in which ``column`` is one of many values. Rows are tuples without names.
+class _OfMany:
+    """A statement on rows in which ``column`` is one of many values.
 
     Databases take a statement of any length, but SQLAlchemy writes a new one for each number of values. Here values are
     split into portions, and each is padded with one of its values, so that there are few different statements.
@@ -134,23 +134,50 @@ class Among:
     #: Values in a portion at most: more than a page has, and about half the limit of SQLite.
     MOST = 16384
 
-    def __init__(self, statement: sa.Select[Any], column: Any):
+    def __init__(self, statement: Any, column: Any):
         self._statement = statement
         self._column = column
-        self._queries: dict[int, Query] = {}
+        self._of_size: dict[int, Any] = {}
 
-    def all(self, conn: Connection, wanted: Sequence[Any]) -> list[Any]:
-        """Return all rows, in one statement for each portion."""
-        rows: list[Any] = []
+    def _make(self, statement: Any) -> Any:
+        raise NotImplementedError
+
+    def _portions(self, wanted: Sequence[Any], values: Values) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """Yield for each portion the statement and all its values."""
         for start in range(0, len(wanted), self.MOST):
             portion = list(wanted[start:start + self.MOST])
             size = 1 << (len(portion) - 1).bit_length()
-            if size not in self._queries:
+            if size not in self._of_size:
                 names: list[Any] = [sa.bindparam(f'wanted_{number}') for number in range(size)]
-                self._queries[size] = Query(self._statement.where(self._column.in_(names)), named=False)
+                self._of_size[size] = self._make(self._statement.where(self._column.in_(names)))
             filled = [*portion, *portion[:1] * (size - len(portion))]
-            rows += self._queries[size].all(conn, {f'wanted_{number}': value for number, value in enumerate(filled)})
-        return rows
+            yield self._of_size[size], {**values, **{f'wanted_{number}': value for number, value in enumerate(filled)}}
+
+
+class Among(_OfMany):
+    """A SELECT of rows in which ``column`` is one of many values. Rows are tuples, without names unless they are ``named``."""
+
+    def __init__(self, statement: sa.Select[Any], column: Any, *, named: bool = False):
+        super().__init__(statement, column)
+        self._named = named
+
+    def _make(self, statement: Any) -> Any:
+        return Query(statement, named=self._named)
+
+    def all(self, conn: Connection, wanted: Sequence[Any], values: Values | None = None) -> list[Any]:
+        """Return all rows, in one statement for each portion."""
+        return [row for query, known in self._portions(wanted, values or {}) for row in query.all(conn, known)]
+
+
+class WriteAmong(_OfMany):
+    """An UPDATE or DELETE of rows in which ``column`` is one of many values."""
+
+    def _make(self, statement: Any) -> Any:
+        return Write(statement)
+
+    def execute(self, conn: Connection, wanted: Sequence[Any], values: Values | None = None) -> int:
+        """Execute it, in one statement for each portion. Return the number of affected rows."""
+        return sum(write.execute(conn, known) for write, known in self._portions(wanted, values or {}))
 
 
 class Write:
