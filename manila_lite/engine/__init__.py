@@ -8,6 +8,8 @@
 * A step may raise ``Again`` (try later) or ``Final`` (undo backwards, then the plan's ``failed``). Any other error
   keeps the row, since the backend may still be at work, and the step is tried again a bounded number of times. Then the
   error counts as final. So every operation ends.
+* Operations that wait together are claimed together, and a plan may let them share statements: ``Step.many``,
+  ``Plan.prepare`` and ``Plan.done_many``. A failure there lets each go on alone. Only first tries do anything together.
 * Steps have names, and the row keeps those of its plan. A newer release goes on at the step of the same name.
 * An operation that cannot be run at all (its kind or its step is not known, its data cannot be read) is parked after
   the same number of tries: ``manila-manage doctor`` shows it.

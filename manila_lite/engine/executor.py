@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The executor: it runs a claimed operation through its plan, forwards or backwards, and saves the position."""
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from oslo_db import exception as db_exception
 from oslo_log import log
 from oslo_utils import timeutils
 
-from manila_lite import context, errors, metrics
+from manila_lite import context, errors, metrics, trace
 from manila_lite.db.core.engine import TRANSIENT
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import Wake, backend_of
+from manila_lite.engine.environment import REAL, Environment
 from manila_lite.engine.plans import Plan, Work
+from manila_lite.engine.together import Together
 
 LOG = log.getLogger(__name__)
 
@@ -22,15 +26,81 @@ _ALL_TRIES = 2
 class Executor:
     """Executor of operations for one owner. ``service`` is what the plans need."""
 
-    def __init__(self, services: context.Services, owner: str, plans: Mapping[str, Plan], service: Any):
+    def __init__(self, services: context.Services, owner: str, plans: Mapping[str, Plan], service: Any,
+                 environment: Environment = REAL):
         self.services = services
         self.owner = owner
         self.plans = plans
         self.service = service
         self.conf = services.conf.operations
+        self._ends = Together(environment, self._end_all)
 
-    def run(self, op: Any) -> float | None:
+    def batches(self, ops: Sequence[Any]) -> list[list[Any]]:
+        """Return the claimed operations in groups: those that ``run_many`` can run together, and the others alone."""
+        groups: list[list[Any]] = []
+        shared: dict[str, list[Any]] = {}
+        for op in ops:
+            if not self.takes_many(op):
+                groups.append([op])
+            elif op.kind in shared:
+                shared[op.kind].append(op)
+            else:
+                groups.append(shared.setdefault(op.kind, [op]))
+        return groups
+
+    def takes_many(self, op: Any) -> bool:
+        """Say whether the operation can run together with others of its kind."""
+        return self._is_fresh(op) and self.plans[op.kind].steps[0].many is not None
+
+    def _is_fresh(self, op: Any) -> bool:
+        """Say whether the operation begins now, on its first try. Others do nothing together: one of them may be what
+        made the try before fail for all.
+        """
+        return op.kind in self.plans and op.attempts == 1 and op.step == 0 and not op.undoing and trace.DATA not in op.data
+
+    def run_many(self, ops: Sequence[Any]) -> list[Any]:
+        """Pass a group of ``batches`` on together. Return those of its operations that have to be run one by one."""
+        works = [self._begun(op) for op in ops]
+        many = self.plans[ops[0].kind].steps[0].many
+        try:
+            many(works)     # type: ignore[misc] - else they were no group
+        except Exception as error:
+            LOG.warning('%s operations of kind %s are run one by one, since together they failed: %s', len(ops), ops[0].kind,
+                        error)
+            return list(ops)
+        for work in works:
+            if work.passed:
+                self._wake(work)
+        return [work.op for work in works if not work.passed]
+
+    def prepare(self, ops: Sequence[Any]) -> dict[str, Any]:
+        """Read what the operations need together, if their plans can. Return what each gets as ``Work.loaded``, by id."""
+        groups: dict[str, list[Work]] = {}
+        for op in ops:
+            if self._is_fresh(op) and self.plans[op.kind].prepare:
+                groups.setdefault(op.kind, []).append(self._begun(op))
+        for kind, works in groups.items():
+            self._prepare(self.plans[kind], works)
+        return {work.op.id: work.loaded for works in groups.values() for work in works if work.loaded is not None}
+
+    def _prepare(self, plan: Plan, works: Sequence[Work]) -> None:
+        try:
+            with self.services.db.reader() as conn:
+                plan.prepare(conn, works)   # type: ignore[misc] - the caller has looked
+        except Exception as error:
+            LOG.warning('%s operations of kind %s read what they need one by one, since together they failed: %s',
+                        len(works), plan.kind, error)
+            for work in works:
+                work.loaded = None
+
+    def _begun(self, op: Any, loaded: Any = None) -> Work:
+        return Work(op, dict(op.data), context.of_operation(op, self.services), self.service, tries=op.attempts,
+                    loaded=loaded)
+
+    def run(self, op: Any, loaded: Any = None) -> float | None:
         """Run the operation until it ends or must wait. Return the seconds until it is due again here, or None.
+
+        ``loaded``: what ``prepare`` read for it.
 
         :raises errors.LostClaim: another worker took it over. Any other error: the operation could not be saved.
         """
@@ -40,7 +110,7 @@ class Executor:
         step = plan.position(op)
         if step is None:
             return self._not_mine(op, f'step {rows.step_name(op) or op.step} of {op.kind}')
-        work = Work(op, dict(op.data), context.of_operation(op, self.services), self.service, tries=op.attempts)
+        work = self._begun(op, loaded)
         again = None
         if op.attempts > _ALL_TRIES * self.conf.max_attempts:
             self._park(op, 'Its result could not be written')
@@ -116,13 +186,51 @@ class Executor:
 
     def _done(self, plan: Plan, work: Work) -> bool:
         """Say whether the operation has ended. It has not if it was asked for again meanwhile."""
-        with self.services.db.writer() as conn:
-            plan.done(conn, work)
-            ended = rows.finish(conn, work.op.id, self.owner, rows.DONE, wanted=work.asked)
-            now = None if ended else rows.get(conn, work.op.id)
-        if now is None:
+        ended: bool = self._ends.put(_End(plan, work))
+        if ended:
             self._count(work.op, rows.DONE)
-        else:
+        return ended
+
+    def _end_all(self, ends: Sequence['_End']) -> list[Any]:
+        """End operations in one transaction, or, if that fails, each in its own. Return for each whether it has ended, or
+        why it could not be saved.
+        """
+        if len(ends) > 1 or _is_prepared(ends[0]):
+            try:
+                self._end_together(ends)
+            except db_exception.DBConnectionError as away:
+                return [away] * len(ends)
+            except Exception as error:
+                LOG.info('%s operations are ended one by one, since together they failed: %s', len(ends), error)
+            else:
+                return [True] * len(ends)
+        return [self._end(end) for end in ends]
+
+    def _end_together(self, ends: Sequence['_End']) -> None:
+        groups: dict[str, list[_End]] = {}
+        # In this order other processes take the locks, too.
+        for end in sorted(ends, key=lambda end: end.work.op.resource_id):
+            groups.setdefault(end.plan.kind, []).append(end)
+        with self.services.db.writer() as conn:
+            for group in groups.values():
+                prepared = [end.work for end in group if _is_prepared(end)]
+                if prepared:
+                    group[0].plan.done_many(conn, prepared)     # type: ignore[misc] - else it is not prepared
+                for end in group:
+                    if not _is_prepared(end):
+                        end.plan.done(conn, end.work)
+            rows.finish_many(conn, {end.work.op.id: end.work.asked for end in ends}, self.owner)
+
+    def _end(self, end: '_End') -> bool | Exception:
+        work = end.work
+        try:
+            with self.services.db.writer() as conn:
+                end.plan.done(conn, work)
+                ended = rows.finish(conn, work.op.id, self.owner, rows.DONE, wanted=work.asked)
+                now = None if ended else rows.get(conn, work.op.id)
+        except Exception as error:
+            return error
+        if now is not None:
             work.op, work.tries = now, now.attempts
         return ended
 
@@ -213,7 +321,24 @@ class Executor:
             work.data.pop(_FAILURE, None)
             with self.services.db.writer() as conn:
                 work.pass_on(conn, topic, host)
-        Wake(topic, host, work.op.id).send(work.ctx)
+        self._wake(work)
+
+    @staticmethod
+    def _wake(work: Work) -> None:
+        topic, host = work.send     # type: ignore[misc] - it was passed on
+        Wake(topic, backend_of(host), work.op.id).send(work.ctx)
+
+
+@dataclasses.dataclass(frozen=True)
+class _End:
+    """An operation whose steps are done."""
+
+    plan: Plan
+    work: Work
+
+
+def _is_prepared(end: _End) -> bool:
+    return end.plan.done_many is not None and end.work.loaded is not None
 
 
 #: Key of the data that keeps the error text for the owner, while the operation is being undone.

@@ -3,8 +3,10 @@
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from oslo_utils import timeutils
 
 from manila_lite import context
 from manila_lite.db.core.engine import Connection
@@ -25,7 +27,8 @@ class Work:
 
     ``service`` is what the plans of a queue need (driver, configuration). ``send``, if set by a step, passes the
     operation on to another queue when the step is saved; ``passed`` says that ``pass_on`` already did so. ``error`` is
-    why the operation is being undone, ``tries`` how often the present step was begun.
+    why the operation is being undone, ``tries`` how often the present step was begun. ``loaded`` is what ``Plan.prepare``
+    read for it.
     """
 
     op: Any
@@ -36,6 +39,7 @@ class Work:
     passed: bool = False
     error: Exception | None = None
     tries: int = 1
+    loaded: Any = None
 
     @property
     def resource_id(self) -> str:
@@ -73,6 +77,27 @@ class Work:
         self.send, self.passed = (topic, host), True
 
 
+def hold_many(conn: Connection, works: Sequence[Work]) -> None:
+    """Do as ``Work.hold`` for all of these, which one worker runs.
+
+    :raises errors.LostClaim: another worker took one of them over.
+    """
+    owner = works[0].op.owner
+    rows.move_many(conn, [work.op.id for work in works], owner, owner=owner)
+
+
+def pass_on_many(conn: Connection, works: Sequence[Work], topic: str, host: str) -> None:
+    """Do as ``Work.pass_on`` for all of these, which one worker runs, and whose data no step has changed.
+
+    :raises errors.LostClaim: another worker took one of them over.
+    """
+    rows.move_many(conn, [work.op.id for work in works], works[0].op.owner, topic=topic, host=host, **rows.BEGINNING,
+                   attempts=0, undoing=False, error=None, error_code=None, owner=None, lease_expires_at=None,
+                   next_run_at=timeutils.utcnow())
+    for work in works:
+        work.send, work.passed = (topic, host), True
+
+
 #: Names of steps, and the length of all those of a plan, with a blank between them, at most.
 _NAME = re.compile('[a-z][a-z0-9_]*')
 _LONGEST = 255
@@ -84,11 +109,15 @@ class Step:
 
     ``name`` is stored with operations and shown to users; without one it is the name of the function ``do``, without
     underscores around it.
+
+    ``many``, of the only step of a plan, passes several operations on at once, in one transaction. It leaves out those
+    that it cannot pass on; ``do`` is called for each of them, and for all if it raises an error.
     """
 
     do: Callable[[Work], None]
     undo: Callable[[Work], None] | None = None
     name: str = ''
+    many: Callable[[Sequence[Work]], None] | None = None
 
     def __post_init__(self) -> None:
         """Give the step the name of its function, if it has no other."""
@@ -102,21 +131,30 @@ class Plan:
 
     ``done`` and ``failed`` run in the transaction that ends the operation. A plan may change between releases, also while
     operations of its kind are open: they go on at the step of the same name.
+
+    Operations that begin together, on their first try, may share their statements: ``prepare`` sets ``Work.loaded`` to
+    what their first steps would read, and ``done_many`` does as ``done`` for several that were prepared. Neither is
+    needed: an operation for which one of them fails, or that is tried again, does without.
     """
 
     kind: str
     steps: tuple[Step, ...]
     done: Callable[[Connection, Work], None]
     failed: Callable[[Connection, Work, Exception], None]
+    prepare: Callable[[Connection, Sequence[Work]], None] | None = None
+    done_many: Callable[[Connection, Sequence[Work]], None] | None = None
 
     def __post_init__(self) -> None:
-        """Check the names of the steps.
+        """Check the steps.
 
-        :raises ValueError: one is no name, two are the same, or all together do not fit into a row.
+        :raises ValueError: a name is no name, two are the same, or all together do not fit into a row; or a step takes
+            ``many`` and is not the only one.
         """
         names = self.names
         if len(set(names)) < len(names) or not all(map(_NAME.fullmatch, names)) or len(' '.join(names)) > _LONGEST:
             raise ValueError(f'The steps of {self.kind} need names that differ and fit into a row: {names}')
+        if len(names) > 1 and any(step.many for step in self.steps):
+            raise ValueError(f'Only a plan of one step may take many operations, and {self.kind} has {len(names)}.')
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The runner: it finds operations of one queue, claims them and renews the claims."""
 
+import collections
 import concurrent.futures
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from oslo_log import log
@@ -15,9 +16,13 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import project_turns
 from manila_lite.engine.environment import REAL, Environment, Thread
 from manila_lite.engine.executor import Executor
+from manila_lite.engine.hands import Hands, Waits, is_behind
 from manila_lite.engine.plans import EXCLUSIVE, FAST, WORK, Plan
 
 LOG = log.getLogger(__name__)
+
+#: Seconds between two looks, at least, while there is work.
+_GATHER = 0.01
 
 
 class Runner:
@@ -31,15 +36,15 @@ class Runner:
         self.host = host
         self.conf = services.conf.operations
         self.owner = environment.name()
-        self.executor = Executor(services, self.owner, {plan.kind: plan for plan in plans}, service)
-        self._workers = {WORK: self.conf.workers, FAST: self.conf.fast_workers, EXCLUSIVE: 1}
-        self._kept = {lane: kept(workers, self.conf.reserved_workers) for lane, workers in self._workers.items()}
-        self._most = sum(self._workers.values()) + 1      # operations that one look finds
+        self.executor = Executor(services, self.owner, {plan.kind: plan for plan in plans}, service, environment)
+        self._hands = Hands({WORK: self.conf.workers, FAST: self.conf.fast_workers, EXCLUSIVE: 1},
+                            self.conf.reserved_workers, environment)
+        self._most = sum(self._hands.workers.values()) + 1      # operations that one look finds
         self._pools: dict[str, concurrent.futures.Executor] = {}
-        self._lock = environment.lock()
-        self._running: dict[str, tuple[str, str | None]] = {}   # operation id -> (lane, serial)
         self._unsaved: dict[str, bool] = {}     # operation id -> whether its try does not count
         self._more = False      # the last look found more operations than free threads
+        self._found_at = -math.inf      # when, by the monotonic clock, there was work
+        self._lock = environment.lock()
         self._due: set[float] = set()   # when, by the monotonic clock, released operations are due again
         self._stopped = environment.event()
         self._poke = environment.event()
@@ -54,7 +59,7 @@ class Runner:
     def start(self) -> None:
         """Free the claims of dead processes of this host, and begin to work on the queue."""
         self.take_over()
-        for lane, workers in self._workers.items():
+        for lane, workers in self._hands.workers.items():
             self._pools[lane] = self._environment.executor(workers, f'{self.topic}-{lane}')
         for target, name in ((self._poll, 'poll'), (self._renew, 'lease')):
             self._threads[name] = self._environment.thread(target, f'{self.topic}-{name}')
@@ -90,18 +95,16 @@ class Runner:
     def wake(self, lanes: Iterable[str] = ()) -> None:
         """Look for work now, or as soon as one of these lanes, if any are named, has a free thread."""
         named = set(lanes)
-        with self._lock:
-            taken = [lane for lane, _ in self._running.values()]
-            if named and all(taken.count(lane) >= self._workers.get(lane, math.inf) for lane in named):
-                self._skipped = True
+        if named:
+            self._skipped = True    # before the question: a thread that is freed at this moment has to see it
+            if self._hands.are_busy(named):
                 return
         self._poke.set()
 
     @property
     def busy(self) -> int:
         """The number of operations that run at this moment."""
-        with self._lock:
-            return len(self._running)
+        return len(self._hands)
 
     # Finding work -----------------------------------------------------------------------------
 
@@ -109,12 +112,20 @@ class Runner:
         while not self._stopped.is_set():
             try:
                 self._release_unsaved()
-                while not self._stopped.is_set() and self._look():
+                while not self._stopped.is_set() and self._look_in_time():
                     pass
             except Exception:
                 LOG.exception('Looking for work failed; the next look is in %s s', self.conf.poll_interval)
             self._poke.wait(self._pause())
             self._poke.clear()
+
+    def _look_in_time(self) -> bool:
+        """Look for work, not too soon after a look that found some: in a burst, one look finds work for many threads."""
+        self._stopped.wait(max(0.0, self._found_at + _GATHER - self._environment.monotonic()))
+        found = self._look()
+        if found or self._hands:
+            self._found_at = self._environment.monotonic()
+        return found
 
     def _pause(self) -> float:
         """Return the seconds until the next look: the poll interval, or less if an operation is known to be due before."""
@@ -140,75 +151,108 @@ class Runner:
         """Take as many operations as there are free threads. Say whether another look at once would find more."""
         if not self.may_claim():
             return False
-        with self._lock:
-            self._skipped = False
-            # ``_release_unsaved`` knows an operation by its owner alone. If its lease ran out and it were claimed anew here,
-            # that new claim would be released.
-            running = {*self._running, *self._unsaved}
-            busy = {serial for _, serial in self._running.values() if serial}
-        free = [lane for lane in self._workers if self._has_thread(lane, 0)]
-        scarce = [lane for lane in free if not self._has_thread(lane, 1)]
-        entries = self._find(free, scarce, running, busy) if free else []
-        taken, left = 0, set()
-        for entry in entries:
-            # One by one: if a claim fails, the others are not booked and are found again.
-            booked = not _before(left, entry) and self._book(entry)
-            taken += booked and self._take(entry)
-            if entry.more or not booked:
-                left.add((entry.lane, entry.running + booked))
-        self._more = bool(left or busy) or len(free) - len(scarce) < len(self._workers)
-        return taken > 0 and (len(entries) == self._most or any(self._has_thread(*waits) for waits in left))
+        self._skipped = False
+        # ``_release_unsaved`` knows an operation by its owner alone. If its lease ran out and it were claimed anew here,
+        # that new claim would be released.
+        hands, mine = self._hands, {*self._hands.operations(), *self._unsaved}
+        busy, calm = hands.serials(), hands.is_calm()
+        free = [lane for lane in hands.workers if hands.has(lane, 0)]
+        scarce = [lane for lane in free if not hands.has(lane, 1)]
+        entries = self._find(free, scarce, mine, busy, calm) if free else []
+        booked, left = self._book_first(entries)
+        further, more = self._book_behind(booked, left, mine, busy)
+        taken = self._take([*booked, *further])
+        left |= more
+        self._more = bool(left or busy) or not (calm and hands.is_calm()) or len(free) - len(scarce) < len(hands.workers)
+        return taken > 0 and (len(entries) == self._most or any(hands.has(*waits) for waits in left))
 
-    def _find(self, free: list[str], scarce: list[str], running: set[str], busy: set[str]) -> list[Any]:
+    def _find(self, free: list[str], scarce: list[str], mine: set[str], busy: set[str], calm: bool) -> list[Any]:
         with self.services.db.reader() as conn:
             return project_turns.list_claimable(conn, self.topic, self.host, self._most, free, scarce=scarce,
-                                                skip=running, busy=busy)
+                                                skip=mine, busy=busy, calm=calm)
 
-    def _has_thread(self, lane: str, running: int) -> bool:
-        """Say whether the lane has a thread for a project with so many ``running`` there. Some are for those with none."""
-        with self._lock:
-            taken = sum(lane == other for other, _ in self._running.values())
-        return taken < self._workers[lane] - (self._kept[lane] if running else 0)
+    def _book_first(self, entries: list[Any]) -> tuple[list[Any], set[Waits]]:
+        """Book the oldest operation of each project, as far as there are threads. Return these, and what is left."""
+        booked, left = [], set()
+        waiting: set[Waits] = set()
+        for entry in entries:
+            if not is_behind(waiting, entry.lane, entry.running) and self._hands.book(entry, entry.running):
+                booked.append(entry)
+                waiting |= {(entry.lane, entry.running + 1)} if entry.more else set()
+            else:
+                left.add((entry.lane, entry.running))
+                waiting.add((entry.lane, entry.running))
+        return booked, left
 
-    def _book(self, entry: Any) -> bool:
-        """Reserve a thread for the operation, if its lane has one for its project and no operation of its serial runs."""
-        if not self._has_thread(entry.lane, entry.running):
-            return False
-        with self._lock:        # no other thread books
-            if entry.serial and (entry.lane, entry.serial) in self._running.values():
-                return False
-            self._running[entry.id] = (entry.lane, entry.serial)
-            return True
+    def _book_behind(self, booked: list[Any], left: set[Waits], mine: set[str], busy: set[str]) -> tuple[list[Any], set[Waits]]:
+        """Book further operations of the same projects, as if each were looked for alone. Return these, and what is left
+        of these projects.
+        """
+        ranks = self._hands.share_out(booked, left, project_turns.PROJECTS)
+        found = self._find_behind(ranks, booked, mine, busy) if ranks else []
+        further, more = [], set()
+        begun = {key: iter(running) for key, running in ranks.items()}
+        for entry in found:
+            running = next(begun[entry.lane, entry.turn_of])
+            if self._hands.book(entry, running):
+                further.append(entry)
+            else:
+                more.add((entry.lane, running))
+        counts = collections.Counter((entry.lane, entry.turn_of) for entry in found)
+        for entry in booked:
+            asked = len(ranks.get((entry.lane, entry.turn_of), ()))
+            if entry.more and counts[entry.lane, entry.turn_of] == asked:
+                more.add((entry.lane, entry.running + 1 + asked))
+        return further, more
 
-    def _drop(self, operation_id: str) -> None:
-        with self._lock:
-            self._running.pop(operation_id, None)
+    def _find_behind(self, ranks: dict[tuple[str, str], list[int]], booked: list[Any], mine: set[str],
+                     busy: set[str]) -> list[Any]:
+        with self.services.db.reader() as conn:
+            return project_turns.list_behind(
+                conn, self.topic, self.host, {key: len(running) for key, running in ranks.items()},
+                skip=mine | {entry.id for entry in booked}, busy=busy | {entry.serial for entry in booked if entry.serial},
+                calm=self._hands.is_calm())
+
+    def _drop(self, operation_ids: Iterable[str]) -> None:
+        for operation_id in operation_ids:
+            self._hands.drop(operation_id)
         if self._more or self._skipped:
             self._poke.set()
 
-    def _take(self, entry: Any) -> bool:
-        """Claim the operation, and run it or set it aside. Say whether it was free to claim."""
+    # Claims -----------------------------------------------------------------------------------
+
+    def _take(self, entries: list[Any]) -> int:
+        """Claim the operations, and run them or set them aside. Return how many were free to claim."""
+        if not entries:
+            return 0
         try:
-            with self.services.db.writer() as conn:
-                op = rows.claim(conn, entry, self.owner, self.conf.lease, **self.executor.place(entry))
-                if not self.may_claim():
-                    raise errors.LostClaim(f'Operation {entry.id} is left to whoever works here now.')
+            ops = self._claim(entries)
         except errors.LostClaim as lost:
-            self._drop(entry.id)
-            LOG.warning('%s: %s', entry.resource_id, lost)
-            return False
+            self._drop(entry.id for entry in entries)
+            LOG.warning('%s: %s', ', '.join(entry.resource_id for entry in entries), lost)
+            return 0
         except ValueError as bad:
-            self._drop(entry.id)
-            self._set_aside(entry, bad)
-            return True
+            if len(entries) > 1:    # the data of one cannot be read
+                return sum(self._take([entry]) for entry in entries)
+            self._drop(entry.id for entry in entries)
+            self._set_aside(entries[0], bad)
+            return 1
         except Exception:
-            self._drop(entry.id)
+            self._drop(entry.id for entry in entries)
             raise
-        if op is None:
-            self._drop(entry.id)
-            return False
-        self._pools[entry.lane].submit(self._work, op)
-        return True
+        if lost := {entry.id for entry in entries} - {op.id for op in ops}:
+            self._drop(lost)
+        loaded = self.executor.prepare(ops)
+        for batch in self.executor.batches(ops):
+            self._pools[batch[0].lane].submit(self._work, batch, loaded)
+        return len(ops)
+
+    def _claim(self, entries: list[Any]) -> list[Any]:
+        with self.services.db.writer() as conn:
+            ops = rows.claim_many(conn, [(entry, self.executor.place(entry)) for entry in entries], self.owner, self.conf.lease)
+            if not self.may_claim():
+                raise errors.LostClaim(f'{len(ops)} operations are left to whoever works here now.')
+        return ops
 
     def _set_aside(self, entry: Any, bad: ValueError) -> None:
         LOG.error('%s: operation %s is set aside: its data cannot be read: %s', entry.resource_id, entry.id, bad)
@@ -218,8 +262,7 @@ class Runner:
 
     def _renew(self) -> None:
         while not self._drained.wait(self.conf.lease / 3):
-            with self._lock:
-                mine = tuple(self._running)
+            mine = self._hands.operations()
             if not mine:
                 continue
             try:
@@ -228,19 +271,44 @@ class Runner:
             except Exception:
                 LOG.exception('Renewing the leases of %s operations failed', len(mine))
 
-    def _work(self, op: Any) -> None:
+    def _work(self, ops: list[Any], loaded: Mapping[str, Any]) -> None:
+        left = self._work_together(ops) if self.executor.takes_many(ops[0]) else ops
+        here = left[:1]
+        for op in left[1:]:
+            try:
+                self._pools[op.lane].submit(self._work_alone, op, None)    # each has a thread of its own
+            except RuntimeError:
+                here.append(op)     # the runner is being stopped
+        for op in here:
+            self._work_alone(op, loaded.get(op.id))
+
+    def _work_together(self, ops: list[Any]) -> list[Any]:
+        """Run the operations at once, as far as possible; return the others."""
+        kind, began = ops[0].kind, self._environment.monotonic()
+        waited = [(timeutils.utcnow() - op.next_run_at).total_seconds() for op in ops]
+        with context.working(context.of_operation(ops[0], self.services), f'{kind}: {len(ops)} operations'):
+            left = self.executor.run_many(ops)
+        behind = {op.id for op in left}
+        self._drop(op.id for op in ops if op.id not in behind)
+        for op, seconds in zip(ops, waited, strict=True):
+            if op.id not in behind:
+                metrics.claimed(kind, seconds)
+                metrics.ran(kind, self._environment.monotonic() - began)
+        return left
+
+    def _work_alone(self, op: Any, loaded: Any) -> None:
         kind = op.kind if op.kind in self.executor.plans else metrics.OTHER
         began = self._environment.monotonic()
         metrics.claimed(kind, (timeutils.utcnow() - op.next_run_at).total_seconds())
         with (context.working(context.of_operation(op, self.services), f'{op.kind} {op.id}'),
               trace.resumed(self.services.conf, op.data, 'operation', kind=op.kind, resource=op.resource_id)):
-            self._work_on(op)
+            self._work_on(op, loaded)
         metrics.ran(kind, self._environment.monotonic() - began)
 
-    def _work_on(self, op: Any) -> None:
+    def _work_on(self, op: Any, loaded: Any) -> None:
         again = None
         try:
-            again = self.executor.run(op)
+            again = self.executor.run(op, loaded)
         except errors.LostClaim as lost:
             LOG.warning('%s: %s', op.resource_id, lost)
         except Exception as error:
@@ -248,16 +316,6 @@ class Runner:
             self._unsaved[op.id] = isinstance(error, TRANSIENT)
             again = self.conf.retry_delay
         finally:
-            self._drop(op.id)
+            self._drop([op.id])
         if again is not None:
             self._due_in(again)
-
-
-def _before(left: Iterable[tuple[str, int]], entry: Any) -> bool:
-    """Say whether operations wait in that lane for a project that has fewer running."""
-    return any(lane == entry.lane and running < entry.running for lane, running in left)
-
-
-def kept(workers: int, percent: int) -> int:
-    """Return how many threads serve only projects with no running operation: this percentage, and never all of them."""
-    return min(round(workers * percent / 100), workers - 1)

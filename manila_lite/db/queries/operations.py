@@ -6,8 +6,10 @@ alike. Every later write names the owner, so that a worker whose claim was taken
 (``errors.LostClaim``).
 """
 
+import collections
 import datetime
-from collections.abc import Iterable
+import functools
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,7 +17,7 @@ from oslo_utils import timeutils, uuidutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors
-from manila_lite.db.core.prepared import Write
+from manila_lite.db.core.prepared import Among, Write, WriteAmong
 from manila_lite.db.core.step_names import NAMES
 from manila_lite.db.models import operations
 
@@ -149,6 +151,39 @@ def claim(conn: Connection, seen: Row, owner: str, lease: float, /, **values: An
     return get(conn, seen.id) if won else None
 
 
+def _given(name: str, column: str) -> Any:
+    return sa.bindparam(name, type_=operations.c[column].type)
+
+
+_CLAIM_MANY = WriteAmong(operations.update().where(
+    operations.c.topic == _given('of_topic', 'topic'), operations.c.host == _given('of_host', 'host'),
+    operations.c.step == _given('seen_step', 'step'), sa.func.coalesce(operations.c.steps, '') == _given('seen_steps', 'steps'),
+    is_claimable(operations, _given('now', 'next_run_at'))).values(
+        owner=_given('me', 'owner'), lease_expires_at=_given('until', 'lease_expires_at'), attempts=operations.c.attempts + 1,
+        step=_given('to_step', 'step'), steps=_given('to_steps', 'steps')), operations.c.id)
+_CLAIMED = Among(sa.select(operations).where(operations.c.owner == _given('me', 'owner')), operations.c.id, named=True)
+
+
+def claim_many(conn: Connection, seen: Iterable[tuple[Row, dict[str, Any]]], owner: str, lease: float) -> list[Row]:
+    """Do as ``claim`` for several operations, each with its new ``step`` and ``steps``, in a statement for each step and one
+    more. Return those that were claimed, in the same order.
+
+    :raises ValueError: the data of one cannot be read; none is claimed if the transaction is rolled back.
+    """
+    now, alike = timeutils.utcnow(), collections.defaultdict(list)
+    order: list[str] = []
+    for row, values in seen:
+        place = values or {'step': row.step, 'steps': row.steps}
+        alike[row.topic, row.host, row.step, row.steps or '', place['step'], place['steps']].append(row.id)
+        order.append(row.id)
+    for key in sorted(alike, key=repr):     # else two workers might wait for each other
+        _CLAIM_MANY.execute(conn, sorted(alike[key]), {
+            'me': owner, 'until': now + datetime.timedelta(seconds=lease), 'now': now,
+            **dict(zip(('of_topic', 'of_host', 'seen_step', 'seen_steps', 'to_step', 'to_steps'), key, strict=True))})
+    rows = {row.id: row for row in _CLAIMED.all(conn, order, {'me': owner})} if order else {}
+    return [rows[operation_id] for operation_id in order if operation_id in rows]
+
+
 def park(conn: Connection, seen: Row, why: str) -> None:
     """Park the operation for an operator to look at, if it is still as it was ``seen``."""
     conn.execute(operations.update().where(_as_seen(seen, timeutils.utcnow())).values(
@@ -189,6 +224,22 @@ def move(conn: Connection, operation_id: str, owner: str, /, **values: Any) -> N
         raise errors.LostClaim(f'Operation {operation_id} is no longer ours.')
 
 
+def move_many(conn: Connection, operation_ids: Collection[str], owner: str, /, **values: Any) -> None:
+    """Do as ``move`` for several operations with the same values in one statement.
+
+    :raises errors.LostClaim: another worker took one of them over.
+    """
+    if _move_many(tuple(sorted(values))).execute(conn, sorted(operation_ids), {
+            'me': owner, **{f'new_{name}': value for name, value in values.items()}}) < len(operation_ids):
+        raise errors.LostClaim(f'One of {len(operation_ids)} operations is no longer ours.')
+
+
+@functools.cache
+def _move_many(names: tuple[str, ...]) -> WriteAmong:
+    return WriteAmong(operations.update().where(operations.c.owner == _given('me', 'owner')).values(
+        {name: _given(f'new_{name}', name) for name in names}), operations.c.id)
+
+
 def postpone(conn: Connection, operation_id: str, owner: str, /, after: float = 0.0, seen: datetime.datetime | None = None,
             **values: Any) -> None:
     """Free the operation, to be due in ``after`` seconds; ``values`` (topic, host, data ...) change with it.
@@ -217,6 +268,23 @@ def finish(conn: Connection, operation_id: str, owner: str, state: str, error: s
         return True
     move(conn, operation_id, owner, step=0, attempts=1)
     return False
+
+
+_FINISH_MANY = WriteAmong(operations.update().where(
+    operations.c.owner == _given('me', 'owner'), operations.c.wanted <= _given('asked', 'wanted')).values(
+        state=DONE, open_key=None, owner=None, lease_expires_at=None, error=None, error_code=None,
+        finished_at=_given('now', 'finished_at')), operations.c.id)
+
+
+def finish_many(conn: Connection, asked: Mapping[str, int], owner: str) -> None:
+    """End operations as done, by id; none may have been asked for more often than its number here says.
+
+    :raises errors.LostClaim: another worker took one over, or one was asked for again. Then none may be ended together.
+    """
+    for wanted in sorted(set(asked.values())):
+        ended = sorted(operation_id for operation_id, count in asked.items() if count == wanted)
+        if _FINISH_MANY.execute(conn, ended, {'me': owner, 'asked': wanted, 'now': timeutils.utcnow()}) < len(ended):
+            raise errors.LostClaim(f'One of {len(ended)} operations is no longer ours, or was asked for again.')
 
 
 def claim_owners(conn: Connection, topic: str, host: str) -> set[str]:

@@ -6,7 +6,7 @@ projects are found one after the other by ``ix_operations_turns``, and the oldes
 """
 
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -20,23 +20,57 @@ from manila_lite.db.queries.operations import OPEN, is_claimable
 _topic, _host, _now = (sa.bindparam(name, type_=operations.c[column].type)
                        for name, column in (('topic', 'topic'), ('host', 'host'), ('now', 'next_run_at')))
 
-_SEEN = ('id', 'kind', 'resource_id', 'topic', 'host', 'lane', 'serial', 'step', 'steps', 'attempts')
+_calm = sa.bindparam('calm', type_=sa.Boolean)
+
+_SEEN = ('id', 'kind', 'resource_id', 'topic', 'host', 'lane', 'turn_of', 'serial', 'step', 'steps', 'attempts', 'next_run_at')
+#: Projects whose further operations one statement reads, at most.
+PROJECTS = 16
 
 
 def list_claimable(conn: Connection, topic: str, host: str, most: int, lanes: Collection[str], *, scarce: Collection[str] = (),
-                   skip: Collection[str] = (), busy: Collection[str] = ()) -> list[Any]:
+                   skip: Collection[str] = (), busy: Collection[str] = (), calm: bool = True) -> list[Any]:
     """Return at most ``most`` operations to claim next, best first: of each lane and project the oldest that is due,
     and that is not in ``skip`` nor has a serial in ``busy``. In ``scarce`` lanes, only of projects with no running
-    operation there.
+    operation there. Without ``calm``, no ``interrupted`` ones.
 
     ``running``: how many operations of its project are claimed in that lane, by any process. ``more``: another one of
-    the same project waits behind it. Rows come without data, which are read with the claim: unreadable data block no
-    other operation.
+    the same project waits behind it. ``interrupted``: its last try has left no word, so it may be what ended that process.
+    Rows come without data, which are read with the claim: unreadable data block no other operation.
     """
-    size = 1 << max(len(skip), len(busy), 1).bit_length()       # few different statements for any number
+    size = _padded(len(skip), len(busy))
     query = _query(conn.dialect.name, tuple(lanes), tuple(scarce), size)
-    return query.all(conn, {'topic': topic, 'host': host, 'now': timeutils.utcnow(), 'most': most,
+    return query.all(conn, {'topic': topic, 'host': host, 'now': timeutils.utcnow(), 'most': most, 'calm': calm,
                             **_numbered('skip', skip, size), **_numbered('busy', busy, size)})
+
+
+def list_behind(conn: Connection, topic: str, host: str, wanted: Mapping[tuple[str, str], int], *,
+                skip: Collection[str] = (), busy: Collection[str] = (), calm: bool = True) -> list[Any]:
+    """Return further operations of at most ``PROJECTS`` projects: so many of each (lane, project) as ``wanted`` says, the
+    oldest first, without those in ``skip`` or with a serial in ``busy``. For the operations behind those of ``list_claimable``.
+    """
+    size, parts = _padded(len(skip), len(busy)), list(wanted.items())[:PROJECTS]
+    count = 1 << (len(parts) - 1).bit_length()
+    values: dict[str, Any] = {'topic': topic, 'host': host, 'now': timeutils.utcnow(), 'calm': calm,
+                              **_numbered('skip', skip, size), **_numbered('busy', busy, size)}
+    for number, ((lane, turn_of), most) in enumerate([*parts, *[(('', ''), 0)] * (count - len(parts))]):
+        values |= {f'lane_{number}': lane, f'turn_{number}': turn_of, f'most_{number}': most}
+    return _behind(count, size).all(conn, values)
+
+
+@functools.cache
+def _behind(count: int, size: int) -> Query:
+    parts = []
+    for number in range(count):
+        rows = operations.alias(f'of_{number}')
+        lane, turn_of = (sa.bindparam(f'{name}_{number}', type_=sa.String) for name in ('lane', 'turn'))
+        due = _due(rows, lane, turn_of, size, *_SEEN).add_columns(_interrupted(rows).label('interrupted'))
+        parts.append(sa.select(due.limit(sa.bindparam(f'most_{number}', type_=sa.Integer)).subquery()))
+    return Query(sa.union_all(*parts) if count > 1 else parts[0])
+
+
+def _padded(*counts: int) -> int:
+    """Return a size for lists of so many values, so that there are few different statements for any number."""
+    return 1 << max(*counts, 1).bit_length()
 
 
 def _numbered(name: str, values: Collection[str], size: int) -> dict[str, str]:
@@ -55,7 +89,7 @@ def _query(dialect: str, lanes: tuple[str, ...], scarce: tuple[str, ...], size: 
     running = _running()
     count = sa.func.coalesce(running.c.running, 0)
     return Query(
-        sa.select(*(first.c[name] for name in _SEEN), count.label('running'),
+        sa.select(*(first.c[name] for name in _SEEN), _interrupted(first).label('interrupted'), count.label('running'),
                   _oldest(waiting, size, behind=1).scalar_subquery().is_not(None).label('more'))
         .select_from(waiting).join(first, which)
         .outerjoin(running, sa.and_(running.c.lane == first.c.lane, running.c.turn_of == first.c.turn_of))
@@ -70,7 +104,7 @@ def _by_id(waiting: sa.CTE, size: int) -> tuple[Any, sa.ColumnElement[bool]]:
 
 def _beside(waiting: sa.CTE, size: int) -> tuple[Any, sa.ColumnElement[bool]]:
     """Do as ``_by_id`` for PostgreSQL, which would read the whole table instead of one row by its id per project."""
-    return _oldest(waiting, size, *_SEEN, 'turn_of', 'next_run_at').lateral('first'), sa.true()
+    return _oldest(waiting, size, *_SEEN, 'error').lateral('first'), sa.true()
 
 
 def _here(rows: Any) -> sa.ColumnElement[bool]:
@@ -105,12 +139,22 @@ def _grouped(lanes: tuple[str, ...]) -> sa.CTE:
 def _oldest(waiting: sa.CTE, size: int, *columns: str, behind: int = 0) -> sa.Select:
     """Return the project's oldest operation that may be claimed now, or the one ``behind`` it: its id, or these columns."""
     rows = operations.alias(f'behind_{behind}')
-    return (sa.select(*(rows.c[name] for name in columns or ('id',)))
-            .where(_here(rows), rows.c.lane == waiting.c.lane, rows.c.turn_of == waiting.c.turn_of, is_claimable(rows, _now),
+    return (_due(rows, waiting.c.lane, waiting.c.turn_of, size, *columns or ('id',))
+            .limit(sa.literal_column('1')).offset(sa.literal_column(str(behind))).correlate(waiting))
+
+
+def _due(rows: Any, lane: Any, turn_of: Any, size: int, *columns: str) -> sa.Select:
+    """Return the project's operations in the lane that may be claimed now, the oldest first: these columns."""
+    return (sa.select(*(rows.c[name] for name in columns))
+            .where(_here(rows), rows.c.lane == lane, rows.c.turn_of == turn_of, is_claimable(rows, _now),
                    _none_of(rows.c.id, 'skip', size),
-                   sa.or_(rows.c.serial.is_(None), _none_of(rows.c.serial, 'busy', size)))
-            .order_by(rows.c.next_run_at).limit(sa.literal_column('1')).offset(sa.literal_column(str(behind)))
-            .correlate(waiting))
+                   sa.or_(rows.c.serial.is_(None), _none_of(rows.c.serial, 'busy', size)),
+                   sa.or_(_calm, sa.not_(_interrupted(rows))))
+            .order_by(rows.c.next_run_at))
+
+
+def _interrupted(rows: Any) -> sa.ColumnElement[bool]:
+    return sa.and_(rows.c.attempts > 0, rows.c.error.is_(None))
 
 
 def _running() -> sa.Subquery:

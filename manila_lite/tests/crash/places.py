@@ -18,6 +18,8 @@ FAILED = 'failure written, not committed'
 ENDED = 'all committed'
 COMMITTED = 'committed, not told'
 UNCOMMITTED = 'written, not committed'
+#: Places of operations that a process has claimed together.
+TOGETHER, PASSED, LOADED = 'in a batch, not begun', 'in a batch, passed on, not told', 'in a batch, loaded'
 #: No place: a step that is refused by order.
 FAILS = 'refuse'
 
@@ -64,6 +66,15 @@ class Place:
 def of_api() -> list[Place]:
     """Return the places in the process that handles the request."""
     return [Place('api', UNCOMMITTED, uncommitted('api')), Place('api', COMMITTED, committed('api'))]
+
+
+def of_batch(role: str, kind: str) -> Iterator[Place]:
+    """Yield the places of operations of a plan that run together."""
+    plan = PLANS[role][kind]
+    for what, there in ((TOGETHER, plan.steps[0].many), (PASSED, plan.steps[0].many), (LOADED, plan.prepare),
+                        (DONE, plan.done_many)):
+        if there:
+            yield Place(role, what, name(role, kind, what))
 
 
 def of_plan(role: str, kind: str, *, passed_on: bool = False, passed_back: bool = False) -> Iterator[Place]:

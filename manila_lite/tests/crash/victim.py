@@ -49,7 +49,26 @@ def _step(orders: Orders, role: str, kind: str, step: Any) -> Any:
         step.undo(work)
         orders.reach(work.ctx.project_id, at(places.UNDONE))
 
-    return dataclasses.replace(step, do=do, undo=undo if step.undo else None)
+    def many(works: Any) -> None:
+        free = [work for work in works if not _alone(orders, work.ctx.project_id)]
+        if not free:
+            return
+        _reach_all(orders, free, places.name(role, kind, places.TOGETHER))
+        step.many(free)
+        _reach_all(orders, free, places.name(role, kind, places.PASSED))
+
+    return dataclasses.replace(step, do=do, undo=undo if step.undo else None, many=many if step.many else None)
+
+
+def _alone(orders: Orders, project: str | None) -> bool:
+    """Say whether an operation is held or refused in a step of its own."""
+    given = orders.of(project)
+    return bool(given) and given.get('hold', '').rpartition(': ')[2] not in (places.TOGETHER, places.PASSED)
+
+
+def _reach_all(orders: Orders, works: Any, place: str) -> None:
+    for work in works:
+        orders.reach(work.ctx.project_id, place)
 
 
 def _plan(orders: Orders, role: str, plan: Any) -> Any:
@@ -61,18 +80,27 @@ def _plan(orders: Orders, role: str, plan: Any) -> Any:
         plan.failed(conn, work, error)
         orders.reach(work.ctx.project_id, places.name(role, plan.kind, places.FAILED))
 
+    def done_many(conn: Any, works: Any) -> None:
+        plan.done_many(conn, works)
+        _reach_all(orders, works, places.name(role, plan.kind, places.DONE))
+
+    def prepare(conn: Any, works: Any) -> None:
+        plan.prepare(conn, works)
+        _reach_all(orders, works, places.name(role, plan.kind, places.LOADED))
+
     steps = tuple(_step(orders, role, plan.kind, step) for step in plan.steps)
-    return dataclasses.replace(plan, steps=steps, done=done, failed=failed)
+    return dataclasses.replace(plan, steps=steps, done=done, failed=failed, done_many=done_many if plan.done_many else None,
+                               prepare=prepare if plan.prepare else None)
 
 
 def _wrap_executor(orders: Orders, role: str) -> None:
     make, run = executor.Executor.__init__, executor.Executor.run
 
-    def made(self: Any, services: Any, owner: str, plans: Any, service: Any) -> None:
-        make(self, services, owner, {kind: _plan(orders, role, plan) for kind, plan in plans.items()}, service)
+    def made(self: Any, services: Any, owner: str, plans: Any, *more: Any) -> None:
+        make(self, services, owner, {kind: _plan(orders, role, plan) for kind, plan in plans.items()}, *more)
 
-    def ran(self: Any, op: Any) -> Any:
-        again = run(self, op)
+    def ran(self: Any, op: Any, loaded: Any = None) -> Any:
+        again = run(self, op, loaded)
         orders.reach(op.project_id, places.name(role, op.kind, places.ENDED))
         return again
 

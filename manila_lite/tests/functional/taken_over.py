@@ -87,12 +87,12 @@ class Robbed:
     # What the workers do
 
     def _ran(self, plain):
-        def run(op):
+        def run(op, loaded=None):
             if op.project_id != self.project:
-                return plain(op)
+                return plain(op, loaded)
             mine = self._own.run = Run(op)
             try:
-                return plain(op)
+                return plain(op, loaded)
             finally:
                 self._own.run = None
                 if mine.other:
@@ -113,7 +113,8 @@ class Robbed:
         def undo(work):
             self._is_at('undo', name[-1])
             step.undo(work)
-        return dataclasses.replace(step, do=do, undo=undo if step.undo else None)
+        # What ``many`` does is one transaction, with its own tests; here each operation runs alone.
+        return dataclasses.replace(step, do=do, undo=undo if step.undo else None, many=None)
 
     def _is_at(self, *where):
         if self._run:

@@ -12,8 +12,9 @@ from manila_lite.db.maintenance import schema_migrations
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import project_turns
 from manila_lite.engine.begin import begin
+from manila_lite.engine.hands import kept
 from manila_lite.engine.plans import FAST, WORK, Plan, Step
-from manila_lite.engine.runner import Runner, kept
+from manila_lite.engine.runner import Runner
 from manila_lite.tests.functional import base, test_migrations
 
 TOPIC = 'share'
@@ -171,7 +172,7 @@ class Cost(TurnsTest):
         sa.event.listen(conn, 'before_cursor_execute', explained, retval=True)
         plan = conn.execute(project_turns._query('postgresql', (WORK, FAST), (), 2)._statement, {
             'topic': TOPIC, 'host': self.host, 'now': timeutils.utcnow(), 'most': 20,
-            **project_turns._numbered('skip', ['x'], 2), **project_turns._numbered('busy', ['y'], 2)}).scalar()
+            'calm': True, **project_turns._numbered('skip', ['x'], 2), **project_turns._numbered('busy', ['y'], 2)}).scalar()
         return _read(plan[0]['Plan'])
 
 
@@ -274,9 +275,9 @@ class Runners(TurnsTest):
         runner = self.looking_when_told()
         wanted = {self.rows(2, project, lane)[0] for project in ('one', 'two') for lane in (WORK, FAST)}
         runner._look()
-        self.assertEqual(4, runner.busy)
-        self.until(4)
-        self.assertEqual(wanted, set(self.began))
+        self.assertEqual(5, runner.busy, 'and the free thread gets the second operation of one of them')
+        self.until(5)
+        self.assertLessEqual(wanted, set(self.began))
 
     def looks_again(self, *, woken):
         """Say whether the end of work, in a lane that was full, calls for a look."""

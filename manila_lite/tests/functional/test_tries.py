@@ -41,7 +41,6 @@ class Tries(base.ServiceTest):
         self.tries = conf.operations.max_attempts
         self.all_but_one = ['fail'] * (self.tries - 1)
         self.notes = []
-        self.host = uuidutils.generate_uuid()
 
     def step(self, name, ends=(), undo=()):
         """Return a step with the outcomes ``ends``, try by try, and then success; its undo the same with ``undo``."""
@@ -76,7 +75,7 @@ class Tries(base.ServiceTest):
 
     def run_plan(self, *steps, db=None, then=None):
         """Run one operation until it ends; return its row. ``then``: steps of the runner that it is passed on to."""
-        services = self.service.services
+        services, self.host = self.service.services, uuidutils.generate_uuid()     # runners of an earlier plan are elsewhere
         with self.db.writer() as conn:
             operation_id = engine.begin(conn, self.service.context(), KIND, 'test', uuidutils.generate_uuid(), topic='share',
                                      host=self.host, open_key=KEY).operation_id

@@ -107,12 +107,12 @@ class WorkerPool:
         self._name = name
         self._tasks = []
 
-    def submit(self, call, op):
+    def submit(self, call, ops, loaded):
         process, baton = self._process, self._process.baton
         self._tasks = [task for task in self._tasks if not task.ended]
-        task = baton.spawn(process, f'{process.name}.{self._name}-{process.number()}', lambda: call(op))
+        task = baton.spawn(process, f'{process.name}.{self._name}-{process.number()}', lambda: call(ops, loaded))
         self._tasks.append(task)
-        process.model.worker_started(task, op, self._count)
+        process.model.worker_started(task, ops[0], self._count)
 
     def shutdown(self, wait=True):
         self._process.baton.wait(lambda: all(task.ended for task in self._tasks))

@@ -57,7 +57,7 @@ def _held(model, task, row):
 def _written_by_owner(model, task, before, after, said):
     facts = model.facts[before.id]
     model.expect(before.owner == task.process.name, before.id, said + f'but {before.owner} has it')
-    worker = model.workers.get(task)
+    worker = model.worker_on(task, before.id)
     if worker is not None:
         model.expect(worker.claim == facts.claims, before.id, said + 'of a later claim than its own')
         model.expect(not worker.cut, before.id, said + 'and went on although the connection was lost')
@@ -75,7 +75,7 @@ def _written_by_owner(model, task, before, after, said):
 
 def _counted(model, task, before, after, said, written):
     """Check that attempts are counted for each step."""
-    worker = model.workers.get(task)
+    worker = model.worker_on(task, before.id)
     said += f'and had {before.attempts} tries, now {after.attempts}'
     most = model.conf.max_attempts
     if after.state == operations.OPEN and before.leg != after.leg:
@@ -116,7 +116,7 @@ def _ended(model, task, before, after, written):
         left = (facts.made & plans.UNDONE[where]) - facts.given_up
         model.expect(not left, before.id, f'has failed, and left {left}')
         if not before.undoing:
-            _given_up(model, model.workers[task], before, model.conf.max_attempts)
+            _given_up(model, model.worker_on(task, before.id), before, model.conf.max_attempts)
     else:
         often = before.attempts > model.conf.max_attempts * (1 if before.kind == plans.STRANGE else 2)
         model.expect(facts.unreadable or often, before.id, f'is set aside after {before.attempts} tries')
@@ -124,7 +124,7 @@ def _ended(model, task, before, after, written):
 
 def written(model, task, before, what):
     """Check that only the owner of the claim writes its steps' results, and the end of an operation."""
-    worker = model.workers[task]
+    worker = model.worker_on(task, before.id)
     model.expect(before.owner == task.process.name and worker.claim == model.facts[before.id].claims, before.id,
                  f'{task.name} wrote {what} and had lost it')
     if what in (operations.DONE, operations.FAILED):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Facts about operations beside the table: claims, work done at the backend, ends written by plans."""
 
+import contextlib
 import dataclasses
 
 from manila_lite.tests.simulation import invariants
@@ -76,6 +77,7 @@ class Model:
         self.facts = {}
         self.workers = {}           # by thread
         self.pending = {}           # by thread: writes that are not committed yet
+        self.groups = {}            # by thread: the operations for which it writes, of threads of its process
         self.processes = {}
         self.commits = 0
         self.asking = False         # a user asks for an operation that may be open
@@ -95,10 +97,33 @@ class Model:
 
     def met(self, fault):
         """Note a fault between the running thread and the database."""
-        worker = self.workers.get(self.baton.current)
-        if worker is not None and fault in ('cut', 'locked', 'refused'):
-            worker.cut |= fault != 'refused'
-            self.facts[worker.operation_id].met = fault
+        task = self.baton.current
+        worker = self.workers.get(task)
+        if worker is None or fault not in ('cut', 'locked', 'refused'):
+            return
+        together = self.groups.get(task, ())
+        for operation_id in together or (worker.operation_id,):
+            # Ends that could not be written together, because of a lock, are written one by one.
+            self.worker_on(task, operation_id).cut |= fault == 'cut' or (fault == 'locked' and not together)
+            self.facts[operation_id].met = fault
+
+    def worker_on(self, task, operation_id):
+        """Return the thread's work on a claim, or that of a thread of its process for which it writes."""
+        own = self.workers.get(task)
+        if own is None or own.operation_id == operation_id or operation_id not in self.groups.get(task, ()):
+            return own
+        return next(worker for one, worker in self.workers.items()
+                    if one.process is task.process and not one.ended and worker.operation_id == operation_id)
+
+    @contextlib.contextmanager
+    def group(self, operation_ids):
+        """Let the running thread write for all these operations inside the block."""
+        task = self.baton.current
+        self.groups[task] = tuple(operation_ids)
+        try:
+            yield
+        finally:
+            del self.groups[task]
 
     def sent(self, task, way):
         """Note that the step asks to pass the operation on."""
@@ -132,8 +157,8 @@ class Model:
         """Read the table after a commit, and check all changes."""
         before, self.rows = self.rows, self.table.read()
         self.commits += 1
-        if task in self.workers:
-            self.workers[task].well = ()
+        for operation_id in self.groups.get(task) or ([self.workers[task].operation_id] if task in self.workers else ()):
+            self.worker_on(task, operation_id).well = ()
         written = self.pending.pop(task, [])
         for operation_id in self.rows:
             if operation_id not in before:

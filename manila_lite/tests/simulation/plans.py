@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations to test the engine with: the seed chooses what their steps do at a simulated backend."""
 
+import functools
+
 from manila_lite import engine, errors
 from manila_lite.db.core.engine import TRANSIENT
 from manila_lite.db.queries import operations as rows
@@ -114,6 +116,24 @@ def name(at):
     return f'step_{at}'
 
 
+def _plan(world, kind, *steps):
+    def done(conn, work):
+        world.backend.write_end(rows.DONE, work)
+
+    def failed(conn, work, error):
+        world.backend.write_end(rows.FAILED, work)
+
+    def prepare(conn, works):
+        conn.exec_driver_sql('SELECT 1')
+        for work in works:
+            work.loaded = work.op.id
+
+    def done_many(conn, works):
+        for work in works:
+            world.backend.write_end(rows.DONE, work)
+    return engine.Plan(kind, steps, done, failed, prepare, done_many)
+
+
 def plans(topic, world):
     """Return the plans of processes of the topic."""
     def step(at, undo=True, pass_on=None, back=False):
@@ -131,14 +151,7 @@ def plans(topic, world):
                 world.model.sent(world.baton.current, 'undo')
         return engine.Step(do, undone if undo else None, name(at))
 
-    def plan(kind, *steps):
-        def done(conn, work):
-            world.backend.write_end(rows.DONE, work)
-
-        def failed(conn, work, error):
-            world.backend.write_end(rows.FAILED, work)
-        return engine.Plan(kind, steps, done, failed)
-
+    plan = functools.partial(_plan, world)
     if topic == SCHEDULER:
         return [plan(PLACED, step(0), step(1, undo=False, pass_on=(SHARE, world.host)))]
     return [plan(PLACED, step(0, back=True), step(1)), plan(CHANGED, step(0), step(1, undo=False), step(2)),

@@ -48,8 +48,16 @@ class Process:
 
     def make_runner(self, plans_of_topic, service):
         """Return a runner of the queue."""
-        return self.runner_class(self._world.services, self.topic, self.host, plans_of_topic, service,
-                                 environment.SimulatedEnvironment(self))
+        runner = self.runner_class(self._world.services, self.topic, self.host, plans_of_topic, service,
+                                   environment.SimulatedEnvironment(self))
+        ends = runner.executor._ends
+        write = ends._write
+
+        def written(group):
+            with self.model.group(end.work.op.id for end in group):
+                return write(group)
+        ends._write = written
+        return runner
 
     def work(self, plans_of_topic, service):
         """Start a runner on the queue, and connect it to the bus."""

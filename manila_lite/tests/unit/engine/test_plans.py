@@ -42,6 +42,11 @@ class Names(testtools.TestCase):
         self.assertEqual(2, len(plan('a' * 127, 'b' * 127).names))
         self.assertRaises(ValueError, plan, 'a' * 127, 'b' * 128)
 
+    def test_only_a_single_step_may_take_many_operations(self):
+        many, other = Step(copy, many=lambda works: None), Step(copy, name='other')
+        self.assertEqual(1, len(Plan('share.move', (many,), None, None).steps))
+        self.assertRaisesRegex(ValueError, 'share.move has 2', Plan, 'share.move', (many, other), None, None)
+
 
 class Position(testtools.TestCase):
 
