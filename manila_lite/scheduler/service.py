@@ -8,7 +8,7 @@ from typing import Any
 from oslo_log import log
 from oslo_utils import timeutils
 
-from manila_lite import context, errors, extra_specs, states
+from manila_lite import context, errors, states
 from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.models import share_type_extra_specs
@@ -25,7 +25,7 @@ from manila_lite.db.queries import (
 from manila_lite.db.queries import services as rows
 from manila_lite.engine import PLACE, Plan, Step, Work
 from manila_lite.engine.worker import Worker
-from manila_lite.scheduler import evacuation, expiry, filters, host_states, migration, share_replicas, weighers
+from manila_lite.scheduler import bursts, evacuation, expiry, filters, host_states, migration, share_replicas, weighers
 from manila_lite.scheduler import share_groups as share_group_placement
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
@@ -118,19 +118,11 @@ def _request(conn: Connection, work: Work, share: Any) -> Request:
     group = share_group_placement.place_of(share_groups.find(conn, share.share_group_id)) if share.share_group_id else None
     return Request(
         size=share.size, proto=share.share_proto, project_id=share.project_id,
-        extra_specs=_specs(conn, work, share),
+        extra_specs=bursts.specs_for(work, key_values.of(conn, share_type_extra_specs, share.share_type_id)),
         availability_zone=work.data.get('zone'), same_hosts=_hosts_of(conn, hints, 'same_host'),
         different_hosts=_hosts_of(conn, hints, 'different_host'), only_host=group or hints.get('only_host'),
         subnets=share_server_queries.subnets_by_zone(conn, share.share_network_id) if share.share_network_id else None,
         source_host=source_host, excluded=work.data.get('excluded', {}), new_share=True)
-
-
-def _specs(conn: Connection, work: Work, share: Any) -> dict[str, str]:
-    """Return the extra specs of the share's type, without its zones if the request is of a version that ignores them."""
-    specs = key_values.of(conn, share_type_extra_specs, share.share_type_id)
-    if not work.data.get('zones_of_type', True):
-        specs.pop(extra_specs.ZONES, None)
-    return specs
 
 
 def _source_host(conn: Connection, share: Any) -> str | None:
@@ -250,7 +242,7 @@ def _no_end(conn: Connection, work: Work, error: Exception | None = None) -> Non
 
 
 PLANS = [
-    Plan('share.create', (Step(place),), _no_end, not_placed),
+    Plan('share.create', (Step(place, many=bursts.place_many),), _no_end, not_placed),
     Plan('share.extend', (Step(grow, name=PLACE),), _no_end, not_grown),
     Plan('share.delete', (Step(_nothing, name=PLACE),), removed, not_removed),
     Plan('snapshot.delete', (Step(_nothing, name=PLACE),), snapshot_removed, snapshot_not_removed),

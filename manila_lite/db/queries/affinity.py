@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Affinity of shares: the shares that scheduler hints named are kept as metadata on both sides, for clients to see."""
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping
 
 import sqlalchemy as sa
@@ -26,10 +27,11 @@ def add_share(conn: Connection, share_id: str, project_id: str, named: Mapping[s
         _write(conn, KEYS[hint], {owner: [*others, share_id] for owner, others in had.items()})
 
 
-def remove_share(conn: Connection, share_id: str) -> None:
-    """Remove the share, which is being deleted, from the metadata of all other shares."""
-    own = key_values.of(conn, _metadata, share_id)
-    for key in KEYS.values():
+def remove_shares(conn: Connection, share_ids: Collection[str]) -> None:
+    """Remove the shares, which are being deleted, from the metadata of all other shares."""
+    pairs = key_values.of_many(conn, _metadata, share_ids)
+    for share_id, key in itertools.product(share_ids, KEYS.values()):
+        own = pairs.get(share_id, {})
         if key in own:
             had = _of(conn, key, own[key].split(','))
             _write(conn, key, {owner: [other for other in others if other != share_id] for owner, others in had.items()

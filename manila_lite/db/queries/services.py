@@ -5,7 +5,7 @@ import dataclasses
 import datetime
 import operator
 import random
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -251,13 +251,14 @@ def claim_space(conn: Connection, pool_host: str, generation: int, size: float, 
     return bool(_CLAIM.execute(conn, {'pool': pool_host, 'seen': generation, 'more': size, 'most': most}))
 
 
-def subtract_deleted_share(conn: Connection, pool_host: str, size: float) -> None:
-    """Subtract ``size`` GiB of a deleted share from the pool's figures. Claims stay; the next report has the rest.
+def subtract_deleted_shares(conn: Connection, pool_host: str, sizes: Collection[float]) -> None:
+    """Subtract the GiB of deleted shares from the pool's figures. Claims stay; the next report has the rest.
 
     The last report may have counted this capacity as free already, while the backend still deleted the share. The
     claims are those of other shares then.
     """
-    known = sa.and_(_pools.c.claimed_gb < size, _pools.c.provisioned_gb >= size)     # else it may be a claim
+    size = sum(sizes)
+    known = sa.and_(_pools.c.claimed_gb < min(sizes), _pools.c.provisioned_gb >= size)   # else one of them may be a claim
     conn.execute(_pools.update().where(_pools.c.host == pool_host).values(
         provisioned_gb=sa.case((known, _pools.c.provisioned_gb - size), else_=_pools.c.provisioned_gb),
         allocated_gb=sa.case((_pools.c.allocated_gb >= size, _pools.c.allocated_gb - size), else_=0)))

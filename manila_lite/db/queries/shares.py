@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context, errors, values
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
-from manila_lite.db.core.prepared import Query, Write
+from manila_lite.db.core.prepared import Among, Query, Write, WriteAmong
 from manila_lite.db.core.rows import group_rows
 from manila_lite.db.queries import affinity, hosts
 
@@ -83,6 +83,16 @@ def get(conn: Connection, ctx: context.RequestContext, share_id: str, *, own: bo
 def find_by_instance(conn: Connection, instance_id: str) -> Row | None:
     """Return the share of an instance, or None."""
     return conn.execute(select().where(_instances.c.id == instance_id)).first()
+
+
+def list_by_ids(conn: Connection, share_ids: Iterable[str]) -> dict[str, Row]:
+    """Return shares of any project by id, in one statement."""
+    return {row.id: row for row in _by_ids().all(conn, tuple(share_ids))}
+
+
+@functools.cache
+def _by_ids() -> Among:
+    return Among(select(), _shares.c.id, named=True)
 
 
 def host_of(conn: Connection, share_id: str) -> str | None:
@@ -186,6 +196,17 @@ def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:
     conn.execute(_instances.update().where(_instances.c.id == instance_id).values(**values))
 
 
+def update_instances(conn: Connection, instance_ids: Iterable[str], **values: Any) -> None:
+    """Do as ``update_instance`` for several instances with the same values."""
+    _set_many(tuple(sorted(values))).execute(conn, sorted(instance_ids), {f'new_{key}': value for key, value in values.items()})
+
+
+@functools.cache
+def _set_many(names: tuple[str, ...]) -> WriteAmong:
+    return WriteAmong(_instances.update().values(
+        {name: sa.bindparam(f'new_{name}', type_=_instances.c[name].type) for name in names}), _instances.c.id)
+
+
 def set_pools(conn: Connection, backend: str, pools: Mapping[str, str]) -> None:
     """Move these instances, by id, into these pools of the backend."""
     for pool in sorted(set(pools.values())):
@@ -195,8 +216,14 @@ def set_pools(conn: Connection, backend: str, pools: Mapping[str, str]) -> None:
 
 def delete(conn: Connection, share_id: str) -> None:
     """Delete the share with all its dependent rows."""
-    affinity.remove_share(conn, share_id)
-    conn.execute(_shares.delete().where(_shares.c.id == share_id))
+    delete_many(conn, (share_id,))
+
+
+def delete_many(conn: Connection, share_ids: Iterable[str]) -> None:
+    """Do as ``delete`` for several shares."""
+    wanted = sorted(share_ids)
+    affinity.remove_shares(conn, wanted)
+    conn.execute(_shares.delete().where(_shares.c.id.in_(wanted)))
 
 
 # Export locations -----------------------------------------------------------------------------
@@ -217,9 +244,14 @@ _KEPT_EXPORT = _exports.update().where(_exports.c.id == sa.bindparam('location_i
     {name: sa.bindparam(name) for name in ('position', 'preferred', 'is_admin_only')})
 
 
-def set_export_locations_of(conn: Connection, wanted: Mapping[str, Iterable[values.ExportLocation]]) -> None:
-    """Do as ``set_export_locations`` for many instances by id, in the same number of statements for any number."""
-    old = {(row.share_instance_id, row.path): row for rows in export_locations_of(conn, wanted).values() for row in rows}
+def set_export_locations_of(conn: Connection, wanted: Mapping[str, Iterable[values.ExportLocation]], *,
+                            new: bool = False) -> None:
+    """Do as ``set_export_locations`` for many instances by id, in the same number of statements for any number.
+
+    ``new``: none of them has any yet.
+    """
+    old = {} if new else {(row.share_instance_id, row.path): row
+                          for rows in export_locations_of(conn, wanted).values() for row in rows}
     fresh: list[dict[str, Any]] = []
     pairs_of: list[dict[str, Any]] = []
     changed: list[dict[str, Any]] = []

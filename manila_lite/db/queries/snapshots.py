@@ -40,6 +40,12 @@ def count_of(conn: Connection, share_id: str, *, seen: bool = False) -> int:
     return conn.execute(sa.select(sa.func.count()).where(_snapshots.c.share_id == share_id, *which)).scalar_one()
 
 
+def list_shares_with_any(conn: Connection, share_ids: Iterable[str]) -> set[str]:
+    """Return those of the shares that have snapshots."""
+    return set(conn.execute(sa.select(_snapshots.c.share_id).distinct()
+                            .where(_snapshots.c.share_id.in_(tuple(share_ids)))).scalars())
+
+
 def sizes_of(conn: Connection, share_id: str) -> tuple[int, int]:
     """Return number and total GiB of a share's snapshots, without those whose deletion is deferred."""
     row = conn.execute(sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(_snapshots.c.size), 0)).where(

@@ -14,11 +14,11 @@ from oslo_utils import timeutils
 from manila_lite import states, values
 from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.models import share_metadata, share_type_extra_specs
-from manila_lite.db.queries import access, ensure, messages, qos_types, shares
+from manila_lite.db.models import share_metadata
+from manila_lite.db.queries import access, ensure, messages, shares
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Work
-from manila_lite.manager.plans import share_server_values, task
+from manila_lite.manager.plans import task
 from manila_lite.workflow import access as access_workflow
 from manila_lite.workflow import snapshot_access
 
@@ -47,14 +47,9 @@ def targets(db: Any, rows: Sequence[Any]) -> list[values.EnsureTarget]:
     if not rows:
         return []
     with db.reader() as conn:
-        exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
-        specs = key_values.of_many(conn, share_type_extra_specs, {row.share_type_id for row in rows if row.share_type_id})
+        known = task.as_shares(conn, rows)
         rules = access.rules_in_force(conn, [row.id for row in rows])
-        qos = qos_types.specs_of_many(conn, specs)
-        on = share_server_values.load(conn, {row.share_server_id for row in rows if row.share_server_id})
-    return [values.EnsureTarget(task.to_kind(row, specs.get(row.share_type_id, {}), exports.get(row.instance_id, []),
-                                            server=on.get(row.share_server_id), qos=qos.get(row.share_type_id)),
-                               tuple(rules.get(row.id, ()))) for row in rows]
+    return [values.EnsureTarget(known[row.instance_id], tuple(rules.get(row.id, ()))) for row in rows]
 
 
 def store(work: Work, batch: Any, results: Mapping[str, values.EnsureResult], why: Mapping[str, str], *, touches: bool,

@@ -315,7 +315,7 @@ def deleted(conn: Connection, work: Work) -> None:
     access.lock(conn, work.data['share_id'])
     row = share_replicas.as_share(conn, work.resource_id)
     if row is not None and transitions.remove(conn, _SHARE, (work.resource_id,), _SHARE['delete'].during):
-        services.subtract_deleted_share(conn, row.host, row.size)
+        services.subtract_deleted_shares(conn, row.host, [row.size])
         if row.share_server_id:
             share_server_queries.update(conn, row.share_server_id)
     work.service.report_soon()

@@ -16,7 +16,8 @@ _OF_SERVICE = ('id', 'type', 'name', 'dns_ip', 'server', 'domain', 'ou', 'user',
 
 def load(conn: Connection, server_ids: Iterable[str]) -> dict[str, values.ShareServer]:
     """Return share servers by id, each with its subnets in the order in which it got them."""
-    rows = share_server_queries.list_by_ids(conn, server_ids)
+    wanted = tuple(server_ids)
+    rows = share_server_queries.list_by_ids(conn, wanted) if wanted else []
     if not rows:
         return {}
     loaded = [row.id for row in rows]

@@ -2,6 +2,7 @@
 """Plans of shares at their backend: create, delete, resize, revert."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from oslo_log import log
@@ -20,6 +21,7 @@ from manila_lite.manager.plans.task import (
     load_snapshot,
     notify,
     plain,
+    prepare_shares,
     share_instance,
     verb_plan,
 )
@@ -70,6 +72,16 @@ def created(conn: Connection, work: Work, instance_id: str) -> dict:
     return {'progress': '100%', 'launched_at': timeutils.utcnow()}
 
 
+def all_created(conn: Connection, works: Sequence[Work]) -> None:
+    """End the creation of several shares that were loaded together, as ``created`` and the end of its verb do for one."""
+    verb = states.SHARE['create']
+    shares.set_export_locations_of(conn, {
+        work.loaded.id: [values.ExportLocation(**export) for export in work.data['exports']] for work in works},
+        new=not any(work.loaded.export_locations for work in works))
+    transitions.settle(conn, states.SHARE, sorted(work.loaded.id for work in works), verb.during, verb.ok,
+                       progress='100%', launched_at=timeutils.utcnow())
+
+
 def delete(work: Work) -> None:
     """Delete the share at the backend.
 
@@ -79,11 +91,22 @@ def delete(work: Work) -> None:
         share = load_share(work)
     except errors.Final:
         return
-    with work.ctx.db.reader() as conn:
-        count = snapshots.count_of(conn, share.share_id)
+    count = 0
+    if work.loaded is None:     # else it has none, see ``prepare_deletions``
+        with work.ctx.db.reader() as conn:
+            count = snapshots.count_of(conn, share.share_id)
     if count:
         raise errors.Final(f'{count} snapshots of the share could not be deleted at the backend yet.')
     work.service.driver.delete_share(share)
+
+
+def prepare_deletions(conn: Connection, works: Sequence[Work]) -> None:
+    """Give each deletion its share as drivers see it, if it has no snapshots. A share that is being deleted gets none."""
+    prepare_shares(conn, works)
+    kept = snapshots.list_shares_with_any(conn, [work.resource_id for work in works])
+    for work in works:
+        if work.resource_id in kept:
+            work.loaded = None
 
 
 def deleted(conn: Connection, work: Work, instance_id: str) -> None:
@@ -96,10 +119,30 @@ def gone(conn: Connection, work: Work, instance_id: str, during: str) -> None:
     row = shares.find_by_instance(conn, instance_id)
     if transitions.remove(conn, states.SHARE, (instance_id,), during):
         shares.delete(conn, work.resource_id)
-        services.subtract_deleted_share(conn, row.host, row.size)
+        services.subtract_deleted_shares(conn, row.host, [row.size])
         if row.share_server_id:
             share_server_queries.update(conn, row.share_server_id)
     work.service.report_soon()
+
+
+def all_deleted(conn: Connection, works: Sequence[Work]) -> None:
+    """Delete the rows of several shares that were loaded together, as ``deleted`` does for one.
+
+    :raises errors.WrongState: an administrator gave one of them another status meanwhile.
+    """
+    rows = shares.list_by_ids(conn, [work.resource_id for work in works]).values()
+    if transitions.remove(conn, states.SHARE, sorted(row.instance_id for row in rows),
+                          states.SHARE['delete'].during) < len(rows):
+        raise errors.WrongState('One of the shares is no longer being deleted.')
+    shares.delete_many(conn, [row.id for row in rows])
+    by_pool: dict[str, list[float]] = {}
+    for row in rows:
+        by_pool.setdefault(row.host, []).append(row.size)
+    for host in sorted(by_pool):
+        services.subtract_deleted_shares(conn, host, by_pool[host])
+    for server in sorted({row.share_server_id for row in rows if row.share_server_id}):
+        share_server_queries.update(conn, server)
+    works[0].service.report_soon()
 
 
 def extend(work: Work) -> None:
@@ -162,10 +205,14 @@ def _shrink_ends(plan: Plan) -> Plan:
 
 
 PLANS = [
-    verb_plan('share.create', states.SHARE, 'create', create, undo=try_elsewhere, on_done=created,
-              row_id=share_instance, action=Action.CREATE, detail=Detail.UNKNOWN_ERROR),
-    verb_plan('share.delete', states.SHARE, 'delete', delete, on_done=deleted,
-              row_id=share_instance, action=Action.DELETE, detail=Detail.UNKNOWN_ERROR),
+    dataclasses.replace(
+        verb_plan('share.create', states.SHARE, 'create', create, undo=try_elsewhere, on_done=created,
+                  row_id=share_instance, action=Action.CREATE, detail=Detail.UNKNOWN_ERROR),
+        prepare=prepare_shares, done_many=all_created),
+    dataclasses.replace(
+        verb_plan('share.delete', states.SHARE, 'delete', delete, on_done=deleted,
+                  row_id=share_instance, action=Action.DELETE, detail=Detail.UNKNOWN_ERROR),
+        prepare=prepare_deletions, done_many=all_deleted),
     verb_plan('share.extend', states.SHARE, 'extend', extend, on_done=resized, on_failed=not_resized,
               row_id=share_instance, action=Action.EXTEND, detail=Detail.DRIVER_FAILED_EXTEND),
     _shrink_ends(verb_plan('share.shrink', states.SHARE, 'shrink', shrink, on_done=resized, on_failed=not_resized,

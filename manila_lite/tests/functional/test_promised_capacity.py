@@ -91,7 +91,7 @@ class Promises(base.ServiceTest):
         # The backend has 100 GiB free, so it has deleted the first share already.
         self.assertEqual((40, 30, 70), self.report(self.promised()))
         with self.db.writer() as conn:
-            services.subtract_deleted_share(conn, POOL, 30)
+            services.subtract_deleted_shares(conn, POOL, [30])
         self.assertEqual((40, 30, 40), self.figures())
 
     def test_deleted_share_reduces_provisioned_capacity_if_claims_are_smaller(self):
@@ -100,7 +100,7 @@ class Promises(base.ServiceTest):
         self.share(20, 'creating')
         self.report(self.promised())
         with self.db.writer() as conn:
-            services.subtract_deleted_share(conn, POOL, 30)
+            services.subtract_deleted_shares(conn, POOL, [30])
         self.assertEqual((20, 0, 20), self.figures())
 
     def report(self, before):

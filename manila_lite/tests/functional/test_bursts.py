@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bursts: many requests that wait at the same time share their statements, and a failure of one touches no other."""
+
+import contextlib
+import sqlite3
+
+import sqlalchemy as sa
+import testtools
+
+from manila_lite.db import models
+from manila_lite.tests import process, waiting
+from manila_lite.tests.functional import base, test_budgets
+
+COUNT = 48
+#: Statements of scheduler and share manager for each share of a burst, at most. For a share alone see test_budgets.
+TO_CREATE, TO_DELETE = 7, 6
+
+
+class BurstTest(base.ServiceTest):
+    """One dummy backend. Requests wait until the whole burst is there, first for the scheduler, then for the backend."""
+
+    BACKENDS = {'alpha': 'dummy_pools = one,two\ndummy_pool_size_gb = 500\n'}
+
+    def setUp(self):
+        super().setUp()
+        self.service.knob('alpha', '')
+
+    @property
+    def scheduler(self):
+        return self.service.scheduler.worker.runner
+
+    @property
+    def manager(self):
+        return self.service.managers['alpha'].worker.runner
+
+    @contextlib.contextmanager
+    def held(self, runner):
+        """Let the runner claim nothing inside the block."""
+        runner.may_claim = lambda: False
+        try:
+            yield
+        finally:
+            runner.may_claim = lambda: True
+            runner.wake()
+
+    def create(self, count=COUNT, **values):
+        """Request shares of three projects, in turns; return their ids."""
+        body = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'burst', **values}}
+        callers = [self.caller(f'project {number}') for number in range(3)]
+        return [callers[number % 3].ok('POST', '/shares', body)['share']['id'] for number in range(count)]
+
+    def burst(self, count=12, **values):
+        """Let a burst of shares wait for the backend; return their ids."""
+        with self.held(self.manager):
+            with self.held(self.scheduler):
+                made = self.create(count, **values)
+            for share in made:
+                waiting.until(lambda share=share: self.admin.ok('GET', f'/shares/{share}')['share']['host'], 'not placed')
+        return made
+
+    def available(self, shares):
+        for share in shares:
+            self.admin.wait(f'/shares/{share}', 'share', 'available')
+
+    def delete(self, shares):
+        for share in shares:
+            self.admin.ok('DELETE', f'/shares/{share}')
+
+    def gone(self, shares):
+        for share in shares:
+            self.admin.wait(f'/shares/{share}', 'share', 'gone')
+
+    def states(self, shares):
+        """Return the ids of the shares by status."""
+        found = {}
+        for share in shares:
+            found.setdefault(self.admin.ok('GET', f'/shares/{share}')['share']['status'], []).append(share)
+        return found
+
+    @contextlib.contextmanager
+    def counting(self):
+        """Yield a list, which has the statements of scheduler and manager at the end."""
+        workers = []
+        with test_budgets.counting(self.service.services.db.engine) as counter:
+            yield workers
+        workers += [text for name, text in counter.statements if name.startswith(('scheduler-', 'share-'))]
+
+
+class Costs(BurstTest):
+    """Statements for each share of a burst."""
+
+    def test_creations_share_their_statements(self):
+        self.caller('project 0').share()
+        with self.counting() as workers:
+            self.available(self.burst(COUNT))
+        self.assertLessEqual(len(workers), TO_CREATE * COUNT)
+
+    def test_deletions_share_their_statements(self):
+        before = self.kept()
+        made = self.burst(COUNT)
+        self.available(made)
+        with self.counting() as workers:
+            with self.held(self.manager):
+                self.delete(made)
+            self.gone(made)
+        self.assertLessEqual(len(workers), TO_DELETE * COUNT)
+        self.assertEqual(before, self.kept())
+
+    def kept(self):
+        """Return the ids of all shares that the backend has."""
+        return {record.id for record in self.service.managers['alpha'].driver.store.shares.all()}
+
+
+class Failures(BurstTest):
+    """One of many fails."""
+
+    def test_share_that_no_pool_has_room_for_fails_alone(self):
+        with self.held(self.scheduler):
+            made, [huge] = self.create(6), self.create(1, size=501)
+        self.available(made)
+        self.admin.wait(f'/shares/{huge}', 'share', 'error')
+        told = self.caller('project 0').ok('GET', f'/messages?resource_id={huge}')['messages']
+        self.assertIn('CapacityFilter', told[0]['user_message'] if len(told) == 1 else str(told))
+
+    def test_shares_of_a_burst_get_no_more_than_the_pools_have(self):
+        with self.held(self.scheduler):
+            made = self.create(9, size=120)
+        base.eventually(lambda: not self.states(made).keys() - {'available', 'error'}, 'some have no end')
+        self.assertEqual([8, 1], [len(self.states(made)[status]) for status in ('available', 'error')])
+        self.delete(made)
+        self.gone(made)
+
+    def test_refusal_of_the_backend_for_one_leaves_the_others_alone(self):
+        self.service.knob('alpha', 'create_share:fail_final@once')
+        self.available(self.burst())        # that one is tried in the other pool
+
+    def test_one_that_hangs_holds_up_no_other(self):
+        self.service.knob('alpha', 'create_share:hang@once')
+        made = self.burst(8)
+        base.eventually(lambda: len(self.states(made).get('available', ())) == 7, lambda: f'{self.states(made)}')
+        self.assertEqual(1, len(self.states(made)['creating']))
+        self.service.knob('alpha', '')
+        self.available(made)
+
+    def test_share_that_was_deleted_by_force_meanwhile_touches_no_other(self):
+        self.service.knob('alpha', 'create_share:delay=1')
+        made = self.burst(6)
+        base.eventually(lambda: self.manager.busy == 6, 'not all are being made')
+        table = models.shares
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.share_instances.delete().where(models.share_instances.c.share_id == made[2]))
+            conn.execute(table.delete().where(table.c.id == made[2]))
+        self.available([share for share in made if share != made[2]])
+        base.eventually(lambda: not self.manager.busy, 'one does not end')
+
+    def test_deletion_that_fails_at_the_backend_touches_no_other(self):
+        made = self.burst(6)
+        self.available(made)
+        self.service.knob('alpha', 'delete_share:fail_final@once')
+        with self.held(self.manager):
+            self.delete(made)
+        base.eventually(lambda: self.left(made) == 1, lambda: f'{self.left(made)} are left')
+        [bad] = [share for share in made if self.admin.call('GET', f'/shares/{share}')[0] == 200]
+        self.admin.wait(f'/shares/{bad}', 'share', 'error_deleting')
+        self.delete([bad])
+        self.gone([bad])
+
+    def left(self, shares):
+        with self.service.services.db.reader() as conn:
+            return conn.execute(sa.select(sa.func.count()).where(models.shares.c.id.in_(shares))).scalar_one()
+
+    def test_share_with_hidden_snapshots_is_kept_and_the_others_are_deleted(self):
+        made = self.burst(4)
+        self.available(made)
+        snapshot = self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': made[1]}})['snapshot']['id']
+        self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.snapshots.update().where(models.snapshots.c.id == snapshot).values(
+                is_going=True, status='deferred_deleting'))
+        with self.held(self.manager):
+            self.delete(made)
+        self.gone([share for share in made if share != made[1]])
+        self.admin.wait(f'/shares/{made[1]}', 'share', 'error_deleting')
+
+
+class Deaths(testtools.TestCase):
+    """A process of its own, which dies in the midst of a burst."""
+
+    def test_operation_that_ends_the_process_costs_no_other_its_tries(self):
+        lite = self.useFixture(process.Lite())
+        lite.start()
+        lite.ok('POST', '/types', process.DEFAULT_TYPE)
+        waiting.until(lambda: lite.ok('GET', '/scheduler-stats/pools')['pools'], 'no pool')
+        lite.knobs('create_share:hang')
+        body = {'share': {'size': 1, 'share_proto': 'NFS'}}
+        made = [lite.ok('POST', '/shares', body)['share']['id'] for _ in range(6)]
+        calls = lite.state / 'alpha' / 'calls'
+        waiting.until(lambda: calls.exists() and calls.read_text().count('create_share ') == 6, lite.tail)
+        lite.kill()
+        lite.knobs('create_share:die@times=2')
+        for _ in range(2):
+            lite.spawn()
+            lite.died()
+        lite.start()
+        for share in made:
+            lite.wait(f'/shares/{share}', 'share', 'available')
+        with contextlib.closing(sqlite3.connect(lite.state / 'manila_lite.sqlite')) as conn:
+            tries = conn.execute("SELECT attempts FROM operations WHERE kind = 'share.create' ORDER BY attempts").fetchall()
+        self.assertEqual([2, 2, 2, 2, 2, 4], [number for number, in tries])
