@@ -9,7 +9,7 @@ import signal
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +208,18 @@ class Deployment(fixtures.Fixture):
         except ProcessLookupError:
             return
         self.eventually(lambda: not _lives(pid), f'the end of {pid}')
+
+    @contextlib.contextmanager
+    def suspended(self, role: str) -> Iterator[None]:
+        """Stop the processes that do the role's work inside the block."""
+        stopped = self.children(role)
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
 
     def kill_all_of(self, role: str) -> None:
         """Kill the command and all its children."""
