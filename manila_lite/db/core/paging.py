@@ -19,6 +19,16 @@ def conditions(filters: Mapping[str, Any], columns: Any, equal: Iterable[str], p
               if filters.get(f'{key}~') is not None)]
 
 
+#: Parameters of lists that are no filters.
+_NO_FILTERS = frozenset(('limit', 'offset', 'marker', 'sort_key', 'sort_dir', 'with_count'))
+
+
+def is_filtered(filters: Mapping[str, Any]) -> bool:
+    """Say whether there is any filter, as opposed to parameters of a page and to flags that are off."""
+    return any(value is not None and value is not False and value != {} for name, value in filters.items()
+               if name not in _NO_FILTERS)
+
+
 @dataclasses.dataclass(frozen=True)
 class Page:
     """A page of a list. ``limit`` None: all rows. ``marker``: only rows after that id; none if it is not in the list."""
@@ -36,20 +46,32 @@ class Page:
         """
         if self.sort_key not in columns:
             raise errors.Invalid(f'sort_key: {self.sort_key!r} is not a field to sort by.')
+        values = self.values()
+        limit, offset = (sa.bindparam(name, values[name], sa.Integer) for name in ('page_limit', 'page_offset'))
         ends = [columns[self.sort_key], tie]
         order = [end.desc() if self.descending else end.asc() for end in ends]
         if self.marker is not None:
-            query = query.where(_after(query, self.marker, order, tie))
+            query = query.where(_after(query, sa.bindparam('page_marker', self.marker, tie.type), order, tie))
         query = query.order_by(*order)
         if self.offset:
             # MariaDB and SQLite have no OFFSET without a LIMIT.
-            query = query.limit(self.limit if self.limit is not None else 2**62).offset(self.offset)
+            query = query.limit(limit).offset(offset)
         elif self.limit is not None:
-            query = query.limit(self.limit)
+            query = query.limit(limit)
         return query
 
+    def shape(self) -> 'Page':
+        """Return a page that stands for all pages with the same query: only its values differ."""
+        return dataclasses.replace(self, limit=None if self.limit is None else 1, offset=min(self.offset, 1),
+                                   marker=None if self.marker is None else '')
 
-def _after(query: sa.Select[Any], marker: str, order: Sequence[Any], tie: Any) -> sa.ColumnElement[bool]:
+    def values(self) -> dict[str, Any]:
+        """Return the values of the page's query."""
+        return {'page_limit': 2**62 if self.limit is None else self.limit, 'page_offset': self.offset,
+                'page_marker': self.marker}
+
+
+def _after(query: sa.Select[Any], marker: Any, order: Sequence[Any], tie: Any) -> sa.ColumnElement[bool]:
     """Return the condition by row numbers, not by values: these may be null, and databases sort nulls in different ways."""
     places = query.with_only_columns(tie.label('row_id'), sa.func.row_number().over(order_by=order).label('place')).cte()
     mark = sa.select(places.c.place).where(places.c.row_id == marker).scalar_subquery()

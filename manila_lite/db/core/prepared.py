@@ -8,7 +8,7 @@ SQLAlchemy's events (traces, tests) are called with the statement that the drive
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -81,6 +81,13 @@ class _Compiled:
         return taken if self.positional else dict(zip(self.takes, taken, strict=True))
 
 
+def one_of(column: Any, choices: Iterable[Any]) -> sa.ColumnElement[bool]:
+    """Return the condition that a column has one of these values: as ``in_``, but it can be prepared."""
+    condition: sa.ColumnElement[bool] = column.in_([
+        choice if isinstance(choice, sa.ClauseElement) else sa.literal(choice, column.type) for choice in choices])
+    return condition
+
+
 class Query:
     """A SELECT. Its rows are tuples, with names unless ``named`` is off."""
 
@@ -112,6 +119,11 @@ class Query:
         """Return the first row, or None. For results of few rows."""
         return next(iter(self.all(conn, values)), None)
 
+    def value(self, conn: Connection, values: Values | None = None) -> Any:
+        """Return the first value of the first row, or None. For results of few rows."""
+        row = self.first(conn, values)
+        return None if row is None else row[0]
+
     def _sent(self, conn: Connection, values: Values) -> Any:
         compiled = self._compiled.get(type(conn.dialect))
         if compiled is None:
@@ -125,7 +137,7 @@ class Query:
 
 
 class Among:
-    """A SELECT of rows in which ``column`` is one of many values. Rows are tuples without names.
+    """A SELECT of rows in which ``column`` is one of many values. Rows are tuples, without names unless ``named``.
 
     Databases take a statement of any length, but SQLAlchemy writes a new one for each number of values. Here values are
     split into portions, and each is padded with one of its values, so that there are few different statements.
@@ -134,9 +146,10 @@ class Among:
     #: Values in a portion at most: more than a page has, and about half the limit of SQLite.
     MOST = 16384
 
-    def __init__(self, statement: sa.Select[Any], column: Any):
+    def __init__(self, statement: sa.Select[Any], column: Any, *, named: bool = False):
         self._statement = statement
         self._column = column
+        self._named = named
         self._queries: dict[int, Query] = {}
 
     def all(self, conn: Connection, wanted: Sequence[Any]) -> list[Any]:
@@ -147,7 +160,7 @@ class Among:
             size = 1 << (len(portion) - 1).bit_length()
             if size not in self._queries:
                 names: list[Any] = [sa.bindparam(f'wanted_{number}') for number in range(size)]
-                self._queries[size] = Query(self._statement.where(self._column.in_(names)), named=False)
+                self._queries[size] = Query(self._statement.where(self._column.in_(names)), named=self._named)
             filled = [*portion, *portion[:1] * (size - len(portion))]
             rows += self._queries[size].all(conn, {f'wanted_{number}': value for number, value in enumerate(filled)})
         return rows

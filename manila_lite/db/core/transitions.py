@@ -4,6 +4,7 @@
 If no row changed, another transaction was first or the row is gone: ``errors.WrongState``.
 """
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from manila_lite import errors, states
 from manila_lite.db import models
-from manila_lite.db.core.prepared import Write
+from manila_lite.db.core.prepared import Write, one_of
 
 _TABLES = {
     states.SHARE.resource_type: models.share_instances,
@@ -138,7 +139,19 @@ def _task(conn: Connection, table: sa.Table, row_id: str, allowed: tuple[str | N
 
 def _swap(conn: Connection, machine: states.Machine, row_ids: tuple[str, ...], allowed: Iterable[str], to: str,
           values: dict[str, Any]) -> int:
-    table = _TABLES[machine.resource_type]
-    column = table.c[machine.column]
-    return conn.execute(sa.update(table).where(table.c.id.in_(row_ids), column.in_(tuple(allowed)))
-                        .values({machine.column: to, **values})).rowcount
+    if not row_ids:
+        return 0
+    # Padded with one of the ids, so that there are few different statements.
+    size = 1 << (len(row_ids) - 1).bit_length()
+    ids = [*row_ids, *row_ids[:1] * (size - len(row_ids))]
+    named = {f'to_{name}': value for name, value in {machine.column: to, **values}.items()}
+    swap = _swap_of(_TABLES[machine.resource_type], machine.column, size, tuple(sorted(allowed)), tuple(named))
+    return swap.execute(conn, {**named, **{f'row_{number}': row_id for number, row_id in enumerate(ids)}})
+
+
+@functools.lru_cache(maxsize=1024)
+def _swap_of(table: sa.Table, column: str, size: int, allowed: tuple[str, ...], names: tuple[str, ...]) -> Write:
+    fields = [name.removeprefix('to_') for name in names]
+    ids = [sa.bindparam(f'row_{number}', type_=table.c.id.type) for number in range(size)]
+    return Write(table.update().where(table.c.id.in_(ids), one_of(table.c[column], allowed)).values(
+        {field: sa.bindparam(f'to_{field}', type_=table.c[field].type) for field in fields}))
