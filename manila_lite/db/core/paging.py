@@ -2,6 +2,7 @@
 """Filtering, sorting and paging of lists, in SQL."""
 
 import dataclasses
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -44,14 +45,16 @@ class Page:
 
         :raises errors.Invalid: the sort key is none of ``columns``.
         """
-        if self.sort_key not in columns:
-            raise errors.Invalid(f'sort_key: {self.sort_key!r} is not a field to sort by.')
         values = self.values()
         limit, offset = (sa.bindparam(name, values[name], sa.Integer) for name in ('page_limit', 'page_offset'))
-        ends = [columns[self.sort_key], tie]
-        order = [end.desc() if self.descending else end.asc() for end in ends]
+        order = self._order(columns, tie)
         if self.marker is not None:
-            query = query.where(_after(query, sa.bindparam('page_marker', self.marker, tie.type), order, tie))
+            marker = sa.bindparam('page_marker', self.marker, tie.type)
+            column = columns[self.sort_key]
+            if getattr(column, 'table', None) is tie.table and not column.nullable:
+                query = query.where(_after_value(query, marker, column, tie, descending=self.descending))
+            else:
+                query = query.where(_after(query, marker, order, tie))
         query = query.order_by(*order)
         if self.offset:
             # MariaDB and SQLite have no OFFSET without a LIMIT.
@@ -59,6 +62,18 @@ class Page:
         elif self.limit is not None:
             query = query.limit(limit)
         return query
+
+    def sort(self, query: sa.Select[Any], columns: Mapping[str, Any], *, tie: Any) -> sa.Select[Any]:
+        """Return the query in the order of the page, without its limits.
+
+        :raises errors.Invalid: the sort key is none of ``columns``.
+        """
+        return query.order_by(*self._order(columns, tie))
+
+    def _order(self, columns: Mapping[str, Any], tie: Any) -> list[Any]:
+        if self.sort_key not in columns:
+            raise errors.Invalid(f'sort_key: {self.sort_key!r} is not a field to sort by.')
+        return [end.desc() if self.descending else end.asc() for end in (columns[self.sort_key], tie)]
 
     def shape(self) -> 'Page':
         """Return a page that stands for all pages with the same query: only its values differ."""
@@ -69,6 +84,14 @@ class Page:
         """Return the values of the page's query."""
         return {'page_limit': 2**62 if self.limit is None else self.limit, 'page_offset': self.offset,
                 'page_marker': self.marker}
+
+
+def _after_value(query: sa.Select[Any], marker: Any, column: Any, tie: Any, *, descending: bool) -> sa.ColumnElement[bool]:
+    """Return the condition by the value of the marker's row, which an index serves. Only for columns without nulls."""
+    value = query.with_only_columns(column).where(tie == marker).scalar_subquery()
+    beyond = operator.lt if descending else operator.gt
+    not_before = operator.le if descending else operator.ge     # beside the exact condition: databases use it for the index
+    return sa.and_(not_before(column, value), sa.or_(beyond(column, value), beyond(tie, marker)))
 
 
 def _after(query: sa.Select[Any], marker: Any, order: Sequence[Any], tie: Any) -> sa.ColumnElement[bool]:
