@@ -7,6 +7,7 @@ import itertools
 import fixtures
 import sqlalchemy as sa
 
+from manila_lite.db.core import idle_connections
 from manila_lite.tests.functional import base
 
 _SHARE = {'share': {'size': 1, 'share_proto': 'NFS'}}
@@ -46,7 +47,7 @@ class Connections(base.ServiceTest):
     def test_requests_succeed_after_the_server_ended_all_connections(self):
         """End them while they count as alive, and after a time without use, when they are pinged."""
         for alive, (method, body) in itertools.product((3600.0, 0.0), (('GET', None), ('POST', _SHARE))):
-            self.useFixture(fixtures.MonkeyPatch('manila_lite.db.core.idle_connections.ALIVE', alive))
+            self.useFixture(fixtures.MonkeyPatch(f'{idle_connections.__name__}.ALIVE', alive))
             self.api.ok('GET', '/shares')
             self.assertGreater(self.end_all(), 0)
             self.api.ok(method, '/shares', body)
