@@ -3,6 +3,7 @@
 
 import contextlib
 import dataclasses
+import operator
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,12 @@ from manila_lite.thread_reserve import ThreadReserve
 
 #: Characters that a word of the log may have.
 _LONGEST = 255
+#: Attributes that policy judges a caller by, beside its roles.
+_CREDENTIALS = operator.attrgetter(
+    'user_id', 'user_domain_id', 'system_scope', 'domain_id', 'project_id', 'project_domain_id', 'is_admin_project',
+    'service_user_id', 'service_user_domain_id', 'service_project_id', 'service_project_domain_id')
+#: Attributes that may change after a line was logged.
+_CHANGING = operator.attrgetter('project_id', 'is_admin', 'resource_uuid')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,14 +48,25 @@ class RequestContext(context.RequestContext):
         super().__init__(*args, **kwargs)
         #: None only where nothing but the caller's identity is asked for.
         self.services = cast(Services, services)
+        self._logged: tuple[Any, dict[str, Any]] = (None, {})
 
     def update_store(self) -> None:
         """Do nothing: otherwise a thread of a pool would log for ever with the first context that was made in it."""
 
     def get_logging_values(self) -> dict[str, Any]:
-        """Return the values for log lines, each as one word: a line break in an id from a caller would end the line."""
-        return {name: _word(value) if isinstance(value, str) and name != 'user_identity' else value
-                for name, value in super().get_logging_values().items()}
+        """Return the values for log lines, each as one word: a line break in an id from a caller would end the line.
+
+        They are kept, since oslo.log asks twice for each line.
+        """
+        state = _CHANGING(self)
+        if self._logged[0] != state:
+            self._logged = state, {name: _word(value) if isinstance(value, str) and name != 'user_identity' else value
+                                   for name, value in super().get_logging_values().items()}
+        return self._logged[1]
+
+    def credentials(self) -> tuple[Any, ...]:
+        """Return all that policy judges the caller by."""
+        return *_CREDENTIALS(self), tuple(self.roles), tuple(self.service_roles)
 
     @property
     def conf(self) -> Any:
@@ -67,8 +85,10 @@ class RequestContext(context.RequestContext):
 
     def can(self, rule: str, target: dict[str, Any] | None = None) -> bool:
         """Say whether policy allows ``rule`` on ``target`` (default: a resource of the caller's own project)."""
-        target = target or {'project_id': self.project_id, 'user_id': self.user_id}
-        return bool(self.services.enforcer.enforce(rule, target, self.to_policy_values()))
+        if target:
+            return bool(self.services.enforcer.enforce(rule, target, self.to_policy_values()))
+        own = {'project_id': self.project_id, 'user_id': self.user_id}
+        return bool(self.services.enforcer.decide(rule, self, own, own=True))
 
     def sees(self, project_id: str | None) -> bool:
         """Say whether the caller may see the project's resources."""

@@ -50,6 +50,14 @@ API = [
                help='Maximum number of requests of one project that wait at the same time in one process. Default: half of '
                     'waiters, so that other projects can wait, too.'),
     cfg.IntOpt('max_request_body_size', default=114688, help='Maximum size of a request body in bytes.'),
+    cfg.FloatOpt('token_memory_time', default=5.0, min=0.0,
+                 help='Seconds for which each process remembers a valid Keystone token, beside the cache of '
+                      'keystonemiddleware: that makes requests much cheaper. A token may be accepted that much longer after '
+                      'it was revoked. It is never more than [keystone_authtoken] token_cache_time. 0: every request asks '
+                      'the cache of keystonemiddleware.'),
+    cfg.IntOpt('token_memory_size', default=1000, min=1,
+               help='Maximum number of Keystone tokens that each process remembers; the oldest one makes room for the next. '
+                    'Raise it where more users call within token_memory_time. Each takes about 3 KiB.'),
     cfg.StrOpt('http_basic_auth_user_file', default='/etc/manila_lite/htpasswd',
                help='Password file (bcrypt) for auth_strategy http_basic.'),
     cfg.ListOpt('http_basic_accounts', default=[],

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from oslo_config import cfg
-from oslo_policy import opts, policy
+from oslo_policy import _checks, opts, policy
 
 from manila_lite.policies import base
 
@@ -28,6 +28,10 @@ def list_rules() -> Iterator[policy.RuleDefault]:
 LOOK_EVERY = 1.0
 #: Number of tries for a rule before its SystemError is raised.
 _TRIES = 10
+#: Decisions that an enforcer keeps at most: it forgets all when there are more.
+_DECISIONS = 5_000
+#: Checks whose outcome depends on nothing but the caller and the target. Others, such as HTTP checks, are asked each time.
+_PURE = (_checks.TrueCheck, _checks.FalseCheck, _checks.RoleCheck, _checks.GenericCheck)
 
 
 class Enforcer(policy.Enforcer):
@@ -35,12 +39,48 @@ class Enforcer(policy.Enforcer):
 
     _look_at = -math.inf
 
+    def __init__(self, conf: cfg.ConfigOpts):
+        super().__init__(conf)
+        self._decisions: dict[Any, bool] = {}
+
     def load_rules(self, force_reload: bool = False) -> None:
         """Load the policy files, at most every ``LOOK_EVERY`` seconds unless forced."""
         now = time.monotonic()
         if force_reload or not self.rules or now >= self._look_at:
             super().load_rules(force_reload)
             self._look_at = now + LOOK_EVERY
+            self._decisions = {}
+
+    def set_rules(self, *args: Any, **kwargs: Any) -> None:
+        """Set rules, and forget the decisions of the old ones."""
+        super().set_rules(*args, **kwargs)
+        # A new object: a thread that still evaluates an old rule must not add its decision to the new ones.
+        self._decisions = {}
+
+    def decide(self, rule: str, caller: Any, target: dict[str, Any], *, own: bool) -> bool:
+        """Say whether a rule allows something to a caller, a context. Decisions are kept until the files are checked again.
+
+        ``own``: the target is what the caller's own resources are; otherwise it is empty.
+        """
+        self.load_rules()
+        decisions, key = self._decisions, (rule, own, caller.credentials())
+        decision = decisions.get(key)
+        if decision is None:
+            decision = bool(self.enforce(rule, target, caller.to_policy_values()))
+            if self._is_pure(self.rules.get(rule)):
+                if len(decisions) >= _DECISIONS:
+                    decisions.clear()
+                decisions[key] = decision
+        return decision
+
+    def _is_pure(self, check: Any) -> bool:
+        if isinstance(check, _checks.AndCheck | _checks.OrCheck):
+            return all(map(self._is_pure, check.rules))
+        if isinstance(check, _checks.NotCheck):
+            return self._is_pure(check.rule)
+        if isinstance(check, _checks.RuleCheck):
+            return self._is_pure(self.rules.get(check.match))
+        return isinstance(check, _PURE)
 
     def enforce(self, *args: Any, **kwargs: Any) -> Any:
         """Enforce a rule, with further tries after a SystemError.

@@ -67,7 +67,7 @@ class Root:
     def _request(self, raw: webob.Request, version: int) -> Request:
         ctx = context.RequestContext.from_environ(raw.environ, services=self.services, overwrite=False)
         context.known_as(ctx)
-        ctx.is_admin = bool(self.services.enforcer.enforce('context_is_admin', {}, ctx.to_policy_values()))
+        ctx.is_admin = self.services.enforcer.decide('context_is_admin', ctx, {}, own=False)
         return Request(raw, ctx, version, self.api.base(raw, self.services.conf))
 
     def _dispatch(self, req: Request) -> webob.Response:

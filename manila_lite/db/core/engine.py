@@ -19,7 +19,7 @@ from oslo_db.sqlalchemy import enginefacade, exc_filters
 from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine, Row
 
-from manila_lite.db.core import prepared, statement_events
+from manila_lite.db.core import idle_connections, prepared, statement_events
 from manila_lite.db.core.unit_of_work import UnitOfWork
 
 __all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'Row', 'insert_ignore', 'retry']
@@ -102,7 +102,10 @@ class Database:
         elif engine.dialect.name in ('mysql', 'mariadb'):
             _tune_mariadb(engine)
         statement_events.observe(engine, traced=self._conf.profiler.enabled and self._conf.profiler.trace_sqlalchemy)
-        return engine, manager.reader.get_engine()
+        reader = manager.reader.get_engine()
+        for one in {engine, reader}:        # they are the same, unless reads have a connection of their own
+            idle_connections.tune(one)
+        return engine, reader
 
     def _tune_sqlite(self, engine: Engine, full: bool, size: int) -> None:
         if engine.url.database not in (None, '', ':memory:'):
@@ -179,9 +182,8 @@ class Database:
     @contextlib.contextmanager
     def _look(self) -> Iterator[Connection]:
         with self._both()[1].connect() as conn:
-            transaction = conn.begin()
-            yield conn
-            transaction.rollback()
+            conn.begin()
+            yield conn      # to close the connection ends the transaction
 
     def dispose(self) -> None:
         """Close all connections."""

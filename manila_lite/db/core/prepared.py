@@ -8,7 +8,7 @@ SQLAlchemy's events (traces, tests) are called with the statement that the drive
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -81,6 +81,13 @@ class _Compiled:
         return taken if self.positional else dict(zip(self.takes, taken, strict=True))
 
 
+def one_of(column: Any, choices: Iterable[Any]) -> sa.ColumnElement[bool]:
+    """Return the condition that a column has one of these values: as ``in_``, but it can be prepared."""
+    condition: sa.ColumnElement[bool] = column.in_([
+        choice if isinstance(choice, sa.ClauseElement) else sa.literal(choice, column.type) for choice in choices])
+    return condition
+
+
 class Query:
     """A SELECT. Its rows are tuples, with names unless ``named`` is off."""
 
@@ -111,6 +118,11 @@ class Query:
     def first(self, conn: Connection, values: Values | None = None) -> Any:
         """Return the first row, or None. For results of few rows."""
         return next(iter(self.all(conn, values)), None)
+
+    def value(self, conn: Connection, values: Values | None = None) -> Any:
+        """Return the first value of the first row, or None. For results of few rows."""
+        row = self.first(conn, values)
+        return None if row is None else row[0]
 
     def _sent(self, conn: Connection, values: Values) -> Any:
         compiled = self._compiled.get(type(conn.dialect))

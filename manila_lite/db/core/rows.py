@@ -16,7 +16,14 @@ def get_row(conn: Connection, query: sa.Select[Any], resource_name: str, resourc
 
     :raises errors.NotFound: there is none.
     """
-    row = conn.execute(query).first()
+    return found(conn.execute(query).first(), resource_name, resource_id)
+
+
+def found(row: Row[Any] | None, resource_name: str, resource_id: object) -> Row[Any]:
+    """Return the row that a query found, if any.
+
+    :raises errors.NotFound: there is none.
+    """
     if row is None:
         raise errors.NotFound.of(resource_name, resource_id)
     return row

@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from manila_lite import errors, states
 from manila_lite.db import models
-from manila_lite.db.core.prepared import Write, WriteAmong
+from manila_lite.db.core.prepared import Write, WriteAmong, one_of
 
 _TABLES = {
     states.SHARE.resource_type: models.share_instances,
@@ -33,7 +33,6 @@ _INSERTS = {resource_type: Write(table.insert()) for resource_type, table in _TA
 def register(machine: states.Machine, table: sa.Table) -> None:
     """Give rows of ``table``, whose key is ``id``, the statuses of ``machine``. For the tables of siblings."""
     _TABLES[machine.resource_type] = table
-    _swapped.cache_clear()
     _INSERTS[machine.resource_type] = Write(table.insert())
 
 
@@ -141,14 +140,12 @@ def _task(conn: Connection, table: sa.Table, row_id: str, allowed: tuple[str | N
 def _swap(conn: Connection, machine: states.Machine, row_ids: tuple[str, ...], allowed: Iterable[str], to: str,
           values: dict[str, Any]) -> int:
     """Set ``values``, and the status ``to``, of those of the rows whose status is one of ``allowed``. Return their number."""
-    statuses = tuple(sorted(allowed))
-    return _swapped(machine.resource_type, machine.column, statuses, tuple(sorted(values))).execute(
-        conn, row_ids, {'to': to, **{f'new_{name}': value for name, value in values.items()}})
+    swap = _swap_of(_TABLES[machine.resource_type], machine.column, tuple(sorted(allowed)), tuple(sorted(values)))
+    return swap.execute(conn, row_ids, {'to': to, **{f'new_{name}': value for name, value in values.items()}})
 
 
-@functools.cache
-def _swapped(resource_type: str, column: str, allowed: tuple[str, ...], names: tuple[str, ...]) -> WriteAmong:
-    table = _TABLES[resource_type]
+@functools.lru_cache(maxsize=1024)
+def _swap_of(table: sa.Table, column: str, allowed: tuple[str, ...], names: tuple[str, ...]) -> WriteAmong:
     new = {name: sa.bindparam(f'new_{name}', type_=table.c[name].type) for name in names}
-    return WriteAmong(table.update().where(table.c[column].in_([sa.literal(status) for status in allowed])).values(
+    return WriteAmong(table.update().where(one_of(table.c[column], allowed)).values(
         {column: sa.bindparam('to', type_=table.c[column].type), **new}), table.c.id)

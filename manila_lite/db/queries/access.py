@@ -2,6 +2,7 @@
 """Access rules."""
 
 import dataclasses
+import functools
 import ipaddress
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,8 +13,9 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import context, states, values
 from manila_lite.db import models
-from manila_lite.db.core import key_values
-from manila_lite.db.core.rows import get_row
+from manila_lite.db.core import key_values, paging
+from manila_lite.db.core.prepared import Query
+from manila_lite.db.core.rows import found
 
 _rules = models.access_rules
 _shares = models.shares
@@ -40,7 +42,10 @@ def lock(conn: Connection, share_id: str) -> None:
 
     SQLite has no row locks and needs none: its writers queue up from their first statement on.
     """
-    conn.execute(sa.select(_instances.c.id).where(_instances.c.share_id == share_id).with_for_update())
+    _LOCK.all(conn, {'share_id': share_id})
+
+
+_LOCK = Query(sa.select(_instances.c.id).where(_instances.c.share_id == sa.bindparam('share_id')).with_for_update())
 
 
 def get(conn: Connection, ctx: context.RequestContext, rule_id: str) -> Row:
@@ -48,17 +53,29 @@ def get(conn: Connection, ctx: context.RequestContext, rule_id: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    query = sa.select(_rules).where(_rules.c.id == rule_id)
-    if not ctx.is_admin:
-        query = query.join(_shares, _shares.c.id == _rules.c.share_id).where(_shares.c.project_id == ctx.project_id,
-                                                                              ~_shares.c.is_going)
-    return get_row(conn, query, 'access rule', rule_id)
+    row = _one(everybody=bool(ctx.is_admin)).first(conn, {'rule_id': rule_id, 'project': ctx.project_id})
+    return found(row, 'access rule', rule_id)
+
+
+@functools.cache
+def _one(*, everybody: bool) -> Query:
+    query = sa.select(_rules).where(_rules.c.id == sa.bindparam('rule_id'))
+    if not everybody:
+        query = query.join(_shares, _shares.c.id == _rules.c.share_id).where(
+            _shares.c.project_id == sa.bindparam('project'), ~_shares.c.is_going)
+    return Query(query)
+
+
+_SELECT = sa.select(_rules).order_by(_rules.c.created_at, _rules.c.id)
+_OF_SHARE = Query(_SELECT.where(_rules.c.share_id == sa.bindparam('share_id')))
 
 
 def of_share(conn: Connection, share_id: str, filters: dict[str, Any] | None = None) -> list[Row]:
     """Return a share's rules, oldest first; filters by access_type, access_to, access_level, metadata."""
     filters = filters or {}
-    query = sa.select(_rules).where(_rules.c.share_id == share_id).order_by(_rules.c.created_at, _rules.c.id)
+    if not paging.is_filtered(filters):
+        return _OF_SHARE.all(conn, {'share_id': share_id})
+    query = _SELECT.where(_rules.c.share_id == share_id)
     for key in ('access_type', 'access_to', 'access_level'):
         if filters.get(key) is not None:
             query = query.where(_rules.c[key] == filters[key])
@@ -74,7 +91,11 @@ def clients_of_type(conn: Connection, share_id: str, access_type: str) -> list[s
 
 def count(conn: Connection, share_id: str) -> int:
     """Return how many rules the share has, including those that are being denied."""
-    return conn.execute(sa.select(sa.func.count()).select_from(_rules).where(_rules.c.share_id == share_id)).scalar_one()
+    return int(_COUNT.value(conn, {'share_id': share_id}))
+
+
+_COUNT = Query(sa.select(sa.func.count().label('rules')).select_from(_rules).where(
+    _rules.c.share_id == sa.bindparam('share_id')))
 
 
 def granted_rules(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) -> dict[str, list[values.AccessRule]]:

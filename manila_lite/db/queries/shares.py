@@ -111,8 +111,13 @@ def hosts_of(conn: Connection, share_ids: Iterable[str]) -> list[tuple[str | Non
 
 def list_second_instances(conn: Connection, *, share_id: str | None = None, instance_id: str | None = None) -> list[Row]:
     """Return the share with each of its second instances, or with that one: a migration's target, or its remains."""
-    column, wanted_id = (_shares.c.id, share_id) if share_id else (_instances.c.id, instance_id)
-    return list(conn.execute(select(aside=True).where(column == wanted_id).order_by(_instances.c.id)))
+    return _second_instances(of_share=bool(share_id)).all(conn, {'wanted': share_id or instance_id})
+
+
+@functools.cache
+def _second_instances(*, of_share: bool) -> Query:
+    column = _shares.c.id if of_share else _instances.c.id
+    return Query(select(aside=True).where(column == sa.bindparam('wanted')).order_by(_instances.c.id))
 
 
 _EQUAL = {**{name: _shares.c[name] for name in ('name', 'user_id', 'snapshot_id', 'share_group_id', 'mount_point_name',
@@ -139,11 +144,26 @@ def list_shares(conn: Connection, filters: dict[str, Any], page: paging.Page, *,
     """Return shares of a project (None: of all); with ``public``, also public shares of other projects; with
     ``deferred``, also shares whose deletion is deferred. The shares are either all in the recycle bin or all not.
     """
+    if not paging.is_filtered(filters):
+        shape = page.shape()
+        return _unfiltered(shape, project_id is not None, public, deferred).all(conn, {'project': project_id, **page.values()})
     query = _listed(filters, project_id, public, deferred)
-    if (project_id is None or public) and page.sort_key == 'created_at' and not any(filters.values()):
-        for dialect in ('mysql', 'mariadb'):        # otherwise they sort all shares instead of reading a page in order
-            query = query.with_hint(_shares, 'FORCE INDEX (ix_shares_created_at_id)', dialect)
     return list(conn.execute(page.apply(query, SORTABLE, tie=_shares.c.id)).all())
+
+
+@functools.lru_cache(maxsize=256)
+def _unfiltered(page: paging.Page, of_project: bool, public: bool, deferred: bool) -> Query:
+    query = _listed({}, sa.bindparam('project') if of_project else None, public, deferred)
+    # Of rows that an offset passes over, only the ids are read. Every share has one main instance, so none need be joined.
+    alone = page.offset and getattr(SORTABLE.get(page.sort_key), 'table', None) is _shares and query.whereclause is not None
+    paged = page.apply(sa.select(_shares.c.id).where(query.whereclause) if alone else query, SORTABLE, tie=_shares.c.id)
+    if (public or not of_project) and page.sort_key == 'created_at':
+        for dialect in ('mysql', 'mariadb'):        # otherwise they sort all shares instead of reading a page in order
+            paged = paged.with_hint(_shares, 'FORCE INDEX (ix_shares_created_at_id)', dialect)
+    if not alone:
+        return Query(paged)
+    ids = paged.subquery()
+    return Query(page.sort(select().join(ids, ids.c.id == _shares.c.id), SORTABLE, tie=_shares.c.id))
 
 
 def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None, public: bool = False,
@@ -153,7 +173,7 @@ def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None, 
         _listed(filters, project_id, public, deferred).with_only_columns(_shares.c.id).order_by(None).subquery())).scalar_one()
 
 
-def _listed(filters: dict[str, Any], project_id: str | None, public: bool, deferred: bool) -> sa.Select:
+def _listed(filters: dict[str, Any], project_id: Any, public: bool, deferred: bool) -> sa.Select:
     query = select().where(*_conditions(filters))
     if not deferred:
         query = query.where(~_shares.c.is_going)
@@ -228,11 +248,13 @@ def delete_many(conn: Connection, share_ids: Iterable[str]) -> None:
 
 # Export locations -----------------------------------------------------------------------------
 
+_EXPORTS_OF = Among(sa.select(_exports).order_by(_exports.c.share_instance_id, _exports.c.position),
+                    _exports.c.share_instance_id, named=True)
+
+
 def export_locations_of(conn: Connection, instance_ids: Iterable[str]) -> dict[str, list[Row]]:
     """Return the export locations of instances, by instance id, in the order in which clients should try them."""
-    query = (sa.select(_exports).where(_exports.c.share_instance_id.in_(tuple(instance_ids)))
-             .order_by(_exports.c.share_instance_id, _exports.c.position))
-    return group_rows(conn.execute(query).all(), 'share_instance_id')
+    return group_rows(_EXPORTS_OF.all(conn, tuple(instance_ids)), 'share_instance_id')
 
 
 def set_export_locations(conn: Connection, instance_id: str, locations: Iterable[values.ExportLocation]) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snapshots of shares."""
 
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +11,8 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context, errors
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
-from manila_lite.db.core.rows import get_row
+from manila_lite.db.core.prepared import Query, Write, one_of
+from manila_lite.db.core.rows import found
 from manila_lite.db.queries import shares
 
 _snapshots = models.snapshots
@@ -22,8 +24,10 @@ SORTABLE = {**{column.name: column for column in _snapshots.c},
             'display_name': _snapshots.c.name, 'display_description': _snapshots.c.description}
 
 
-def _mine(ctx: context.RequestContext) -> list[sa.ColumnElement[bool]]:
-    return [] if ctx.is_admin else [_snapshots.c.project_id == ctx.project_id, ~_snapshots.c.is_going]
+@functools.cache
+def _one(*, everybody: bool) -> Query:
+    mine = [] if everybody else [_snapshots.c.project_id == sa.bindparam('project'), ~_snapshots.c.is_going]
+    return Query(sa.select(_snapshots).where(_snapshots.c.id == sa.bindparam('snapshot_id'), *mine))
 
 
 def get(conn: Connection, ctx: context.RequestContext, snapshot_id: str) -> Row:
@@ -31,13 +35,19 @@ def get(conn: Connection, ctx: context.RequestContext, snapshot_id: str) -> Row:
 
     :raises errors.NotFound: there is none.
     """
-    return get_row(conn, sa.select(_snapshots).where(_snapshots.c.id == snapshot_id, *_mine(ctx)), 'snapshot', snapshot_id)
+    row = _one(everybody=bool(ctx.is_admin)).first(conn, {'snapshot_id': snapshot_id, 'project': ctx.project_id})
+    return found(row, 'snapshot', snapshot_id)
 
 
 def count_of(conn: Connection, share_id: str, *, seen: bool = False) -> int:
     """Return how many snapshots a share has; with ``seen``, without those whose deletion is deferred."""
+    return int(_count_of(seen=seen).value(conn, {'share_id': share_id}))
+
+
+@functools.cache
+def _count_of(*, seen: bool) -> Query:
     which = [~_snapshots.c.is_going] if seen else []
-    return conn.execute(sa.select(sa.func.count()).where(_snapshots.c.share_id == share_id, *which)).scalar_one()
+    return Query(sa.select(sa.func.count().label('snapshots')).where(_snapshots.c.share_id == sa.bindparam('share_id'), *which))
 
 
 def list_shares_with_any(conn: Connection, share_ids: Iterable[str]) -> set[str]:
@@ -75,7 +85,7 @@ def latest_of(conn: Connection, share_id: str) -> str | None:
 _EQUAL = ('name', 'description', 'status', 'share_id', 'size', 'user_id')
 
 
-def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
+def _listed(filters: dict[str, Any], project_id: Any) -> sa.Select:
     query = sa.select(_snapshots).where(*paging.conditions(filters, _snapshots.c, _EQUAL, ('name', 'description')))
     if not filters.get('deferred'):
         query = query.where(~_snapshots.c.is_going)
@@ -89,7 +99,16 @@ def _listed(filters: dict[str, Any], project_id: str | None) -> sa.Select:
 
 def list_snapshots(conn: Connection, filters: dict[str, Any], page: paging.Page, *, project_id: str | None) -> list[Row]:
     """Return snapshots of a project (None: of all). Those whose deletion is deferred need the filter ``deferred``."""
+    if not paging.is_filtered(filters):
+        shape = page.shape()
+        return _unfiltered(shape, of_project=project_id is not None).all(conn, {'project': project_id, **page.values()})
     return list(conn.execute(page.apply(_listed(filters, project_id), SORTABLE, tie=_snapshots.c.id)).all())
+
+
+@functools.lru_cache(maxsize=256)
+def _unfiltered(page: paging.Page, *, of_project: bool) -> Query:
+    query = _listed({}, sa.bindparam('project') if of_project else None)
+    return Query(page.apply(query, SORTABLE, tie=_snapshots.c.id))
 
 
 def count(conn: Connection, filters: dict[str, Any], *, project_id: str | None) -> int:
@@ -105,10 +124,15 @@ def update(conn: Connection, snapshot_id: str, **values: Any) -> None:
 
 def lock_share(conn: Connection, instance_id: str, statuses: Iterable[str]) -> bool:
     """Lock the share's status until the transaction ends. Say whether it is one of these."""
+    return bool(_lock_in(tuple(statuses)).execute(conn, {'instance_id': instance_id}))
+
+
+@functools.cache
+def _lock_in(statuses: tuple[str, ...]) -> Write:
     # An UPDATE that changes nothing: SQLite has no SELECT ... FOR UPDATE.
-    return bool(conn.execute(
-        _instances.update().where(_instances.c.id == instance_id, _instances.c.status.in_(tuple(statuses)))
-        .values(previous_status=_instances.c.previous_status, updated_at=_instances.c.updated_at)).rowcount)
+    return Write(_instances.update().where(
+        _instances.c.id == sa.bindparam('instance_id'), one_of(_instances.c.status, statuses))
+        .values(previous_status=_instances.c.previous_status, updated_at=_instances.c.updated_at))
 
 
 def find_share_being_created(conn: Connection, snapshot_id: str) -> str | None:

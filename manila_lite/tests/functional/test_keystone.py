@@ -210,6 +210,7 @@ class Tokens(keystone_base.KeystoneTest):
 
     def test_service_token_must_be_valid_and_needs_a_user_token(self):
         user, service = self.token('demo', 'demo'), self.token('nova', 'service')
+        self.assertEqual(200, self.get(user).status_code)       # it is remembered from now on
         self.assertEqual(200, self.get(user, X_Service_Token=service).status_code)
         for token in ('nonsense', user, ''):
             self.assertEqual(401 if token else 200, self.get(user, X_Service_Token=token).status_code, token)

@@ -6,6 +6,7 @@ from manila_lite.db import models
 from manila_lite.tests.factories import networks
 from manila_lite.tests.fixtures import DEFAULT_TYPE
 from manila_lite.tests.functional import refused
+from manila_lite.tests.policy_rules import PolicyRules
 
 _WANTED = {'service_host': refused.HOST, 'protocol': 'NFS', 'export_path': '10.0.0.1:/somewhere'}
 
@@ -109,10 +110,9 @@ class Managing(refused.WithBackends):
 
     def members_may(self, **rules):
         """Allow members the policy rules that are true, and only administrators the others, until the test ends."""
-        known = self.service.services.enforcer.rules
-        for name, may in rules.items():
-            self.addCleanup(known.__setitem__, f'share:{name}', known[f'share:{name}'])
-            known[f'share:{name}'] = known['share:create' if may else 'admin_api']
+        enforcer = self.service.services.enforcer
+        self.useFixture(PolicyRules(enforcer, {
+            f'share:{name}': enforcer.rules['share:create' if may else 'admin_api'] for name, may in rules.items()}))
 
     def test_only_administrators_make_public_shares(self):
         self.members_may(manage=True, create_public_share=False)
@@ -123,9 +123,8 @@ class Managing(refused.WithBackends):
             self.assertFalse(share['is_public'])
 
     def test_snapshot_of_a_public_share_of_another_project_is_refused(self):
-        known = self.service.services.enforcer.rules
-        self.addCleanup(known.__setitem__, 'share_snapshot:manage_snapshot', known['share_snapshot:manage_snapshot'])
-        known['share_snapshot:manage_snapshot'] = known['share:create']
+        enforcer = self.service.services.enforcer
+        self.useFixture(PolicyRules(enforcer, {'share_snapshot:manage_snapshot': enforcer.rules['share:create']}))
         share = self.share(self.caller('other'))
         self.admin.ok('PUT', f'/shares/{share}', {'share': {'is_public': True}})
         self.user.ok('GET', f'/shares/{share}')

@@ -8,6 +8,7 @@ import json
 import openstack
 
 from manila_lite.tests.functional import base, commandline, test_budgets
+from manila_lite.tests.policy_rules import PolicyRules
 
 LOCKS = '/resource-locks?all_projects=true'
 LOCKED = {'lock_visibility': True, 'lock_deletion': True, 'lock_reason': 'mine'}
@@ -128,9 +129,7 @@ class Locks(LockTest):
 
     def test_access_rule_is_not_created_when_its_lock_is_refused(self):
         enforcer = self.service.services.enforcer
-        before = enforcer.rules['resource_lock:create']
-        self.addCleanup(enforcer.rules.__setitem__, 'resource_lock:create', before)
-        enforcer.rules['resource_lock:create'] = enforcer.rules['admin_api']
+        self.useFixture(PolicyRules(enforcer, {'resource_lock:create': enforcer.rules['admin_api']}))
         status, document, _ = self.user.action(self.share, 'allow_access', {
             'access_type': 'ip', 'access_to': '10.0.0.9', **LOCKED})
         self.assertEqual((400, 'lock_failed'), (status, document['badRequest']['reason']))

@@ -97,4 +97,5 @@ class Ordered(refused.Refusing):
                 for way, order in (('asc', rising), ('desc', rising[::-1])):
                     asked = {'sort_key': key, 'sort_dir': way}
                     self.assertEqual(order, self.listed(path, **asked), (path, asked))
-                    self.assertEqual(order[2:4], self.listed(path, **asked, marker=order[1], limit=2), (path, asked))
+                    for start in ({'marker': order[1]}, {'offset': 2}, {'marker': order[0], 'offset': 1}):
+                        self.assertEqual(order[2:4], self.listed(path, **asked, **start, limit=2), (path, asked, start))

@@ -6,6 +6,7 @@ from oslo_utils import uuidutils
 
 from manila_lite.tests.functional.siblings.compute.base import ComputeTest
 from manila_lite.tests.functional.siblings.dataproc.base import Caller, DataprocTest, group
+from manila_lite.tests.policy_rules import PolicyRules
 
 _PLAIN = {'plugin_name': 'plain', 'plugin_version': '1.0'}
 
@@ -40,9 +41,8 @@ class Servers(ComputeTest):
         """An administrator of both services could make the rule; an administrator of the compute service alone could not."""
         admin = self.on_compute(uuidutils.generate_uuid(), 'admin,member,reader')
         admin.attach(admin.off(), self.share)
-        enforcer = self.compute.services.enforcer
-        self.addCleanup(enforcer.rules.__setitem__, 'context_is_admin', enforcer.rules['context_is_admin'])
-        enforcer.rules['context_is_admin'] = policy.RuleDefault('member', 'role:member').check
+        members = policy.RuleDefault('member', 'role:member').check
+        self.useFixture(PolicyRules(self.compute.services.enforcer, {'context_is_admin': members}))
         self.assertEqual((403, 'share_of_another_project'), self.refused(self.stranger, self.stranger.off()))
 
     def test_owner_may_attach_a_public_share(self):
