@@ -15,8 +15,8 @@ _QUESTIONS = (operations.find, shares.find_shares, shares.find_second_places, sh
               shares.find_snapshots, shares.find_rules, shares.find_not_served,
               share_servers.find_servers, share_servers.find_in_error, share_servers.find_networks,
               share_servers.find_subnets, share_servers.find_lacking, share_servers.find_addresses, share_servers.find_strays,
-              orphans.find_sizes, orphans.find_orphans, services.find_services, services.find_left_ensuring,
-              services.find_pools)
+              orphans.find_sizes, orphans.find_triggers, orphans.find_sums, orphans.find_orphans,
+              services.find_services, services.find_left_ensuring, services.find_pools)
 
 
 def look(services: context.Services, older_than: float = 0.0) -> list[Finding]:

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows without an owner, and sizes of resizes that are not under way, which quota counts."""
+"""Rows without an owner, and wrong usage: sizes of resizes that are not under way, missing triggers, and sums that are not
+those of the rows.
+"""
 
+import itertools
 from collections.abc import Iterator
 
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.doctor import shares
 from manila_lite.db.maintenance import orphans
+from manila_lite.db.queries import quota_sums, quotas
 from manila_lite.doctor.finding import Finding, Mend, RepairContext
 
 #: Number of keys that a line names.
@@ -13,7 +17,7 @@ _NAMED = 3
 
 
 def find_sizes(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
-    """Yield sizes of resizes that are not under way. Quota counts all other usage anew each time."""
+    """Yield sizes of resizes that are not under way."""
     for row in shares.list_stale_target_sizes(conn):
         yield Finding('quota', row.id, f'{row.size} -> {row.target_size} GiB',
                       'quota counts a resize that is not under way', wrong=True, about='share',
@@ -23,6 +27,35 @@ def find_sizes(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
 def _drop(row: Row) -> Mend:
     def mend(conn: Connection, repair: RepairContext) -> str | None:
         return f'counts with its {row.size} GiB' if shares.clear_stale_target_size(conn, row.id) else None
+    return mend
+
+
+def find_triggers(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
+    """Yield the triggers of quotas that the database lacks."""
+    for name in quota_sums.list_absent_triggers(conn):
+        yield Finding('quota', name, 'missing', 'usage does not change with the rows: a trigger is missing', wrong=True,
+                      mend=_make(name))
+
+
+def _make(name: str) -> Mend:
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        return 'made' if quota_sums.make_trigger(conn, name) else None
+    return mend
+
+
+def find_sums(conn: Connection, repair: RepairContext) -> Iterator[Finding]:
+    """Yield projects whose usage is not that of their rows. Somebody changed these while the triggers were off or missing."""
+    wrong = itertools.groupby(quota_sums.list_missing(conn), lambda row: row.project_id)
+    for project_id, rows in wrong:
+        resources = ', '.join(sorted({row.resource for row in rows}))
+        yield Finding('quota', project_id, 'wrong', f'usage is not that of the rows: {resources}', wrong=True,
+                      project_id=project_id, mend=_add(project_id))
+
+
+def _add(project_id: str) -> Mend:
+    def mend(conn: Connection, repair: RepairContext) -> str | None:
+        quotas.lock(conn, project_id)
+        return 'usage is counted from the rows' if quota_sums.add_missing(conn, project_id) else None
     return mend
 
 

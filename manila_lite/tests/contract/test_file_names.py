@@ -15,6 +15,7 @@ CONTRACT = ROOT / 'manila_lite' / 'api' / 'contract'
 MODELS = {
     'base': 'the metadata and column types of all tables',
     'idempotency_keys': 'a header of any request, and no resource',
+    'quota_triggers': 'what the database does by itself to the table of changes',
     'quotas': 'one table for what quota_sets and quota_classes show',
     'secrets': 'the check of the key, which no client sees',
 }
@@ -30,6 +31,8 @@ QUERIES = {
     'migration_promises': 'capacity that operations on share servers hold, which pools show',
     'operation_views': 'operations as the API shows them; operations.py is for workers',
     'project_turns': 'the order in which workers take operations',
+    'quota_counts': 'usage as it is counted, of share types and of replicas',
+    'quota_sums': 'usage as the database sums it up',
     'quotas': 'one table for what quota_sets and quota_classes show',
     'share_records': 'manila-manage: deletes a share without its backend',
     'share_server_capabilities': 'manila-manage: columns of share servers that clients do not change',

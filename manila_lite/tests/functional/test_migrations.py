@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Migrations make the schema that the code expects, from every revision, with any rows in the tables."""
 
+import contextlib
+import threading
+from concurrent import futures
 from pathlib import Path
 
 import fixtures
@@ -9,12 +12,16 @@ import testtools
 from alembic import autogenerate, migration
 from oslo_config import cfg
 
+from manila_lite import errors
 from manila_lite.cmd import setup
 from manila_lite.db import models
-from manila_lite.db.core.engine import Database
+from manila_lite.db.core.engine import Database, retry
 from manila_lite.db.maintenance import schema_migrations
-from manila_lite.tests.factories import dirty
-from manila_lite.tests.services import places
+from manila_lite.db.models import quota_triggers
+from manila_lite.db.queries import quota_sums, quotas
+from manila_lite.tests.factories import dirty, shares
+from manila_lite.tests.functional import base
+from manila_lite.tests.services import databases, places
 
 #: By revision that changes rows on purpose: a function from the rows before it (see dirty.content) to the rows after it.
 CHANGES: dict = {
@@ -31,9 +38,11 @@ class MigrationTest(testtools.TestCase):
 
     def database(self):
         """Return a database without tables."""
-        state = Path(self.useFixture(fixtures.TempDir()).path)
-        url = self.useFixture(places.EmptyDatabase(state)).url
-        config = state / 'c.conf'
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        return self.open(self.useFixture(places.EmptyDatabase(self.state)).url)
+
+    def open(self, url):
+        config = self.state / 'c.conf'
         config.write_text(f'[database]\nconnection = {url}\n')
         db = Database(setup.configure([f'--config-file={config}'], transport_url='inproc://', conf=cfg.ConfigOpts()))
         self.addCleanup(db.dispose)
@@ -93,6 +102,106 @@ class Schema(MigrationTest):
                        for name in ('journal_mode', 'foreign_keys', 'busy_timeout', 'synchronous')}
         self.assertEqual({'journal_mode': 'wal', 'foreign_keys': 1, 'busy_timeout': 10000, 'synchronous': 2}, pragmas)
         self.assertEqual('QueuePool', type(self.db.engine.pool).__name__)
+
+
+class WithBinaryLog(databases.MariaDB):
+    """A server that keeps a binary log, as those that have replicas."""
+
+    _SETTINGS = (*(setting for setting in databases.MariaDB._SETTINGS if setting != 'skip-log-bin'), 'log-bin=log')
+
+
+class Usage(MigrationTest):
+    """The revision that begins to sum up the usage of projects, which was counted before."""
+
+    def setUp(self):
+        super().setUp()
+        schema_migrations.upgrade(self.db, '0023')
+        with self.db.writer() as conn:
+            conn.execute(models.share_types.insert().values(id='t', name='t', is_public=True))
+        self.make(3, 'a')
+        self.make(2, 'b')
+
+    def make(self, count, project):
+        """Make shares of 1 GiB, each with a snapshot, and a share that quotas do not count."""
+        with self.db.writer() as conn:
+            made = shares.make(conn, count + 1, type_id='t', project=project)
+            gone, = made[:1]
+            for table, column in ((models.shares, models.shares.c.id), (models.snapshots, models.snapshots.c.share_id)):
+                conn.execute(table.update().where(column == gone[0]).values(is_going=True))
+
+    def used(self, project):
+        with self.db.reader() as conn:
+            self.assertEqual([], quota_sums.list_missing(conn))
+            found = quotas.usages(conn, project, user_id='u')
+        return [found[name].total for name in ('shares', 'gigabytes', 'snapshots', 'snapshot_gigabytes')]
+
+    def test_rows_from_before_the_upgrade_are_summed_up(self):
+        schema_migrations.upgrade(self.db)
+        self.assertEqual(([3] * 4, [2] * 4, [0] * 4), tuple(map(self.used, 'abc')))
+        self.make(4, 'b')
+        self.assertEqual([6] * 4, self.used('b'))
+        with self.db.reader() as conn:
+            self.assertEqual([], quota_triggers.absent(conn))
+
+    def test_triggers_can_be_made_anew_on_mariadb(self):
+        """Repeat the revision, as the user guide says for another user of the database."""
+        if places.backend() != 'mysql':
+            self.skipTest('only on MariaDB a trigger has the rights of the user who made it')
+        schema_migrations.upgrade(self.db)
+        with self.db.writer() as conn:
+            conn.exec_driver_sql('DROP TRIGGER quota_changes_shares_insert')
+        self.make(1, 'a')
+        schema_migrations.stamp(self.db, '0023')
+        schema_migrations.upgrade(self.db)
+        self.make(1, 'a')
+        self.assertEqual([5] * 4, self.used('a'))
+
+    def test_refused_triggers_are_made_after_what_the_error_says(self):
+        if places.backend() != 'mysql':
+            self.skipTest('only MariaDB refuses triggers, if it has a binary log')
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        server = stack.enter_context(WithBinaryLog())
+        url = self.useFixture(places.EmptyDatabase(self.state, server.url)).url
+        engine = sa.create_engine(url)
+        self.addCleanup(engine.dispose)
+        name = engine.url.database
+        with engine.begin() as conn:
+            conn.exec_driver_sql("CREATE USER plain@'127.0.0.1' IDENTIFIED BY 'x'")
+            conn.exec_driver_sql(f"GRANT ALL ON {name}.* TO plain@'127.0.0.1'")
+        db = self.open(engine.url.set(username='plain', password='x').render_as_string(hide_password=False))
+        refused = self.assertRaises(errors.Conflict, schema_migrations.upgrade, db)
+        said = str(refused).split('"')[1]
+        self.assertEqual('SET GLOBAL log_bin_trust_function_creators = 1', said)
+        with engine.begin() as conn:
+            conn.exec_driver_sql(said)
+        schema_migrations.upgrade(db)
+        with engine.begin() as conn:
+            conn.exec_driver_sql('SET GLOBAL log_bin_trust_function_creators = 0')
+        with db.writer() as conn:
+            self.assertEqual([], quota_triggers.absent(conn))
+            conn.execute(models.share_networks.insert().values(id='n', project_id='p', status='active'))
+            self.assertEqual(1, quotas.usages(conn, 'p')['share_networks'].total)
+
+    def test_processes_of_the_release_before_may_write_during_the_upgrade(self):
+        if places.backend() == 'sqlite':
+            self.skipTest('SQLite is used by one host, which is upgraded while it is off')
+        done, made = threading.Event(), []
+
+        def write():
+            while not done.is_set():
+                retry(self.make)(1, 'a')
+                made.append(1)
+        with futures.ThreadPoolExecutor(2) as pool:
+            writers = [pool.submit(write) for _ in range(2)]
+            base.eventually(lambda: len(made) > 3, 'nobody writes')
+            schema_migrations.upgrade(self.db)
+            before = len(made)
+            base.eventually(lambda: len(made) > before + 3, 'nobody writes after it')
+            done.set()
+            for writer in writers:
+                writer.result(60)
+        self.assertEqual([3 + len(made)] * 4, self.used('a'))
 
 
 class DirtyData(MigrationTest):

@@ -8,8 +8,9 @@ from oslo_utils import uuidutils
 
 from manila_lite import errors
 from manila_lite.db import models
-from manila_lite.db.queries import quotas
+from manila_lite.db.queries import quota_counts, quotas
 from manila_lite.tests.functional import base
+from manila_lite.tests.functional.test_budgets import counting
 from manila_lite.tests.functional.touching import Touching
 
 _KEY = '5e2c9a34-0000-4000-8000-5b1f3a6c7d8e'
@@ -93,6 +94,21 @@ class Conditions(Projects):
         self.assertEqual({'share_networks': (2, 0)}, self.used())
         self.assertEqual({'share_networks': (1, 0)}, self.used(user_id='v'))
         self.assertEqual({}, self.used(share_type_id=self.kind()))
+
+    def test_only_wanted_usage_is_counted(self):
+        kind = self.kind()
+        self.share(kind=kind)
+        self.share()
+        scopes = [quota_counts.Scope(self.project), quota_counts.Scope(self.project, 'u'),
+                  quota_counts.Scope(self.project, share_type_id=kind)]
+        with counting(self.service.services.db.engine) as counter:
+            found = self.do(quota_counts.count, dict.fromkeys(scopes, ()))
+            self.assertEqual(([{}] * 3, []), (found, counter.statements))
+            wanted = (['replica_gigabytes'], [], ['shares', 'backups'])
+            found = self.do(quota_counts.count, dict(zip(scopes, wanted, strict=True)))
+        self.assertEqual(1, len(counter.statements))
+        self.assertEqual([{'share_replicas': 2, 'replica_gigabytes': 10}, {}, {'shares': 1, 'gigabytes': 5}], [
+            {name: usage.total for name, usage in scope.items()} for scope in found])
 
     def limits(self, project=None, **scope):
         with self.service.services.db.reader() as conn:
