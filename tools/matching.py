@@ -17,7 +17,8 @@ TESTS = ROOT / 'manila_lite' / 'tests'
 #: The module whose tests are the requests in gabbi files.
 GABBITS = 'manila_lite.tests.functional.test_gabbits'
 #: Modules that make tests when they are imported, so that the source does not have all names.
-MADE = ('manila_lite.tests.crash.test_matrix', 'manila_lite.tests.functional.test_lost_claims',
+MADE = ('manila_lite.tests.crash.test_batches', 'manila_lite.tests.crash.test_matrix',
+        'manila_lite.tests.functional.test_lost_claims',
         'manila_lite.tests.simulation.shares.test_shares', 'manila_lite.tests.simulation.test_simulation')
 
 _CLASS = re.compile(r'^class (\w+)(?:\(([^)]*)\))?:\n((?:(?:[ \t].*)?\n)*)', re.MULTILINE)
