@@ -172,7 +172,7 @@ class Database:
         queues = engine.dialect.name == 'sqlite' and self._turn.acquire(timeout=_BUSY_TIMEOUT_MS / 1000)
         self._own.writing = True
         try:
-            with engine.connect() as conn, conn.begin():
+            with engine.connect() as conn, _ended(conn), conn.begin():
                 yield conn
         finally:
             self._own.writing = False
@@ -191,6 +191,22 @@ class Database:
             for engine in self._engines or ():
                 engine.dispose()
             self._engines = None
+
+
+@contextlib.contextmanager
+def _ended(conn: Connection) -> Iterator[None]:
+    """Roll back after an error. If it was the COMMIT that failed, SQLAlchemy takes the transaction for ended, and a file of
+    SQLite would stay locked.
+    """
+    try:
+        yield
+    except BaseException:
+        try:
+            if not (conn.closed or conn.invalidated):
+                conn.connection.rollback()
+        except Exception:
+            conn.invalidate()
+        raise
 
 
 def _tune_mariadb(engine: Engine) -> None:
