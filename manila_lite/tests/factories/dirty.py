@@ -94,6 +94,16 @@ def pollute(engine: sa.Engine, copies: int, first: int = 0) -> None:
                 if not _taken(conn, table, rows):
                     for row in rows:
                         _taken(conn, table, [row])
+            _count_on(conn, table)
+
+
+def _count_on(conn: Connection, table: sa.Table) -> None:
+    """Let PostgreSQL go on with numbers that no row has: it does not count those that were given."""
+    if conn.dialect.name == 'postgresql':
+        for column in table.primary_key.columns:
+            if isinstance(column.type, sa.Integer):
+                sequence = sa.func.pg_get_serial_sequence(table.name, column.name)
+                conn.execute(sa.select(sa.func.setval(sequence, sa.func.coalesce(sa.func.max(column), 1))))
 
 
 def _taken(conn: Connection, table: sa.Table, rows: list[dict[str, Any]]) -> bool:
