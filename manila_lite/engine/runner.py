@@ -49,6 +49,7 @@ class Runner:
         self._stopped = environment.event()
         self._poke = environment.event()
         self._skipped = False   # a wake-up came for lanes without a free thread
+        self._urgent = False    # a wake-up came for work that must not wait
         #: Asked before and after each claim: another process may have taken over the backend.
         self.may_claim: Callable[[], bool] = lambda: True
         self._drained = environment.event()
@@ -95,6 +96,7 @@ class Runner:
     def wake(self, lanes: Iterable[str] = ()) -> None:
         """Look for work now, or as soon as one of these lanes, if any are named, has a free thread."""
         named = set(lanes)
+        self._urgent |= FAST in named
         if named:
             self._skipped = True    # before the question: a thread that is freed at this moment has to see it
             if self._hands.are_busy(named):
@@ -120,8 +122,13 @@ class Runner:
             self._poke.clear()
 
     def _look_in_time(self) -> bool:
-        """Look for work, not too soon after a look that found some: in a burst, one look finds work for many threads."""
-        self._stopped.wait(max(0.0, self._found_at + _GATHER - self._environment.monotonic()))
+        """Look for work, not too soon after a look that found some: in a burst, one look finds work for many threads.
+
+        Quick work (``FAST``) does not wait for that.
+        """
+        if not self._urgent:
+            self._stopped.wait(max(0.0, self._found_at + _GATHER - self._environment.monotonic()))
+        self._urgent = False
         found = self._look()
         if found or self._hands:
             self._found_at = self._environment.monotonic()
@@ -160,7 +167,11 @@ class Runner:
         scarce = [lane for lane in free if not hands.has(lane, 1)]
         entries = self._find(free, scarce, mine, busy, calm) if free else []
         booked, left = self._book_first(entries)
-        further, more = self._book_behind(booked, left, mine, busy)
+        try:
+            further, more = self._book_behind(booked, left, mine, busy)
+        except Exception:
+            self._drop(entry.id for entry in booked)
+            raise
         taken = self._take([*booked, *further])
         left |= more
         self._more = bool(left or busy) or not (calm and hands.is_calm()) or len(free) - len(scarce) < len(hands.workers)
@@ -214,9 +225,10 @@ class Runner:
                 calm=self._hands.is_calm())
 
     def _drop(self, operation_ids: Iterable[str]) -> None:
-        for operation_id in operation_ids:
+        freed = list(operation_ids)
+        for operation_id in freed:
             self._hands.drop(operation_id)
-        if self._more or self._skipped:
+        if freed and (self._more or self._skipped):
             self._poke.set()
 
     # Claims -----------------------------------------------------------------------------------
@@ -233,19 +245,28 @@ class Runner:
             return 0
         except ValueError as bad:
             if len(entries) > 1:    # the data of one cannot be read
-                return sum(self._take([entry]) for entry in entries)
+                return self._take_each(entries)
             self._drop(entry.id for entry in entries)
             self._set_aside(entries[0], bad)
             return 1
         except Exception:
             self._drop(entry.id for entry in entries)
             raise
-        if lost := {entry.id for entry in entries} - {op.id for op in ops}:
-            self._drop(lost)
+        self._drop({entry.id for entry in entries} - {op.id for op in ops})
         loaded = self.executor.prepare(ops)
         for batch in self.executor.batches(ops):
             self._pools[batch[0].lane].submit(self._work, batch, loaded)
         return len(ops)
+
+    def _take_each(self, entries: list[Any]) -> int:
+        """Do as ``_take`` for one after the other."""
+        left, taken = list(entries), 0
+        try:
+            while left:
+                taken += self._take([left.pop(0)])
+        finally:
+            self._drop(entry.id for entry in left)
+        return taken
 
     def _claim(self, entries: list[Any]) -> list[Any]:
         with self.services.db.writer() as conn:

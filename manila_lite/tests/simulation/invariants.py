@@ -44,6 +44,7 @@ def _claimed(model, task, before, after):
                      f'was taken from {before.owner}, which lives and had all it needs to renew its lease')
     model.expect(before.steps in (None, after.steps), before.id, f'had steps {before.steps}, and has {after.steps}')
     facts.claims += 1
+    facts.claim_of[task.process.name] = facts.claims
     facts.held = _held(model, task, after)
     if before.undoing and after.attempts > model.conf.max_attempts:
         facts.given_up.add(before.step)

@@ -12,7 +12,8 @@ class Facts:
     """An operation, beside its row. ``number`` is its name, the same in each run of a seed."""
 
     number: int
-    claims: int = 0                 # number of its claims
+    claims: int = 0                 # number of its claims,
+    claim_of: dict = dataclasses.field(default_factory=dict)    # and of the last one of each process
     held: float = 0.0               # when its lease was last written
     asked: int = 0                  # the commit at which it was last requested,
     began: int = 0                  # and its first step last begun
@@ -77,7 +78,8 @@ class Model:
         self.facts = {}
         self.workers = {}           # by thread
         self.pending = {}           # by thread: writes that are not committed yet
-        self.groups = {}            # by thread: the operations for which it writes, of threads of its process
+        self.groups = {}            # by thread: the operations for which it writes, of threads of its process,
+        self.again = {}             # and whether it writes each by itself if that fails
         self.processes = {}
         self.commits = 0
         self.asking = False         # a user asks for an operation that may be open
@@ -101,10 +103,8 @@ class Model:
         worker = self.workers.get(task)
         if worker is None or fault not in ('cut', 'locked', 'refused'):
             return
-        together = self.groups.get(task, ())
-        for operation_id in together or (worker.operation_id,):
-            # Ends that could not be written together, because of a lock, are written one by one.
-            self.worker_on(task, operation_id).cut |= fault == 'cut' or (fault == 'locked' and not together)
+        for operation_id in self.groups.get(task) or (worker.operation_id,):
+            self.worker_on(task, operation_id).cut |= fault == 'cut' or (fault == 'locked' and not self.again.get(task))
             self.facts[operation_id].met = fault
 
     def worker_on(self, task, operation_id):
@@ -116,14 +116,16 @@ class Model:
                     if one.process is task.process and not one.ended and worker.operation_id == operation_id)
 
     @contextlib.contextmanager
-    def group(self, operation_ids):
-        """Let the running thread write for all these operations inside the block."""
+    def group(self, operation_ids, again=False):
+        """Let the running thread write for all these operations inside the block. ``again``: if that fails, but not for want
+        of a connection, each is written by itself.
+        """
         task = self.baton.current
-        self.groups[task] = tuple(operation_ids)
+        self.groups[task], self.again[task] = tuple(operation_ids), again
         try:
             yield
         finally:
-            del self.groups[task]
+            del self.groups[task], self.again[task]
 
     def sent(self, task, way):
         """Note that the step asks to pass the operation on."""
@@ -141,7 +143,9 @@ class Model:
     def worker_started(self, task, op, most):
         """Note that a thread works on a claim, in a lane with at most ``most`` threads."""
         self.workers = {one: worker for one, worker in self.workers.items() if not one.ended}
-        self.workers[task] = Worker(op.id, self.facts[op.id].claims, op.serial, op.lane, most)
+        # Its process may have lost the claim since.
+        claim = self.facts[op.id].claim_of[task.process.name]
+        self.workers[task] = Worker(op.id, claim, op.serial, op.lane, most)
 
     def begun(self, task, work, topic, at, way):
         """Note the begin of a step, after its checks."""

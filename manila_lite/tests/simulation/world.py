@@ -50,13 +50,17 @@ class Process:
         """Return a runner of the queue."""
         runner = self.runner_class(self._world.services, self.topic, self.host, plans_of_topic, service,
                                    environment.SimulatedEnvironment(self))
-        ends = runner.executor._ends
-        write = ends._write
+        executor = runner.executor      # who writes for whom shows nowhere else than in its own calls
+        together, alone = executor._end_together, executor._end
 
-        def written(group):
-            with self.model.group(end.work.op.id for end in group):
-                return write(group)
-        ends._write = written
+        def end_together(ends):
+            with self.model.group([one.work.op.id for one in ends], again=True):
+                return together(ends)
+
+        def end(one):
+            with self.model.group([one.work.op.id]):
+                return alone(one)
+        executor._end_together, executor._end = end_together, end
         return runner
 
     def work(self, plans_of_topic, service):

@@ -13,19 +13,22 @@ class WatchedRunner(Runner):
     """A runner of the product whose searches and claims are checked. ``process`` and ``model`` are to be set."""
 
     process = model = None
+    _tries = 0
 
-    def _find(self, free, scarce, running, busy):
-        self.search = Search(self, self.process, self.model, running)
-        operations = super()._find(free, scarce, running, busy)
+    def _find(self, free, scarce, mine, busy, calm):
+        self.search = Search(self, self.process, self.model, mine)
+        operations = super()._find(free, scarce, mine, busy, calm)
         self.search.seen()
         return operations
 
-    def _take(self, entry):
-        mine = {serial for operation_id, (_, serial) in self._running.items() if serial and operation_id != entry.id}
-        taken = super()._take(entry)
-        if taken and entry.id in self._running:
-            self.search.taken(entry, mine)
-        self.search.was_tried(entry)
+    def _take(self, entries):
+        held, ids = self._hands._running, {entry.id for entry in entries}
+        mine = {one.serial for operation_id, one in held.items() if one.serial and operation_id not in ids}
+        self._tries += 1
+        before = self._tries
+        taken = super()._take(entries)
+        if self._tries == before:       # else each was tried by itself
+            self.search.check(entries, held, mine)
         return taken
 
 
@@ -58,15 +61,19 @@ class Search:
         """Note the running work after the database has answered."""
         self._after = self._running()
 
-    def was_tried(self, entry):
-        """Count a turn, unless the database refused the claim: then the operation is unchanged."""
-        row = self._model.rows[entry.id]
-        self.tried[entry.lane, row.turn_of] += row != self._rows.get(entry.id)
+    def check(self, entries, held, busy):
+        """Check the claims of these operations. ``held``: those that the process has. ``busy``: serials of its other work."""
+        for entry in entries:       # a turn, unless the database refused the claim: then the operation is unchanged
+            self.tried[entry.lane, entry.turn_of] += self._model.rows[entry.id] != self._rows.get(entry.id)
+        earlier = collections.Counter()
+        for entry in entries:
+            if entry.id in held:
+                self._taken(entry, busy, earlier[entry.lane, entry.turn_of])
+            earlier[entry.lane, entry.turn_of] += 1
 
-    def taken(self, entry, busy):
-        """Check a claim. ``busy``: serials of other work of this process."""
-        whose = self._model.rows[entry.id].turn_of
-        had = min(self._before[entry.lane, whose], self._after[entry.lane, whose])
+    def _taken(self, entry, busy, earlier):
+        whose = entry.turn_of
+        had = min(self._before[entry.lane, whose], self._after[entry.lane, whose]) + earlier
         for row in self._here(self._rows):
             key = (row.lane, row.turn_of)
             if row.turn_of == whose or row.lane != entry.lane or not self._waits(row, busy):
@@ -76,7 +83,9 @@ class Search:
                              f'{row.turn_of}, which has {has} and waits')
 
     def _waits(self, row, busy):
-        """Say whether the operation could have been claimed ever since the search began."""
-        return (self._model.rows.get(row.id) == row and row.id not in self._mine and row.serial not in busy
+        """Say whether the operation could have been claimed ever since the search began; one that was tried before may wait
+        for others.
+        """
+        return (self._model.rows.get(row.id) == row and not row.attempts and row.id not in self._mine and row.serial not in busy
                 and seconds(row.next_run_at) <= self._began
                 and (row.lease_expires_at is None or seconds(row.lease_expires_at) < self._began))
