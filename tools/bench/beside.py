@@ -8,75 +8,46 @@ our own figures.
 """
 
 import contextlib
-import statistics
 import sys
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import cloud
 import phases
 import report
 import sides
+from figures import SUM, Figure, p99, with_sums
 
 from manila_lite.tests.services import daemon
 
 PEERS = {'none': None, 'manila': sides.Manila}
-
-
-def _percentile(part: float) -> Callable[[Sequence[float]], float]:
-    return lambda values: report.percentile(list(values), part)
-
-
-class Figure(NamedTuple):
-    """A line of the table: the samples of a phase, and how they make one value; ``least`` or ``most`` is the goal, as ratio."""
-
-    what: str
-    unit: str
-    phase: str
-    sample: str
-    value: Callable[[Sequence[float]], float] = statistics.median
-    least: float | None = None
-    most: float | None = None
-
-
-_OWN = ('API', 'scheduler', 'manager')
-_ALL = (*_OWN, 'MariaDB', 'RabbitMQ')
+_ALL = (*sides.PARTS, 'MariaDB', 'RabbitMQ')
 #: Goals are those of the issue, divided by what Manila did when they were set.
 FIGURES = (
     Figure('create accepted, 1 client', '/s', 'alone', 'rate', least=50),
     Figure('create accepted, 8 clients', '/s', 'burst', 'rate', least=50),
-    Figure('create, 8 clients, p50', 'ms', 'burst', 'times', _percentile(0.5), most=20 / 957),
-    Figure('create, 8 clients, p99', 'ms', 'burst', 'times', _percentile(0.99), most=60 / 1332),
+    Figure('create, 8 clients, p50', 'ms', 'burst', 'times', most=20 / 957),
+    Figure('create, 8 clients, p99', 'ms', 'burst', 'times', p99, most=60 / 1332),
     Figure('statements per share, 1 client', '', 'alone', 'statements'),
     Figure('statements per share, 8 clients', '', 'burst', 'statements', most=12 / 205),
-    Figure('CPU of API, scheduler, manager per share, 1 client', 'ms', 'alone', 'own'),
-    Figure('CPU of API, scheduler, manager per share, 8 clients', 'ms', 'burst', 'own', most=4 / 240),
+    Figure('CPU of API, scheduler, manager per share, 1 client', 'ms', 'alone', SUM),
+    Figure('CPU of API, scheduler, manager per share, 8 clients', 'ms', 'burst', SUM, most=4 / 240),
     *(Figure(f'CPU of {name} per share, {clients}', 'ms', phase, name)
       for phase, clients in (('alone', '1 client'), ('burst', '8 clients')) for name in _ALL),
-    Figure('GET share, p50', 'ms', 'show', 'times', _percentile(0.5), most=1.2 / 14),
+    Figure('GET share, p50', 'ms', 'show', 'times', most=1.2 / 14),
     Figure('GET share, CPU of the API', 'ms', 'show', 'API'),
     Figure('GET share, CPU of MariaDB', 'ms', 'show', 'MariaDB'),
     Figure('GET share, statements', '', 'show', 'statements'),
     Figure('GET types, 8 clients', '/s', 'types', 'rate', least=2000 / 187),
     Figure('GET types, 8 clients, CPU of the API', 'ms', 'types', 'API'),
-    Figure('list detail, per row, p50', 'us', 'list', 'times', _percentile(0.5), most=15 / 551),
+    Figure('list detail, per row, p50', 'us', 'list', 'times', most=15 / 551),
     Figure('list detail, per row, CPU of the API', 'us', 'list', 'API'),
     Figure('list detail, per row, CPU of MariaDB', 'us', 'list', 'MariaDB'),
-    Figure('alone: accepted, p50', 'ms', 'single', 'accepted', _percentile(0.5)),
-    Figure('alone: available after that, p50', 'ms', 'single', 'available', _percentile(0.5)),
-    Figure('rule granted to active, p50', 'ms', 'single', 'rule', _percentile(0.5), most=15 / 407),
+    Figure('alone: accepted, p50', 'ms', 'single', 'accepted'),
+    Figure('alone: available after that, p50', 'ms', 'single', 'available'),
+    Figure('rule granted to active, p50', 'ms', 'single', 'rule', most=15 / 407),
     Figure('delete accepted, 8 clients', '/s', 'delete', 'rate', least=50),
     Figure('statements per deleted share', '', 'delete', 'statements'),
     *(Figure(f'CPU of {name} per deleted share', 'ms', 'delete', name) for name in _ALL),
 )
-
-
-def _with_sums(samples: phases.Samples) -> phases.Samples:
-    """Add the sum over our own processes."""
-    for phase in {phase for phase, name in samples if name in _OWN}:
-        parts = zip(*(samples[phase, name] for name in _OWN), strict=True)
-        samples[phase, 'own'] = [sum(values) for values in parts]
-    return samples
 
 
 def rounds(running: dict[str, sides.Side], amounts: phases.Amounts) -> dict[str, phases.Samples]:
@@ -89,7 +60,7 @@ def rounds(running: dict[str, sides.Side], amounts: phases.Amounts) -> dict[str,
                 samples = phase(side, amounts if number else phases.Amounts(1, 2, 8, 2, 4, 1))
                 for key, values in samples.items() if number else ():
                     found[name].setdefault(key, []).extend(values)
-    return {name: _with_sums(samples) for name, samples in found.items()}
+    return {name: with_sums(samples) for name, samples in found.items()}
 
 
 def measure(figures: report.Report) -> None:
@@ -118,12 +89,11 @@ def compare(figures: report.Report) -> None:
         found = rounds(running, amounts)
     ours, theirs = found.pop('manila_lite'), found.get(figures.args.peer)
     for one in FIGURES:
-        key = one.phase, one.sample
         base = None
         if theirs:
-            value = one.value(theirs[key])
+            value = one.of(theirs)
             base = report.Line(f'{figures.args.peer}\'s {value:.4g}', value, one.unit)
-        figures.add(one.what, one.value(ours[key]), one.unit, base, least=one.least, most=one.most)
+        figures.add(one.what, one.of(ours), one.unit, base, least=one.least, most=one.most)
     figures.note('Times are by the clock; CPU is processor time, of MariaDB and RabbitMQ too. MariaDB counts the statements.')
     figures.note('Figures of a share are from the request until it is available, or gone.')
 

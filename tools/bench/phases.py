@@ -39,9 +39,10 @@ def until(check: Callable[[], bool], what: Callable[[], str], pause: float = 0.0
         time.sleep(pause)
 
 
-def _made(side: sides.Side, goal: int) -> None:
-    """Wait until so many shares are available."""
-    until(lambda: side.database.available() >= goal, lambda: f'not available: {side.client.ask("GET", "/shares/detail")}')
+def _made(side: sides.Side, shares: list[str]) -> None:
+    """Wait until the shares are available."""
+    until(lambda: side.database.count(shares, 'available') == len(shares),
+          lambda: f'not available: {side.client.ask("GET", "/shares/detail?limit=20")}')
 
 
 def _create(client: wire.Client) -> str:
@@ -50,20 +51,20 @@ def _create(client: wire.Client) -> str:
 
 def alone(side: sides.Side, amounts: Amounts) -> Samples:
     """Ask for shares by one client, and wait for all of them."""
-    count, before = amounts.alone, side.database.available()
+    count = amounts.alone
     with side.meter.each(count) as used:
         times, shares = wire.timed(side.client, [_create] * count)
-        _made(side, before + count)
+        _made(side, shares)
     side.shares += shares
     return {('alone', 'rate'): [count / sum(times) * 1e3]} | _used('alone', used)
 
 
 def burst(side: sides.Side, amounts: Amounts) -> Samples:
     """Ask for shares by eight clients, and wait for all of them."""
-    count, before = amounts.burst, side.database.available()
+    count = amounts.burst
     with side.meter.each(count) as used:
         seconds, times, shares = wire.crowd(side.clients, [_create] * count)
-        _made(side, before + count)
+        _made(side, shares)
     side.shares += shares
     return {('burst', 'rate'): [count / seconds], ('burst', 'times'): times} | _used('burst', used)
 
@@ -87,33 +88,38 @@ def single(side: sides.Side, amounts: Amounts) -> Samples:
     return found
 
 
-def _reads(side: sides.Side, phase: str, path: str, count: int, *, crowd: bool = False) -> Samples:
-    jobs: Iterable[wire.Job] = [lambda client: client.fetch('GET', path)] * count
+def _reads(side: sides.Side, phase: str, path: str, count: int, client: wire.Client | None = None) -> Samples:
+    """Read by one client, or by all eight."""
+    jobs: Iterable[wire.Job] = [lambda one: one.fetch('GET', path)] * count
     with side.meter.each(count) as used:
-        if crowd:
-            seconds, times, _ = wire.crowd(side.clients, jobs)
-        else:
-            times = wire.timed(side.client, jobs)[0]
+        if client:
+            times = wire.timed(client, jobs)[0]
             seconds = sum(times) / 1e3
+        else:
+            seconds, times, _ = wire.crowd(side.clients, jobs)
     return {(phase, 'times'): times, (phase, 'rate'): [count / seconds]} | _used(phase, used)
 
 
 def shows(side: sides.Side, amounts: Amounts) -> Samples:
     """Show a share, by one client."""
-    return _reads(side, 'show', f'/shares/{side.shares[0]}', amounts.reads)
+    return _reads(side, 'show', f'/shares/{side.shares[0]}', amounts.reads, side.client)
 
 
 def types(side: sides.Side, amounts: Amounts) -> Samples:
     """List the share types, by eight clients."""
-    return _reads(side, 'types', '/types', amounts.reads * 4, crowd=True)
+    return _reads(side, 'types', '/types', amounts.reads * 4)
+
+
+def page(side: sides.Side, phase: str, path: str, count: int, client: wire.Client) -> Samples:
+    """Read a page of shares in detail; times are microseconds per row."""
+    rows = len(client.ask('GET', path)['shares'])
+    return {key: [value if key[1] in ('statements', 'rate') else value / rows * 1e3 for value in values]
+            for key, values in _reads(side, phase, path, count, client).items()}
 
 
 def lists(side: sides.Side, amounts: Amounts) -> Samples:
-    """List shares in detail, by one client; all figures are microseconds per row."""
-    path = f'/shares/detail?limit={PAGE}'
-    rows = len(side.client.ask('GET', path)['shares'])
-    return {key: [value / rows * (1 if key[1] in ('statements', 'rate') else 1e3) for value in values]
-            for key, values in _reads(side, 'list', path, amounts.lists).items()}
+    """List shares in detail, by one client."""
+    return page(side, 'list', f'/shares/detail?limit={PAGE}', amounts.lists, side.client)
 
 
 def _delete(share: str, client: wire.Client) -> None:
@@ -121,13 +127,12 @@ def _delete(share: str, client: wire.Client) -> None:
 
 
 def deletes(side: sides.Side, amounts: Amounts) -> Samples:
-    """Delete all shares by eight clients, and wait until they are gone."""
-    count = len(side.shares)
-    with side.meter.each(count) as used:
-        seconds, times, _ = wire.crowd(side.clients, [functools.partial(_delete, share) for share in side.shares])
-        until(lambda: not side.client.ask('GET', '/shares?limit=1')['shares'], lambda: 'shares are not deleted', 0.1)
-    side.shares = []
-    return {('delete', 'rate'): [count / seconds], ('delete', 'times'): times} | _used('delete', used)
+    """Delete all shares that were made by eight clients, and wait until they are gone."""
+    shares, side.shares = side.shares, []
+    with side.meter.each(len(shares)) as used:
+        seconds, times, _ = wire.crowd(side.clients, [functools.partial(_delete, share) for share in shares])
+        until(lambda: not side.database.count(shares, 'deleting'), lambda: 'shares are not deleted')
+    return {('delete', 'rate'): [len(shares) / seconds], ('delete', 'times'): times} | _used('delete', used)
 
 
 PHASES = (alone, burst, single, shows, types, lists, deletes)

@@ -34,6 +34,7 @@ connection = {database}
 [alpha]
 driver = dummy
 dummy_pool_size_gb = 1000000
+{backend}
 [quota]
 shares = -1
 gigabytes = -1
@@ -143,13 +144,15 @@ class Processes:
 
 
 class Product(Processes):
-    """The product with a configuration. ``auth``: settings at the end of ``DEFAULT``, which may go on with other groups."""
+    """The product with a configuration. ``auth``: settings at the end of ``DEFAULT``, which may go on with other groups.
+    ``backend``: more settings of the backend.
+    """
 
     def __init__(self, folder: str, database: str | None = None, bus: str = 'inproc://',
-                 auth: str = 'auth_strategy = noauth'):
+                 auth: str = 'auth_strategy = noauth', backend: str = ''):
         super().__init__(folder)
         self.config = self.state / 'manila_lite.conf'
-        self.config.write_text(_CONFIG.format(state=folder, port=self.port, bus=bus, auth=auth,
+        self.config.write_text(_CONFIG.format(state=folder, port=self.port, bus=bus, auth=auth, backend=backend,
                                               database=database or f'sqlite:///{folder}/manila_lite.sqlite'))
 
     def sync(self) -> None:

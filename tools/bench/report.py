@@ -59,9 +59,9 @@ class Report:
         if to is not None:
             line.baseline, line.ratio = to.what, value / to.value if to.value else float('inf')
             if least is not None:
-                line.target, line.met = f'at least {least:g}', line.ratio >= least
+                line.target, line.met = f'at least {least:.3g}', line.ratio >= least
             if most is not None:
-                line.target, line.met = f'at most {most:g}', line.ratio <= most
+                line.target, line.met = f'at most {most:.3g}', line.ratio <= most
         self.lines.append(line)
         return line
 

@@ -17,6 +17,8 @@ import wire
 from manila_lite.tests.services import environments
 
 WORKERS = 2
+#: The processes of a product.
+PARTS = ('API', 'scheduler', 'manager')
 _SAMPLE = Path(__file__).parents[2] / 'etc/manila_lite/uwsgi/manila-api.ini'
 #: The same as the command "uwsgi" of pyuwsgi, but independent of PATH.
 _UWSGI = ('-c', 'import pyuwsgi; pyuwsgi.run()')
@@ -25,9 +27,9 @@ _UWSGI = ('-c', 'import pyuwsgi; pyuwsgi.run()')
 class Ours(product.Product):
     """manila_lite, with the sample of its configuration of uwsgi."""
 
-    def __init__(self, folder: str, around: cloud.Cloud):
+    def __init__(self, folder: str, around: cloud.Cloud, **more: str):
         self.database = around.database(folder)
-        super().__init__(folder, self.database, around.bus(), around.keystone.middleware)
+        super().__init__(folder, self.database, around.bus(), around.keystone.middleware, **more)
 
     def begin(self) -> dict[str, psutil.Process]:
         """Start all processes; return them by part."""
@@ -114,7 +116,8 @@ class Side:
         made.wait_for_pool(made.answers())
         self.made = made
         self.clients = [wire.Client(made.port, member) for _ in range(8)]
-        self.client = self.clients[0]
+        self.client, self.admin = self.clients[0], made.client()
+        #: Those that phases have made.
         self.shares: list[str] = []
 
 
