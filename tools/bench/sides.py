@@ -65,6 +65,9 @@ gigabytes = -1
 share_backend_name = alpha
 share_driver = manila.tests.share.drivers.dummy.DummyDriver
 driver_handles_share_servers = False
+# Without these two its dummy driver waits some seconds in each call.
+dummy_driver_default_driver_method_delay = 0
+dummy_driver_driver_methods_delays = create_share:0
 """
 #: As OpenStack's installer sets uwsgi up for Manila.
 _INI = """
