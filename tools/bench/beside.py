@@ -76,7 +76,7 @@ def compare(figures: report.Report) -> None:
 
     :raises daemon.Missing: a server, or the peer, is not installed.
     """
-    amounts = phases.Amounts(*figures.pick((1, 2, 8, 2, 4, 2), (2, 40, 160, 12, 100, 15), (5, 80, 400, 40, 400, 40)))
+    amounts = phases.Amounts(*figures.pick((1, 2, 8, 2, 4, 2), (2, 30, 160, 10, 100, 15), (5, 80, 400, 40, 400, 40)))
     kinds = {'manila_lite': sides.Ours, figures.args.peer: PEERS[figures.args.peer]}
     with contextlib.ExitStack() as stack:
         report.say('MariaDB, RabbitMQ and Keystone start')
