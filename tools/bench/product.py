@@ -22,18 +22,19 @@ _CONFIG = """
 [DEFAULT]
 state_path = {state}
 host = bench
-auth_strategy = noauth
 default_share_type = default
 enabled_share_backends = alpha
 osapi_share_listen = 127.0.0.1
 osapi_share_listen_port = {port}
 transport_url = {bus}
 log_file = {state}/log
+{auth}
 [database]
 connection = {database}
 [alpha]
 driver = dummy
 dummy_pool_size_gb = 1000000
+{backend}
 [quota]
 shares = -1
 gigabytes = -1
@@ -57,11 +58,11 @@ def free_port() -> int:
 
 
 class Client:
-    """A connection of a project, which stays open."""
+    """A connection of a project, which stays open. ``token``: by default one for ``auth_strategy = noauth``."""
 
-    def __init__(self, port: int, project: str = 'p'):
+    def __init__(self, port: int, project: str = 'p', token: str | None = None):
         self._connection = http.client.HTTPConnection('127.0.0.1', port, timeout=120)
-        self._headers = _HEADERS | {'X-Auth-Token': f'u:{project}:admin,member,reader'}
+        self._headers = _HEADERS | {'X-Auth-Token': token or f'u:{project}:admin,member,reader'}
 
     def ask(self, method: str, path: str, body: dict | None = None) -> dict:
         """Send a request that must succeed; return the answer."""
@@ -85,35 +86,31 @@ class Client:
             time.sleep(pause)
 
 
-class Product:
-    """A directory with a configuration, and the processes that use it."""
+class Processes:
+    """A directory, and processes that keep their files in it."""
 
-    def __init__(self, folder: str, database: str | None = None, bus: str = 'inproc://'):
+    def __init__(self, folder: str):
         self.state = Path(folder)
         self.port = free_port()
-        self.config = self.state / 'manila_lite.conf'
-        self.config.write_text(_CONFIG.format(state=folder, port=self.port, bus=bus,
-                                              database=database or f'sqlite:///{folder}/manila_lite.sqlite'))
         self._started: list[subprocess.Popen] = []
 
-    def sync(self) -> None:
-        """Make the tables of the database."""
-        subprocess.run([sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', 'db', 'sync'],
-                       check=True, capture_output=True)
-
-    def start(self, name: str) -> psutil.Process:
-        """Start ``cmd/NAME.py``."""
+    def run(self, *words: str, **env: str) -> psutil.Process:
+        """Start a command."""
         with (self.state / 'output').open('ab') as output:
-            started = subprocess.Popen([sys.executable, '-m', f'manila_lite.cmd.{name}', f'--config-file={self.config}'],
-                                       stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+            started = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                                       start_new_session=True, env=os.environ | env)
         self._started.append(started)
         return psutil.Process(started.pid)
+
+    def client(self) -> Client:
+        """Return a client with all rights."""
+        return Client(self.port)
 
     def answers(self) -> Client:
         """Wait until the API answers; return a client, which has made the default share type."""
         end = time.monotonic() + 120
         while True:
-            client = Client(self.port)
+            client = self.client()
             with contextlib.suppress(OSError):
                 if not client.ask('GET', '/types')['share_types']:
                     client.ask('POST', '/types', _TYPE)
@@ -130,16 +127,6 @@ class Product:
                 raise RuntimeError('no pool')
             time.sleep(0.05)
 
-    def has_service(self, binary: str) -> bool:
-        """Say whether a service of this kind has sent a heartbeat."""
-        with contextlib.closing(sqlite3.connect(self.state / 'manila_lite.sqlite')) as conn:
-            return conn.execute('SELECT count(*) FROM services WHERE binary = ?', (binary,)).fetchone()[0] > 0
-
-    def knobs(self, text: str) -> None:
-        """Write the knobs file of the backend."""
-        (self.state / 'alpha').mkdir(exist_ok=True)
-        (self.state / 'alpha' / 'knobs').write_text(f'{text}\n')
-
     def end(self) -> None:
         """End all processes and their children."""
         for started in self._started:
@@ -154,6 +141,38 @@ class Product:
                 started.kill()
                 started.wait()
         self._started = []
+
+
+class Product(Processes):
+    """The product with a configuration. ``auth``: settings at the end of ``DEFAULT``, which may go on with other groups.
+    ``backend``: more settings of the backend.
+    """
+
+    def __init__(self, folder: str, database: str | None = None, bus: str = 'inproc://',
+                 auth: str = 'auth_strategy = noauth', backend: str = ''):
+        super().__init__(folder)
+        self.config = self.state / 'manila_lite.conf'
+        self.config.write_text(_CONFIG.format(state=folder, port=self.port, bus=bus, auth=auth, backend=backend,
+                                              database=database or f'sqlite:///{folder}/manila_lite.sqlite'))
+
+    def sync(self) -> None:
+        """Make the tables of the database."""
+        subprocess.run([sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', 'db', 'sync'],
+                       check=True, capture_output=True)
+
+    def start(self, name: str) -> psutil.Process:
+        """Start ``cmd/NAME.py``."""
+        return self.run(sys.executable, '-m', f'manila_lite.cmd.{name}', f'--config-file={self.config}')
+
+    def has_service(self, binary: str) -> bool:
+        """Say whether a service of this kind has sent a heartbeat."""
+        with contextlib.closing(sqlite3.connect(self.state / 'manila_lite.sqlite')) as conn:
+            return conn.execute('SELECT count(*) FROM services WHERE binary = ?', (binary,)).fetchone()[0] > 0
+
+    def knobs(self, text: str) -> None:
+        """Write the knobs file of the backend."""
+        (self.state / 'alpha').mkdir(exist_ok=True)
+        (self.state / 'alpha' / 'knobs').write_text(f'{text}\n')
 
 
 @contextlib.contextmanager

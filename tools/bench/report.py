@@ -12,7 +12,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 #: Amounts of work: to see that a benchmark works, for a first look, for figures to keep.
@@ -41,9 +41,10 @@ class Line:
 class Report:
     """The lines of one benchmark."""
 
-    def __init__(self, name: str, size: str):
+    def __init__(self, name: str, args: argparse.Namespace):
         self.name = name
-        self.size = size
+        self.args = args
+        self.size: str = args.size
         self.lines: list[Line] = []
         self.notes: list[str] = []
 
@@ -58,9 +59,9 @@ class Report:
         if to is not None:
             line.baseline, line.ratio = to.what, value / to.value if to.value else float('inf')
             if least is not None:
-                line.target, line.met = f'at least {least:g}', line.ratio >= least
+                line.target, line.met = f'at least {least:.3g}', line.ratio >= least
             if most is not None:
-                line.target, line.met = f'at most {most:g}', line.ratio <= most
+                line.target, line.met = f'at most {most:.3g}', line.ratio <= most
         self.lines.append(line)
         return line
 
@@ -112,16 +113,20 @@ def percentile(values: list[float], part: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
 
-def main(doc: str, measure: Callable[[Report], None]) -> int:
-    """Run one benchmark as a command. With ``--check`` a missed target is a failure."""
+def main(doc: str, measure: Callable[[Report], None], options: Mapping[str, dict[str, Any]] | None = None) -> int:
+    """Run one benchmark as a command. With ``--check`` a missed target is a failure. ``options``: more of them, with the
+    arguments of ``add_argument``.
+    """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--quick', dest='size', action='store_const', const=QUICK, default=FULL,
                         help='short run with less exact results')
     parser.add_argument('--tiny', dest='size', action='store_const', const=TINY,
                         help='smallest run, only to check that the benchmark works')
     parser.add_argument('--check', action='store_true', help='exit 1 if a target is missed')
+    for name, described in (options or {}).items():
+        parser.add_argument(name, **described)
     args = parser.parse_args()
-    report = Report(os.path.splitext(os.path.basename(sys.argv[0]))[0], args.size)
+    report = Report(os.path.splitext(os.path.basename(sys.argv[0]))[0], args)
     measure(report)
     report.show()
     return int(args.check and any(line.met is False for line in report.lines))

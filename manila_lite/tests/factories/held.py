@@ -4,7 +4,7 @@
 import dataclasses
 import json
 
-from oslo_utils import uuidutils
+from oslo_utils import timeutils, uuidutils
 
 from manila_lite.db import models
 from manila_lite.drivers.dummy import locations
@@ -26,9 +26,11 @@ def make(services, driver, count, *, type_id=None, project='p', pool='pool1'):
         exports += [{'id': uuidutils.generate_uuid(), 'share_instance_id': instance, 'position': position, 'path': one.path,
                      'preferred': one.preferred, 'is_admin_only': one.is_admin_only}
                     for position, one in enumerate(locations.of_backend(driver.conf, record))]
+    now = timeutils.utcnow()
     with services.db.writer() as conn:
         conn.execute(models.shares.insert(), [
-            {'id': share, 'project_id': project, 'user_id': 'u', 'name': f's{number}', 'size': 1, 'share_proto': 'NFS'}
+            {'id': share, 'project_id': project, 'user_id': 'u', 'name': f's{number}', 'size': 1, 'share_proto': 'NFS',
+             'created_at': now}
             for number, (share, _) in enumerate(ids)])
         conn.execute(models.share_instances.insert(), [
             {'id': instance, 'share_id': share, 'host': f'{driver.backend.host}#{pool}', 'status': 'available',

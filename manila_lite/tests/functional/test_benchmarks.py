@@ -44,6 +44,30 @@ class Benchmarks(testtools.TestCase):
             what.rpartition(',')[0] for what in values if what.endswith('p99')})
         self.assertTrue(all(values.values()), values)
 
+    def test_benchmark_beside_a_peer_reports_our_own_figures_without_one(self):
+        *_, last = self.run_script(BENCH / 'every.py', '--tiny', '--beside', 'none').splitlines()
+        found, = json.loads(last)
+        if not found['lines']:
+            self.skipTest(found['notes'][0])
+        values = {line['what']: line['value'] for line in found['lines']}
+        nothing = {what for what, value in values.items() if value <= 0}
+        # Deleting a share is no work for the scheduler.
+        self.assertLessEqual(nothing, {'CPU of scheduler per deleted share'})
+        self.assertGreater(values['statements per share, 1 client'], 5)
+
+    def test_benchmark_of_growth_reports_each_number_of_shares_and_memory(self):
+        *_, last = self.run_script(BENCH / 'every.py', '--tiny', '--scale', '--database', 'sqlite').splitlines()
+        found, = json.loads(last)
+        if not found['lines']:
+            self.skipTest(found['notes'][0])
+        values = {line['what']: line['value'] for line in found['lines']}
+        few, more = ({what.removesuffix(end) for what in values if what.endswith(end)}
+                     for end in (', 100 shares', ', 200 shares'))
+        self.assertEqual(few, more)
+        self.assertLess({'show, p50', 'ensure, per share: CPU of manager', 'rule granted to active, p50'}, few)
+        self.assertEqual(6, len([what for what in values if what.startswith('memory of ')]))
+        self.assertTrue(all(value > 0 for value in values.values()), values)
+
     def test_every_benchmark_script_is_listed_and_shows_its_help(self):
         sys.path.insert(0, str(BENCH))
         self.addCleanup(sys.path.remove, str(BENCH))

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is done to a side, phase by phase; each returns samples by figure."""
+
+import dataclasses
+import functools
+import time
+from collections.abc import Callable, Iterable
+
+import sides
+import wire
+
+#: Rows of a list in detail.
+PAGE = 200
+Samples = dict[tuple[str, str], list[float]]
+
+
+@dataclasses.dataclass
+class Amounts:
+    """How often each thing is done in a round."""
+
+    rounds: int
+    alone: int      # shares, asked for by one client
+    burst: int      # shares, asked for by eight clients
+    single: int     # shares, each waited for before the next
+    reads: int
+    lists: int
+
+
+def _used(phase: str, used: dict[str, float]) -> Samples:
+    return {(phase, name): [value] for name, value in used.items()}
+
+
+def until(check: Callable[[], bool], what: Callable[[], str], pause: float = 0.02, seconds: float = 180) -> None:
+    """Wait until the check is true."""
+    end = time.monotonic() + seconds
+    while not check():
+        if time.monotonic() > end:
+            raise RuntimeError(what())
+        time.sleep(pause)
+
+
+def _made(side: sides.Side, shares: list[str]) -> None:
+    """Wait until the shares are available."""
+    until(lambda: side.database.count(shares, 'available') == len(shares),
+          lambda: f'not available: {side.client.ask("GET", "/shares/detail?limit=20")}')
+
+
+def _create(client: wire.Client) -> str:
+    return client.create()
+
+
+def alone(side: sides.Side, amounts: Amounts) -> Samples:
+    """Ask for shares by one client, and wait for all of them."""
+    count = amounts.alone
+    with side.meter.each(count) as used:
+        times, shares = wire.timed(side.client, [_create] * count)
+        _made(side, shares)
+    side.shares += shares
+    return {('alone', 'rate'): [count / sum(times) * 1e3]} | _used('alone', used)
+
+
+def burst(side: sides.Side, amounts: Amounts) -> Samples:
+    """Ask for shares by eight clients, and wait for all of them."""
+    count = amounts.burst
+    with side.meter.each(count) as used:
+        seconds, times, shares = wire.crowd(side.clients, [_create] * count)
+        _made(side, shares)
+    side.shares += shares
+    return {('burst', 'rate'): [count / seconds], ('burst', 'times'): times} | _used('burst', used)
+
+
+def single(side: sides.Side, amounts: Amounts) -> Samples:
+    """Ask for one share after the other, waiting for each, and for a rule of it."""
+    found: Samples = {('single', name): [] for name in ('accepted', 'available', 'rule')}
+    for number in range(amounts.single):
+        began = time.perf_counter()
+        share = side.client.create()
+        accepted = time.perf_counter()
+        side.client.wait(f'/shares/{share}', 'share', 'available')
+        available = time.perf_counter()
+        granted = side.client.ask('POST', f'/shares/{share}/action', {'allow_access': {
+            'access_type': 'ip', 'access_to': f'10.0.0.{number % 250 + 1}'}})['access']['id']
+        side.client.wait(f'/share-access-rules/{granted}', 'access', 'active', 'state')
+        times = (accepted - began, available - accepted, time.perf_counter() - available)
+        for samples, seconds in zip(found.values(), times, strict=True):
+            samples.append(seconds * 1e3)
+        side.shares.append(share)
+    return found
+
+
+def _reads(side: sides.Side, phase: str, path: str, count: int, client: wire.Client | None = None) -> Samples:
+    """Read by one client, or by all eight."""
+    jobs: Iterable[wire.Job] = [lambda one: one.fetch('GET', path)] * count
+    with side.meter.each(count) as used:
+        if client:
+            times = wire.timed(client, jobs)[0]
+            seconds = sum(times) / 1e3
+        else:
+            seconds, times, _ = wire.crowd(side.clients, jobs)
+    return {(phase, 'times'): times, (phase, 'rate'): [count / seconds]} | _used(phase, used)
+
+
+def shows(side: sides.Side, amounts: Amounts) -> Samples:
+    """Show a share, by one client."""
+    return _reads(side, 'show', f'/shares/{side.shares[0]}', amounts.reads, side.client)
+
+
+def types(side: sides.Side, amounts: Amounts) -> Samples:
+    """List the share types, by eight clients."""
+    return _reads(side, 'types', '/types', amounts.reads * 4)
+
+
+def page(side: sides.Side, phase: str, path: str, count: int, client: wire.Client) -> Samples:
+    """Read a page of shares in detail; times are microseconds per row."""
+    rows = len(client.ask('GET', path)['shares'])
+    return {key: [value if key[1] in ('statements', 'rate') else value / rows * 1e3 for value in values]
+            for key, values in _reads(side, phase, path, count, client).items()}
+
+
+def lists(side: sides.Side, amounts: Amounts) -> Samples:
+    """List shares in detail, by one client."""
+    return page(side, 'list', f'/shares/detail?limit={PAGE}', amounts.lists, side.client)
+
+
+def _delete(share: str, client: wire.Client) -> None:
+    client.fetch('DELETE', f'/shares/{share}')
+
+
+def deletes(side: sides.Side, amounts: Amounts) -> Samples:
+    """Delete all shares that were made by eight clients, and wait until they are gone."""
+    shares, side.shares = side.shares, []
+    with side.meter.each(len(shares)) as used:
+        seconds, times, _ = wire.crowd(side.clients, [functools.partial(_delete, share) for share in shares])
+        until(lambda: not side.database.count(shares, 'deleting'), lambda: 'shares are not deleted')
+    return {('delete', 'rate'): [len(shares) / seconds], ('delete', 'times'): times} | _used('delete', used)
+
+
+PHASES = (alone, burst, single, shows, types, lists, deletes)
