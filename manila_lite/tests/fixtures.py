@@ -148,9 +148,9 @@ class Service(fixtures.Fixture):
                 return any(f'@{name}#' in row.host for row in rows.list_pools(conn))
         waiting.until(known, f'backend {name} has reported a pool', patience)
 
-    def knob(self, backend, text):
+    def knob(self, backend, *texts):
         """Set the knobs of the dummy backend, one a line, none of them used up by an earlier test."""
-        knobs.Knobs(self.state / backend).turn(*filter(None, text.splitlines()))
+        knobs.Knobs(self.state / backend).turn(*(line for text in texts for line in text.splitlines() if line))
 
     def context(self, project='p', user='u', roles=('member', 'reader')):
         """Return the request context of a caller."""

@@ -26,9 +26,11 @@ _TEXT = re.compile(r'(?P<method>\*|[a-z_]+):(?P<action>[a-z_]+?)(?P<after>_after
                    r'(?:=(?P<seconds>\d+(?:\.\d+)?))?(?:@(?:(?P<once>once)|times=(?P<times>\d+)))?')
 _POLL = 0.05
 
-#: The methods that have knobs: all abstract methods of the contract, and one with a default that the dummy replaces.
-METHODS = frozenset(('inspect_shares', *(name for base in (interface.ShareDriver, *interface.ABILITIES)
-                                         for name in base.__abstractmethods__)))    # type: ignore[attr-defined]
+#: Methods of the contract with a default, which the dummy replaces.
+_REPLACED = frozenset(('choose_share_server_compatible_for_migration', 'inspect_shares'))
+#: The methods that have knobs: these, and all abstract methods of the contract.
+METHODS = _REPLACED | frozenset(name for base in (interface.ShareDriver, *interface.ABILITIES)
+                                for name in base.__abstractmethods__)   # type: ignore[attr-defined]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -29,7 +29,7 @@ class Access(base.ServiceTest):
         self.instance = self.admin.ok('GET', f'/shares/{self.share}/instances')['share_instances'][0]['id']
 
     def knobs(self, *lines):
-        self.service.knob('alpha', '\n'.join(lines))
+        self.service.knob('alpha', *lines)
 
     def under_way(self):
         """Return the kinds of open operations."""

@@ -50,16 +50,30 @@ class Qos(base.ServiceTest):
         plain = self.caller().share(share_type=self.kind('plain'), size=20)['id']
         self.assertEqual('test@beta#pool1', self.admin.ok('GET', f'/shares/{plain}')['share']['host'])
 
-    def test_qos_type_is_either_deleted_or_named_by_a_new_share_type(self):
-        """Refuse the later of two requests: to delete a QoS type, and to make a share type that names it."""
+    def test_qos_type_is_either_deleted_or_named_by_a_share_type(self):
+        """Refuse the later of two requests: to delete a QoS type, and to let a share type name it."""
         for number in range(10):
             name = f'brief-{number}'
             qos_type_id = self.qos(name)
+            kind = self.admin.ok('POST', '/types', {'share_type': {'name': name, 'extra_specs': _DHSS}})['share_type']
+            path = f'/types/{kind["id"]}/extra_specs'
             with concurrent.futures.ThreadPoolExecutor(2) as pool:
-                made = pool.submit(self.admin.call, 'POST', '/types', {'share_type': {
-                    'name': name, 'extra_specs': {**_DHSS, 'default_qos_type': name}}})
+                named = pool.submit(self.admin.call, 'POST', path, {'extra_specs': {'default_qos_type': name}})
                 gone = pool.submit(self.admin.call, 'DELETE', f'/qos-types/{qos_type_id}')
-            self.assertIn((made.result()[0], gone.result()[0]), ((200, 409), (400, 204)))
+            self.assertIn((named.result()[0], gone.result()[0]), ((200, 409), (400, 204)))
+
+    def test_qos_type_is_deleted_or_a_new_share_type_keeps_it(self):
+        """Keep a QoS type if a share type that names it was first; else the share type waits for another, without shares."""
+        for number in range(3):
+            name = f'late-{number}'
+            qos_type_id = self.qos(name)
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                made = pool.submit(self.kind, name, default_qos_type=name)
+                gone = pool.submit(self.admin.call, 'DELETE', f'/qos-types/{qos_type_id}')
+            made.result()
+            shared = self.caller().call('POST', '/shares', {'share': {
+                'share_proto': 'NFS', 'size': 1, 'share_type': name}})
+            self.assertIn((gone.result()[0], shared[0]), ((409, 200), (204, 400)))
 
     def test_concurrent_writes_of_one_spec_succeed(self):
         path = f'/qos-types/{self.qos("iron")}/specs'

@@ -52,7 +52,7 @@ class Locks(LockTest):
     BACKENDS = {'alpha': 'dummy_access_types = ip'}
 
     def knobs(self, *lines):
-        self.service.knob('alpha', '\n'.join(lines))
+        self.service.knob('alpha', *lines)
 
     def test_locks_are_removed_only_once_the_access_rule_is_deleted(self):
         self.addCleanup(self.knobs)

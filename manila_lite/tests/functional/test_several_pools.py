@@ -269,6 +269,7 @@ class Spread(test_forced_cancel.Force, test_server_migration.MigrationTest):
             status, document = self.start(server, 'test@narrow')
             self.assertEqual(409, status, document)
             return document['conflictingRequest']['message']
+
         wanted = 'The driver of test@narrow cannot spread the shares of one share server over several pools.'
         base.eventually(lambda: asked() == wanted, 'the check says something else')
         base.eventually(lambda: started().endswith(wanted), 'the start says something else')

@@ -17,7 +17,7 @@ class SnapshotAccess(base.ServiceTest):
         self.share = self.user.share()['id']
 
     def knobs(self, *lines):
-        self.service.knob('alpha', '\n'.join(lines))
+        self.service.knob('alpha', *lines)
 
     @property
     def store(self):

@@ -12,6 +12,7 @@ from manila_lite import errors, values
 from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers import interface, load
 from manila_lite.drivers.dummy import knobs, options, report, store
+from manila_lite.drivers.dummy.driver import DummyDriver
 
 WAIT = 10
 
@@ -52,6 +53,10 @@ class KnobsTest(DummyCase):
         driver = self.make()
         plain = [name for name in knobs.METHODS if not hasattr(getattr(driver, name), '__wrapped__')]
         self.assertEqual([], plain)
+
+    def test_each_method_with_knobs_can_be_named_in_one(self):
+        with_knobs = {name for name in dir(DummyDriver) if hasattr(getattr(DummyDriver, name), '__wrapped__')}
+        self.assertEqual(knobs.METHODS, with_knobs)
 
     def test_valid_lines_are_parsed_as_knobs(self):
         for text, knob in (
