@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placing of many new shares at once: one look at shares and types, one claim for each pool, one write for each backend."""
+"""Placing of many new shares at once, or of what shares grow by: one look at shares and types, one claim for each pool,
+one write for each backend.
+"""
 
 import collections
 import dataclasses
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from oslo_log import log
@@ -16,6 +19,7 @@ from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import services, shares
 from manila_lite.engine import Work
 from manila_lite.engine.plans import hold_many, pass_on_many
+from manila_lite.scheduler import host_states
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
 
@@ -31,7 +35,7 @@ class _Promise:
     """The shares for one pool. ``most``: what may be claimed of it since its report, by the strictest of them."""
 
     pool: PoolState
-    most: float
+    most: float = math.inf
     size: int = 0
     chosen: list[tuple[Work, Any]] = dataclasses.field(default_factory=list)
 
@@ -66,10 +70,15 @@ def _requests(conn: Connection, works: Sequence[Work]) -> list[tuple[Work, Any, 
     plain = [(work, rows[work.resource_id]) for work in works if work.resource_id in rows
              and not any(work.data.get(name) for name in _MORE_DATA)
              and not any(getattr(rows[work.resource_id], name) for name in _MORE_COLUMNS)]
-    specs = key_values.of_many(conn, share_type_extra_specs, {row.share_type_id for _, row in plain if row.share_type_id})
+    specs = _specs(conn, plain)
     return [(work, row, Request(
         size=row.size, proto=row.share_proto, project_id=row.project_id, availability_zone=work.data.get('zone'),
         extra_specs=specs_for(work, specs.get(row.share_type_id, {})))) for work, row in plain]
+
+
+def _specs(conn: Connection, chosen: Iterable[tuple[Work, Any]]) -> dict[str, dict[str, str]]:
+    """Return the extra specs of the types of these shares, by type."""
+    return key_values.of_many(conn, share_type_extra_specs, {row.share_type_id for _, row in chosen if row.share_type_id})
 
 
 def specs_for(work: Work, specs: Mapping[str, str]) -> dict[str, str]:
@@ -99,3 +108,38 @@ def _choose(conn: Connection, scheduler: Any, requests: Sequence[tuple[Work, Any
         promise.chosen.append((work, row))
         scheduler.hosts.claimed(pool, request.size)
     return [promises[host] for host in sorted(promises)]
+
+
+def grow_many(works: Sequence[Work]) -> None:
+    """Claim the capacity that shares grow by on their pools, and pass the operations on to the backends, in one transaction.
+
+    Shares that do not fit are left out, and those of pools that changed meanwhile: to say why is the matter of one share.
+    """
+    with works[0].ctx.db.writer() as conn:
+        hold_many(conn, works)
+        by_backend = collections.defaultdict(list)
+        for promise in _growth(conn, works):
+            if services.claim_space(conn, promise.pool.host, promise.pool.generation, promise.size, promise.most):
+                by_backend[promise.pool.backend] += [work for work, _ in promise.chosen]
+        for backend, passed in by_backend.items():
+            pass_on_many(conn, passed, 'share', backend)
+
+
+def _growth(conn: Connection, works: Sequence[Work]) -> list[_Promise]:
+    """Return for each pool what its shares may grow by, and which of them, in a fixed order of the pools."""
+    rows = shares.list_by_ids(conn, [work.resource_id for work in works])
+    placed = [(work, rows[work.resource_id]) for work in works if work.resource_id in rows and rows[work.resource_id].host]
+    specs = _specs(conn, placed)
+    pools = host_states.now(conn, {row.host for _, row in placed}, works[0].ctx.conf.service_down_time)
+    promises = {host: _Promise(pool) for host, pool in sorted(pools.items())}
+    for work, row in placed:
+        if row.host in promises:
+            promise, pool = promises[row.host], pools[row.host]
+            more = work.data['new_size'] - work.data['size']
+            request = Request(size=more, proto=row.share_proto, project_id=row.project_id, new_share=False,
+                              extra_specs=specs.get(row.share_type_id, {}))
+            most = min(promise.most, pool.claimed_gb + headroom(request, pool))
+            if pool.claimed_gb + promise.size + more <= most:
+                promise.most, promise.size = most, promise.size + more
+                promise.chosen.append((work, row))
+    return [promise for promise in promises.values() if promise.chosen]

@@ -11,6 +11,7 @@ import datetime
 import itertools
 import math
 import operator
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from oslo_utils import timeutils
@@ -122,7 +123,12 @@ def _service(row: Any, down_time: float, now: datetime.datetime | None = None) -
 
 def one(conn: Connection, host: str, down_time: float) -> PoolState | None:
     """Return the pool with this host string as it is now, if there is one."""
-    return next((_state(row, _service(row, down_time)) for row in services.list_pools(conn, [host])), None)
+    return now(conn, [host], down_time).get(host)
+
+
+def now(conn: Connection, hosts: Collection[str], down_time: float) -> dict[str, PoolState]:
+    """Return the pools with these host strings as they are now, by host string."""
+    return {row.host: _state(row, _service(row, down_time)) for row in services.list_pools(conn, sorted(hosts))}
 
 
 def _state(row: Any, service: _Service) -> PoolState:

@@ -243,7 +243,7 @@ def _no_end(conn: Connection, work: Work, error: Exception | None = None) -> Non
 
 PLANS = [
     Plan('share.create', (Step(place, many=bursts.place_many),), _no_end, not_placed),
-    Plan('share.extend', (Step(grow, name=PLACE),), _no_end, not_grown),
+    Plan('share.extend', (Step(grow, name=PLACE, many=bursts.grow_many),), _no_end, not_grown),
     Plan('share.delete', (Step(_nothing, name=PLACE),), removed, not_removed),
     Plan('snapshot.delete', (Step(_nothing, name=PLACE),), snapshot_removed, snapshot_not_removed),
     *migration.PLANS,

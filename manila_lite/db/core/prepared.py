@@ -151,7 +151,7 @@ class _OfMany:
         self._column = column
         self._of_size: dict[int, Any] = {}
 
-    def _make(self, statement: Any) -> Any:
+    def _make(self, statement: Any, names: Sequence[Any]) -> Any:
         raise NotImplementedError
 
     def _portions(self, wanted: Sequence[Any], values: Values) -> Iterator[tuple[Any, dict[str, Any]]]:
@@ -161,7 +161,7 @@ class _OfMany:
             size = 1 << (len(portion) - 1).bit_length()
             if size not in self._of_size:
                 names: list[Any] = [sa.bindparam(f'wanted_{number}') for number in range(size)]
-                self._of_size[size] = self._make(self._statement.where(self._column.in_(names)))
+                self._of_size[size] = self._make(self._statement.where(self._column.in_(names)), names)
             filled = [*portion, *portion[:1] * (size - len(portion))]
             yield self._of_size[size], {**values, **{f'wanted_{number}': value for number, value in enumerate(filled)}}
 
@@ -173,7 +173,7 @@ class Among(_OfMany):
         super().__init__(statement, column)
         self._named = named
 
-    def _make(self, statement: Any) -> Any:
+    def _make(self, statement: Any, names: Sequence[Any]) -> Any:
         return Query(statement, named=self._named)
 
     def all(self, conn: Connection, wanted: Sequence[Any], values: Values | None = None) -> list[Any]:
@@ -184,12 +184,37 @@ class Among(_OfMany):
 class WriteAmong(_OfMany):
     """An UPDATE or DELETE of rows in which ``column`` is one of many values."""
 
-    def _make(self, statement: Any) -> Any:
+    def _make(self, statement: Any, names: Sequence[Any]) -> Any:
         return Write(statement)
 
     def execute(self, conn: Connection, wanted: Sequence[Any], values: Values | None = None) -> int:
         """Execute it, in one statement for each portion. Return the number of affected rows."""
         return sum(write.execute(conn, known) for write, known in self._portions(wanted, values or {}))
+
+
+class WriteEach(_OfMany):
+    """An UPDATE that gives each of many rows, which ``column`` tells apart, its own value in the column ``own``."""
+
+    #: Each row takes three values of a statement: twice that by which it is found, and its own.
+    MOST = _OfMany.MOST // 2
+
+    def __init__(self, statement: sa.Update, column: Any, own: Any):
+        super().__init__(statement, column)
+        self._own = own
+
+    def _make(self, statement: Any, names: Sequence[Any]) -> Any:
+        choices = [(name, sa.bindparam(f'own_{number}', type_=self._own.type)) for number, name in enumerate(names)]
+        return Write(statement.values({self._own.name: sa.case(*choices, value=self._column)}))
+
+    def execute(self, conn: Connection, wanted: Mapping[Any, Any], values: Values | None = None) -> int:
+        """Execute it with the own values ``wanted``, in one statement for each portion. Return the number of affected rows."""
+        return sum(write.execute(conn, {**known, **self._own_values(known, wanted)})
+                   for write, known in self._portions(list(wanted), values or {}))
+
+    @staticmethod
+    def _own_values(known: Values, wanted: Mapping[Any, Any]) -> dict[str, Any]:
+        keys = {name: value for name, value in known.items() if name.startswith('wanted_')}
+        return {name.replace('wanted_', 'own_', 1): wanted[value] for name, value in keys.items()}
 
 
 class Write:

@@ -5,7 +5,7 @@ If no row changed, another transaction was first or the row is gone: ``errors.Wr
 """
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,7 +13,7 @@ from sqlalchemy.engine import Connection
 
 from manila_lite import errors, states
 from manila_lite.db import models
-from manila_lite.db.core.prepared import Write, WriteAmong, one_of
+from manila_lite.db.core.prepared import Write, WriteAmong, WriteEach, one_of
 
 _TABLES = {
     states.SHARE.resource_type: models.share_instances,
@@ -85,6 +85,14 @@ def settle(conn: Connection, machine: states.Machine, row_ids: Iterable[str], du
     return _swap(conn, machine, tuple(row_ids), {during}, to, values)
 
 
+def settle_each(conn: Connection, machine: states.Machine, own: tuple[str, Mapping[str, Any]], during: str, to: str,
+                **values: Any) -> int:
+    """Do as ``settle``, and give each row its own value, by id, in a column. ``own``: the column's name, and the values."""
+    name, by_id = own
+    swap = _swap_each_of(_TABLES[machine.resource_type], machine.column, during, tuple(sorted(values)), name)
+    return swap.execute(conn, dict(sorted(by_id.items())), _new(to, values))
+
+
 def remove(conn: Connection, machine: states.Machine, row_ids: Iterable[str], during: str) -> int:
     """Delete rows in a *during* status. Return how many were deleted."""
     table = _TABLES[machine.resource_type]
@@ -141,11 +149,24 @@ def _swap(conn: Connection, machine: states.Machine, row_ids: tuple[str, ...], a
           values: dict[str, Any]) -> int:
     """Set ``values``, and the status ``to``, of those of the rows whose status is one of ``allowed``. Return their number."""
     swap = _swap_of(_TABLES[machine.resource_type], machine.column, tuple(sorted(allowed)), tuple(sorted(values)))
-    return swap.execute(conn, row_ids, {'to': to, **{f'new_{name}': value for name, value in values.items()}})
+    return swap.execute(conn, row_ids, _new(to, values))
+
+
+def _new(to: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {'to': to, **{f'new_{name}': value for name, value in values.items()}}
 
 
 @functools.lru_cache(maxsize=1024)
 def _swap_of(table: sa.Table, column: str, allowed: tuple[str, ...], names: tuple[str, ...]) -> WriteAmong:
+    return WriteAmong(_update(table, column, allowed, names), table.c.id)
+
+
+@functools.lru_cache(maxsize=1024)
+def _swap_each_of(table: sa.Table, column: str, during: str, names: tuple[str, ...], own: str) -> WriteEach:
+    return WriteEach(_update(table, column, (during,), names), table.c.id, table.c[own])
+
+
+def _update(table: sa.Table, column: str, allowed: tuple[str, ...], names: tuple[str, ...]) -> sa.Update:
     new = {name: sa.bindparam(f'new_{name}', type_=table.c[name].type) for name in names}
-    return WriteAmong(table.update().where(one_of(table.c[column], allowed)).values(
-        {column: sa.bindparam('to', type_=table.c[column].type), **new}), table.c.id)
+    return table.update().where(one_of(table.c[column], allowed)).values(
+        {column: sa.bindparam('to', type_=table.c[column].type), **new})

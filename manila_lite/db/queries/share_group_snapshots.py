@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context
 from manila_lite.db import models
 from manila_lite.db.core import paging
-from manila_lite.db.core.prepared import Query
+from manila_lite.db.core.prepared import Query, WriteEach
 from manila_lite.db.core.rows import get_row, group_rows
 from manila_lite.db.queries import shares
 
@@ -99,8 +99,10 @@ def _with_shares(conn: Connection, which: sa.ColumnElement[bool]) -> list[tuple[
 
 def set_locations(conn: Connection, locations: Mapping[str, str | None]) -> None:
     """Store the members' locations at the backend, by member id."""
-    for member_id, location in locations.items():
-        conn.execute(_members.update().where(_members.c.id == member_id).values(provider_location=location))
+    _LOCATIONS.execute(conn, dict(sorted(locations.items())))
+
+
+_LOCATIONS = WriteEach(_members.update(), _members.c.id, _members.c.provider_location)
 
 
 def count_members(conn: Connection, share_id: str) -> int:

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context, errors, values
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
-from manila_lite.db.core.prepared import Among, Query, Write, WriteAmong
+from manila_lite.db.core.prepared import Among, Query, Write, WriteAmong, WriteEach
 from manila_lite.db.core.rows import group_rows
 from manila_lite.db.queries import affinity, hosts
 
@@ -209,6 +209,14 @@ def update(conn: Connection, share_id: str, **values: Any) -> None:
     """Set these values of the share. Never a status."""
     if values:
         conn.execute(_shares.update().where(_shares.c.id == share_id).values(**values))
+
+
+def update_sizes(conn: Connection, sizes: Mapping[str, int]) -> None:
+    """Set the sizes of shares, by id, to what they were to become."""
+    _SIZES.execute(conn, dict(sorted(sizes.items())))
+
+
+_SIZES = WriteEach(_shares.update().values(target_size=None), _shares.c.id, _shares.c.size)
 
 
 def update_instance(conn: Connection, instance_id: str, **values: Any) -> None:

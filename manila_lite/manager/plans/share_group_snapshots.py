@@ -10,7 +10,7 @@ from manila_lite.db.queries import operations, share_group_snapshots, share_grou
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Work
-from manila_lite.manager.plans.task import as_member, notify
+from manila_lite.manager.plans.task import as_snapshots, notify
 from manila_lite.rpc import notices
 
 #: Seconds between looks whether other work on the shares has ended.
@@ -19,7 +19,7 @@ _LOOK_AGAIN = 0.5
 
 def _members(work: Work) -> list[values.Snapshot]:
     with work.ctx.db.reader() as conn:
-        return [as_member(conn, *rows) for rows in share_group_snapshots.with_shares(conn, work.resource_id)]
+        return as_snapshots(conn, share_group_snapshots.with_shares(conn, work.resource_id))
 
 
 def quiesce(work: Work) -> None:

@@ -21,6 +21,7 @@ from manila_lite.manager.plans.task import (
     load_snapshot,
     notify,
     plain,
+    prepare_changes,
     prepare_shares,
     share_instance,
     verb_plan,
@@ -167,6 +168,13 @@ def resized(conn: Connection, work: Work, instance_id: str) -> None:
     follow(conn, work, shares.get(conn, work.ctx.elevated(), work.resource_id))
 
 
+def all_extended(conn: Connection, works: Sequence[Work]) -> None:
+    """End the extension of several shares that were loaded together, as ``resized`` and the end of its verb do for one."""
+    verb = states.SHARE['extend']
+    shares.update_sizes(conn, {work.resource_id: work.data['new_size'] for work in works})
+    transitions.settle(conn, states.SHARE, sorted(work.loaded.id for work in works), verb.during, verb.ok)
+
+
 def follow(conn: Connection, work: Work, share: Any) -> None:
     """Have the share's replicas, if it can have any, brought up to date with the share (its row)."""
     if share.replication_type:
@@ -213,8 +221,10 @@ PLANS = [
         verb_plan('share.delete', states.SHARE, 'delete', delete, on_done=deleted,
                   row_id=share_instance, action=Action.DELETE, detail=Detail.UNKNOWN_ERROR),
         prepare=prepare_deletions, done_many=all_deleted),
-    verb_plan('share.extend', states.SHARE, 'extend', extend, on_done=resized, on_failed=not_resized,
-              row_id=share_instance, action=Action.EXTEND, detail=Detail.DRIVER_FAILED_EXTEND),
+    dataclasses.replace(
+        verb_plan('share.extend', states.SHARE, 'extend', extend, on_done=resized, on_failed=not_resized,
+                  row_id=share_instance, action=Action.EXTEND, detail=Detail.DRIVER_FAILED_EXTEND),
+        prepare=prepare_changes, done_many=all_extended),
     _shrink_ends(verb_plan('share.shrink', states.SHARE, 'shrink', shrink, on_done=resized, on_failed=not_resized,
                            row_id=share_instance, action=Action.SHRINK, detail=Detail.DRIVER_FAILED_SHRINK)),
     verb_plan('share.revert', states.SHARE, 'revert', revert, on_done=reverted, on_failed=not_reverted,

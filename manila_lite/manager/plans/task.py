@@ -102,6 +102,16 @@ def prepare_shares(conn: Connection, works: Sequence[Work]) -> None:
         work.loaded = None if row is None else loaded[row.instance_id]
 
 
+def prepare_changes(conn: Connection, works: Sequence[Work]) -> None:
+    """Do as ``prepare_shares``, but for shares without replicas: these would have to follow, each share's on its own."""
+    rows = {key: row for key, row in shares.list_by_ids(conn, [work.resource_id for work in works]).items()
+            if not row.replication_type}
+    loaded = as_shares(conn, list(rows.values()))
+    for work in works:
+        row = rows.get(work.resource_id)
+        work.loaded = None if row is None else loaded[row.instance_id]
+
+
 def to_kind(row: Any, specs: dict[str, str], exports: Any, *, size: int | None = None,
             server: values.ShareServer | None = None, qos: Mapping[str, str] | None = None) -> values.Share:
     """Return a share row, its specs, export rows, share server and QoS specs as one value."""
@@ -142,10 +152,13 @@ def load_snapshot(work: Work, snapshot_id: str, *, size: int | None = None) -> v
                               provider_location=row.provider_location)
 
 
-def as_member(conn: Connection, member: Any, share: Any) -> values.Snapshot:
-    """Return the snapshot of one share of a group snapshot (rows) as drivers see it: a snapshot like any other."""
-    return values.Snapshot(id=member.id, share=as_share(conn, share), size=member.size,
-                          provider_location=member.provider_location)
+def as_snapshots(conn: Connection, rows: Sequence[tuple[Any, Any]]) -> list[values.Snapshot]:
+    """Return snapshots, or members of a group snapshot, each with its share (rows), as drivers see them, in a fixed
+    number of statements.
+    """
+    loaded = as_shares(conn, list({share.id: share for _, share in rows}.values()))
+    return [values.Snapshot(id=row.id, share=loaded[share.instance_id], size=row.size,
+                            provider_location=row.provider_location) for row, share in rows]
 
 
 def load_member(work: Work, member_id: str) -> values.Snapshot:
@@ -157,18 +170,19 @@ def load_member(work: Work, member_id: str) -> values.Snapshot:
         rows = share_group_snapshots.with_share(conn, member_id)
         if rows is None:
             raise errors.Final(f'Share group snapshot member {member_id} is gone.')
-        return as_member(conn, *rows)
+        return as_snapshots(conn, [rows])[0]
 
 
 __all__ = [
-    'as_member',
     'as_share',
     'as_shares',
+    'as_snapshots',
     'load_member',
     'load_share',
     'load_snapshot',
     'notify',
     'plain',
+    'prepare_changes',
     'prepare_shares',
     'share_instance',
     'share_row',

@@ -13,7 +13,7 @@ from manila_lite.tests.functional import base, test_budgets
 
 COUNT = 48
 #: Statements of scheduler and share manager for each share of a burst, at most. For a share alone see test_budgets.
-TO_CREATE, TO_DELETE = 7, 6
+TO_CREATE, TO_DELETE, TO_SNAPSHOT, TO_EXTEND = 7, 6, 8, 9
 
 
 class BurstTest(base.ServiceTest):
@@ -78,12 +78,12 @@ class BurstTest(base.ServiceTest):
         return found
 
     @contextlib.contextmanager
-    def counting(self):
-        """Yield a list, which has the statements of scheduler and manager at the end."""
+    def counting(self, threads=('scheduler-', 'share-')):
+        """Yield a list, which has the statements of scheduler and manager, or of those threads, at the end."""
         workers = []
         with test_budgets.counting(self.service.services.db.engine) as counter:
             yield workers
-        workers += [text for name, text in counter.statements if name.startswith(('scheduler-', 'share-'))]
+        workers += [text for name, text in counter.statements if name.startswith(threads)]
 
 
 class Costs(BurstTest):
@@ -106,9 +106,81 @@ class Costs(BurstTest):
         self.assertLessEqual(len(workers), TO_DELETE * COUNT)
         self.assertEqual(before, self.kept())
 
+    def snapshots(self, shares):
+        """Request a snapshot of each share; return their ids."""
+        return [self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id'] for share in shares]
+
+    def test_snapshots_share_their_statements(self):
+        self.admin.ok('POST', '/types', {'share_type': {'name': 'plain', 'extra_specs': {
+            'driver_handles_share_servers': 'False', 'snapshot_support': 'True'}}})
+        made = self.burst(COUNT, share_type='plain')
+        self.available(made)
+        self.addCleanup(self.delete, made)
+        with self.counting() as workers:
+            with self.held(self.manager):
+                taken = self.snapshots(made)
+            for snapshot in taken:
+                self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'available')
+        self.assertLessEqual(len(workers), TO_SNAPSHOT * COUNT)
+        locations = {self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['provider_location'] for snapshot in taken}
+        self.assertEqual({f'/snapshots/{snapshot}' for snapshot in taken}, locations)
+        with self.counting() as workers:
+            with self.held(self.manager):
+                for snapshot in taken:
+                    self.admin.ok('DELETE', f'/snapshots/{snapshot}')
+            for snapshot in taken:
+                self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
+        self.assertLessEqual(len(workers), TO_SNAPSHOT * COUNT)
+
+    def test_extensions_share_their_statements(self):
+        made = self.burst(COUNT)
+        self.available(made)
+        self.addCleanup(self.delete, made)
+        with self.counting() as workers:
+            with self.held(self.manager), self.held(self.scheduler):
+                for number, share in enumerate(made):
+                    self.admin.action(share, 'extend', {'new_size': 2 + number % 3})
+            self.available(made)
+        self.assertLessEqual(len(workers), TO_EXTEND * COUNT)
+        sizes = [self.admin.ok('GET', f'/shares/{share}')['share']['size'] for share in made]
+        self.assertEqual([2 + number % 3 for number in range(COUNT)], sizes)
+
+    def test_rules_of_one_share_cost_the_same_at_any_number(self):
+        [share] = self.burst(1)
+        self.available([share])
+        requests, syncs = set(), set()
+        for first, count in ((1, 10), (11, 990)):
+            with self.counting(('share-fast',)) as workers:
+                with self.held(self.manager):
+                    requests |= {self.request(share, number) for number in range(first, first + count)}
+                self.admin.wait(f'/shares/{share}', 'share', 'active', field='access_rules_status')
+            syncs.add(len(workers))
+        self.assertEqual(1, len(requests), f'{requests} statements for a request')
+        self.assertEqual(1, len(syncs), f'{syncs} statements for 10 and for 990 rules')
+        rules = self.admin.ok('GET', f'/share-access-rules?share_id={share}')['access_list']
+        self.assertEqual((1000, {'active'}), (len(rules), {rule['state'] for rule in rules}))
+
+    def request(self, share, number):
+        """Request one access rule. Return the number of its statements."""
+        with test_budgets.counting(self.service.services.db.engine) as counter:
+            self.admin.action(share, 'allow_access', {'access_type': 'ip', 'access_to': f'10.0.{number // 250}.{number % 250}'})
+        return sum(name == 'MainThread' for name, _ in counter.statements)
+
     def kept(self):
         """Return the ids of all shares that the backend has."""
         return {record.id for record in self.service.managers['alpha'].driver.store.shares.all()}
+
+
+class Capacity(BurstTest):
+    """More is asked for than there is."""
+
+    def test_shares_of_a_burst_get_no_more_than_the_pools_have(self):
+        with self.held(self.scheduler):
+            made = self.create(9, size=120)
+        base.eventually(lambda: not self.states(made).keys() - {'available', 'error'}, 'some have no end')
+        self.assertEqual([8, 1], [len(self.states(made)[status]) for status in ('available', 'error')])
+        self.delete(made)
+        self.gone(made)
 
 
 class Failures(BurstTest):
@@ -121,14 +193,6 @@ class Failures(BurstTest):
         self.admin.wait(f'/shares/{huge}', 'share', 'error')
         told = self.caller('project 0').ok('GET', f'/messages?resource_id={huge}')['messages']
         self.assertIn('CapacityFilter', told[0]['user_message'] if len(told) == 1 else str(told))
-
-    def test_shares_of_a_burst_get_no_more_than_the_pools_have(self):
-        with self.held(self.scheduler):
-            made = self.create(9, size=120)
-        base.eventually(lambda: not self.states(made).keys() - {'available', 'error'}, 'some have no end')
-        self.assertEqual([8, 1], [len(self.states(made)[status]) for status in ('available', 'error')])
-        self.delete(made)
-        self.gone(made)
 
     def test_refusal_of_the_backend_for_one_leaves_the_others_alone(self):
         self.service.knob('alpha', 'create_share:fail_final@once')
@@ -164,6 +228,42 @@ class Failures(BurstTest):
         self.admin.wait(f'/shares/{bad}', 'share', 'error_deleting')
         self.delete([bad])
         self.gone([bad])
+
+    def test_extension_that_does_not_fit_fails_alone(self):
+        made = self.burst(6)
+        self.available(made)
+        self.addCleanup(self.delete, made)
+        with self.held(self.scheduler):
+            for share in made:
+                self.admin.action(share, 'extend', {'new_size': 600 if share == made[4] else 2})
+        self.available(made)
+        sizes = [self.admin.ok('GET', f'/shares/{share}')['share']['size'] for share in made]
+        self.assertEqual([2, 2, 2, 2, 1, 2], sizes)
+        told = self.admin.ok('GET', f'/messages?resource_id={made[4]}')['messages']
+        self.assertIn('has no room for 599 GiB more', told[0]['user_message'])
+
+    def test_snapshot_that_the_backend_refuses_touches_no_other(self):
+        made = self.burst(6)
+        self.available(made)
+        self.service.knob('alpha', 'create_snapshot:fail_final@once')
+        with self.held(self.manager):
+            taken = [self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id'] for share in made]
+        base.eventually(lambda: sorted(self.ends(taken)) == ['available'] * 5 + ['error'], lambda: f'{self.ends(taken)}')
+
+    def ends(self, taken):
+        return [self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['status'] for snapshot in taken]
+
+    def test_extension_of_a_share_whose_status_was_reset_touches_no_other(self):
+        made = self.burst(6)
+        self.available(made)
+        self.service.knob('alpha', 'extend_share:delay=1')
+        for share in made:
+            self.admin.action(share, 'extend', {'new_size': 2})
+        base.eventually(lambda: self.manager.busy == 6, 'not all are being extended')
+        self.admin.action(made[3], 'reset_status', {'status': 'error'})
+        self.available([share for share in made if share != made[3]])
+        base.eventually(lambda: not self.manager.busy, 'one does not end')
+        self.admin.wait(f'/shares/{made[3]}', 'share', 'error')
 
     def left(self, shares):
         with self.service.services.db.reader() as conn:

@@ -144,6 +144,16 @@ class Listeners(Prepared):
 
 class ManyOf(Prepared):
 
+    def test_each_of_any_number_of_rows_gets_its_own_value(self):
+        self.insert.execute_many(self.conn, [{'id': number, 'name': 'old'} for number in range(300)])
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.db.core.prepared.WriteEach.MOST', 64))
+        each = prepared.WriteEach(self.table.update().values(flag=sa.bindparam('new')), self.table.c.id, self.table.c.name)
+        for count in (0, 1, 2, 3, 64, 65, 200):
+            wanted = {number: f'{count}-{number}' for number in range(count)}
+            self.assertEqual(count, each.execute(self.conn, wanted, {'new': True}))
+            self.assertEqual(wanted, {row.id: row.name for row in self.all.all(self.conn) if row.name in set(wanted.values())})
+        self.assertEqual(200, sum(row.flag is True for row in self.all.all(self.conn)))
+
     def test_rows_of_any_number_of_values_are_returned(self):
         self.insert.execute_many(self.conn, [{'id': number} for number in range(3000)])
         self.useFixture(fixtures.MonkeyPatch('manila_lite.db.core.prepared.Among.MOST', 1024))
@@ -152,4 +162,4 @@ class ManyOf(Prepared):
             wanted = list(range(count))
             self.assertEqual([(number,) for number in wanted], among.all(self.conn, wanted))
         self.assertEqual([], among.all(self.conn, [-1, -2, -3]))
-        self.assertLessEqual(set(among._queries), {1 << power for power in range(11)})
+        self.assertLessEqual(set(among._of_size), {1 << power for power in range(11)})
