@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from oslo_utils import uuidutils
+from oslo_utils import timeutils, uuidutils
 
 from manila_lite import engine, errors, states
 from manila_lite.actions import (
@@ -65,13 +65,14 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
     quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share_type.id,
                  {**share_requests.quota_usage(spec.size, spec.abilities['replication_type']),
                   **quotas.count_new_keys(conn, ctx.project_id, wanted.get('encryption_key_ref'))}, one_share=spec.size)
-    mount_points.insert_share(conn, {
-        'id': share_id, 'project_id': ctx.project_id, 'user_id': ctx.user_id, 'name': wanted.get('name'),
+    values = {
+        'id': share_id, 'created_at': timeutils.utcnow(), 'project_id': ctx.project_id, 'user_id': ctx.user_id,
+        'name': wanted.get('name'),
         'description': wanted.get('description'), 'size': spec.size, 'share_proto': spec.proto,
         'is_public': bool(wanted.get('is_public')), 'snapshot_id': wanted.get('snapshot_id'),
         'share_group_id': group.id if group else None, 'source_share_group_snapshot_member_id': member,
-        'mount_point_name': mount_point, 'encryption_key_ref': wanted.get('encryption_key_ref'), **spec.abilities},
-        spec.metadata)
+        'mount_point_name': mount_point, 'encryption_key_ref': wanted.get('encryption_key_ref'), **spec.abilities}
+    mount_points.insert_share(conn, values, spec.metadata)
     affinity.add_share(conn, share_id, ctx.project_id,
                       {hint: spec.hints[hint] for hint in affinity.KEYS if hint in spec.hints})
     instance = transitions.create(conn, states.SHARE, {
@@ -83,7 +84,7 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
                         open_key=f'share:{share_id}', data={
                             'hints': spec.hints, 'zone': spec.zone, 'member': member,
                             'zones_of_type': wanted.get('zones_of_type', True)})
-    return shares.get(conn, ctx, share_id), wake
+    return shares.as_inserted(values, instance, share_type.name, spec.zone), wake
 
 
 def _source(conn: Connection, ctx: RequestContext,

@@ -21,8 +21,9 @@ from manila_lite.engine.plans import EXCLUSIVE, FAST, WORK, Plan
 
 LOG = log.getLogger(__name__)
 
-#: Seconds between two looks, at least, while there is work.
-_GATHER = 0.01
+#: Seconds between two looks, at least, while there is work; and in a burst, after a look that found several operations and
+#: left none. Then a look serves some more of them, for the time that each waits.
+_GATHER, _GATHER_IN_BURST = 0.01, 0.04
 
 
 class Runner:
@@ -49,7 +50,8 @@ class Runner:
         self._stopped = environment.event()
         self._poke = environment.event()
         self._skipped = False   # a wake-up came for lanes without a free thread
-        self._urgent = False    # a wake-up came for work that must not wait
+        self._urgent = environment.event()      # a wake-up came for work that must not wait
+        self._gather = _GATHER
         #: Asked before and after each claim: another process may have taken over the backend.
         self.may_claim: Callable[[], bool] = lambda: True
         self._drained = environment.event()
@@ -68,6 +70,7 @@ class Runner:
     def stop(self) -> None:
         """Claim no new operations, and wait until the running ones are finished."""
         self._stopped.set()
+        self._urgent.set()
         self._poke.set()
         if self._threads:
             self._threads['poll'].join()
@@ -96,7 +99,8 @@ class Runner:
     def wake(self, lanes: Iterable[str] = ()) -> None:
         """Look for work now, or as soon as one of these lanes, if any are named, has a free thread."""
         named = set(lanes)
-        self._urgent |= FAST in named
+        if FAST in named:
+            self._urgent.set()
         if named:
             self._skipped = True    # before the question: a thread that is freed at this moment has to see it
             if self._hands.are_busy(named):
@@ -126,9 +130,8 @@ class Runner:
 
         Quick work (``FAST``) does not wait for that.
         """
-        if not self._urgent:
-            self._stopped.wait(max(0.0, self._found_at + _GATHER - self._environment.monotonic()))
-        self._urgent = False
+        self._urgent.wait(max(0.0, self._found_at + self._gather - self._environment.monotonic()))
+        self._urgent.clear()
         found = self._look()
         if found or self._hands:
             self._found_at = self._environment.monotonic()
@@ -175,6 +178,7 @@ class Runner:
         taken = self._take([*booked, *further])
         left |= more
         self._more = bool(left or busy) or not (calm and hands.is_calm()) or len(free) - len(scarce) < len(hands.workers)
+        self._gather = _GATHER_IN_BURST if taken > 1 and not left else _GATHER
         return taken > 0 and (len(entries) == self._most or any(hands.has(*waits) for waits in left))
 
     def _find(self, free: list[str], scarce: list[str], mine: set[str], busy: set[str], calm: bool) -> list[Any]:

@@ -124,6 +124,13 @@ class Query:
         row = self.first(conn, values)
         return None if row is None else row[0]
 
+    def row(self, values: Values) -> Any:
+        """Return a row of these values, as if it was read.
+
+        :raises KeyError: one is missing.
+        """
+        return self._make([values[column.name] for column in self._columns])
+
     def _sent(self, conn: Connection, values: Values) -> Any:
         compiled = self._compiled.get(type(conn.dialect))
         if compiled is None:

@@ -16,6 +16,7 @@ from manila_lite import context, errors
 from manila_lite.db import models
 from manila_lite.db.core import key_values
 from manila_lite.db.core.prepared import Query
+from manila_lite.db.core.rows import group_rows
 from manila_lite.db.queries.type_access import Projects
 
 _types = models.share_types
@@ -55,14 +56,20 @@ def _with_specs(conn: Connection, rows: Sequence[Any]) -> list[ShareType]:
 
 @functools.cache
 def _one_by(names: tuple[str, ...], everybody: bool) -> Query:
-    """Return the query for types called ``wanted``, by ``names``: of all, or of those that ``project`` may use."""
-    query = _SELECT.where(sa.or_(*(_types.c[name] == sa.bindparam('wanted') for name in names)))
+    """Return the query for types called ``wanted``, by ``names``: of all, or of those that ``project`` may use.
+
+    There is one row for each extra spec, or one row without: nearly every request reads one type.
+    """
+    query = (_SELECT.add_columns(_specs.c.key, _specs.c.value).outerjoin(_specs, _specs.c.owner_id == _types.c.id)
+             .where(sa.or_(*(_types.c[name] == sa.bindparam('wanted') for name in names))).order_by(_specs.c.key))
     return Query(query if everybody else query.where(PROJECTS.can_use(sa.bindparam('project'))))
 
 
 def _one(conn: Connection, ctx: context.RequestContext, wanted: str, *names: str) -> ShareType:
     rows = _one_by(names, ctx.is_admin).all(conn, {'wanted': wanted, 'project': ctx.project_id})
-    types = _with_specs(conn, rows)
+    types = [ShareType(extra_specs={row.key: row.value for row in found if row.key is not None},
+                       **dict(zip(_types.c.keys(), found[0], strict=False)))     # the rest are the key and the value
+             for found in group_rows(rows, 'id').values()]
     if not types:
         raise errors.NotFound.of('share type', wanted)
     return next((row for row in types if row.id == wanted), types[0])

@@ -192,6 +192,21 @@ def insert(conn: Connection, values: dict[str, Any], metadata: dict[str, str]) -
     key_values.insert(conn, models.share_metadata, values['id'], metadata)
 
 
+#: Values of the columns of a new share that are not given.
+_UNSET = {column.name: column.default.arg if column.default is not None and column.default.is_scalar else None
+          for column in _shares.c}
+
+
+def as_inserted(values: Mapping[str, Any], instance: Mapping[str, Any], share_type_name: str, zone: str | None) -> Any:
+    """Return the row of a share that was just inserted, with its instance, from the values of both: as ``get`` reads it.
+
+    ``values`` has ``created_at``; ``share_type_name`` and ``zone`` are the names of the type and the availability zone.
+    """
+    return _one('any').row({
+        **_UNSET, **values, 'share_type_name': share_type_name, 'availability_zone': zone,
+        **{name: instance.get(column.name) for name, column in _JOINED.items() if column.table is _instances}})
+
+
 _IN_BIN = Query(sa.select(_shares.c.id).where(_shares.c.id == sa.bindparam('share_id'), _shares.c.is_soft_deleted))
 
 

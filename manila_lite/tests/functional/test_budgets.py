@@ -13,7 +13,7 @@ from manila_lite.tests.factories import backups, groups, networks, replicas, sma
 from manila_lite.tests.factories import shares as factory
 from manila_lite.tests.functional import base
 
-API_STATEMENTS, API_TRANSACTIONS = 10, 1
+API_STATEMENTS, API_TRANSACTIONS = 8, 1
 #: Includes a look at changed pools, which is much rarer than decisions under load.
 WORKER_STATEMENTS = 24
 LIST_STATEMENTS = 6
