@@ -92,7 +92,7 @@ class Repair(OneShare):
             daemon = next(process for process in psutil.process_iter() if self._is_server(process, home))
             demo.say(f'$ kill -9 {daemon.pid}    # NFS-Ganesha')
             os.kill(daemon.pid, signal.SIGKILL)
-            demo.wait('NFS-Ganesha has ended', lambda: not self._is_server(daemon, home))
+            demo.wait('NFS-Ganesha has ended', lambda: self._has_ended(daemon))
             self._by_hand('umount', str(place))
             self._by_hand('btrfs', 'qgroup', 'limit', '5G', str(pool / 'shares' / place.name))
             demo.say('The share manager starts a dead NFS server anew by itself, once a minute. Here it looks once in ten')
@@ -117,11 +117,20 @@ class Repair(OneShare):
         except psutil.Error:
             return False
 
+    def _has_ended(self, process):
+        """Say whether no thread of the process is left. Until then its files are open, and nothing can be unmounted."""
+        try:
+            return process.status() == psutil.STATUS_ZOMBIE and process.num_threads() == 1
+        except psutil.NoSuchProcess:
+            return True
+
     def _by_hand(self, *words):
         """Show and run a command, as a mistake of an administrator."""
         self.demo.say(f'$ {" ".join(words)}')
-        subprocess.run([shutil.which(words[0], path=f'{os.environ["PATH"]}:/usr/sbin:/sbin') or words[0], *words[1:]],
-                       check=True, capture_output=True, timeout=60)
+        done = subprocess.run([shutil.which(words[0], path=f'{os.environ["PATH"]}:/usr/sbin:/sbin') or words[0], *words[1:]],
+                              capture_output=True, text=True, timeout=60)
+        if done.returncode:
+            raise Trouble(f'{" ".join(words)} ended with status {done.returncode}: {done.stderr.strip()}')
 
     def _ask(self):
         """Let the service ensure its shares, and wait for the end. Return its report."""
