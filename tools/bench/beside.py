@@ -80,7 +80,7 @@ def compare(figures: report.Report) -> None:
     kinds = {'manila_lite': sides.Ours, figures.args.peer: PEERS[figures.args.peer]}
     with contextlib.ExitStack() as stack:
         report.say('MariaDB, RabbitMQ and Keystone start')
-        around = cloud.Cloud(stack)
+        around = cloud.Cloud(stack, driver=figures.args.driver)
         running = {}
         for name, kind in kinds.items():
             if kind:
@@ -99,4 +99,6 @@ def compare(figures: report.Report) -> None:
 
 
 if __name__ == '__main__':
-    sys.exit(report.main(__doc__, measure, {'--peer': {'choices': sorted(PEERS), 'default': 'none', 'help': 'default: none'}}))
+    sys.exit(report.main(__doc__, measure, {
+        '--peer': {'choices': sorted(PEERS), 'default': 'none', 'help': 'default: none'},
+        '--driver': {'choices': ['pymysql', 'mysqldb'], 'default': 'pymysql', 'help': 'of MariaDB; default: pymysql'}}))

@@ -110,8 +110,9 @@ def _started(stack: contextlib.ExitStack, server: daemon.Daemon) -> Any:
 class Cloud:
     """The servers, which run until the end of the stack."""
 
-    def __init__(self, stack: contextlib.ExitStack, kind: str = 'mariadb'):
+    def __init__(self, stack: contextlib.ExitStack, kind: str = 'mariadb', driver: str = 'pymysql'):
         self.kind = kind
+        self._driver = driver
         self._stack = stack
         server = KINDS[kind][0]
         self._database = _started(stack, server()) if server else None
@@ -120,9 +121,10 @@ class Cloud:
         self.processes = {type(one).__name__: psutil.Process(one.process.pid) for one in (self._database, self._broker) if one}
 
     def database(self, folder: str) -> str:
-        """Return the URL of a new database."""
+        """Return the URL of a new database, for the products: with the driver that they use for MariaDB."""
         server = self._database.url if self._database else None
-        return self._stack.enter_context(places.EmptyDatabase(Path(folder), server=server)).url
+        url = self._stack.enter_context(places.EmptyDatabase(Path(folder), server=server)).url
+        return url.replace('+pymysql', f'+{self._driver}')
 
     def bus(self) -> str:
         """Return the URL of a new virtual host."""

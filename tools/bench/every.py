@@ -39,6 +39,7 @@ def main() -> int:
     parser.add_argument('--tiny', action='store_true', help='smallest run, only to check that the benchmarks work')
     parser.add_argument('--check', action='store_true', help='exit 1 if a target is missed')
     parser.add_argument('--beside', metavar='PEER', help='run the benchmark "beside" with this peer: none or manila')
+    parser.add_argument('--driver', default='pymysql', help='of MariaDB, in the benchmark "beside": pymysql or mysqldb')
     parser.add_argument('--scale', action='store_true', help='run the benchmark "scale"')
     parser.add_argument('--database', default='mariadb', help='of the benchmark "scale": mariadb, postgresql or sqlite')
     parser.add_argument('names', nargs='*', metavar='NAME', help=f'{", ".join(NAMES)}; by default all but {", ".join(_NAMED)}')
@@ -48,7 +49,7 @@ def main() -> int:
     if unknown:
         parser.error(f'no such benchmark: {", ".join(unknown)}; there are {", ".join(NAMES)}')
     options = [f'--{name}' for name in ('quick', 'tiny', 'check') if getattr(args, name)]
-    more = {'beside': [f'--peer={args.beside or "none"}'], 'scale': [f'--database={args.database}']}
+    more = {'beside': [f'--peer={args.beside or "none"}', f'--driver={args.driver}'], 'scale': [f'--database={args.database}']}
     chosen = [name for name in NAMES if name in args.names or (not args.names and name not in _NAMED)]
     results, failed, began = [], [], time.monotonic()
     for number, name in enumerate(chosen, 1):
