@@ -144,7 +144,8 @@ class Query:
 
 
 class _OfMany:
-    """A statement on rows in which ``column`` is one of many values.
+    """A statement on rows in which ``column`` is one of many values, or for which ``column``, a function of these values,
+    returns a condition.
 
     Databases take a statement of any length, but SQLAlchemy writes a new one for each number of values. Here values are
     split into portions, and each is padded with one of its values, so that there are few different statements.
@@ -168,7 +169,8 @@ class _OfMany:
             size = 1 << (len(portion) - 1).bit_length()
             if size not in self._of_size:
                 names: list[Any] = [sa.bindparam(f'wanted_{number}') for number in range(size)]
-                self._of_size[size] = self._make(self._statement.where(self._column.in_(names)), names)
+                condition = self._column(names) if callable(self._column) else self._column.in_(names)
+                self._of_size[size] = self._make(self._statement.where(condition), names)
             filled = [*portion, *portion[:1] * (size - len(portion))]
             yield self._of_size[size], {**values, **{f'wanted_{number}': value for number, value in enumerate(filled)}}
 

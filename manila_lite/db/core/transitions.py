@@ -113,8 +113,11 @@ def reset(conn: Connection, machine: states.Machine, row_id: str, to: str) -> No
 
 def set_rules_status(conn: Connection, instance_id: str, status: states.Rules) -> None:
     """Set the summary status of the share instance's rules."""
-    table = models.share_instances
-    conn.execute(table.update().where(table.c.id == instance_id).values(access_rules_status=status.value))
+    _RULES_STATUS.execute(conn, {'instance_id': instance_id, 'to': status.value})
+
+
+_RULES_STATUS = Write(models.share_instances.update().where(models.share_instances.c.id == sa.bindparam('instance_id')).values(
+    access_rules_status=sa.bindparam('to', type_=models.share_instances.c.access_rules_status.type)))
 
 
 def set_replica_state(conn: Connection, instance_id: str, state: states.Replica) -> None:

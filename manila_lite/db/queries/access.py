@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection, Row
 from manila_lite import context, states, values
 from manila_lite.db import models
 from manila_lite.db.core import key_values, paging
-from manila_lite.db.core.prepared import Query
+from manila_lite.db.core.prepared import Among, Query, one_of
 from manila_lite.db.core.rows import found
 
 _rules = models.access_rules
@@ -101,14 +101,17 @@ _COUNT = Query(sa.select(sa.func.count().label('rules')).select_from(_rules).whe
 def granted_rules(conn: Connection, share_ids: Iterable[str], *, cast: bool = True) -> dict[str, list[values.AccessRule]]:
     """Return the rules that shall be in force, by share id, as drivers see them; with ``cast``, read-only where cast so."""
     rules: dict[str, list[values.AccessRule]] = defaultdict(list)
-    query = (sa.select(_rules, _instances.c.cast_rules_to_readonly)
-             .join(_instances, sa.and_(_instances.c.share_id == _rules.c.share_id, ~_instances.c.is_aside))
-             .where(_rules.c.share_id.in_(tuple(share_ids)), _rules.c.state.in_(_GRANTED))
-             .order_by(_rules.c.created_at, _rules.c.id))
-    for row in conn.execute(query):
+    for row in _GRANTED_OF.all(conn, tuple(share_ids)):
         rule = as_driver_rule(row)
         rules[row.share_id].append(dataclasses.replace(rule, level='ro') if cast and row.cast_rules_to_readonly else rule)
     return rules
+
+
+_GRANTED_OF = Among(
+    sa.select(*(_rules.c[name] for name in ('id', 'share_id', 'access_type', 'access_to', 'access_level')),
+              _instances.c.cast_rules_to_readonly)
+    .join(_instances, sa.and_(_instances.c.share_id == _rules.c.share_id, ~_instances.c.is_aside))
+    .where(one_of(_rules.c.state, _GRANTED)).order_by(_rules.c.created_at, _rules.c.id), _rules.c.share_id, named=True)
 
 
 class Copier(NamedTuple):
@@ -121,13 +124,18 @@ class Copier(NamedTuple):
 
 def copiers_of(conn: Connection, share_ids: Iterable[str]) -> list[Copier]:
     """Return the copying clients that the backends of these shares admit, or admitted and were not told to refuse yet."""
-    ids = tuple(share_ids)
-    rows = conn.execute(sa.select(_backups.c.id, _backups.c.share_id, _backups.c.target_share_id, _backups.c.copier,
-                                  _backups.c.status).where(_backups.c.copier.is_not(None), sa.or_(
-                                      _backups.c.target_share_id.in_(ids),
-                                      sa.and_(_backups.c.target_share_id.is_(None), _backups.c.share_id.in_(ids)))))
     return [Copier(row.target_share_id or row.share_id, row.id, values.AccessRule(row.id, 'ip', row.copier, _LEVELS[row.status])
-                   if row.status in _LEVELS else None) for row in rows]
+                   if row.status in _LEVELS else None) for row in _COPIERS_OF.all(conn, tuple(share_ids))]
+
+
+def _copied(names: Iterable[Any]) -> sa.ColumnElement[bool]:
+    """Return the condition that a backup is copied from, or to, one of these shares."""
+    target = _backups.c.target_share_id
+    return sa.or_(target.in_(names), sa.and_(target.is_(None), _backups.c.share_id.in_(names)))
+
+
+_COPIERS_OF = Among(sa.select(*(_backups.c[name] for name in ('id', 'share_id', 'target_share_id', 'copier', 'status')))
+                    .where(_backups.c.copier.is_not(None)), _copied, named=True)
 
 
 def rules_in_force(conn: Connection, share_ids: Iterable[str],
@@ -162,7 +170,10 @@ def as_driver_rule(row: Row) -> values.AccessRule:
 
 def pending_rules(conn: Connection, share_id: str) -> list[Row]:
     """Return the rules of which the backend was not told yet, or was being told when the process died."""
-    return list(conn.execute(sa.select(_rules).where(_rules.c.share_id == share_id, _rules.c.state.in_(_PENDING))))
+    return _PENDING_OF.all(conn, {'share_id': share_id})
+
+
+_PENDING_OF = Query(sa.select(_rules).where(_rules.c.share_id == sa.bindparam('share_id'), one_of(_rules.c.state, _PENDING)))
 
 
 def shares_with_pending_rules(conn: Connection, share_ids: Iterable[str]) -> set[str]:
@@ -176,7 +187,10 @@ def shares_with_pending_rules(conn: Connection, share_ids: Iterable[str]) -> set
 
 def rule_states(conn: Connection, share_id: str) -> set[str]:
     """Return the states that the share's rules are in."""
-    return set(conn.execute(sa.select(_rules.c.state).where(_rules.c.share_id == share_id).distinct()).scalars())
+    return {row.state for row in _STATES_OF.all(conn, {'share_id': share_id})}
+
+
+_STATES_OF = Query(sa.select(_rules.c.state).where(_rules.c.share_id == sa.bindparam('share_id')).distinct())
 
 
 def update(conn: Connection, rule_id: str, **values: Any) -> None:

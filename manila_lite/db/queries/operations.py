@@ -17,7 +17,7 @@ from oslo_utils import timeutils, uuidutils
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors
-from manila_lite.db.core.prepared import Among, Write, WriteAmong
+from manila_lite.db.core.prepared import Among, Query, Write, WriteAmong
 from manila_lite.db.core.step_names import NAMES
 from manila_lite.db.models import operations
 
@@ -96,7 +96,10 @@ def reopen(conn: Connection, row: Any, step: str, open_key: str) -> bool:
 
 def get(conn: Connection, operation_id: str) -> Row | None:
     """Return the operation, or None."""
-    return conn.execute(sa.select(operations).where(operations.c.id == operation_id)).first()
+    return _ONE.first(conn, {'operation_id': operation_id})
+
+
+_ONE = Query(sa.select(operations).where(operations.c.id == sa.bindparam('operation_id')))
 
 
 def is_open(conn: Connection, open_key: str) -> bool:

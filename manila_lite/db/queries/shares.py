@@ -82,7 +82,12 @@ def get(conn: Connection, ctx: context.RequestContext, share_id: str, *, own: bo
 
 def find_by_instance(conn: Connection, instance_id: str) -> Row | None:
     """Return the share of an instance, or None."""
-    return conn.execute(select().where(_instances.c.id == instance_id)).first()
+    return _by_instance().first(conn, {'instance_id': instance_id})
+
+
+@functools.cache
+def _by_instance() -> Query:
+    return Query(select().where(_instances.c.id == sa.bindparam('instance_id')))
 
 
 def list_by_ids(conn: Connection, share_ids: Iterable[str]) -> dict[str, Row]:

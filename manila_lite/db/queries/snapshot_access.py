@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Access rules and export locations of snapshots. Rules are changed behind ``access.lock`` of the snapshot's share."""
 
+import functools
 from collections.abc import Collection, Iterable, Sequence
 
 import sqlalchemy as sa
@@ -9,6 +10,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors, values
 from manila_lite.db import models
+from manila_lite.db.core.prepared import Among, one_of
 from manila_lite.db.core.rows import get_row
 from manila_lite.db.queries import access
 
@@ -106,11 +108,15 @@ def list_mountable(conn: Connection, share_ids: Iterable[str], *, inheriting: bo
     """Return the ids of all snapshots of these shares that can be mounted, or could be until now. ``inheriting``: only
     where the share's rules apply to its snapshots.
     """
+    return [snapshot_id for snapshot_id, in _mountable(inheriting=inheriting).all(conn, tuple(share_ids))]
+
+
+@functools.cache
+def _mountable(*, inheriting: bool) -> Among:
     more = [_shares.c.snapshot_inherit_share_access_support] if inheriting else []
     # A snapshot that came to be in error later stays exported, and clients that are denied must lose access. A snapshot
     # whose share got another type is not exported any more.
-    can = sa.or_(sa.and_(_shares.c.mount_snapshot_support, _snapshots.c.status.not_in(_NEVER_MADE)),
+    can = sa.or_(sa.and_(_shares.c.mount_snapshot_support, sa.not_(one_of(_snapshots.c.status, _NEVER_MADE))),
                  sa.exists().where(_exports.c.snapshot_id == _snapshots.c.id))
-    return list(conn.execute(
-        sa.select(_snapshots.c.id).join(_shares, _shares.c.id == _snapshots.c.share_id)
-        .where(_shares.c.id.in_(tuple(share_ids)), can, ~_snapshots.c.is_going, *more).order_by(_snapshots.c.id)).scalars())
+    return Among(sa.select(_snapshots.c.id).join(_shares, _shares.c.id == _snapshots.c.share_id)
+                 .where(can, ~_snapshots.c.is_going, *more).order_by(_snapshots.c.id), _shares.c.id)
