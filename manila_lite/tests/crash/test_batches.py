@@ -14,7 +14,10 @@ from manila_lite.tests.crash.subjects import SUBJECTS
 _COUNT = 8
 #: Subjects with the (role, kind) whose operations run together.
 _BATCHED = {'create a share': [('scheduler', 'share.create'), ('share', 'share.create')],
-            'delete a share': [('share', 'share.delete')]}
+            'delete a share': [('share', 'share.delete')],
+            'extend a share': [('scheduler', 'share.extend'), ('share', 'share.extend')],
+            'take a snapshot': [('share', 'snapshot.create')],
+            'delete a snapshot': [('share', 'snapshot.delete')]}
 
 
 class Batch(Wave):
