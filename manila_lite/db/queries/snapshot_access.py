@@ -2,7 +2,7 @@
 """Access rules and export locations of snapshots. Rules are changed behind ``access.lock`` of the snapshot's share."""
 
 import functools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import sqlalchemy as sa
 from oslo_utils import uuidutils
@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite import errors, values
 from manila_lite.db import models
-from manila_lite.db.core.prepared import Among, one_of
+from manila_lite.db.core.prepared import Among, Write, one_of
 from manila_lite.db.core.rows import get_row
 from manila_lite.db.queries import access
 
@@ -66,6 +66,14 @@ def granted_rules(conn: Connection, snapshot_id: str, share_id: str | None = Non
     return own + [values.AccessRule(rule.id, rule.type, rule.to, 'ro') for rule in shared if (rule.type, rule.to) not in known]
 
 
+def list_snapshots_with_any(conn: Connection, snapshot_ids: Iterable[str]) -> set[str]:
+    """Return those of the snapshots that have rules."""
+    return {snapshot_id for snapshot_id, in _WITH_ANY.all(conn, tuple(snapshot_ids))}
+
+
+_WITH_ANY = Among(sa.select(_rules.c.snapshot_id).distinct(), _rules.c.snapshot_id)
+
+
 # Export locations -------------------------------------------------------------------------------
 
 def export_locations_of(conn: Connection, snapshot_id: str, *, hidden: bool = False) -> list[Row]:
@@ -87,19 +95,34 @@ def get_export_location(conn: Connection, snapshot_id: str, location_id: str, *,
 
 def set_export_locations(conn: Connection, snapshot_id: str, locations: Sequence[values.ExportLocation]) -> None:
     """Set the snapshot's export locations. Paths that stay keep their ids."""
-    known = {row.path: row for row in export_locations_of(conn, snapshot_id, hidden=True)}
-    gone = [row.id for path, row in known.items() if path not in {location.path for location in locations}]
-    if gone:
-        conn.execute(_exports.delete().where(_exports.c.id.in_(gone)))
-    fresh = []
-    for position, location in enumerate(locations):
-        values = {'position': position, 'path': location.path, 'is_admin_only': location.is_admin_only}
-        if (row := known.get(location.path)) is None:
-            fresh.append({'id': uuidutils.generate_uuid(), 'snapshot_id': snapshot_id, **values})
-        elif (row.position, row.is_admin_only) != (position, location.is_admin_only):
-            conn.execute(_exports.update().where(_exports.c.id == row.id).values(**values))
-    if fresh:
-        conn.execute(_exports.insert(), fresh)
+    set_export_locations_of(conn, {snapshot_id: locations})
+
+
+def set_export_locations_of(conn: Connection, wanted: Mapping[str, Sequence[values.ExportLocation]], *,
+                            new: bool = False) -> None:
+    """Do as ``set_export_locations`` for many snapshots by id, in the same number of statements for any number.
+
+    ``new``: none of them has any yet.
+    """
+    old = {} if new else {(row.snapshot_id, row.path): row for row in _EXPORTS_OF.all(conn, tuple(wanted))}
+    fresh, changed = [], []
+    for snapshot_id, locations in wanted.items():
+        for position, location in enumerate(locations):
+            values = {'position': position, 'path': location.path, 'is_admin_only': location.is_admin_only}
+            if (row := old.pop((snapshot_id, location.path), None)) is None:
+                fresh.append({'id': uuidutils.generate_uuid(), 'snapshot_id': snapshot_id, **values})
+            elif (row.position, row.is_admin_only) != (position, location.is_admin_only):
+                changed.append({'location_id': row.id, 'new_position': position, 'admin': location.is_admin_only})
+    if old:
+        conn.execute(_exports.delete().where(_exports.c.id.in_([row.id for row in old.values()])))
+    _KEPT_EXPORT.execute_many(conn, changed)
+    _ADD_EXPORT.execute_many(conn, fresh)
+
+
+_KEPT_EXPORT = Write(_exports.update().where(_exports.c.id == sa.bindparam('location_id')).values(
+    position=sa.bindparam('new_position'), is_admin_only=sa.bindparam('admin')))
+_EXPORTS_OF = Among(sa.select(_exports), _exports.c.snapshot_id, named=True)
+_ADD_EXPORT = Write(_exports.insert())
 
 
 # Snapshots --------------------------------------------------------------------------------------

@@ -38,15 +38,25 @@ def first(work: Work) -> None:
         rows = snapshots.with_share(conn, work.resource_id)
         rules = _wanted(conn, *rows) if rows else []
     snapshot = load_snapshot(work, work.resource_id)
-    if rows and is_served(snapshot, rows[1], work.service.driver):
+    if rows:
+        serve_first(work, snapshot, rows[1], rules)
+
+
+def serve_first(work: Work, snapshot: values.Snapshot, share: Any, rules: list[values.AccessRule]) -> None:
+    """Do as ``first`` for a snapshot, its share (a row) and its access rules."""
+    if is_served(snapshot, share, work.service.driver):
         served = work.service.driver.serve_snapshot(snapshot, rules)
         work.data['exports'] = [plain(location) for location in served.export_locations]
 
 
+def exports(work: Work) -> list[values.ExportLocation]:
+    """Return the export locations that ``first`` kept."""
+    return [values.ExportLocation(**location) for location in work.data.get('exports', ())]
+
+
 def first_done(conn: Connection, work: Work) -> None:
     """Store the snapshot's export locations."""
-    snapshot_access.set_export_locations(conn, work.resource_id,
-                                [values.ExportLocation(**location) for location in work.data.get('exports', ())])
+    snapshot_access.set_export_locations(conn, work.resource_id, exports(work))
 
 
 def _wanted(conn: Connection, row: Any, share: Any) -> list[values.AccessRule]:

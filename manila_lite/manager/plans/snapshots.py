@@ -3,10 +3,12 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from manila_lite import errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import snapshot_access as snapshot_rules
 from manila_lite.db.queries import snapshots
 from manila_lite.db.queries.messages import Action, Detail
 from manila_lite.engine import Work
@@ -18,23 +20,35 @@ def _row(conn: Connection, work: Work) -> str | None:
     return work.resource_id if snapshots.with_share(conn, work.resource_id) else None
 
 
+class _Loaded(NamedTuple):
+    """A snapshot without access rules, whose share has no replicas; and its share's row."""
+
+    snapshot: values.Snapshot
+    share: Any
+
+
 def prepare(conn: Connection, works: Sequence[Work]) -> None:
-    """Give each operation its snapshot as drivers see it, if clients cannot mount it, and no replica has to follow."""
-    rows = {key: found for key, found in snapshots.with_shares(conn, [work.resource_id for work in works]).items()
-            if not (found[1].replication_type or found[1].mount_snapshot_support)}
+    """Give each operation its snapshot as drivers see it, if it has no access rules and no replica has to follow."""
+    found = snapshots.with_shares(conn, [work.resource_id for work in works])
+    served = snapshot_rules.list_snapshots_with_any(conn, found)
+    rows = {key: (row, share) for key, (row, share) in found.items() if key not in served
+            and not (share.replication_type or share.snapshot_inherit_share_access_support)}
     loaded = {snapshot.id: snapshot for snapshot in as_snapshots(conn, list(rows.values()))}
     for work in works:
-        work.loaded = loaded.get(work.resource_id)
+        row = rows.get(work.resource_id)
+        work.loaded = _Loaded(loaded[work.resource_id], row[1]) if row else None
 
 
 def _load(work: Work) -> values.Snapshot:
-    return work.loaded or load_snapshot(work, work.resource_id)
+    return work.loaded.snapshot if work.loaded else load_snapshot(work, work.resource_id)
 
 
 def create(work: Work) -> None:
-    """Create the snapshot at the backend."""
+    """Create the snapshot at the backend, and export it there if clients may mount it."""
     work.data['location'] = work.service.driver.create_snapshot(_load(work))
-    if work.loaded is None:
+    if work.loaded:
+        snapshot_access.serve_first(work, *work.loaded, [])
+    else:
         snapshot_access.first(work)
 
 
@@ -49,6 +63,8 @@ def all_created(conn: Connection, works: Sequence[Work]) -> None:
     """End the creation of several snapshots that were loaded together, as ``created`` and the end of its verb do for one."""
     verb = states.SNAPSHOT['create']
     locations = {work.resource_id: work.data['location'] for work in works}
+    snapshot_rules.set_export_locations_of(conn, {work.resource_id: snapshot_access.exports(work) for work in works},
+                                           new=True)
     transitions.settle_each(conn, states.SNAPSHOT, ('provider_location', locations), verb.during, verb.ok, progress='100%')
 
 

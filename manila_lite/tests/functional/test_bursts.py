@@ -111,9 +111,7 @@ class Costs(BurstTest):
         return [self.admin.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id'] for share in shares]
 
     def test_snapshots_share_their_statements(self):
-        self.admin.ok('POST', '/types', {'share_type': {'name': 'plain', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'snapshot_support': 'True'}}})
-        made = self.burst(COUNT, share_type='plain')
+        made = self.burst(COUNT)
         self.available(made)
         self.addCleanup(self.delete, made)
         with self.counting() as workers:
@@ -124,6 +122,8 @@ class Costs(BurstTest):
         self.assertLessEqual(len(workers), TO_SNAPSHOT * COUNT)
         locations = {self.admin.ok('GET', f'/snapshots/{snapshot}')['snapshot']['provider_location'] for snapshot in taken}
         self.assertEqual({f'/snapshots/{snapshot}' for snapshot in taken}, locations)
+        self.assertTrue(all(self.admin.ok('GET', f'/snapshots/{snapshot}/export-locations')['share_snapshot_export_locations']
+                            for snapshot in taken))
         with self.counting() as workers:
             with self.held(self.manager):
                 for snapshot in taken:
