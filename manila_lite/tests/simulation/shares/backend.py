@@ -3,6 +3,7 @@
 
 from manila_lite import errors, values
 from manila_lite.drivers.interface import Resizes, ShareDriver
+from manila_lite.tests.simulation.shares import leases
 
 #: Results of calls, with their weights. ``half``: it fails and was done all the same.
 _OUTCOMES = {'ok': 9, 'slow': 4, 'late': 3, 'again': 2, 'fail': 2, 'half': 2, 'final': 1}
@@ -52,6 +53,9 @@ class Backend:
             raise RuntimeError('the backend says no')
         if outcome == 'slow':
             self._baton.sleep(self._faults.long())
+        if not leases.relies(self._baton.current.process):
+            # A process froze in the call: only a fence at the storage keeps out what it does after its lease (admin/processes).
+            raise RuntimeError('the backend has given the call up')
         change()
         self._model.backend_changed(f'{what} of {self._model.share_name(share.id)}')
         if outcome == 'late':
