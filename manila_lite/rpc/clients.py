@@ -20,8 +20,8 @@ MAX_IDS = 100
 
 #: After a message, its receiver gets the next one after PAUSES times as long as sending took, LONGEST_PAUSE seconds at
 #: most: a message to a broker costs as much as half a request. Of a burst, the first is sent at once, the others
-#: together.
-PAUSES, LONGEST_PAUSE = 10, 0.02
+#: together. After one of these the pause is IN_BURST times as long: its receiver gathers work for about that time.
+PAUSES, LONGEST_PAUSE, IN_BURST = 10, 0.02, 3
 
 Receiver = tuple[str, str | None]           # topic, host or None for any
 
@@ -43,6 +43,11 @@ class _News:
         self.all_lanes |= lane is None
         if self.all_ids:
             self.ids.clear()        # else the set could grow without end while the bus is stuck
+
+    @property
+    def many(self) -> bool:
+        """Whether these are the wake-ups of several operations."""
+        return self.all_ids or len(self.ids) > 1
 
     def shaped(self, version: str) -> dict[str, list[str]]:
         """Return the arguments of the message in that version."""
@@ -109,7 +114,8 @@ class Bus:
                 began = time.monotonic()
                 self._send(receiver, news)
                 now = time.monotonic()
-                self._not_before[receiver] = now + min(PAUSES * (now - began), LONGEST_PAUSE)
+                pause = min(PAUSES * (now - began), LONGEST_PAUSE)
+                self._not_before[receiver] = now + pause * (IN_BURST if news.many else 1)
 
     def _next(self) -> dict[Receiver, _News]:
         """Return the pending wake-ups of receivers whose pause is over; wait for some. Return an empty dict at the end."""
