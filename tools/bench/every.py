@@ -13,9 +13,9 @@ import report
 
 #: The cheapest first.
 NAMES = ('pecan_memo', 'inproc', 'lists', 'scheduler', 'ensure', 'processes', 'available', 'access', 'fair', 'grants',
-         'migration', 'copying', 'handles', 'create', 'beside', 'scale')
+         'migration', 'copying', 'handles', 'create', 'beside', 'pieces', 'scale')
 #: Those that run only when they are named.
-_NAMED = ('beside', 'scale')
+_NAMED = ('beside', 'pieces', 'scale')
 
 
 def run(name: str, options: list[str]) -> tuple[int, dict | None]:
@@ -39,17 +39,18 @@ def main() -> int:
     parser.add_argument('--tiny', action='store_true', help='smallest run, only to check that the benchmarks work')
     parser.add_argument('--check', action='store_true', help='exit 1 if a target is missed')
     parser.add_argument('--beside', metavar='PEER', help='run the benchmark "beside" with this peer: none or manila')
-    parser.add_argument('--driver', default='pymysql', help='of MariaDB, in the benchmark "beside": pymysql or mysqldb')
+    parser.add_argument('--driver', default='pymysql', help='of MariaDB, in "beside" and "pieces": pymysql or mysqldb')
     parser.add_argument('--scale', action='store_true', help='run the benchmark "scale"')
     parser.add_argument('--database', default='mariadb', help='of the benchmark "scale": mariadb, postgresql or sqlite')
     parser.add_argument('names', nargs='*', metavar='NAME', help=f'{", ".join(NAMES)}; by default all but {", ".join(_NAMED)}')
     args = parser.parse_args()
-    args.names += [name for name in _NAMED if getattr(args, name)]
+    args.names += [name for name in _NAMED if getattr(args, name, None)]
     unknown = sorted({*args.names} - {*NAMES})
     if unknown:
         parser.error(f'no such benchmark: {", ".join(unknown)}; there are {", ".join(NAMES)}')
     options = [f'--{name}' for name in ('quick', 'tiny', 'check') if getattr(args, name)]
-    more = {'beside': [f'--peer={args.beside or "none"}', f'--driver={args.driver}'], 'scale': [f'--database={args.database}']}
+    more = {'beside': [f'--peer={args.beside or "none"}', f'--driver={args.driver}'], 'pieces': [f'--driver={args.driver}'],
+            'scale': [f'--database={args.database}']}
     chosen = [name for name in NAMES if name in args.names or (not args.names and name not in _NAMED)]
     results, failed, began = [], [], time.monotonic()
     for number, name in enumerate(chosen, 1):

@@ -55,6 +55,20 @@ class Benchmarks(testtools.TestCase):
         self.assertLessEqual(nothing, {'CPU of scheduler per deleted share'})
         self.assertGreater(values['statements per share, 1 client'], 5)
 
+    def test_benchmark_of_pieces_divides_the_time_of_a_share(self):
+        *_, last = self.run_script(BENCH / 'every.py', '--tiny', 'pieces').splitlines()
+        found, = json.loads(last)
+        if not found['lines']:
+            self.skipTest(found['notes'][0])
+        values = {line['what']: line['value'] for line in found['lines']}
+        parts = {what: value for what, value in values.items() if what != 'a share' and ':' not in what}
+        self.assertEqual({'API', 'scheduler', 'manager', 'messages'}, set(parts))
+        self.assertAlmostEqual(values['a share'], sum(parts.values()))
+        for name, value in parts.items():
+            pieces = [one for what, one in values.items() if what.startswith(f'{name}: ')]
+            self.assertAlmostEqual(value, sum(pieces), msg=name)
+            self.assertGreater(value, 0, name)
+
     def test_benchmark_of_growth_reports_each_number_of_shares_and_memory(self):
         *_, last = self.run_script(BENCH / 'every.py', '--tiny', '--scale', '--database', 'sqlite').splitlines()
         found, = json.loads(last)
