@@ -70,6 +70,10 @@ class BurstTest(base.ServiceTest):
         for share in shares:
             self.admin.wait(f'/shares/{share}', 'share', 'gone')
 
+    def remove(self, shares):
+        self.delete(shares)
+        self.gone(shares)
+
     def states(self, shares):
         """Return the ids of the shares by status."""
         found = {}
@@ -113,7 +117,7 @@ class Costs(BurstTest):
     def test_snapshots_share_their_statements(self):
         made = self.burst(COUNT)
         self.available(made)
-        self.addCleanup(self.delete, made)
+        self.addCleanup(self.remove, made)
         with self.counting() as workers:
             with self.held(self.manager):
                 taken = self.snapshots(made)
@@ -135,7 +139,7 @@ class Costs(BurstTest):
     def test_extensions_share_their_statements(self):
         made = self.burst(COUNT)
         self.available(made)
-        self.addCleanup(self.delete, made)
+        self.addCleanup(self.remove, made)
         with self.counting() as workers:
             with self.held(self.manager), self.held(self.scheduler):
                 for number, share in enumerate(made):
@@ -232,7 +236,7 @@ class Failures(BurstTest):
     def test_extension_that_does_not_fit_fails_alone(self):
         made = self.burst(6)
         self.available(made)
-        self.addCleanup(self.delete, made)
+        self.addCleanup(self.remove, made)
         with self.held(self.scheduler):
             for share in made:
                 self.admin.action(share, 'extend', {'new_size': 600 if share == made[4] else 2})
