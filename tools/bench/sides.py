@@ -35,7 +35,7 @@ class Ours(product.Product):
         """Start all processes; return them by part."""
         text = _SAMPLE.read_text().replace(':8786', f':{self.port}').replace('processes = 4', f'processes = {WORKERS}')
         ini = self.state / 'uwsgi.ini'
-        ini.write_text(re.sub('^env = .*', 'disable-logging = true', text, flags=re.MULTILINE))
+        ini.write_text(re.sub('^env = MANILA_LITE_CONFIG_FILES=.*', 'disable-logging = true', text, flags=re.MULTILINE))
         self.sync()
         return {'API': self.run(sys.executable, *_UWSGI, f'--ini={ini}', HOME=str(self.state),
                                 MANILA_LITE_CONFIG_FILES=str(self.config)),

@@ -29,7 +29,7 @@ def uwsgi(parts, *more):
     # The sample with another port, number of processes and configuration.
     text = SAMPLE.read_text().replace(':8786', f':{parts.port}').replace('processes = 4', f'processes = {WORKERS}')
     ini = parts.state / 'uwsgi.ini'
-    ini.write_text(re.sub('^env = .*', '', text, flags=re.MULTILINE))
+    ini.write_text(re.sub('^env = MANILA_LITE_CONFIG_FILES=.*', '', text, flags=re.MULTILINE))
     # The same as the command "uwsgi" of pyuwsgi, but independent of PATH.
     return [sys.executable, '-c', 'import pyuwsgi; pyuwsgi.run()', f'--ini={ini}', *more]
 
