@@ -62,9 +62,7 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
     share_requests.must_have_qos(conn, share_type)
     mount_point = mount_points.full_name(share_type, ctx.project_id, wanted.get('mount_point_name'))
     share_id = uuidutils.generate_uuid()
-    quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share_type.id,
-                 {**share_requests.quota_usage(spec.size, spec.abilities['replication_type']),
-                  **quotas.count_new_keys(conn, ctx.project_id, wanted.get('encryption_key_ref'))}, one_share=spec.size)
+    new_keys = quotas.count_new_keys(conn, ctx.project_id, wanted.get('encryption_key_ref'))
     values = {
         'id': share_id, 'created_at': timeutils.utcnow(), 'project_id': ctx.project_id, 'user_id': ctx.user_id,
         'name': wanted.get('name'),
@@ -84,6 +82,9 @@ def begin_create(conn: Connection, ctx: RequestContext, wanted: dict[str, Any], 
                         open_key=f'share:{share_id}', data={
                             'hints': spec.hints, 'zone': spec.zone, 'member': member,
                             'zones_of_type': wanted.get('zones_of_type', True)})
+    quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share_type.id,
+                 {**share_requests.quota_usage(spec.size, spec.abilities['replication_type']), **new_keys},
+                 one_share=spec.size, written=True)
     return shares.as_inserted(values, instance, share_type.name, spec.zone), wake
 
 

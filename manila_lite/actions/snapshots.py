@@ -42,14 +42,14 @@ def create(ctx: RequestContext, wanted: dict[str, Any]) -> tuple[Any, dict[str, 
         _check_share(conn, share, _FORCED if wanted.get('force') else _AVAILABLE)
         share_bin.must_still_be_out(conn, share.id)
         share_group_membership.must_have_settled_group(conn, share)
-        quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id,
-                     {'snapshots': 1, 'snapshot_gigabytes': share.size})
         transitions.create(conn, states.SNAPSHOT, {
             'id': snapshot_id, 'share_id': share.id, 'project_id': ctx.project_id, 'user_id': ctx.user_id,
             'name': wanted.get('name'), 'description': wanted.get('description'), 'size': share.size,
             'share_size': share.size, 'share_proto': share.share_proto, 'progress': '0%'})
         key_values.insert(conn, snapshot_metadata, snapshot_id, metadata, ctx.conf)
         wake = begin_at_backend(conn, ctx, 'snapshot.create', snapshot_id, share)
+        quotas.check(conn, ctx.conf, ctx.project_id, ctx.user_id, share.share_type_id,
+                     {'snapshots': 1, 'snapshot_gigabytes': share.size}, written=True)
         row = snapshots.get(conn, ctx, snapshot_id)
     wake.send(ctx)
     return row, metadata

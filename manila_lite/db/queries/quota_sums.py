@@ -5,6 +5,7 @@ A change is committed together with the row that it is about, whoever writes tha
 Behind the project's lock, one change takes the place of many (``fold``), so that a sum never reads many.
 """
 
+import json
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -74,9 +75,9 @@ def _usage(rows: list[tuple[Any, ...]]) -> dict[str, Usage]:
 
 
 _OLDEST = Query(sa.select(*_changes.c).where(_changes.c.project_id == _PROJECT).order_by(_changes.c.id).limit(_MANY))
-#: By key, or MariaDB might read the whole table, and wait for rows that others are inserting. It takes hints only in this form.
-_DELETE = {'mysql': 'DELETE quota_changes FROM quota_changes FORCE INDEX (PRIMARY) WHERE id IN :ids'}
-_DELETE_ANYWHERE = 'DELETE FROM quota_changes WHERE id IN :ids'
+#: Row by row, or MariaDB might read the whole table, and wait for rows that others are inserting, who wait for the lock.
+_DELETE_ROW_BY_ROW = sa.text("DELETE quota_changes FROM JSON_TABLE(:ids, '$[*]' COLUMNS (id BIGINT PATH '$')) AS folded "
+                             'STRAIGHT_JOIN quota_changes ON quota_changes.id = folded.id')
 _INSERT = Write(_changes.insert())
 
 
@@ -90,8 +91,11 @@ def fold(conn: Connection, project_id: str, surplus: int) -> None:
         total = totals.setdefault((row.user_id, row.resource, row.encryption_key_ref), [0, 0, 0])
         for place, figure in enumerate((row.number, row.gigabytes, row.growth)):
             total[place] += figure
-    delete = sa.text(_DELETE.get(conn.engine.url.get_backend_name(), _DELETE_ANYWHERE))
-    conn.execute(delete.bindparams(sa.bindparam('ids', [row.id for row in rows], expanding=True)))
+    ids = [row.id for row in rows]
+    if conn.dialect.name in ('mysql', 'mariadb'):
+        conn.execute(_DELETE_ROW_BY_ROW, {'ids': json.dumps(ids)})
+    else:
+        conn.execute(_changes.delete().where(_changes.c.id.in_(ids)))
     names = (*quota_triggers.KEYS, *quota_triggers.SUMS)
     _INSERT.execute_many(conn, [dict(zip(names, (project_id, *key, *total), strict=True))
                                 for key, total in totals.items() if any(total)])

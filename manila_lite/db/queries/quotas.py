@@ -128,11 +128,12 @@ def count_new_keys(conn: Connection, project_id: str, key: str | None) -> dict[s
 
 
 def check(conn: Connection, conf: Any, project_id: str, user_id: str | None, share_type_id: str | None,
-          add: Mapping[str, int], one_share: int = 0, *, only_type: bool = False) -> None:
+          add: Mapping[str, int], one_share: int = 0, *, only_type: bool = False, written: bool = False) -> None:
     """Check that the project, the user and the type may use ``add`` more. The lock is held until the commit.
 
     ``one_share``: the size in GiB that a single share will have. ``only_type``: the project has this usage already,
-    only the type's grows.
+    only the type's grows. ``written``: the rows that use it are written in this transaction already. Requests of one project
+    wait for the lock, so those that are frequent write first, and hold it for less of their time.
 
     :raises errors.OverQuota: a limit would be exceeded; the message names resource, scope, limit and usage.
     """
@@ -151,7 +152,8 @@ def check(conn: Connection, conf: Any, project_id: str, user_id: str | None, sha
         allowed = _merge(rows, conf, scope.user_id, scope.share_type_id, (*add, 'per_share_gigabytes'))
         _check_one(scope, 'per_share_gigabytes', one_share, allowed['per_share_gigabytes'], 0)
         for resource, amount in add.items():
-            _check_one(scope, resource, amount, allowed[resource], usage.get(resource, Usage()).total)
+            used = usage.get(resource, Usage()).total
+            _check_one(scope, resource, amount, allowed[resource], used - amount if written else used)
     if sums:
         quota_sums.fold(conn, project_id, sums.surplus)
 
