@@ -77,7 +77,7 @@ def _usage(rows: list[tuple[Any, ...]]) -> dict[str, Usage]:
 _OLDEST = Query(sa.select(*_changes.c).where(_changes.c.project_id == _PROJECT).order_by(_changes.c.id).limit(_MANY))
 #: Row by row, or MariaDB might read the whole table, and wait for rows that others are inserting, who wait for the lock.
 _DELETE_ROW_BY_ROW = sa.text("DELETE quota_changes FROM JSON_TABLE(:ids, '$[*]' COLUMNS (id BIGINT PATH '$')) AS folded "
-                             'STRAIGHT_JOIN quota_changes ON quota_changes.id = folded.id')
+                             'STRAIGHT_JOIN quota_changes FORCE INDEX (PRIMARY) ON quota_changes.id = folded.id')
 _INSERT = Write(_changes.insert())
 
 
