@@ -15,8 +15,14 @@ from manila_lite.tests.functional import base
 
 API_STATEMENTS, API_TRANSACTIONS = 8, 1
 #: Includes a look at changed pools, which is much rarer than decisions under load.
-WORKER_STATEMENTS = 24
+WORKER_STATEMENTS = 22
 LIST_STATEMENTS = 6
+#: Statements of a request, and of scheduler and share manager after it, at most, for one alone. The latter include a second
+#: look for work, which is rare. For requests in a burst see test_bursts.
+OF_ONE_REQUEST = {
+    'allow_access': (9, 25), 'deny_access': (8, 25), 'extend': (9, 22), 'create_snapshot': (9, 15), 'delete_snapshot': (6, 14),
+    'delete': (10, 17),
+}
 
 #: Every list of the API that can grow, as (path, key of the answer).
 LISTS = [
@@ -96,6 +102,38 @@ class Budgets(base.ServiceTest):
         self.assertLessEqual(len(mine), API_STATEMENTS, mine)
         self.assertLessEqual(begun, API_TRANSACTIONS)
         self.assertLessEqual(len(workers), WORKER_STATEMENTS, workers)
+
+    def test_frequent_requests_stay_within_their_statement_budgets(self):
+        caller = self.caller('budget')
+        caller.share(name='warm')
+        share = caller.share(name='x')['id']
+        path, found = f'/shares/{share}', {}
+
+        def ask(name, method, where, body=None):
+            with self.counting() as counter:
+                answer = caller.ok(method, where, body)
+                mine = sum(thread == 'MainThread' for thread, _ in counter.statements)
+                base.eventually(lambda: not self.open_operations(), f'{name} does not end')
+            workers = sum(thread.startswith(('scheduler-', 'share-')) for thread, _ in counter.statements)
+            found[name] = mine, workers
+            return answer
+
+        def act(name, body):
+            return ask(name, 'POST', f'{path}/action', {name: body})
+        rule = act('allow_access', {'access_type': 'ip', 'access_to': '10.0.0.1'})['access']['id']
+        act('deny_access', {'access_id': rule})
+        act('extend', {'new_size': 2})
+        snapshot = ask('create_snapshot', 'POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
+        ask('delete_snapshot', 'DELETE', f'/snapshots/{snapshot}')
+        ask('delete', 'DELETE', path)
+        over = {name: figures for name, figures in found.items()
+                if any(one > most for one, most in zip(figures, OF_ONE_REQUEST[name], strict=True))}
+        self.assertEqual({}, over)
+        self.assertEqual(set(OF_ONE_REQUEST), set(found))
+
+    def open_operations(self):
+        with self.service.services.db.reader() as conn:
+            return conn.execute(sa.select(models.operations.c.id).where(models.operations.c.state == 'open')).all()
 
     def test_lists_cost_the_same_at_any_length(self):
         with self.service.services.db.reader() as conn:
