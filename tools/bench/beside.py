@@ -16,8 +16,6 @@ import report
 import sides
 from figures import SUM, Figure, p99, with_sums
 
-from manila_lite.tests.services import daemon
-
 PEERS = {'none': None, 'manila': sides.Manila}
 _ALL = (*sides.PARTS, 'MariaDB', 'RabbitMQ')
 #: Goals are those of the issue, divided by what Manila did when they were set.
@@ -63,15 +61,8 @@ def rounds(running: dict[str, sides.Side], amounts: phases.Amounts) -> dict[str,
     return {name: with_sums(samples) for name, samples in found.items()}
 
 
+@cloud.measured
 def measure(figures: report.Report) -> None:
-    """Measure, and add the lines."""
-    try:
-        compare(figures)
-    except daemon.Missing as missing:
-        figures.note(f'Nothing was measured: {missing}')
-
-
-def compare(figures: report.Report) -> None:
     """Start everything, measure, and add the lines.
 
     :raises daemon.Missing: a server, or the peer, is not installed.

@@ -13,6 +13,7 @@ import product
 import psutil
 import psycopg2
 import pymysql
+import report
 import sqlalchemy as sa
 
 from manila_lite.tests.services import broker, daemon, databases, keystone, places
@@ -105,6 +106,16 @@ def _started(stack: contextlib.ExitStack, server: daemon.Daemon) -> Any:
         return stack.enter_context(server)
     except fixtures.MultipleExceptions as bad:
         raise bad.args[0][1] from None
+
+
+def measured(measure: Callable[[report.Report], None]) -> Callable[[report.Report], None]:
+    """Return the function; it notes that a server, or a peer, is not installed."""
+    def noted(figures: report.Report) -> None:
+        try:
+            measure(figures)
+        except daemon.Missing as missing:
+            figures.note(f'Nothing was measured: {missing}')
+    return noted
 
 
 class Cloud:

@@ -35,8 +35,6 @@ from manila_lite.db.queries import share_types
 from manila_lite.manager.runtime.service import ShareManager
 from manila_lite.rpc import transport
 from manila_lite.scheduler.service import Scheduler
-from manila_lite.tests.services import daemon
-
 CLIENTS = 8
 #: Piece -> where its code is, the first that fits.
 PIECES = {
@@ -159,15 +157,8 @@ def running(services: Any) -> Iterator[None]:
             one.stop()
 
 
+@cloud.measured
 def measure(figures: report.Report) -> None:
-    """Measure, and add the lines."""
-    try:
-        divide(figures)
-    except daemon.Missing as missing:
-        figures.note(f'Nothing was measured: {missing}')
-
-
-def divide(figures: report.Report) -> None:
     """Start everything, measure, and add the lines.
 
     :raises daemon.Missing: a server is not installed.
