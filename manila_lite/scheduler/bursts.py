@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placing of many new shares at once, or of what shares grow by: one look at shares and types, one claim for each pool,
+"""Placing of many new shares, or of the growth of many, at once: one look at shares and types, one claim for each pool,
 one write for each backend.
 """
 
@@ -126,7 +126,7 @@ def grow_many(works: Sequence[Work]) -> None:
 
 
 def _growth(conn: Connection, works: Sequence[Work]) -> list[_Promise]:
-    """Return for each pool what its shares may grow by, and which of them, in a fixed order of the pools."""
+    """Return the growth that fits each pool, with its shares, in a fixed order of the pools."""
     rows = shares.list_by_ids(conn, [work.resource_id for work in works])
     placed = [(work, rows[work.resource_id]) for work in works if work.resource_id in rows and rows[work.resource_id].host]
     specs = _specs(conn, placed)

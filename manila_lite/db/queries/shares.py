@@ -238,7 +238,7 @@ def update(conn: Connection, share_id: str, **values: Any) -> None:
 
 
 def update_sizes(conn: Connection, sizes: Mapping[str, int]) -> None:
-    """Set the sizes of shares, by id, to what they were to become."""
+    """Set the new sizes of shares, by id, and end their growth."""
     _SIZES.execute(conn, dict(sorted(sizes.items())))
 
 

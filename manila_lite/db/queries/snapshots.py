@@ -164,7 +164,7 @@ def with_share(conn: Connection, snapshot_id: str) -> tuple[Row, Row] | None:
 
 
 def with_shares(conn: Connection, snapshot_ids: Iterable[str]) -> dict[str, tuple[Row, Row]]:
-    """Do as ``with_share`` for several snapshots, by id, in two statements."""
+    """Return snapshots by id, each with its share's row as ``shares.list_by_ids`` reads it, in two statements."""
     rows = _by_ids().all(conn, tuple(snapshot_ids))
     known = shares.list_by_ids(conn, {row.share_id for row in rows}) if rows else {}
     return {row.id: (row, known[row.share_id]) for row in rows if row.share_id in known}

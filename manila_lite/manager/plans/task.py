@@ -95,17 +95,17 @@ def as_shares(conn: Connection, rows: Sequence[Any]) -> dict[str, values.Share]:
 
 def prepare_shares(conn: Connection, works: Sequence[Work]) -> None:
     """Give each operation its share as drivers see it; none if it is gone."""
-    rows = shares.list_by_ids(conn, [work.resource_id for work in works])
-    loaded = as_shares(conn, list(rows.values()))
-    for work in works:
-        row = rows.get(work.resource_id)
-        work.loaded = None if row is None else loaded[row.instance_id]
+    _give(conn, works, shares.list_by_ids(conn, [work.resource_id for work in works]))
 
 
 def prepare_changes(conn: Connection, works: Sequence[Work]) -> None:
     """Do as ``prepare_shares``, but for shares without replicas: these would have to follow, each share's on its own."""
-    rows = {key: row for key, row in shares.list_by_ids(conn, [work.resource_id for work in works]).items()
-            if not row.replication_type}
+    rows = shares.list_by_ids(conn, [work.resource_id for work in works])
+    _give(conn, works, {key: row for key, row in rows.items() if not row.replication_type})
+
+
+def _give(conn: Connection, works: Sequence[Work], rows: Mapping[str, Any]) -> None:
+    """Set ``Work.loaded`` to the share, if its row is among these."""
     loaded = as_shares(conn, list(rows.values()))
     for work in works:
         row = rows.get(work.resource_id)

@@ -4,13 +4,14 @@
 import datetime
 import threading
 
+import fixtures
 import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 
 from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.queries import operations as rows
-from manila_lite.engine.plans import Plan, Step, hold_many, pass_on_many
+from manila_lite.engine.plans import FAST, WORK, Plan, Step, hold_many, pass_on_many
 from manila_lite.engine.runner import Runner
 from manila_lite.tests.functional import base, test_fair_turns
 
@@ -66,6 +67,23 @@ class BatchTest(test_fair_turns.TurnsTest):
 
     def until(self, state, idents):
         base.eventually(lambda: {row.state for row in self.read(idents)} == {state}, f'not all are {state}')
+
+
+class Pauses(BatchTest):
+    """Looks for work in a burst, which are so far apart here that no test would see the next one."""
+
+    def test_quick_work_and_the_end_wait_for_no_pause_of_a_burst(self):
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.engine.runner._GATHER_IN_BURST', 3600.0))
+        burst = self.rows(3, 'greedy')
+        runner = self.runner()
+        runner.start()
+        self.until(rows.DONE, burst)
+        [ordinary], [quick] = self.rows(1, 'greedy'), self.rows(1, 'modest', FAST)
+        runner.wake([WORK])
+        self.assertEqual([rows.OPEN], [row.state for row in self.read([ordinary])])
+        runner.wake([FAST])
+        self.until(rows.DONE, [quick])
+        runner.stop()
 
 
 class Passing(BatchTest):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer to a creation is what a GET shows, although it is not read back from the database."""
+"""New shares: the answer equals that of a GET, though it is not read back; and a refused one leaves nothing."""
 
+import sqlalchemy as sa
+
+from manila_lite.db import models
 from manila_lite.tests.functional import base
 
 
@@ -22,3 +25,25 @@ class CreatedAnswer(base.ServiceTest):
                 made = caller.ok('POST', '/shares', {'share': {'size': 2, 'share_proto': 'NFS', **body}})['share']
                 self.assertEqual(caller.ok('GET', f'/shares/{made["id"]}')['share'], made)
                 self.assertEqual('creating', made['status'])
+
+    def test_share_or_snapshot_over_quota_leaves_nothing(self):
+        """Refuse both after their rows were written, as a tenant without other rights: all is rolled back."""
+        caller = self.caller('small', roles='member,reader')
+        self.admin.ok('PUT', '/quota-sets/small', {'quota_set': {'shares': 1, 'snapshots': 0}})
+        share = caller.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
+        with self.service.services.db.writer() as conn:     # nobody makes it here
+            conn.execute(models.share_instances.update().where(models.share_instances.c.share_id == share).values(
+                status='available', host='test@alpha#pool1'))
+        before = self.rows()
+        for path, body in (('/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'metadata': {'a': 'b'}}}),
+                           ('/snapshots', {'snapshot': {'share_id': share, 'metadata': {'a': 'b'}}})):
+            status, document, _ = caller.call('POST', path, body)
+            self.assertEqual(413, status, document)
+            self.assertEqual(before, self.rows())
+
+    def rows(self):
+        """Return the numbers of rows that a creation writes."""
+        tables = (models.shares, models.share_instances, models.share_metadata, models.snapshots, models.snapshot_metadata,
+                  models.operations)
+        with self.service.services.db.reader() as conn:
+            return [conn.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() for table in tables]

@@ -161,7 +161,7 @@ class MigrationTest(base.ServiceTest):
 
 
 class Costs(MigrationTest):
-    """What a migration costs. Its many shares leave no room for others until the backend reports again."""
+    """Costs of a migration. Its many shares leave no room for others until the backend reports again."""
 
     BACKENDS = {'alpha': BACKEND.format('here'), 'beta': BACKEND.format('here')}
 
