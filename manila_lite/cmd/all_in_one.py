@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def _main(argv: Sequence[str]) -> int:
-    conf = setup.configure(argv, transport_url='inproc://')
+    conf = setup.configure(argv, transport_url='inproc://', program='manila-lite')
     parts = build(conf)
     reports.install_signal_handler()
     return runner.run([runner.ConfigFiles(conf), *parts])

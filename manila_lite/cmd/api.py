@@ -17,7 +17,7 @@ def main() -> int:
 
 
 def _main(argv: Sequence[str]) -> int:
-    conf = setup.configure(argv)
+    conf = setup.configure(argv, program='manila-api')
     encryption.check(conf)
     Api(setup.services(conf))  # refuses a wrong configuration before anything forks
     workers = conf.osapi_share_workers

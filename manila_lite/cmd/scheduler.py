@@ -16,7 +16,7 @@ def main() -> int:
 
 
 def _main(argv: Sequence[str]) -> int:
-    conf = setup.configure(argv)
+    conf = setup.configure(argv, program='manila-scheduler')
     return processes.run(conf, 'manila-scheduler', [(lambda: Scheduler(setup.services(conf)), 1)])
 
 

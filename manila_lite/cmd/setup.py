@@ -37,9 +37,10 @@ _MISTAKES: dict[type[Exception], str] = {
 
 def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cfg.ConfigOpts | None = None,
               more: Callable[[cfg.ConfigOpts], None] | None = None, database: str = 'manila_lite',
-              logged: bool = True) -> cfg.ConfigOpts:
+              logged: bool = True, program: str | None = None) -> cfg.ConfigOpts:
     """Read the configuration and set up logging. ``transport_url``: the default for a process that runs alone.
 
+    ``program`` names its file in ``log_dir``, unless ``log_file`` does.
     ``more`` registers the options of a sibling; ``database`` is the name of its database where none is configured.
     ``logged``: write the log as configured; otherwise no log is opened, and warnings go to stderr.
 
@@ -61,6 +62,8 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     if conf.profiler.enabled and conf.profiler.hmac_keys in trace.NO_KEYS:
         raise errors.BadConfig('[profiler] hmac_keys: choose a secret key; anyone who knows it can trace requests')
     encryption.use(conf)
+    if program and conf.log_dir:
+        conf.set_default('log_file', f'{program}.log')      # oslo.log would name it after a module of Python
     if logged:
         _open_log(conf)
         umask.restrict_modes(conf)

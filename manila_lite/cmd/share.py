@@ -24,7 +24,7 @@ def main() -> int:
 
 
 def _main(argv: Sequence[str]) -> int:
-    conf = setup.configure(argv)
+    conf = setup.configure(argv, program='manila-share')
     check(conf)
     _look_at_the_key(conf)
     return processes.run(conf, 'manila-share', [(partial(_manager, conf, name), 1) for name in conf.enabled_share_backends])

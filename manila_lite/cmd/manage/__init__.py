@@ -86,7 +86,7 @@ def _run(argv: Sequence[str]) -> int:
     cfg.CONF.set_default('use_stderr', True)        # standard output is for the command's results
     conf = setup.configure([*(f'--config-file={name}' for name in args.config_file),
                             *(f'--config-dir={name}' for name in args.config_dir)],
-                           transport_url='inproc://', logged=args.logged)
+                           transport_url='inproc://', logged=args.logged, program='manila-manage' if args.logged else None)
     if args.body is not database.sync:
         logging.getLogger('alembic').setLevel(logging.WARNING)      # alembic logs a line at each look at the schema
     try:
