@@ -3,6 +3,8 @@
 
 import datetime
 import json
+import subprocess
+import sys
 from importlib import metadata
 
 import yaml
@@ -73,6 +75,16 @@ class AloneTest(manage.AloneTest):
     def test_version_commands_show_the_package_version(self):
         self.assertIn(metadata.version('manila-lite'), self.manage('--version'))
         self.assertIn(metadata.version('manila-lite'), self.manage('version', 'list'))
+        self.assertEqual(metadata.version('manila-lite'), self.manage('version').strip())
+
+    def test_output_that_nobody_reads_to_the_end_is_no_error(self):
+        """As in a pipe to "head"."""
+        command = [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', 'config', 'list']
+        started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        self.assertIn('option', started.stdout.readline())
+        started.stdout.close()
+        self.assertEqual((141, ''), (started.wait(timeout=60), started.stderr.read()))
+        started.stderr.close()
 
     def test_outdated_or_missing_schema_is_reported(self):
         self.assertIn('manila-manage db sync', self.manage('db', 'check', status=1))
