@@ -8,7 +8,7 @@ DEFAULT = [
                help='Authentication of callers: "keystone", "http_basic" (a password file) or "noauth" (every caller is an '
                     'administrator). The service does not start with another value.'),
     cfg.IPOpt('osapi_share_listen', default='127.0.0.1',
-              help='Address on which the built-in server listens. By default only this machine can reach it. With :: it listens '
+              help='Address on which the built-in server listens. By default only this machine reaches it. With :: it listens '
                    'on all addresses, IPv4 included.'),
     cfg.PortOpt('osapi_share_listen_port', default=8786, help='Port on which the built-in server listens.'),
     cfg.IntOpt('osapi_share_workers', default=1, min=1, help='Number of processes of manila-api.'),
