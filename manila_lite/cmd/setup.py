@@ -3,6 +3,7 @@
 
 import fcntl
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -25,6 +26,9 @@ _QUIET = ['sqlalchemy=WARNING', 'stevedore=WARNING', 'oslo_messaging=INFO', 'osl
 #: Prefix of a line that is logged during a request or an operation: its request id, project and resource.
 _LINE = '%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [%(request_id)s %(user_identity)s] %(message)s'
 _WHOSE = '%(project)s %(resource_uuid)s'
+
+#: What SQLAlchemy adds to each error of a database.
+_ADVERT = re.compile(r'\s*\(Background on this error at: \S+\)')
 
 #: Errors of libraries that cannot work as configured, and the option concerned (most errors name it themselves).
 _MISTAKES: dict[type[Exception], str] = {
@@ -126,4 +130,4 @@ def run(body: Callable[[Sequence[str]], int]) -> int:
 
 
 def _line(error: Exception) -> str:
-    return log_lines.escaped(' '.join(str(error).split()))
+    return log_lines.escaped(' '.join(_ADVERT.sub('', str(error)).split()))

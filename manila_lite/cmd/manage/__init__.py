@@ -101,7 +101,7 @@ def _run(argv: Sequence[str]) -> int:
     if args.body is not database.sync:
         logging.getLogger('alembic').setLevel(logging.WARNING)      # alembic logs a line at each look at the schema
     try:
-        return args.body(Call(conf, Database(conf), args))
+        return args.body(Call(conf, Database(conf, hurried=True), args))
     except errors.BadConfig:
         raise
     except errors.ManilaLiteError as refused:

@@ -122,6 +122,18 @@ class AloneTest(manage.AloneTest):
 
     # manila-status ----------------------------------------------------------------------------
 
+    def test_database_that_is_away_is_one_line_within_seconds(self):
+        """Ask no longer than a person waits: drivers would try for minutes."""
+        for url in ('mysql+pymysql://u:hush@127.0.0.1:1/x', 'postgresql+psycopg2://u:hush@127.0.0.1:1/x'):
+            self.configure(url=url)
+            for words in (('doctor',), ('db', 'sync'), ('service', 'list')):
+                command = [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', *words]
+                done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=40)
+                [line] = done.stderr.splitlines()
+                self.assertEqual((2, ''), (done.returncode, done.stdout), done.stderr)
+                self.assertRegex(line, r'^manila_lite: \[database\] connection: .*127.0.0.1.*$')
+                self.assertNotIn('hush', line)
+
     def test_upgrade_check_passes_with_a_current_schema(self):
         self.manage('db', 'sync')
         self.assertEqual({0}, {result for result, _ in self.check(0).values()})
