@@ -42,7 +42,7 @@ def retry(work: _Work) -> _Work:
 TRANSIENT = (oslo_db_exception.DBConnectionError, oslo_db_exception.DBDeadlock)
 
 #: Errors of a database that cannot be reached, or is not a database.
-UNUSABLE = (sqlalchemy.exc.ArgumentError, oslo_db_exception.DBError)
+UNUSABLE = (sqlalchemy.exc.ArgumentError, sqlalchemy.exc.OperationalError, oslo_db_exception.DBError)
 
 
 #: The error of libpq since version 14 if there is no connection, but may be one later; oslo.db knows older wordings.
