@@ -93,7 +93,7 @@ class Daemon:
 
 def _birth(pid: int) -> str:
     """Return an identity that no other process ever has: the boot, and the start time in it; '' if the process has
-    ended.
+    ended, with its last thread: until then its ports and mounts are in use.
 
     The start time is in ticks since boot: a time of day would move when the clock is set.
     """
@@ -102,4 +102,5 @@ def _birth(pid: int) -> str:
         boot = _BOOT.read_text().strip()
     except (OSError, ValueError):
         return ''
-    return '' if fields[0] in 'ZX' else f'{boot} {fields[19]}'
+    state, threads, start = fields[0], int(fields[17]), fields[19]
+    return '' if state == 'X' or (state == 'Z' and threads <= 1) else f'{boot} {start}'

@@ -13,6 +13,13 @@ import testtools
 from manila_lite.host import daemon
 from manila_lite.tests import waiting
 
+_WITHOUT_ITS_FIRST_THREAD = """
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(60,)).start()
+time.sleep(0.5)
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
 
 class Daemons(testtools.TestCase):
     def setUp(self):
@@ -64,6 +71,15 @@ class Daemons(testtools.TestCase):
             self.assertIsNone(other.process())
         other.adopt(started.pid, self.words)
         self.assertEqual(started, other.process())
+
+    def test_process_has_ended_with_its_last_thread(self):
+        """End the first thread alone: as after a kill, the process has no command line any more, and others go on a little."""
+        self.words = [sys.executable, '-c', _WITHOUT_ITS_FIRST_THREAD, str(self.dir)]
+        started = self.start()
+        waiting.until(lambda: started.status() == psutil.STATUS_ZOMBIE, 'its first thread has ended')
+        self.assertEqual(started, self.daemon.process())
+        self.daemon.stop()
+        self.assertIsNone(self.daemon.process())
 
     def test_stale_foreign_and_broken_records_are_ignored(self):
         started = self.start()
