@@ -146,7 +146,7 @@ class Usage(MigrationTest):
     def test_triggers_can_be_made_anew_on_mariadb(self):
         """Repeat the revision, as the user guide says for another user of the database."""
         if places.backend() != 'mysql':
-            self.skipTest('only on MariaDB a trigger has the rights of the user who made it')
+            self.skipTest('only MariaDB has triggers with the rights of the user who made them')
         schema_migrations.upgrade(self.db)
         with self.db.writer() as conn:
             conn.exec_driver_sql('DROP TRIGGER quota_changes_shares_insert')
@@ -158,7 +158,7 @@ class Usage(MigrationTest):
 
     def test_refused_triggers_are_made_after_what_the_error_says(self):
         if places.backend() != 'mysql':
-            self.skipTest('only MariaDB refuses triggers, if it has a binary log')
+            self.skipTest('only MariaDB has a binary log that refuses triggers')
         stack = contextlib.ExitStack()
         self.addCleanup(stack.close)
         server = stack.enter_context(WithBinaryLog())
@@ -185,7 +185,7 @@ class Usage(MigrationTest):
 
     def test_processes_of_the_release_before_may_write_during_the_upgrade(self):
         if places.backend() == 'sqlite':
-            self.skipTest('SQLite is used by one host, which is upgraded while it is off')
+            self.skipTest('only PostgreSQL has several hosts during an upgrade, and MariaDB')
         done, made = threading.Event(), []
 
         def write():
