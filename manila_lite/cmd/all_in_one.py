@@ -13,7 +13,7 @@ from oslo_config import cfg
 from manila_lite import context, encryption, key_manager
 from manila_lite.api.http import app, connection_limits
 from manila_lite.api.http.server import ApiServer
-from manila_lite.cmd import monitor, reports, runner, setup
+from manila_lite.cmd import monitor, preflight, reports, runner, setup
 from manila_lite.db.maintenance import schema_migrations
 from manila_lite.manager.runtime.service import ShareManager, check
 from manila_lite.scheduler.service import Scheduler
@@ -50,6 +50,7 @@ def build(conf: cfg.ConfigOpts) -> list[Any]:
     """
     setup.lock_state_path(Path(conf.state_path))
     check(conf)
+    preflight.reach(conf)
     services = setup.services(conf)
     managers = [ShareManager(services, name) for name in conf.enabled_share_backends]
     parts = [monitor.Monitor(conf, 'manila-lite'), *managers, Scheduler(services), Api(services)]
@@ -64,7 +65,7 @@ def main() -> int:
 
 
 def _main(argv: Sequence[str]) -> int:
-    conf = setup.configure(argv, transport_url='inproc://')
+    conf = setup.configure(argv, transport_url='inproc://', program='manila-lite')
     parts = build(conf)
     reports.install_signal_handler()
     return runner.run([runner.ConfigFiles(conf), *parts])

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from manila_lite import encryption
-from manila_lite.cmd import processes, setup
+from manila_lite.cmd import preflight, processes, setup
 from manila_lite.cmd.all_in_one import Api
 
 
@@ -17,9 +17,10 @@ def main() -> int:
 
 
 def _main(argv: Sequence[str]) -> int:
-    conf = setup.configure(argv)
-    encryption.check(conf)
+    conf = setup.configure(argv, program='manila-api')
     Api(setup.services(conf))  # refuses a wrong configuration before anything forks
+    preflight.check(conf)
+    encryption.check(conf)
     workers = conf.osapi_share_workers
     return processes.run(conf, 'manila-api', [(lambda: Api(setup.services(conf), shared=workers > 1), workers)])
 

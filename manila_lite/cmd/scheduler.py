@@ -6,7 +6,7 @@ import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not event
 import sys
 from collections.abc import Sequence
 
-from manila_lite.cmd import processes, setup
+from manila_lite.cmd import preflight, processes, setup
 from manila_lite.scheduler.service import Scheduler
 
 
@@ -16,7 +16,8 @@ def main() -> int:
 
 
 def _main(argv: Sequence[str]) -> int:
-    conf = setup.configure(argv)
+    conf = setup.configure(argv, program='manila-scheduler')
+    preflight.check(conf)
     return processes.run(conf, 'manila-scheduler', [(lambda: Scheduler(setup.services(conf)), 1)])
 
 

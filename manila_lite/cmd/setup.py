@@ -3,6 +3,7 @@
 
 import fcntl
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -26,6 +27,9 @@ _QUIET = ['sqlalchemy=WARNING', 'stevedore=WARNING', 'oslo_messaging=INFO', 'osl
 _LINE = '%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [%(request_id)s %(user_identity)s] %(message)s'
 _WHOSE = '%(project)s %(resource_uuid)s'
 
+#: What SQLAlchemy adds to each error of a database.
+_ADVERT = re.compile(r'\s*\(Background on this error at: \S+\)')
+
 #: Errors of libraries that cannot work as configured, and the option concerned (most errors name it themselves).
 _MISTAKES: dict[type[Exception], str] = {
     errors.BadConfig: '',
@@ -37,9 +41,10 @@ _MISTAKES: dict[type[Exception], str] = {
 
 def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cfg.ConfigOpts | None = None,
               more: Callable[[cfg.ConfigOpts], None] | None = None, database: str = 'manila_lite',
-              logged: bool = True) -> cfg.ConfigOpts:
+              logged: bool = True, program: str | None = None) -> cfg.ConfigOpts:
     """Read the configuration and set up logging. ``transport_url``: the default for a process that runs alone.
 
+    ``program`` names its file in ``log_dir``, unless ``log_file`` does.
     ``more`` registers the options of a sibling; ``database`` is the name of its database where none is configured.
     ``logged``: write the log as configured; otherwise no log is opened, and warnings go to stderr.
 
@@ -61,6 +66,8 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     if conf.profiler.enabled and conf.profiler.hmac_keys in trace.NO_KEYS:
         raise errors.BadConfig('[profiler] hmac_keys: choose a secret key; anyone who knows it can trace requests')
     encryption.use(conf)
+    if program and conf.log_dir:
+        conf.set_default('log_file', f'{program}.log')      # oslo.log would name it after a module of Python
     if logged:
         _open_log(conf)
         umask.restrict_modes(conf)
@@ -123,4 +130,4 @@ def run(body: Callable[[Sequence[str]], int]) -> int:
 
 
 def _line(error: Exception) -> str:
-    return log_lines.escaped(' '.join(str(error).split()))
+    return log_lines.escaped(' '.join(_ADVERT.sub('', str(error)).split()))

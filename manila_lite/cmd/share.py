@@ -11,7 +11,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from manila_lite import encryption, errors
-from manila_lite.cmd import processes, setup
+from manila_lite.cmd import preflight, processes, setup
 from manila_lite.drivers import section
 from manila_lite.manager.runtime.service import ShareManager, check
 
@@ -24,8 +24,9 @@ def main() -> int:
 
 
 def _main(argv: Sequence[str]) -> int:
-    conf = setup.configure(argv)
+    conf = setup.configure(argv, program='manila-share')
     check(conf)
+    preflight.check(conf)
     _look_at_the_key(conf)
     return processes.run(conf, 'manila-share', [(partial(_manager, conf, name), 1) for name in conf.enabled_share_backends])
 

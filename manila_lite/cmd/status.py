@@ -61,7 +61,7 @@ class Checks(upgradecheck.UpgradeCommands):
         if self._db is None:
             if not CONF.database.connection:
                 CONF.set_default('connection', f'sqlite:///{CONF.state_path}/manila_lite.sqlite', 'database')
-            self._db = Database(CONF)
+            self._db = Database(CONF, hurried=True)
         return self._db
 
     def _reachable(self) -> Result:

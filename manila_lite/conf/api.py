@@ -7,7 +7,9 @@ DEFAULT = [
     cfg.StrOpt('auth_strategy', default='keystone',
                help='Authentication of callers: "keystone", "http_basic" (a password file) or "noauth" (every caller is an '
                     'administrator). The service does not start with another value.'),
-    cfg.IPOpt('osapi_share_listen', default='0.0.0.0', help='Address on which the built-in server listens.'),
+    cfg.IPOpt('osapi_share_listen', default='127.0.0.1',
+              help='Address on which the built-in server listens. By default only this machine reaches it. With :: it listens '
+                   'on all addresses, IPv4 included.'),
     cfg.PortOpt('osapi_share_listen_port', default=8786, help='Port on which the built-in server listens.'),
     cfg.IntOpt('osapi_share_workers', default=1, min=1, help='Number of processes of manila-api.'),
     cfg.IntOpt('osapi_max_limit', default=1000, min=1, mutable=True, help='Maximum number of items on one page of a list.'),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scheduler: it picks a pool for a share, claims capacity by a conditional UPDATE, and passes the operation on."""
 
+import dataclasses
 import datetime
 import math
 from typing import Any
@@ -80,29 +81,35 @@ def choose(conn: Connection, scheduler: 'Scheduler', request: Request) -> PoolSt
 
 
 def choose_or_wait(conn: Connection, work: Work, request: Request) -> PoolState:
-    """Choose a pool for the work's request, as ``choose`` does, and wait for backends that just started.
+    """Choose a pool for the work's request, as ``choose`` does, and wait for backends that just started, or are restarted.
 
     :raises errors.NoValidHost: no pool is suitable.
-    :raises errors.Again: other requests were faster at every suitable pool, or a backend that just started may yet
-        report one.
+    :raises errors.Again: other requests were faster at every suitable pool, or a backend that just started, or was up a moment
+        ago, may yet have one.
     """
     try:
         return choose(conn, work.service, request)
     except errors.NoValidHost:
-        _wait_for_reports(conn, work)
+        if _may_report(conn, work) or _may_return(conn, work, request):
+            raise errors.Again(_LOOK_AGAIN) from None
         raise
 
 
-def _wait_for_reports(conn: Connection, work: Work) -> None:
-    """Wait if a running backend has not reported its pools yet, since one of them may suit the share.
-
-    :raises errors.Again: there is such a backend, and the request is young.
-    """
+def _may_report(conn: Connection, work: Work) -> bool:
+    """Say whether a running backend has not reported its pools yet, and the request is young: one of them may suit it."""
     conf = work.ctx.conf
-    if timeutils.is_older_than(work.op.created_at, conf.scheduler.first_report_wait):
-        return
-    if rows.list_backends_without_pools(conn, conf.service_down_time):
-        raise errors.Again(_LOOK_AGAIN)
+    return (not timeutils.is_older_than(work.op.created_at, conf.scheduler.first_report_wait)
+            and bool(rows.list_backends_without_pools(conn, conf.service_down_time)))
+
+
+def _may_return(conn: Connection, work: Work, request: Request) -> bool:
+    """Say whether a pool would suit the request, which is young, whose backend is down, but was up a moment ago."""
+    wait = work.ctx.conf.scheduler.restart_wait
+    if timeutils.is_older_than(work.op.created_at, wait):
+        return False
+    gone = rows.list_backends_just_down(conn, work.ctx.conf.service_down_time, wait)
+    pools = [dataclasses.replace(pool, up=True) for pool in work.service.hosts.pools(conn) if pool.backend in gone]
+    return bool(work.service.placement.place(request, pools).candidates)
 
 
 def _share(conn: Connection, work: Work) -> Any:

@@ -9,7 +9,8 @@ from manila_lite.conf.api import CONNECTIONS
 def http(port: int) -> list[cfg.Opt]:
     """Return the options of an API whose default port is ``port``."""
     return [
-        cfg.IPOpt('listen', default='0.0.0.0', help='Address on which the built-in server listens.'),
+        cfg.IPOpt('listen', default='127.0.0.1',
+                  help='Address on which the built-in server listens. By default only this machine can reach it.'),
         cfg.PortOpt('listen_port', default=port, help='Port on which the built-in server listens.'),
         cfg.StrOpt('base_url',
                    help='Base URL of links and versions. Set it where a proxy in front does not send X-Forwarded headers.'),

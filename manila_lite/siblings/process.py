@@ -43,13 +43,14 @@ class Sibling:
     worker: Callable[[context.Services], Any]
     check: Callable[[cfg.ConfigOpts], None] = lambda conf: None
 
-    def configure(self, argv: Sequence[str], *, alone: bool = False, conf: cfg.ConfigOpts | None = None) -> cfg.ConfigOpts:
-        """Read the configuration. ``alone``: no other process takes part, so no broker is needed.
+    def configure(self, argv: Sequence[str], program: str | None = None, *, alone: bool = False,
+                  conf: cfg.ConfigOpts | None = None) -> cfg.ConfigOpts:
+        """Read the configuration of a program. ``alone``: no other process takes part, so no broker is needed.
 
         :raises errors.BadConfig: the configuration cannot work.
         """
         made = setup.configure(argv, transport_url='inproc://' if alone else None, conf=conf, more=self.register,
-                               database=f'mlite_{self.name}')
+                               database=f'mlite_{self.name}', program=program)
         made.set_override('database', False, 'metrics')     # they are from the share service's tables
         return made
 
@@ -79,7 +80,7 @@ def base(group: str) -> Callable[[webob.Request, Any], str]:
 def run_api(sibling: Sibling) -> int:
     """Upgrade the database to the newest schema, and run the API until a signal ends it."""
     def body(argv: Sequence[str]) -> int:
-        conf = sibling.configure(argv)
+        conf = sibling.configure(argv, f'mlite-{sibling.name}-api')
         services = sibling.services(conf)
         sibling.wsgi(services)      # refuses a wrong configuration before anything forks
         schema_migrations.upgrade(services.db)
@@ -93,7 +94,7 @@ def run_api(sibling: Sibling) -> int:
 def run_worker(sibling: Sibling, command: str) -> int:
     """Run the worker until a signal ends it."""
     def body(argv: Sequence[str]) -> int:
-        conf = sibling.configure(argv)
+        conf = sibling.configure(argv, command)
         sibling.check(conf)
         return processes.run(conf, command, [(lambda: sibling.worker(sibling.services(conf)), 1)])
     return setup.run(body)
@@ -102,7 +103,7 @@ def run_worker(sibling: Sibling, command: str) -> int:
 def run_all(sibling: Sibling) -> int:
     """Run API and worker as threads of one process, on one SQLite file by default, until a signal ends it."""
     def body(argv: Sequence[str]) -> int:
-        conf = sibling.configure(argv, alone=True)
+        conf = sibling.configure(argv, f'mlite-{sibling.name}', alone=True)
         setup.lock_state_path(Path(conf.state_path) / sibling.name)
         sibling.check(conf)
         services = sibling.services(conf)

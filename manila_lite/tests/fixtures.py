@@ -50,6 +50,8 @@ poll_interval = 1
 retry_delay = 0.05
 max_attempts = 3
 lease = 10
+[scheduler]
+restart_wait = 0
 [nightly]
 backup_continue_update_interval = 0.05
 [weekly]

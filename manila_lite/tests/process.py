@@ -28,6 +28,8 @@ enabled_share_backends = alpha
 osapi_share_listen = 127.0.0.1
 osapi_share_listen_port = {port}
 report_interval = 1
+[scheduler]
+restart_wait = 0
 [operations]
 poll_interval = 0.2
 retry_delay = 0.1

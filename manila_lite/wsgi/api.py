@@ -13,11 +13,12 @@ import os
 
 from manila_lite import encryption, key_manager
 from manila_lite.api.http import app
-from manila_lite.cmd import monitor, umask, setup
+from manila_lite.cmd import monitor, preflight, umask, setup
 
 umask.set_umask()
 _files = [part for part in os.environ.get('MANILA_LITE_CONFIG_FILES', '').split(':') if part]
-_services = setup.services(setup.configure([f'--config-file={name}' for name in _files]))
+_services = setup.services(setup.configure([f'--config-file={name}' for name in _files], program='manila-api'))
+preflight.check(_services.conf)
 key_manager.check(_services.conf)
 encryption.check(_services.conf)
 atexit.register(_services.bus.close)    # wake-ups that were taken leave before the process does

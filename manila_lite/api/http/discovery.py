@@ -11,8 +11,10 @@ from manila_lite.api import versions
 from manila_lite.api.http import faults, openapi
 
 _UPDATED = '2026-11-21T00:00:00Z'
-#: Paths that need no credentials.
-PUBLIC = frozenset({'', '/', '/v2', '/v2/', '/healthcheck', '/healthcheck/', '/openapi.json'})
+#: Paths of every API that need no credentials.
+HEALTH = frozenset({'/healthcheck', '/healthcheck/', '/readiness', '/readiness/'})
+#: Paths of this one that need none.
+PUBLIC = frozenset({'', '/', '/v2', '/v2/', '/openapi.json', *HEALTH})
 
 
 def base(raw: webob.Request, conf: Any) -> str:

@@ -19,6 +19,7 @@ import webob
 
 from manila_lite import errors
 from manila_lite.api.http.definition import Definition
+from manila_lite.api.http.discovery import HEALTH
 
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 #: The error of a check, or None.
@@ -102,7 +103,7 @@ def _one_host(known: frozenset[str] | None) -> Callable[[dict[str, Any]], _Wrong
 
     def check(environ: dict[str, Any]) -> _Wrong:
         host = environ.get('HTTP_HOST')
-        if not host or environ.get('PATH_INFO', '').rstrip('/') == '/healthcheck':
+        if not host or environ.get('PATH_INFO', '') in HEALTH:
             return None     # browsers always send one, and health checks may use any
         return about(host)
     return check

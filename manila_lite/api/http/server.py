@@ -2,6 +2,7 @@
 """The built-in HTTP server: a WSGI application on a thread pool, with a clean stop. No client can block a thread of it."""
 
 import dataclasses
+import ipaddress
 import logging
 import os
 import queue
@@ -10,6 +11,7 @@ import threading
 from typing import Any
 
 from cheroot import wsgi
+from oslo_utils import netutils
 
 from manila_lite import errors
 from manila_lite.api.http.connection import Connection
@@ -91,7 +93,11 @@ class ApiServer:
                                                 *((f'http {number}', self._requests) for number in range(self._threads)))]
         for thread in (*self._workers, self._crowd):
             thread.start()
-        LOG.info('Listening on %s', self.address)
+        LOG.info('Listening on %s%s', self.address,
+                 f', for this machine only (options {self._options})' if self._is_private() else '')
+
+    def _is_private(self) -> bool:
+        return netutils.is_valid_ip(self.host) and ipaddress.ip_address(self.host).is_loopback
 
     def _listen(self) -> socket.socket:
         family = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]

@@ -8,6 +8,7 @@ import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not event
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
@@ -40,6 +41,10 @@ CATEGORIES = {'db': 'schema, old rows, copy to another database', 'service': 'se
               'shell': 'Python with the configuration, the database and an administrator context'}
 
 
+#: The exit status of a program that was writing when its reader, such as "head", ended: 128 and the signal SIGPIPE.
+_UNREAD = 141
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='manila-manage', description=__doc__)
     parser.add_argument('--version', action='version', version=metadata.version('manila-lite'))
@@ -47,16 +52,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--config-dir', action='append', default=[], help='directory of configuration files')
     categories = parser.add_subparsers(dest='category', metavar='COMMAND', required=True)
     made: dict[str, argparse._SubParsersAction] = {}
+    named = {command.category for command in COMMANDS if command.name}
     for command in COMMANDS:
         said = {'help': command.body.__doc__.splitlines()[0], 'description': command.body.__doc__}
-        if not command.name:
-            _fill(categories.add_parser(command.category, **said), command)
-            continue
-        if command.category not in made:
-            made[command.category] = categories.add_parser(
-                command.category, help=CATEGORIES[command.category]).add_subparsers(
-                dest='command', metavar='COMMAND', required=True)
-        _fill(made[command.category].add_parser(command.name, **said), command)
+        if command.category not in made and command.category in named:
+            category = categories.add_parser(command.category, help=CATEGORIES[command.category])
+            made[command.category] = category.add_subparsers(dest='command', metavar='COMMAND', required=bool(command.name))
+            if not command.name:
+                _fill(category, command)
+                continue
+        _fill(made[command.category].add_parser(command.name, **said) if command.name
+              else categories.add_parser(command.category, **said), command)
     return parser
 
 
@@ -74,9 +80,14 @@ def main() -> int:
 
     def body(argv: Sequence[str]) -> int:
         ended.append(_run(argv))
+        sys.stdout.flush()
         return ended[0]
 
-    status = setup.run(body)
+    try:
+        status = setup.run(body)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())      # Python writes what is left when it ends
+        return _UNREAD
     return status if ended else USAGE
 
 
@@ -86,11 +97,11 @@ def _run(argv: Sequence[str]) -> int:
     cfg.CONF.set_default('use_stderr', True)        # standard output is for the command's results
     conf = setup.configure([*(f'--config-file={name}' for name in args.config_file),
                             *(f'--config-dir={name}' for name in args.config_dir)],
-                           transport_url='inproc://', logged=args.logged)
+                           transport_url='inproc://', logged=args.logged, program='manila-manage' if args.logged else None)
     if args.body is not database.sync:
         logging.getLogger('alembic').setLevel(logging.WARNING)      # alembic logs a line at each look at the schema
     try:
-        return args.body(Call(conf, Database(conf), args))
+        return args.body(Call(conf, Database(conf, hurried=True), args))
     except errors.BadConfig:
         raise
     except errors.ManilaLiteError as refused:

@@ -57,8 +57,7 @@ def _target(call: Call) -> Iterator[Database]:
                                'in it a $ is written as $$') from None
     if not named:
         raise errors.BadConfig(f'--to-config: {call.args.to_config} has no [database] connection')
-    conf.set_override('max_retries', 0, 'database')      # the operator waits, and can try again
-    target = Database(conf)
+    target = Database(conf, hurried=True)
     try:
         yield target
     finally:

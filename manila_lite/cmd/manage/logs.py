@@ -3,7 +3,6 @@
 
 import collections
 import re
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import metadata
@@ -36,7 +35,6 @@ def log_errors(call: Call) -> int:
     A line without a level belongs to the line before. Exit status 1: no log file is configured, or a file cannot be read.
     """
     paths = _files(call.conf)
-    _end_with_the_reader()
     shown = read = 0
     for path in paths:
         try:
@@ -111,16 +109,11 @@ def log_syslog(call: Call) -> int:
                                    maxlen=min(call.args.lines, sys.maxsize))
     except OSError as bad:
         raise errors.NotFound(f'{path}: {bad.strerror}') from None
-    _end_with_the_reader()
     for line in newest:
         _write(line)
     if not newest:
         print(f'No line about manila_lite in {path}.')
     return GOOD
-
-
-def _end_with_the_reader() -> None:
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)       # piped into "head", the command ends without an error
 
 
 def _write(line: bytes) -> None:

@@ -45,5 +45,6 @@ COMMANDS: Sequence[Command] = (
     Command('config', 'list', config_list, [
         argument('--changed', action='store_true',
                  help='only options set in files or in the environment'), FORMAT], logged=False),
+    Command('version', '', version_list, logged=False),
     Command('version', 'list', version_list, logged=False),
 )

@@ -25,6 +25,8 @@ from manila_lite.db.core.unit_of_work import UnitOfWork
 __all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'Row', 'insert_ignore', 'retry']
 
 _BUSY_TIMEOUT_MS = 10000
+#: Seconds for which a hurried command waits for a connection.
+_PATIENCE = 5
 
 _retry = oslo_db_api.wrap_db_retry(max_retries=5, retry_interval=0.05, inc_retry_interval=True,
                                    max_retry_interval=1, retry_on_deadlock=True, retry_on_disconnect=True)
@@ -40,7 +42,7 @@ def retry(work: _Work) -> _Work:
 TRANSIENT = (oslo_db_exception.DBConnectionError, oslo_db_exception.DBDeadlock)
 
 #: Errors of a database that cannot be reached, or is not a database.
-UNUSABLE = (sqlalchemy.exc.ArgumentError, oslo_db_exception.DBError)
+UNUSABLE = (sqlalchemy.exc.ArgumentError, sqlalchemy.exc.OperationalError, oslo_db_exception.DBError)
 
 
 #: The error of libpq since version 14 if there is no connection, but may be one later; oslo.db knows older wordings.
@@ -62,11 +64,14 @@ class Database:
     """One database for one process. It connects when first used, so that it may be created before a fork.
 
     ``migrations``: the folder of its schema's revisions, if not that of the share service. ``lock`` makes the lock
-    behind which threads that write to SQLite queue up; a simulation passes another.
+    behind which threads that write to SQLite queue up; a simulation passes another. ``hurried``: fail within seconds if the
+    database is away, since somebody waits at a terminal, and can try again.
     """
 
-    def __init__(self, conf: Any, migrations: Path | None = None, lock: Callable[[], Any] = threading.Lock):
+    def __init__(self, conf: Any, migrations: Path | None = None, lock: Callable[[], Any] = threading.Lock, *,
+                 hurried: bool = False):
         self._conf = conf
+        self._hurried = hurried
         self.migrations = migrations
         self._lock = threading.Lock()
         self._turn = lock()
@@ -94,6 +99,8 @@ class Database:
                  if key in ('connection', 'slave_connection', 'connection_recycle_time', 'max_pool_size',
                             'max_retries', 'retry_interval', 'max_overflow', 'pool_timeout', 'connection_debug',
                             'connection_trace', 'mysql_sql_mode', 'mysql_wsrep_sync_wait')}
+        if self._hurried:
+            known |= {'connection': _with_timeout(known['connection']), 'max_retries': 0}
         # thread_checkin is for green threads: it yields the processor at the end of each transaction.
         manager.configure(sqlite_fk=True, thread_checkin=False, **known)
         engine = manager.writer.get_engine()
@@ -207,6 +214,14 @@ def _ended(conn: Connection) -> Iterator[None]:
         except Exception:
             conn.invalidate()
         raise
+
+
+def _with_timeout(connection: str) -> str:
+    """Return the URL with a timeout of connecting, unless it has one: drivers wait for ten seconds, or for minutes."""
+    url = sqlalchemy.make_url(connection)
+    if url.get_backend_name() == 'sqlite' or 'connect_timeout' in url.query:
+        return connection
+    return url.update_query_dict({'connect_timeout': str(_PATIENCE)}).render_as_string(hide_password=False)
 
 
 def _tune_mariadb(engine: Engine) -> None:

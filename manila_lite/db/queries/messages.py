@@ -52,7 +52,7 @@ class Detail(enum.Enum):
     """The reason of the failure: id and general sentence. The message's own text adds the particulars."""
 
     UNKNOWN_ERROR = ('001', 'An unknown error happened.')
-    NO_VALID_HOST = ('002', 'No backend had room for the share. A smaller size or another share type may fit.')
+    NO_VALID_HOST = ('002', 'No backend could take the share.')
     UNEXPECTED_NETWORK = ('003', 'The backend did not expect the share network that was given.')
     NO_SHARE_SERVER = ('004', 'No share server could be found or created for the share.')
     FILTER_AVAILABILITY = ('007', 'No backend of the requested availability zone could take the share.')

@@ -8,7 +8,7 @@ import orjson
 import webob
 
 from manila_lite import errors
-from manila_lite.api.http import faults, hints
+from manila_lite.api.http import discovery, faults, hints
 from manila_lite.api.http.definition import Definition
 from manila_lite.siblings.compute.contract import OPS
 from manila_lite.siblings.process import base
@@ -91,6 +91,6 @@ def _entry(raw: webob.Request, conf: Any, prefix: str) -> dict[str, Any]:
 
 
 API = Definition(OPS, prefixes=_PREFIXES, version=asked, stamp=_stamp, answer=_answer, base=_base, reply=_reply, show=show,
-                 public=frozenset({'', '/', '/healthcheck', '/healthcheck/', *(f'/{prefix}{end}' for prefix in _PREFIXES
-                                                                               for end in ('', '/'))}),
+                 public=frozenset({'', '/', *discovery.HEALTH,
+                                   *(f'/{prefix}{end}' for prefix in _PREFIXES for end in ('', '/'))}),
                  service_type=_SERVICE)

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 import webob
 
+from manila_lite.api.http import discovery
 from manila_lite.api.http.definition import Definition
 from manila_lite.siblings import process
 from manila_lite.siblings.dataproc import contract
@@ -58,6 +59,5 @@ def _answer(raw: webob.Request, conf: Any) -> webob.Response | None:
 
 
 API = Definition(ops=contract.OPS, prefixes=tuple(_MINOR), version=_version, stamp=_stamp, answer=_answer,
-                 public=frozenset({'', '/', '/healthcheck', '/healthcheck/',
-                                   *(f'/{prefix}{end}' for prefix in _MINOR for end in ('', '/'))}),
+                 public=frozenset({'', '/', *discovery.HEALTH, *(f'/{prefix}{end}' for prefix in _MINOR for end in ('', '/'))}),
                  base=_base, reply=_reply, show=lambda number: _SHOWN[number])

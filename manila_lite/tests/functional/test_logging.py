@@ -7,8 +7,10 @@ import re
 import sqlite3
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import bcrypt
+import fixtures
 import testtools
 
 from manila_lite.tests import process
@@ -48,6 +50,33 @@ class Lines(testtools.TestCase):
         self.assertIn('/a%0A2026-01-01', lite.log.read_text())
         self.assertNotIn('\n2026-01-01', lite.log.read_text())
         self.assertNotIn('/healthcheck', lite.log.read_text())
+
+
+class Files(testtools.TestCase):
+    """A directory of logs, as the page on the installation has it."""
+
+    def test_each_service_has_a_file_of_its_own_name(self):
+        folder = Path(self.useFixture(fixtures.TempDir()).path) / 'logs'
+        folder.mkdir(mode=0o750)
+        parts = self.useFixture(process.Parts(extra=f'log_dir = {folder}\n'))
+        parts.begin()
+        for name, text in (('api', 'POST /v2/types'), ('scheduler', ' INFO '), ('share', ' INFO ')):
+            file = folder / f'manila-{name}.log'
+            base.eventually(lambda file=file, text=text: file.exists() and text in file.read_text(),
+                            lambda file=file: f'{sorted(folder.iterdir())}: {file.read_text() if file.exists() else ""}')
+        self.assertEqual({'manila-api.log', 'manila-scheduler.log', 'manila-share.log', 'manila-manage.log'},
+                         {file.name for file in folder.iterdir()})
+        self.assertIn('Nothing of level ERROR', parts.manage('logs', 'errors'))
+
+    def test_log_that_cannot_be_written_is_one_line(self):
+        folder = Path(self.useFixture(fixtures.TempDir()).path)
+        (folder / 'manila-scheduler.log').mkdir()
+        parts = self.useFixture(process.Parts())
+        parts.edit('[DEFAULT]\n', f'[DEFAULT]\nlog_dir = {folder}\n')
+        ended = parts.run('scheduler')
+        self.assertEqual(1, ended.wait(timeout=60))
+        self.assertRegex(parts.log.read_text(), r'(?m)^manila_lite: the log cannot be written, see log_file, log_dir, .*$')
+        self.assertNotIn('Traceback', parts.log.read_text())
 
 
 class Json(testtools.TestCase):

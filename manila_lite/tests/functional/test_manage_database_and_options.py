@@ -3,6 +3,8 @@
 
 import datetime
 import json
+import subprocess
+import sys
 from importlib import metadata
 
 import yaml
@@ -73,6 +75,16 @@ class AloneTest(manage.AloneTest):
     def test_version_commands_show_the_package_version(self):
         self.assertIn(metadata.version('manila-lite'), self.manage('--version'))
         self.assertIn(metadata.version('manila-lite'), self.manage('version', 'list'))
+        self.assertEqual(metadata.version('manila-lite'), self.manage('version').strip())
+
+    def test_output_that_nobody_reads_to_the_end_is_no_error(self):
+        """As in a pipe to "head"."""
+        command = [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', 'config', 'list']
+        started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+        self.assertIn('option', started.stdout.readline())
+        started.stdout.close()
+        self.assertEqual((141, ''), (started.wait(timeout=60), started.stderr.read()))
+        started.stderr.close()
 
     def test_outdated_or_missing_schema_is_reported(self):
         self.assertIn('manila-manage db sync', self.manage('db', 'check', status=1))
@@ -109,6 +121,18 @@ class AloneTest(manage.AloneTest):
         self.assertNotIn('[quota] snapshots', changed)
 
     # manila-status ----------------------------------------------------------------------------
+
+    def test_database_that_is_away_is_one_line_within_seconds(self):
+        """Ask no longer than a person waits: drivers would try for minutes."""
+        for url in ('mysql+pymysql://u:hush@127.0.0.1:1/x', 'postgresql+psycopg2://u:hush@127.0.0.1:1/x'):
+            self.configure(url=url)
+            for words in (('doctor',), ('db', 'sync'), ('service', 'list')):
+                command = [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', *words]
+                done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=40)
+                [line] = done.stderr.splitlines()
+                self.assertEqual((2, ''), (done.returncode, done.stdout), done.stderr)
+                self.assertRegex(line, r'^manila_lite: \[database\] connection: .*127.0.0.1.*$')
+                self.assertNotIn('hush', line)
 
     def test_upgrade_check_passes_with_a_current_schema(self):
         self.manage('db', 'sync')

@@ -2,6 +2,8 @@
 """The API behind gunicorn and uwsgi, started as in doc/source/admin/wsgi.rst, with several processes and threads."""
 
 import contextlib
+import http.client
+import json
 import re
 import sqlite3
 import sys
@@ -115,6 +117,18 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
         self.assertEqual(200, answers[0][0], answers)
         self.assertEqual(0, self.web.wait(timeout=60), self.parts.tail())
         self.assertEqual([('default',)], self.rows("SELECT name FROM share_types WHERE name = 'default'"))
+
+    def test_client_that_reuses_its_connection_gets_no_reset(self):
+        """Send a body, and then nothing, on one connection, as long as the server keeps it; else it says that it closes it."""
+        headers = {'X-Auth-Token': 'u:p:admin,member,reader', 'X-OpenStack-Manila-API-Version': '2.86',
+                   'Content-Type': 'application/json'}
+        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=30)) as wire:
+            for number in range(5):
+                for method, path, body in (('GET', '/v2/types', None), ('POST', '/v2/types', {'share_type': {
+                        'name': f'kind-{number}', 'extra_specs': {'driver_handles_share_servers': 'False'}}})):
+                    wire.request(method, path, None if body is None else json.dumps(body), headers)
+                    answer = wire.getresponse()     # it connects anew only if the server has said so
+                    self.assertEqual((200, True), (answer.status, bool(answer.read())))
 
     def is_ending(self):
         return any(said in self.parts.log.read_text() for said in ('Handling signal: term', 'Gracefully killing'))

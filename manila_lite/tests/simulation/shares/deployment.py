@@ -105,6 +105,7 @@ default_share_type = {TYPE}
 enabled_share_protocols = NFS
 [scheduler]
 first_report_wait = 5
+restart_wait = 5
 """
     table_class = Table
 
