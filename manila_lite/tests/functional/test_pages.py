@@ -34,8 +34,10 @@ _CFG = re.compile(r'.. code-block:: cfg\n\n((?:(?:   .*)?\n)+)')
 _INI = re.compile(r'.. code-block:: ini\n\n((?:(?:   .*)?\n)+)')
 _MANAGE = re.compile(r'(?<![\w/.-])manila-manage ((?:--config-file \S+ )?)([a-z_]+)(?: ([a-z_]+))?')
 
+#: Id of a user who is not root.
+_NOBODY = 65534
 #: Units of services whose mounts, servers and guests outlive the service.
-_MOUNTING = {'manila-share', 'mlite-compute-agent'}
+_MOUNTING = {'manila-lite', 'manila-share', 'mlite-compute-agent'}
 #: Pages with the configuration of a sibling, the function for its options, and its drivers' options by group.
 _SIBLINGS = {'compute-service.rst': (compute.register_opts, {'compute_qemu': qemu_options.OPTIONS}),
              'data-processing-service.rst': (dataproc.register_opts, {})}
@@ -158,8 +160,8 @@ class Named(testtools.TestCase):
         scripts = {point.name for point in metadata.entry_points(group='console_scripts')
                    if point.value.startswith('manila_lite.')}
         units = sorted(UNITS.glob('*.service'))
-        self.assertEqual(['manila-api', 'manila-scheduler', 'manila-share', 'mlite-compute-agent', 'mlite-compute-api',
-                          'mlite-dataproc-api', 'mlite-dataproc-engine'], [unit.stem for unit in units])
+        self.assertEqual(['manila-api', 'manila-lite', 'manila-scheduler', 'manila-share', 'mlite-compute-agent',
+                          'mlite-compute-api', 'mlite-dataproc-api', 'mlite-dataproc-engine'], [unit.stem for unit in units])
         for unit in units:
             text = unit.read_text()
             self.assertIn(unit.stem, scripts)
@@ -180,8 +182,12 @@ class Named(testtools.TestCase):
             self.skipTest('logrotate is not installed')
         folder = Path(self.useFixture(process.fixtures.TempDir()).path)
         sample = (UNITS.parent / 'logrotate/manila_lite').read_text()
-        mine = re.sub('(?m)^ *su .*$', '', sample.replace('/var/log/manila_lite', str(folder)))
+        mine = sample.replace('/var/log/manila_lite', str(folder))
         self.assertNotEqual(sample, mine)
+        if os.geteuid():
+            mine = re.sub('(?m)^ *su .*$', '', mine)
+        else:
+            os.chown(folder, _NOBODY, _NOBODY)      # the directory is not root's, as that of a log of the share manager
         (folder / 'rotate').write_text(mine)
         (folder / 'rotate').chmod(0o644)
         handler = logging.FileHandler(folder / 'manila-api.log')
