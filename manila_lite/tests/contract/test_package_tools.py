@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Versions, images and containers that tools/package makes or describes."""
+
+import hashlib
+import io
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from importlib import metadata
+from pathlib import Path
+
+import fixtures
+import testtools
+import yaml
+from oslo_config import cfg
+
+from manila_lite import conf as options
+from manila_lite.cmd import settings
+from manila_lite.tests.contract.test_checks import ROOT
+
+TOOLS = ROOT / 'tools/packaging'
+COMPOSE = ROOT / 'etc/manila_lite/compose'
+
+
+def run(*words, **more):
+    """Run a command, which must succeed; return its output."""
+    return subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True,
+                          timeout=120, **more).stdout
+
+
+class FolderCase(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.folder = Path(self.useFixture(fixtures.TempDir()).path)
+
+
+class Version(FolderCase):
+    """The version of a small tree."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / 'setup.cfg').write_text('[metadata]\nname = manila-lite\nversion = 0.1.0\n')
+
+    def git(self, *words):
+        run('git', '-c', 'user.name=t', '-c', 'user.email=t@example.org', '-C', self.folder, *words)
+
+    def commit(self):
+        self.git('commit', '--quiet', '--allow-empty', '--message=x')
+
+    def version(self):
+        return tuple(run(sys.executable, TOOLS / 'version.py', self.folder).split())
+
+    def test_version_without_git_is_that_of_the_tree(self):
+        self.assertEqual(('0.1.0', '0.1.0'), self.version())
+
+    def test_version_without_a_tag_counts_the_commits(self):
+        self.git('init', '--quiet')
+        self.commit()
+        self.commit()
+        self.assertEqual(('0.1.0+git2', '0.1.0+git2'), self.version())
+
+    def test_version_of_a_tag_and_of_commits_after_it(self):
+        self.git('init', '--quiet')
+        self.commit()
+        self.git('tag', '--annotate', '--message=x', '0.2.0')
+        self.assertEqual(('0.2.0', '0.2.0'), self.version())
+        self.commit()
+        self.assertEqual(('0.2.1.dev1', '0.2.1~dev1'), self.version())
+
+    def test_versions_are_in_order_for_dpkg(self):
+        versions = ['0.1.0+git2', '0.1.0+git10', '0.2.0', '0.2.1~dev1', '0.2.1']
+        for low, high in itertools.pairwise(versions):
+            run('dpkg', '--compare-versions', low, 'lt', high)
+
+
+class Requirements(testtools.TestCase):
+
+    def test_missing_requirements_are_named(self):
+        words = [sys.executable, TOOLS / 'closure.py']
+        self.assertEqual('', run(*words).strip())
+        self.assertEqual(['no-such-package', 'testtools>=9999'], run(*words, 'no-such-package', 'testtools>=9999').split())
+
+
+class Pages(testtools.TestCase):
+
+    def test_each_command_has_a_summary_and_no_other(self):
+        found = re.findall(r"^    '([a-z-]+)': '", (TOOLS / 'manpages.py').read_text(), re.MULTILINE)
+        self.assertEqual(sorted(entry.name for entry in metadata.entry_points(group='console_scripts')
+                                if entry.module.startswith('manila_lite.')), sorted(found))
+
+
+class Image(FolderCase):
+    """An image of one file."""
+
+    def setUp(self):
+        super().setUp()
+        with tarfile.open(self.folder / 'root.tar', 'w') as archive:
+            entry = tarfile.TarInfo('etc/file')
+            entry.size = 4
+            archive.addfile(entry, io.BytesIO(b'text'))
+        self.image = self.folder / 'image.tar'
+        run(sys.executable, TOOLS / 'oci.py', self.folder / 'root.tar', 'manila-lite', '0.1.0+git2', self.image)
+        with tarfile.open(self.image) as archive:
+            self.files = {entry.name: archive.extractfile(entry).read() for entry in archive}
+
+    def blob(self, descriptor):
+        """Return the content that a descriptor means, which must fit it."""
+        content = self.files[f'blobs/sha256/{descriptor["digest"].removeprefix("sha256:")}']
+        self.assertEqual((descriptor['size'], descriptor['digest']),
+                         (len(content), f'sha256:{hashlib.sha256(content).hexdigest()}'))
+        return content
+
+    def test_image_has_the_layout_of_oci_and_its_digests_fit(self):
+        self.assertEqual({'imageLayoutVersion': '1.0.0'}, json.loads(self.files['oci-layout']))
+        named, = json.loads(self.files['index.json'])['manifests']
+        self.assertEqual('0.1.0-git2', named['annotations']['org.opencontainers.image.ref.name'])
+        manifest = json.loads(self.blob(named))
+        config = json.loads(self.blob(manifest['config']))
+        layer, = manifest['layers']
+        with tarfile.open(fileobj=io.BytesIO(self.blob(layer))) as unpacked:
+            self.assertEqual(b'text', unpacked.extractfile('etc/file').read())
+        plain = hashlib.sha256((self.folder / 'root.tar').read_bytes()).hexdigest()
+        self.assertEqual([f'sha256:{plain}'], config['rootfs']['diff_ids'])
+        self.assertEqual('manila_lite', config['config']['User'])
+
+    def test_same_content_gives_the_same_image(self):
+        again = self.folder / 'again.tar'
+        run(sys.executable, TOOLS / 'oci.py', self.folder / 'root.tar', 'manila-lite', '0.1.0+git2', again)
+        self.assertEqual(self.image.read_bytes(), again.read_bytes())
+
+
+class Compose(testtools.TestCase):
+    """The services of compose.yaml, which no test starts."""
+
+    def setUp(self):
+        super().setUp()
+        self.services = yaml.safe_load((COMPOSE / 'compose.yaml').read_text())['services']
+        self.ours = {name: one for name, one in self.services.items() if 'MANILA_LITE_IMAGE' in one['image']}
+
+    def test_services_run_our_commands(self):
+        commands = {entry.name for entry in metadata.entry_points(group='console_scripts')}
+        self.assertEqual({'api', 'scheduler', 'schema', 'share'}, set(self.ours))
+        for name, service in self.ours.items():
+            self.assertIn(service['command'][0], commands, name)
+        for name in {one for service in self.services.values() for one in service.get('depends_on', ())}:
+            self.assertIn(name, self.services)
+
+    def test_configuration_has_known_options(self):
+        conf = options.register(cfg.ConfigOpts())
+        conf([f'--config-file={COMPOSE / "manila_lite.conf"}'], project='manila_lite')
+        self.assertEqual([], [str(doubt) for doubt in settings.find_doubtful(conf)])
+
+    def test_services_take_options_from_the_environment(self):
+        env = {name: re.sub(r'\$\{.*?\}', 'replaced', value) for service in self.ours.values()
+               for name, value in service['environment'].items()}
+        self.assertLess(1, len(env))
+        told = run(sys.executable, '-c', 'from manila_lite.cmd.manage import main; main()', '--config-file',
+                   COMPOSE / 'manila_lite.conf', 'config', 'list', '--changed', '--format', 'json', env=os.environ | env)
+        self.assertLessEqual({*env, str(COMPOSE / 'manila_lite.conf')}, {option['set by'] for option in json.loads(told)})
