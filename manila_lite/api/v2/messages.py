@@ -15,7 +15,7 @@ _NETWORK = 'Try again; if it fails again, ask the operator with the request id o
 #: Next steps for users after a failure, by its reason; empty where the cause says them already.
 NEXT_STEPS = {
     Detail.UNKNOWN_ERROR: 'Ask the operator, with the request id of this message.',
-    Detail.NO_VALID_HOST: '',
+    Detail.NO_VALID_HOST: 'Choose another share type or a smaller size, or ask the operator whether all backends run.',
     Detail.UNEXPECTED_NETWORK: 'Leave the share network out, or choose a share type with share servers.',
     Detail.NO_SHARE_SERVER: _NETWORK,
     Detail.FILTER_AVAILABILITY: 'Ask for another availability zone, or for none.',
