@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics as Prometheus sees them: over HTTP, from real processes, with labels from tables only."""
 
-import contextlib
 import datetime
 import itertools
 import logging
@@ -16,7 +15,6 @@ import sqlalchemy as sa
 import testtools
 from oslo_db import exception as oslo_db_exception
 from oslo_utils import timeutils, units
-from prometheus_client import parser
 
 from manila_lite import metrics
 from manila_lite.api.contract import OPS
@@ -25,42 +23,12 @@ from manila_lite.db import models
 from manila_lite.db.queries import metrics_queries, operations
 from manila_lite.tests import process
 from manila_lite.tests.functional import base
+from manila_lite.tests.watching import Scraped, free_ports
 
 _CONFIG = '[alpha]\ndriver = dummy\n[metrics]\nport = {port}\nports = 4\ncache_seconds = 1\n'
 _UUID = re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-')
 #: All values that the label "route" may have.
 ROUTES = {f'/v2{path}' for op in OPS for path in (op.path, op.old_path) if path} | {'other', 'discovery', 'healthcheck'}
-
-
-class Scraped:
-    """The metrics of one process."""
-
-    def __init__(self, port):
-        with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=30) as answer:
-            text = answer.read().decode()
-        self.samples = [sample for family in parser.text_string_to_metric_families(text) for sample in family.samples]
-
-    def value(self, name, **labels):
-        """Return the sum of the samples that have these labels."""
-        return sum(sample.value for sample in self.samples
-                   if sample.name == f'manila_lite_{name}' and labels.items() <= sample.labels.items())
-
-    def labels(self, name, label):
-        """Return all values of a label."""
-        return {sample.labels[label] for sample in self.samples if sample.name == f'manila_lite_{name}'}
-
-
-def free_ports(count):
-    """Return the first of ``count`` consecutive free ports."""
-    while True:
-        first = process.free_port()
-        with contextlib.ExitStack() as taken:
-            try:
-                for port in range(first, first + count):
-                    taken.enter_context(socket.socket()).bind(('127.0.0.1', port))
-            except (OSError, OverflowError):
-                continue
-            return first
 
 
 class OneProcess(testtools.TestCase):
