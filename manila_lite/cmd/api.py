@@ -22,7 +22,8 @@ def _main(argv: Sequence[str]) -> int:
     preflight.check(conf)
     encryption.check(conf)
     workers = conf.osapi_share_workers
-    return processes.run(conf, 'manila-api', [(lambda: Api(setup.services(conf), shared=workers > 1), workers)])
+    return processes.run(conf, 'manila-api', [
+        processes.Part(lambda: Api(setup.services(conf), shared=workers > 1), workers)])
 
 
 if __name__ == '__main__':

@@ -6,6 +6,7 @@ backends and the number of API processes are set in the master: changing them ne
 """
 
 import contextlib
+import dataclasses
 import logging
 import sys
 import threading
@@ -22,14 +23,26 @@ from manila_lite.rpc import notices
 LOG = logging.getLogger(__name__)
 
 
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A service of a command. ``make`` makes it after the fork; ``workers``: its number of processes.
+
+    ``backend``: the name of the backend of a share manager.
+    """
+
+    make: Callable[[], Any]
+    workers: int = 1
+    backend: str = ''
+
+
 class Process(service.Service):
     """A service (scheduler, share manager, API) in a process of its own. The service is made after the fork."""
 
-    def __init__(self, conf: cfg.ConfigOpts, name: str, make: Callable[[], Any]):
+    def __init__(self, conf: cfg.ConfigOpts, name: str, part: Part):
         super().__init__()
         self._conf = conf
         self._name = name
-        self._make = make
+        self._description = part
         self._monitor: monitor.Monitor | None = None
         self._part: Any = None
         self._changing = threading.Lock()
@@ -42,9 +55,9 @@ class Process(service.Service):
             if self._done.is_set():
                 return
             try:
-                self._part = self._make()
+                self._part = self._description.make()
                 self._part.start()
-                self._monitor = monitor.Monitor(self._conf, self._name)
+                self._monitor = monitor.Monitor(self._conf, self._name, self._description.backend)
                 self._monitor.start()
             except errors.BadConfig as bad:
                 LOG.error('Cannot start yet, trying again: %s', bad)
@@ -86,7 +99,7 @@ class Launcher(service.ProcessLauncher):
         return super().wait() or 0
 
 
-def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[tuple[Callable[[], Any], int]]) -> int:
+def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[Part]) -> int:
     """Run services, each in its number of processes, until a signal ends them; return the exit status.
 
     ``name`` is that of the command.
@@ -94,6 +107,6 @@ def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[tuple[Callable[[], Any]
     reports.install_signal_handler()
     reports.listen(conf, name)
     launcher = Launcher(conf, restart_method='reload')
-    for make, workers in parts:
-        launcher.launch_service(Process(conf, name, make), workers=workers)
+    for part in parts:
+        launcher.launch_service(Process(conf, name, part), workers=part.workers)
     return launcher.wait()

@@ -87,7 +87,7 @@ def run_api(sibling: Sibling) -> int:
         services.db.dispose()
         workers = conf[sibling.name].api_workers
         return processes.run(conf, f'mlite-{sibling.name}-api', [
-            (lambda: sibling.http(sibling.services(conf), shared=workers > 1), workers)])
+            processes.Part(lambda: sibling.http(sibling.services(conf), shared=workers > 1), workers)])
     return setup.run(body)
 
 
@@ -96,7 +96,7 @@ def run_worker(sibling: Sibling, command: str) -> int:
     def body(argv: Sequence[str]) -> int:
         conf = sibling.configure(argv, command)
         sibling.check(conf)
-        return processes.run(conf, command, [(lambda: sibling.worker(sibling.services(conf)), 1)])
+        return processes.run(conf, command, [processes.Part(lambda: sibling.worker(sibling.services(conf)))])
     return setup.run(body)
 
 

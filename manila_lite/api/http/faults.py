@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 import webob
+from oslo_context import context as oslo_context
 from oslo_db import exception as db_exception
 from oslo_log import log
 from oslo_policy import policy
@@ -67,8 +68,7 @@ def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
     status = status_of(error, special)
     if status == 500:
         LOG.exception('Unexpected error', exc_info=error)
-        return refusal(500, 'An unexpected error happened. The log has it under the request id of this answer.',
-                       'internal_error')
+        return refusal(500, errors.unexpected(getattr(oslo_context.get_current(), 'request_id', None)), 'internal_error')
     if isinstance(error, errors.ManilaLiteError):
         return refusal(status, str(error), error.code, {'Retry-After': '1'} if isinstance(error, _SOON) else None)
     if isinstance(error, TRANSIENT):

@@ -19,8 +19,8 @@ def service_list(call: Call) -> int:
     down = call.conf.service_down_time
     call.show(('binary', 'host', 'zone', 'status', 'state', 'heartbeat'), [
         {'binary': row.binary, 'host': row.host, 'zone': row.zone, 'status': 'disabled' if row.disabled else 'enabled',
-         'state': _state(row, down), 'heartbeat': row.heartbeat_at, 'disabled_reason': row.disabled_reason,
-         'lease_owner': row.lease_owner} for row in rows])
+         'state': _state(row, down), 'heartbeat': row.heartbeat_at, 'stopped': bool(row.stopped),
+         'disabled_reason': row.disabled_reason, 'lease_owner': row.lease_owner} for row in rows])
     return GOOD
 
 

@@ -77,7 +77,12 @@ MISTAKES = {
     'no driver': (config(backend='share_backend_name = x'), ('[alpha]', 'driver')),
     'no backends': (config(enabled_share_backends=None), ('enabled_share_backends',)),
     'strategy': (config(auth_strategy='kerberos'), ('auth_strategy', 'kerberos', 'noauth')),
-    'no passwords': (config(auth_strategy='http_basic', sections=f'{_PASSWORDS}none'), ('http_basic_auth_user_file', '/none')),
+    'no passwords': (config(auth_strategy='http_basic', sections=f'{_PASSWORDS}none'),
+                     ('http_basic_auth_user_file', '/none', 'No such file')),
+    'passwords in another form': (config(auth_strategy='http_basic', sections=f'{_PASSWORDS}bad.yaml'),
+                                  ('http_basic_auth_user_file', 'bad.yaml', 'bcrypt')),
+    'health checks': (config('[healthcheck]\nbackends = disable_by_file,enable_by_files'),
+                      ('[healthcheck] backends', 'one of')),
     'accounts': (config(auth_strategy='http_basic', sections=f'{_PASSWORDS}htpasswd\nhttp_basic_accounts = nonsense'),
                  ('http_basic_accounts', 'nonsense')),
     'state path': (config(state_path='{state}/htpasswd/below'), ('state_path',)),
@@ -142,6 +147,7 @@ class Mistakes(testtools.TestCase):
         lines = [line for line in said.splitlines() if not is_log(line)]
         self.assertEqual(1, len(lines), said)
         self.assertNotIn('Traceback', said)
+        self.assertNotIn('%(', said, 'a field is left open')
         for word in words:
             self.assertIn(word, lines[0])
 

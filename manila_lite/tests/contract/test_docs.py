@@ -33,12 +33,20 @@ class Build(testtools.TestCase):
         done = subprocess.run([sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-b', 'xml', 'doc/source', folder],
                               cwd=ROOT, timeout=600, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         self.assertEqual((0, ''), (done.returncode, done.stderr))
+        self.assertEqual({}, self.mail_addresses(folder))
         pages = {page.stem: page.read_text() for page in (folder / 'reference').glob('*.xml')}
         self.assertEqual([], [name for page, names in self.named().items() for name in names if name not in pages[page]])
         self.check_states(rows(folder / 'contributor/states.xml'))
         self.check_clients(rows(folder / 'user/clients.xml'))
         self.check_crashes(folder / 'contributor/crash-matrix.xml')
         self.check_documents(folder / 'user')
+
+    @staticmethod
+    def mail_addresses(folder):
+        """Return the links to mail addresses, by page: host@backend is none, and the project has none to link to."""
+        found = {str(page.relative_to(folder)): re.findall('refuri="(mailto:[^"]*)"', page.read_text())
+                 for page in folder.rglob('*.xml')}
+        return {page: links for page, links in found.items() if links}
 
     @staticmethod
     def named():
