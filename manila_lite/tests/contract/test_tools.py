@@ -158,6 +158,12 @@ class MirrorTest(ToolCase):
         self.plant('manila_lite/tests/unit/test_snapshots.py', '')
         self.assert_caught('actions/shares.py', 'manila_lite.actions.shares')
 
+    def test_module_of_the_client_without_a_test_is_caught(self):
+        self.plant('client/manila_lite_client/bars.py', self.CODE)
+        self.assert_caught('client/manila_lite_client/bars.py', 'manila_lite_client.bars')
+        self.plant('manila_lite/tests/unit/client/test_bars.py', '')
+        self.assert_clean()
+
     def test_gabbi_file_of_the_resource_counts_as_a_test(self):
         self.plant('manila_lite/actions/share_types.py', self.CODE)
         self.plant('manila_lite/tests/functional/gabbits/share-types.yaml', '')

@@ -71,15 +71,16 @@ class Typed(testscenarios.WithScenarios, testtools.TestCase):
 
 
 class Python(Typed):
-    """The page about the SDK, as one program."""
+    """The examples in Python of a page, as one program."""
 
-    scenarios = [('sdk', {'page': 'sdk'})]
+    scenarios = [('sdk', {'page': 'sdk', 'has': 'create_share_snapshot', 'says': ':/shares/'}),
+                 ('progress', {'page': 'progress', 'has': '/operations', 'says': 'share.create done'})]
 
     def test_examples_of_the_page_work(self):
-        text = ''.join(_PYTHON.findall((DOC / 'user' / 'sdk.rst').read_text())).replace('http://127.0.0.1:8786/v2', self.url)
-        program = '\n'.join(line.removeprefix('   ') for line in text.splitlines())
-        self.assertIn('create_share_snapshot', program)
-        self.assertIn(':/shares/', self.run_page('manila_lite.tests.openstack_page:program', program))
+        page = (DOC / 'user' / f'{self.page}.rst').read_text().replace('http://127.0.0.1:8786/v2', self.url)
+        program = '\n'.join(line.removeprefix('   ') for line in ''.join(_PYTHON.findall(page)).splitlines())
+        self.assertIn(self.has, program)
+        self.assertIn(self.says, self.run_page('manila_lite.tests.openstack_page:program', program))
 
 
 class Named(testtools.TestCase):
