@@ -161,6 +161,17 @@ class AloneTest(manage.AloneTest):
         self.assertNotIn('here@off', details)
         self.assertIn('pinned to 1.0', details)
 
+    def test_schema_of_a_later_release_is_used_as_it_is(self):
+        """As when services were upgraded, and taken back to this release."""
+        self.manage('db', 'sync')
+        with self.database().writer() as conn:
+            conn.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+        self.assertEqual({0}, {result for result, _ in self.check(0).values()})
+        self.assertIn('The schema is at 9999, of a later release', self.manage('db', 'sync'))
+        self.assertIn('The schema is at 9999, of a later release', self.manage('db', 'check'))
+        self.manage('doctor')
+        self.assertEqual('9999', self.manage('db', 'version').strip())
+
     def test_upgrade_check_warns_of_parked_operations(self):
         self.manage('db', 'sync')
         with self.database().writer() as conn:
