@@ -10,7 +10,7 @@ from typing import Any
 from oslo_config import cfg
 from prometheus_client import GC_COLLECTOR, CollectorRegistry, Info, ProcessCollector, make_wsgi_app
 
-from manila_lite import errors, metrics, trace
+from manila_lite import errors, metrics, release, trace
 from manila_lite.api.http.connection_limits import Limits
 from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import reports
@@ -96,7 +96,7 @@ class _Shown:
         self._registry.register(GC_COLLECTOR)
         ProcessCollector(registry=self._registry)
         Info('manila_lite_process', 'The process that shows these metrics.', registry=self._registry).info(
-            {'service': service, 'host': conf.host, 'pid': str(os.getpid())})
+            {'service': service, 'release': release.VERSION, 'host': conf.host, 'pid': str(os.getpid())})
         self._database: FromDatabase | None = None
         if conf.metrics.database:
             self._database = FromDatabase(conf, database)
