@@ -54,6 +54,11 @@ def is_up(heartbeat_at: datetime.datetime | None, stopped: bool, down_time: floa
                 and (now or timeutils.utcnow()) - heartbeat_at <= datetime.timedelta(seconds=down_time))
 
 
+def was_up(heartbeat_at: datetime.datetime | None, seconds: float) -> bool:
+    """Say whether a service had a heartbeat, or stopped, in the last ``seconds``."""
+    return is_up(heartbeat_at, False, seconds)
+
+
 def release_of(row: Row) -> str | None:
     """Return the release that the service runs; None if it does not tell, as releases before ``FIRST_TOLD``."""
     return row.release if row.release_at is not None and row.release_at == row.heartbeat_at else None
