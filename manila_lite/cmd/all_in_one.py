@@ -66,6 +66,7 @@ def main() -> int:
 
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv, transport_url='inproc://', program='manila-lite')
+    setup.say_start('manila-lite')
     parts = build(conf)
     reports.install_signal_handler()
     return runner.run([runner.ConfigFiles(conf), *parts])

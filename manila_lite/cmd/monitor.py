@@ -11,7 +11,7 @@ from typing import Any
 from oslo_config import cfg
 from prometheus_client import GC_COLLECTOR, CollectorRegistry, Info, ProcessCollector, make_wsgi_app
 
-from manila_lite import errors, metrics, trace
+from manila_lite import errors, metrics, release, trace
 from manila_lite.api.http.connection_limits import Limits
 from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import reports
@@ -60,7 +60,8 @@ class Monitor:
     def _run(self) -> None:
         try:
             database = Database(self._conf)     # a separate connection: scrapes take none from the work
-            identity = {'service': self._service, 'host': self._conf.host, 'backend': self._backend, 'pid': str(os.getpid())}
+            identity = {'service': self._service, 'release': release.VERSION, 'host': self._conf.host,
+                        'backend': self._backend, 'pid': str(os.getpid())}
             shown = _Shown(self._conf, identity, database)
             while not self._stopped.is_set():
                 try:

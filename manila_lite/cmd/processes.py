@@ -17,7 +17,7 @@ from oslo_config import cfg
 from oslo_service import service
 
 from manila_lite import errors
-from manila_lite.cmd import log_lines, monitor, reports
+from manila_lite.cmd import log_lines, monitor, reports, setup
 from manila_lite.rpc import notices
 
 LOG = logging.getLogger(__name__)
@@ -104,6 +104,7 @@ def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[Part]) -> int:
 
     ``name`` is that of the command.
     """
+    setup.say_start(name)
     reports.install_signal_handler()
     reports.listen(conf, name)
     launcher = Launcher(conf, restart_method='reload')

@@ -13,11 +13,13 @@ from oslo_log import log
 from oslo_policy import policy
 
 import manila_lite.conf
-from manila_lite import context, encryption, errors, policies, thread_reserve, trace
+from manila_lite import context, encryption, errors, policies, release, thread_reserve, trace
 from manila_lite.cmd import log_lines, log_rate_limit, umask
 from manila_lite.db.core import engine
 from manila_lite.rpc import transport
 from manila_lite.rpc.clients import Bus
+
+LOG = log.getLogger(__name__)
 
 _QUIET = ['sqlalchemy=WARNING', 'stevedore=WARNING', 'oslo_messaging=INFO', 'oslo_policy=WARNING', 'cheroot=WARNING',
           'keystonemiddleware=WARNING', 'futurist=WARNING', 'urllib3=WARNING',
@@ -58,7 +60,7 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     conf.set_default('logging_user_identity_format', _WHOSE)
     transport.set_defaults(conf, transport_url)
     try:
-        conf(list(argv), project='manila_lite', default_config_files=None)
+        conf(list(argv), project='manila_lite', version=release.VERSION, default_config_files=None)
     except (cfg.Error, OSError, UnicodeDecodeError) as bad:
         raise errors.BadConfig(_line(bad)) from None
     if not conf.database.connection:
@@ -74,6 +76,11 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     else:
         log_lines.escape_all()
     return conf
+
+
+def say_start(program: str) -> None:
+    """Log the start of a program, with its release: the first line of its log."""
+    LOG.info('%s of release %s starts', program, release.VERSION)
 
 
 def _open_log(conf: cfg.ConfigOpts) -> None:

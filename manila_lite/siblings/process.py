@@ -104,6 +104,7 @@ def run_all(sibling: Sibling) -> int:
     """Run API and worker as threads of one process, on one SQLite file by default, until a signal ends it."""
     def body(argv: Sequence[str]) -> int:
         conf = sibling.configure(argv, f'mlite-{sibling.name}', alone=True)
+        setup.say_start(f'mlite-{sibling.name}')
         setup.lock_state_path(Path(conf.state_path) / sibling.name)
         sibling.check(conf)
         services = sibling.services(conf)

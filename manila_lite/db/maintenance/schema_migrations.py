@@ -59,7 +59,9 @@ def _in_turn(conn: Connection) -> Iterator[None]:
 
 
 def upgrade(db: Database, revision: str = 'head') -> None:
-    """Bring the schema to ``revision``."""
+    """Bring the schema to ``revision``. Let a schema of a later release be: it only has more."""
+    if is_newer(db):
+        return
     command.upgrade(_config(db), revision)
 
 
@@ -72,6 +74,16 @@ def current(db: Database) -> str | None:
     """Return the revision that the schema is at, or None for an empty database."""
     with db.engine.connect() as conn:
         return migration.MigrationContext.configure(conn).get_current_revision()
+
+
+def is_newer(db: Database) -> bool:
+    """Say whether the schema is of a later release, as after an upgrade whose services were taken back."""
+    return current(db) not in (None, *revisions(db))
+
+
+def is_older(db: Database) -> bool:
+    """Say whether the schema is of an earlier release, or there is none."""
+    return current(db) in (None, *revisions(db)[:-1])
 
 
 def head(db: Database) -> str:

@@ -118,7 +118,7 @@ class Names(testtools.TestCase):
         known = {f'{family.name}{suffix}': {*labels, *more}
                  for family, labels in (*metrics.families(), *metrics_collector.families())
                  for suffix, more in (('', ()), ('_total', ()), ('_sum', ()), ('_count', ()), ('_bucket', ('le',)))}
-        known['manila_lite_process_info'] = {'service', 'host', 'backend', 'pid'}
+        known['manila_lite_process_info'] = {'service', 'release', 'host', 'backend', 'pid'}
         named = set()
         for where, text in watching.expressions().items():
             labels = set(watching.GIVEN)

@@ -16,7 +16,7 @@ import testtools
 from oslo_db import exception as oslo_db_exception
 from oslo_utils import timeutils, units
 
-from manila_lite import metrics
+from manila_lite import metrics, release
 from manila_lite.api.contract import OPS
 from manila_lite.cmd import metrics_collector, monitor
 from manila_lite.db import models
@@ -74,7 +74,7 @@ class OneProcess(testtools.TestCase):
         self.assertLess(0, seen.value('rpc_wakeups_total', outcome='sent'))
         self.assertEqual(1, seen.value('quota_used', resource='shares'))
         self.assertEqual(1, seen.value('database_readable'))
-        self.assertEqual(1, seen.value('process_info', service='manila-lite', host='test'))
+        self.assertEqual(1, seen.value('process_info', service='manila-lite', host='test', release=release.VERSION))
         self.assertEqual(1, seen.value('service_up', binary='manila-share', host='test@alpha'))
         self.assertEqual({'test', 'test@alpha'}, seen.labels('service_heartbeat_age_seconds', 'host'))
         pool, = seen.labels('pool_total_bytes', 'pool')
