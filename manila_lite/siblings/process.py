@@ -2,6 +2,7 @@
 """Processes of a sibling, built from the same parts as those of the share service."""
 
 import dataclasses
+import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -64,10 +65,10 @@ class Sibling:
         """Return the API as a WSGI application."""
         return app.make(services, self.api, most=services.conf[self.name].max_request_body_size)
 
-    def http(self, services: context.Services, *, shared: bool = False) -> ApiServer:
-        """Return the API on the built-in server; ``shared``: other processes listen on the same port."""
+    def http(self, services: context.Services, *, listener: socket.socket | None = None) -> ApiServer:
+        """Return the API on the built-in server. ``listener``: one that is open already, for several processes."""
         own = services.conf[self.name]
-        return ApiServer(self.wsgi(services), own.listen, own.listen_port, own.threads, shared=shared,
+        return ApiServer(self.wsgi(services), own.listen, own.listen_port, own.threads, listener=listener,
                          max_body=own.max_request_body_size, limits=connection_limits.read_limits(own),
                          options=f'[{self.name}] listen and listen_port')
 
@@ -82,12 +83,12 @@ def run_api(sibling: Sibling) -> int:
     def body(argv: Sequence[str]) -> int:
         conf = sibling.configure(argv, f'mlite-{sibling.name}-api')
         services = sibling.services(conf)
-        sibling.wsgi(services)      # refuses a wrong configuration before anything forks
+        server = sibling.http(services)     # refuses a wrong configuration before anything forks
         schema_migrations.upgrade(services.db)
         services.db.dispose()
-        workers = conf[sibling.name].api_workers
-        return processes.run(conf, f'mlite-{sibling.name}-api', [
-            (lambda: sibling.http(sibling.services(conf), shared=workers > 1), workers)])
+        listener = server.listen()
+        return processes.run(conf, f'mlite-{sibling.name}-api', [processes.Part(
+            lambda: sibling.http(sibling.services(conf), listener=listener), conf[sibling.name].api_workers, listener)])
     return setup.run(body)
 
 
@@ -96,7 +97,7 @@ def run_worker(sibling: Sibling, command: str) -> int:
     def body(argv: Sequence[str]) -> int:
         conf = sibling.configure(argv, command)
         sibling.check(conf)
-        return processes.run(conf, command, [(lambda: sibling.worker(sibling.services(conf)), 1)])
+        return processes.run(conf, command, [processes.Part(lambda: sibling.worker(sibling.services(conf)))])
     return setup.run(body)
 
 
