@@ -55,10 +55,11 @@ def build(conf: cfg.ConfigOpts) -> list[Any]:
     """
     setup.lock_state_path(Path(conf.state_path))
     check(conf)
-    preflight.reach(conf)
+    preflight.check_upgrade(conf)
     services = setup.services(conf)
     managers = [ShareManager(services, name) for name in conf.enabled_share_backends]
     parts = [monitor.Monitor(conf, 'manila-lite'), *managers, Scheduler(services), Api(services)]
+    preflight.check_tokens(conf)
     schema_migrations.upgrade(services.db)
     encryption.prepare(conf, services.db)
     return parts

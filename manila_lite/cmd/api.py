@@ -19,7 +19,7 @@ def main() -> int:
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv, program='manila-api')
     api = Api(setup.services(conf))     # refuses a wrong configuration before anything forks
-    preflight.check(conf)
+    preflight.check_api(conf)
     encryption.check(conf)
     listener = api.listen()
     return processes.run(conf, 'manila-api', [

@@ -20,7 +20,7 @@ from manila_lite.rpc import transport
 from manila_lite.rpc.clients import Bus
 
 _QUIET = ['sqlalchemy=WARNING', 'stevedore=WARNING', 'oslo_messaging=INFO', 'oslo_policy=WARNING', 'cheroot=WARNING',
-          'keystonemiddleware=WARNING', 'futurist=WARNING', 'urllib3=WARNING',
+          'keystonemiddleware=WARNING', 'keystoneauth.identity=ERROR', 'futurist=WARNING', 'urllib3=WARNING',
           'osprofiler.notifier=CRITICAL']   # it would log its connection string, which may hold a password
 
 #: Prefix of a line that is logged during a request or an operation: its request id, project and resource.
