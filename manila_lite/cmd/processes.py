@@ -17,11 +17,15 @@ from oslo_config import cfg
 from oslo_service import service
 
 from manila_lite import errors
-from manila_lite.cmd import log_lines, monitor, reports
+from manila_lite.cmd import log_lines, log_outages, monitor, preflight, reports
 from manila_lite.cmd.master import Master
+from manila_lite.db.core import engine
 from manila_lite.rpc import notices
 
 LOG = logging.getLogger(__name__)
+
+#: Seconds between two looks for the database.
+_PAUSE = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +58,9 @@ class Process(service.Service):
     def start(self) -> None:
         """Start the service, unless ``stop`` was called before. With a bad configuration log one line and end the process."""
         log_lines.setup(self._conf)     # the master set the log up before it read its files anew
+        log_outages.install(self._conf)
+        if not self.overlaps:           # an API says by itself that its database is away
+            self._await_database()
         with self._changing:
             if self._done.is_set():
                 return
@@ -63,9 +70,22 @@ class Process(service.Service):
                 self._monitor = monitor.Monitor(self._conf, self._name)
                 self._monitor.start()
                 self._tell_ready()
-            except errors.BadConfig as bad:
+            except (errors.BadConfig, *engine.UNUSABLE) as bad:
                 LOG.error('Cannot start yet, trying again: %s', bad)
                 sys.exit(1)
+
+    def _await_database(self) -> None:
+        """Return when the database answers, or ``stop`` was called."""
+        said = ''
+        while not self._done.is_set():
+            try:
+                preflight.reach(self._conf)
+                return
+            except engine.UNUSABLE as bad:
+                if str(bad) != said:
+                    LOG.error('Waiting for the database: %s', bad)
+                said = str(bad)
+            self._done.wait(_PAUSE)
 
     def stop(self, graceful: bool = True) -> None:
         """Stop the service after it has drained."""
