@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outages in the log: one line when the database or the broker does not answer, and one when it answers again.
+"""Outages in the log: one line when the database, the broker or Keystone does not answer, and one when it answers again.
 
 Everything that a process does fails meanwhile, again and again, each time with a traceback. These lines are left out: work is
 tried again, and requests have their answers. The threads that work need not know any of this.
@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from oslo_config import cfg
 
@@ -24,6 +25,8 @@ LOG = logging.getLogger(__name__)
 _PAUSE = 2.0
 #: Seconds after it answers again in which an error counts only if it does not answer once more: connections of before end.
 _GRACE = 30.0
+#: Loggers of the check of tokens.
+_TOKENS = frozenset(('keystonemiddleware.auth_token', 'manila_lite.api.http.keystone'))
 #: What SQLAlchemy adds to an error of a database.
 _ADDED = re.compile(r'\s*(\[SQL: |\(Background on this error at: ).*')
 
@@ -79,6 +82,7 @@ class OutageFilter(logging.Filter):
         super().__init__()
         self._database = Outage('The database', lambda: preflight.reach(conf) != '')
         self._broker = Outage('The broker (work is found by polling)', lambda: broker.answers(conf))
+        self._keystone = Outage('Keystone', lambda: _keystone().Login(conf).failure() is None)
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Say whether a line is written."""
@@ -86,11 +90,18 @@ class OutageFilter(logging.Filter):
             return True
         for error in _errors(record):
             about = (self._database if engine.is_lost(error) else
-                     self._broker if broker.is_lost(record.name, error) else None)
+                     self._broker if broker.is_lost(record.name, error) else
+                     self._keystone if record.name in _TOKENS and _keystone().is_lost(error) else None)
             if about is not None:
                 about.notice(_ADDED.sub('', ' '.join(str(error).split())))
                 return False
         return True
+
+
+def _keystone() -> Any:
+    from manila_lite.api.http import login  # its packages are slow to import, and not for every strategy
+
+    return login
 
 
 def _errors(record: logging.LogRecord) -> Iterator[BaseException]:

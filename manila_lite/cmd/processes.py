@@ -123,6 +123,7 @@ def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[Part]) -> int:
     """
     reports.install_signal_handler()
     reports.listen(conf, name)
+    LOG.info('%s starts: %s child processes', name, sum(part.workers for part in parts))
     launcher = Launcher(conf)
     for part in parts:
         launcher.launch_service(Process(conf, name, part, launcher.master.tell_ready), workers=part.workers)

@@ -19,6 +19,11 @@ _REFUSALS = (exceptions.Unauthorized, exceptions.Forbidden, exceptions.BadReques
 _WHO = ('username', 'user_id', 'application_credential_name', 'application_credential_id')
 
 
+def is_lost(error: BaseException) -> bool:
+    """Say whether an error means that Keystone does not answer."""
+    return isinstance(error, exceptions.ConnectionError | exceptions.DiscoveryFailure)
+
+
 def load(conf: Any, group: str, hint: str = '') -> Any:
     """Return the authentication plugin that a section describes. Its options for sessions must be registered.
 

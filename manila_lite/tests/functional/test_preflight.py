@@ -81,14 +81,18 @@ class PreflightTest(testtools.TestCase):
     def readiness(self, port, path='/readiness'):
         """Return the status, and what is missing and degraded, each in words; None while the API does not answer."""
         try:
-            with contextlib.closing(http.client.HTTPConnection('127.0.0.1', port, timeout=60)) as wire:
-                wire.request('GET', path)
-                answer = wire.getresponse()
-                text = answer.read()
+            status, document = self.answer(port, path)
         except OSError:
             return None
-        document = json.loads(text) if path == '/readiness' else {}
-        return answer.status, *(document.get(name) for name in ('missing', 'degraded'))
+        return status, document.get('missing'), document.get('degraded')
+
+    def answer(self, port, path, headers=None):
+        """Return the status and the document of an answer."""
+        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', port, timeout=60)) as wire:
+            wire.request('GET', path, headers=headers or {})
+            answer = wire.getresponse()
+            text = answer.read()
+        return answer.status, json.loads(text) if text[:1] == b'{' else {}
 
     def until_ready_is(self, port, *expected):
         waiting.until(lambda: self.readiness(port) == expected,
@@ -234,13 +238,26 @@ class Identity(PreflightTest):
             self.assertRegex(line, rf' WARNING .*\[{section}\] auth_url: Keystone at {self.keystone.url} does not answer, and ')
         self.keystone_is_back()
         self.until_ready_is(port, 200, [], [])
+        return port, log
 
     def keystone_is_back(self):
         if self.keystone.process is None:
             self.keystone.start()
 
     def test_keystone_that_is_away_is_no_mistake(self):
-        self.started_without_keystone(PROGRAMS[0], 'keystone_authtoken')
+        """Start the API without it. Then lose it: that is said once, too."""
+        port, log = self.started_without_keystone(PROGRAMS[0], 'keystone_authtoken')
+        token = {'X-Auth-Token': self.keystone.connect('demo', 'demo').session.get_token()}
+        before = len(log.read_text())
+        self.keystone.stop()
+        for _ in range(5):
+            self.assertEqual(503, self.answer(port, '/v2/shares', token)[0])
+        self.keystone_is_back()
+        waiting.until(lambda: 'Keystone answers again' in log.read_text(), log.read_text)
+        self.assertEqual(200, self.answer(port, '/v2/shares', token)[0])
+        said = [line for line in log.read_text()[before:].splitlines() if ' INFO ' not in line and 'in-process' not in line]
+        self.assertEqual(2, len(said), '\n'.join(said))
+        self.assertRegex(said[0], r' WARNING .*\[-\] Keystone does not answer\. .*Unable to establish connection')
 
     def test_keystone_that_is_away_is_no_mistake_of_the_compute_service(self):
         self.started_without_keystone(_COMPUTE.format('api'), 'share_service', 'keystone_authtoken')

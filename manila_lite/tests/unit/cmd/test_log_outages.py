@@ -8,6 +8,7 @@ import fixtures
 import oslo_messaging
 import sqlalchemy as sa
 import testtools
+from keystoneauth1 import exceptions as keystone_exceptions
 from oslo_config import cfg
 from oslo_db import exception as db_exception
 
@@ -74,7 +75,7 @@ class TestOutageFilter(testtools.TestCase):
         super().setUp()
         self.filter = log_outages.OutageFilter(cfg.ConfigOpts())
         self.noticed = []
-        for name in ('_database', '_broker'):
+        for name in ('_database', '_broker', '_keystone'):
             outage = getattr(self.filter, name)
             outage.notice = lambda reason, name=name: self.noticed.append((name, reason))
 
@@ -120,6 +121,15 @@ class TestOutageFilter(testtools.TestCase):
         self.assertTrue(self.written(_DRIVER, args=({'err_str': wrong},)))
         self.assertTrue(self.written('manila_lite.rpc.clients', args=(failed,)))
         self.assertEqual([], self.noticed)
+
+    def test_errors_of_a_keystone_that_does_not_answer_are_left_out(self):
+        for error, logger, left_out in (
+                (keystone_exceptions.ConnectFailure('refused'), 'keystonemiddleware.auth_token', True),
+                (keystone_exceptions.ConnectTimeout('late'), 'manila_lite.api.http.keystone', True),
+                (keystone_exceptions.Unauthorized('wrong'), 'keystonemiddleware.auth_token', False),
+                (keystone_exceptions.ConnectFailure('refused'), 'manila_lite.siblings.connection', False)):
+            self.assertEqual(left_out, not self.written(logger, args=(error,)), error)
+        self.assertEqual([('_keystone', 'refused'), ('_keystone', 'late')], self.noticed)
 
     def test_handlers_have_it_once(self):
         handler = logging.NullHandler()
