@@ -14,7 +14,7 @@ from oslo_policy import policy
 
 import manila_lite.conf
 from manila_lite import context, encryption, errors, policies, release, thread_reserve, trace
-from manila_lite.cmd import log_lines, log_rate_limit, umask
+from manila_lite.cmd import log_lines, log_outages, log_rate_limit, umask
 from manila_lite.db.core import engine
 from manila_lite.rpc import transport
 from manila_lite.rpc.clients import Bus
@@ -22,7 +22,7 @@ from manila_lite.rpc.clients import Bus
 LOG = log.getLogger(__name__)
 
 _QUIET = ['sqlalchemy=WARNING', 'stevedore=WARNING', 'oslo_messaging=INFO', 'oslo_policy=WARNING', 'cheroot=WARNING',
-          'keystonemiddleware=WARNING', 'futurist=WARNING', 'urllib3=WARNING',
+          'keystonemiddleware=WARNING', 'keystoneauth.identity=ERROR', 'futurist=WARNING', 'urllib3=WARNING',
           'osprofiler.notifier=CRITICAL']   # it would log its connection string, which may hold a password
 
 #: Prefix of a line that is logged during a request or an operation: its request id, project and resource.
@@ -87,6 +87,7 @@ def _open_log(conf: cfg.ConfigOpts) -> None:
     try:
         log_lines.setup(conf)
         log_rate_limit.install(conf)
+        log_outages.install(conf)
     except (OSError, RuntimeError, log.LogConfigError) as bad:
         raise errors.BadConfig(f'the log cannot be written, see log_file, log_dir, use_journal: {_line(bad)}') from None
 

@@ -171,13 +171,17 @@ class Parts(Lite):
         return done.stdout
 
     def run(self, name, *command, config=None, **env):
-        """Start a part (or the command given) in a session of its own; return its process."""
+        """Start a part (or the command given) in a session of its own; return its process.
+
+        ``name``: that of a module of ``cmd``, or another program as ``module:function``.
+        """
         with self.log.open('ab') as log:
             if command:
                 started = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
                                            env=os.environ | {'PYTHONUNBUFFERED': '1'} | env)
             else:
-                started = forks.start(f'manila_lite.cmd.{name}:main', f'--config-file={config or self.config}', stdout=log,
+                program = name if ':' in name else f'manila_lite.cmd.{name}:main'
+                started = forks.start(program, f'--config-file={config or self.config}', stdout=log,
                                       stderr=log, env=os.environ | env, new_session=True)
         self.running.append(started)
         return started

@@ -143,7 +143,7 @@ class Processes(testtools.TestCase):
         def held_back():
             for child in process.children(self.started['share']):
                 child.kill()
-            return 'Forking too fast' in self.parts.log.read_text()
+            return 'Processes end as soon as they start' in self.parts.log.read_text()
 
         self.parts.until(held_back, 'the master holds back')
         self.started['share'].send_signal(signal.SIGHUP)
