@@ -13,7 +13,7 @@ from oslo_context import context as oslo_context
 from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
 
 from manila_lite import context, trace
-from manila_lite.api.http import auth, host_header, memoise, rate_limits, readiness, request_log
+from manila_lite.api.http import auth, host_header, memoise, rate_limits, readiness, request_log, retry_after
 from manila_lite.api.http.definition import SHARE, Definition, Reply
 from manila_lite.api.http.dispatch import Root
 
@@ -75,7 +75,8 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
     app = auth.protect(limits.of_projects(app), services.conf, api, services.turns)
     app = readiness.answer_readiness(_answer_healthcheck(app), services)
     app = host_header.check_sent_host(_apply_proxy_headers(host_header.check_forwarded_host(app, api)), services.conf, api)
-    return _RequestId(request_log.log_requests(trace.middleware(limits.of_addresses(app), services.conf)))
+    app = retry_after.spare_clients(limits.of_addresses(app))
+    return _RequestId(request_log.log_requests(trace.middleware(app, services.conf)))
 
 
 @functools.cache
