@@ -14,7 +14,7 @@ from oslo_middleware import exceptions as oslo_exceptions
 from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
 
 from manila_lite import context, errors, trace
-from manila_lite.api.http import auth, host_header, memoise, rate_limits, readiness, request_log
+from manila_lite.api.http import auth, host_header, memoise, rate_limits, readiness, request_log, retry_after
 from manila_lite.api.http.definition import SHARE, Definition, Reply
 from manila_lite.api.http.dispatch import Root
 
@@ -76,7 +76,8 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
     app = auth.protect(limits.of_projects(app), services.conf, api, services.turns)
     app = readiness.answer_readiness(_answer_healthcheck(app), services)
     app = host_header.check_sent_host(_apply_proxy_headers(host_header.check_forwarded_host(app, api)), services.conf, api)
-    app = _answer_failures(trace.middleware(limits.of_addresses(app), services.conf), api)
+    app = retry_after.spare_clients(limits.of_addresses(app))
+    app = _answer_failures(trace.middleware(app, services.conf), api)
     return _RequestId(request_log.log_requests(app))
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manila_lite import metrics
+from manila_lite.api.http import retry_after
 from manila_lite.api.http.admission import Admission
 from manila_lite.api.http.connection import Connection, State
 from manila_lite.api.http.connection_limits import Limits
@@ -180,7 +181,9 @@ class EventLoop(threading.Thread):
         elif request.refused:
             self._refuse(conn)
         elif conn.surplus and not self._urgent(conn):
-            request.simple_response(_FULL, 'There are too many connections. Try again in a moment.', 'Retry-After: 1\r\n')
+            agent = request.inheaders.get(b'User-Agent', b'').decode('latin-1')
+            request.simple_response(_FULL, 'There are too many connections. Try again in a moment.',
+                                    f'{retry_after.HEADER}: 1\r\n' if retry_after.suits(agent) else '')
             self._refuse(conn)
         else:
             self._table.move(conn, State.WORKING)
