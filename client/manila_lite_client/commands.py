@@ -2,11 +2,11 @@
 """The commands: ``openstack share operation list``, ``show`` and ``wait``."""
 
 import argparse
+import itertools
 import sys
 from collections.abc import Iterable
 from typing import Any
 
-from cliff import columns
 from osc_lib.cli import format_columns
 from osc_lib.command import command
 from osc_lib.utils import get_item_properties
@@ -15,7 +15,7 @@ from manila_lite_client import display, operations, waiting
 from manila_lite_client.operations import Operation
 
 
-class Percent(columns.FormattableColumn[dict[str, int | None]]):
+class Percent(format_columns.DictColumn):
     """The percentage of a progress."""
 
     def human_readable(self) -> str:
@@ -75,7 +75,7 @@ class ListOperations(command.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[tuple[str, ...], Iterable[tuple[Any, ...]]]:
         """Return the columns and the rows."""
         service = _service(self)
-        rows = list(Operation.list(service, max_items=parsed_args.limit, **_filters(service, parsed_args)))
+        rows = list(itertools.islice(Operation.list(service, **_filters(service, parsed_args)), parsed_args.limit))
         shown = _LIST | (_LONG if parsed_args.long else {})
         if parsed_args.long and any(row.host is not None for row in rows):
             shown |= _INSIDE
@@ -99,7 +99,7 @@ class ShowOperation(command.ShowOne):
         service = _service(self)
         op = operations.get(service, parsed_args.operation)
         if parsed_args.wait:
-            waiting.until_ended(service, op, display.on(sys.stderr))
+            op = waiting.until_ended(service, op, display.on(sys.stderr))
             waiting.must_be_done(op)
         shown = (*_SHOWN, *(name for name in _SHOWN_INSIDE if getattr(op, name) is not None))
         return shown, get_item_properties(op, shown, formatters={'progress': Figures, 'report': format_columns.DictColumn})
@@ -119,9 +119,8 @@ class WaitForOperations(command.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Wait for each, the oldest first."""
         service = _service(self)
-        ended = operations.find(service, parsed_args.what)
-        for op in ended:
-            waiting.until_ended(service, op, display.on(sys.stdout))
+        ended = [waiting.until_ended(service, op, display.on(sys.stdout))
+                 for op in operations.find(service, parsed_args.what)]
         waiting.must_be_done(*ended)
 
 
@@ -133,8 +132,9 @@ def _service(asking: command.Command) -> Any:
 def _filters(service: Any, asked: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of the request."""
     key, direction = asked.sort or (None, None)
-    wanted = {'state': asked.state, 'kind': asked.kind, 'resource_type': asked.resource_type, 'request_id': asked.request_id,
-              'project_id': asked.project, 'host': asked.host, 'marker': asked.marker, 'sort_key': key, 'sort_dir': direction,
+    as_named = ('state', 'kind', 'resource_type', 'request_id', 'host', 'marker', 'limit')
+    wanted = {**{name: getattr(asked, name) for name in as_named}, 'project_id': asked.project,
+              'sort_key': key, 'sort_dir': direction,
               'resource_id': asked.resource and operations.resource_named(service, asked.resource),
               'all_projects': bool(asked.all_projects or asked.project) or None}
     return {name: value for name, value in wanted.items() if value is not None}

@@ -71,6 +71,18 @@ def get(service: Any, operation_id: str) -> Operation:
     return Operation.new(id=operation_id).fetch(service)
 
 
+def look(service: Any, operation_id: str) -> Operation:
+    """Return an operation. If the API does not answer, it is asked again for about a minute, as it may be restarted while
+    somebody waits for hours.
+
+    :raises openstack.exceptions.NotFoundException: there is none that the caller may see.
+    """
+    answer = service.get(f'{Operation.base_path}/{operation_id}', connect_retries=_TRIES, status_code_retries=_TRIES,
+                         retriable_status_codes=_AWAY)
+    exceptions.raise_from_response(answer)
+    return Operation.existing(**answer.json()[Operation.resource_key])
+
+
 def find(service: Any, word: str) -> list[Operation]:
     """Return the operations to wait for: the one with this id; else those of the resource with this id or, of a share, this
     name. These are its open ones, the oldest first, or if none is open, the one that was asked for last.
@@ -83,7 +95,7 @@ def find(service: Any, word: str) -> list[Operation]:
         except exceptions.NotFoundException:
             pass
     resource_id = resource_named(service, word)
-    newest = list(Operation.list(service, all_projects=True, resource_id=resource_id, max_items=1))
+    newest = list(Operation.list(service, paginated=False, all_projects=True, resource_id=resource_id, limit=1))
     still_open = list(Operation.list(service, all_projects=True, resource_id=resource_id, state=OPEN, sort_key='created_at',
                                      sort_dir='asc'))
     if not newest:
@@ -97,9 +109,3 @@ def resource_named(service: Any, word: str) -> str:
     :raises openstack.exceptions.NotFoundException: no share has this name.
     """
     return word if _ID.fullmatch(word) else service.find_share(word, ignore_missing=False).id
-
-
-def be_patient(service: Any) -> None:
-    """Have requests repeated for about a minute where the API does not answer: whoever waits for hours outlives its restart."""
-    service.connect_retries = service.status_code_retries = _TRIES
-    service.retriable_status_codes = _AWAY

@@ -13,17 +13,17 @@ from manila_lite_client.operations import Operation
 FIRST, LAST, GROWTH = 1.0, 5.0, 1.1
 
 
-def until_ended(service: Any, op: Operation, show: display.Bar | display.Lines) -> None:
-    """Show the progress of the operation until it has ended."""
-    operations.be_patient(service)
+def until_ended(service: Any, op: Operation, show: display.Bar | display.Lines) -> Operation:
+    """Show the progress of the operation until it has ended. Return it as it is then."""
     pause = FIRST
     with show:
         show.show(op)
         while not op.has_ended:
             time.sleep(pause)
             pause = min(pause * GROWTH, LAST)
-            op.fetch(service)
+            op = operations.look(service, op.id)
             show.show(op)
+    return op
 
 
 def must_be_done(*ended: Operation) -> None:
