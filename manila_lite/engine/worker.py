@@ -106,7 +106,7 @@ class Worker:
         if self._working:
             self.runner.stop()
         try:
-            if last and not _is_orphan():       # asked last: the kernel tells of a dead master a moment after its end
+            if last and not _is_orphan():
                 self._beat(stopped=True)
         except Exception:
             LOG.exception('%s: could not report that it stops', self.identity)
@@ -117,9 +117,12 @@ class Worker:
 
 
 def _is_orphan() -> bool:
-    """Say whether this process is a child whose master has ended."""
+    """Say whether this process is a child whose master has ended.
+
+    A master that is just ending closes its files first; but sisters of this process may have them open, too.
+    """
     master = multiprocessing.parent_process()
-    return master is not None and master.pid != os.getppid()
+    return master is not None and not (master.is_alive() and master.pid == os.getppid())
 
 
 def _periodic(seconds: float, do: Callable[[], None]) -> Callable[[], None]:
