@@ -29,7 +29,10 @@ def _config(db: Database) -> Config:
 
 def run(metadata: sa.MetaData) -> None:
     """Run the alembic command on these tables. For the ``env.py`` of a folder of revisions."""
-    with context.config.attributes['engine'].begin() as connection, _in_turn(connection):
+    attributes = context.config.attributes
+    with attributes['engine'].begin() as connection, _in_turn(connection):
+        if 'known' in attributes and _revision(connection) not in (None, *attributes['known']):
+            return
         repeatable_revisions.skip_what_is_done(connection)
         context.configure(connection=connection, target_metadata=metadata,
                           render_as_batch=connection.dialect.name == 'sqlite', compare_type=True)
@@ -60,9 +63,9 @@ def _in_turn(conn: Connection) -> Iterator[None]:
 
 def upgrade(db: Database, revision: str = 'head') -> None:
     """Bring the schema to ``revision``. Let a schema of a later release be: it only has more."""
-    if is_newer(db):
-        return
-    command.upgrade(_config(db), revision)
+    config = _config(db)
+    config.attributes['known'] = revisions(db)
+    command.upgrade(config, revision)
 
 
 def stamp(db: Database, revision: str) -> None:
@@ -73,7 +76,11 @@ def stamp(db: Database, revision: str) -> None:
 def current(db: Database) -> str | None:
     """Return the revision that the schema is at, or None for an empty database."""
     with db.engine.connect() as conn:
-        return migration.MigrationContext.configure(conn).get_current_revision()
+        return _revision(conn)
+
+
+def _revision(conn: Connection) -> str | None:
+    return migration.MigrationContext.configure(conn).get_current_revision()
 
 
 def is_newer(db: Database) -> bool:

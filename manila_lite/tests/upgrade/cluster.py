@@ -7,8 +7,10 @@ import datetime
 import http.client
 import json
 import os
+import random
 import re
 import signal
+import socket
 import subprocess
 import threading
 import urllib.error
@@ -62,7 +64,9 @@ _PIN = '[upgrade_levels]\noperations = {}\n'
 #: The version of the API that the clients speak: both releases know it.
 _VERSION = '2.82'
 _PATIENCE = 120.0
-_COMPLAINT = re.compile(r' (ERROR|CRITICAL) |is dropped|are dropped|have more fields')
+_COMPLAINT = re.compile(r' (ERROR|CRITICAL) \S+ \[(?!instance)|is dropped|are dropped|have more fields')
+#: A deadlock is no complaint: the work is done again.
+_FINE = 'will be tried again'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,9 +77,8 @@ class Machine:
     backend: str
 
 
-MACHINES = {'one': Machine('one', 'alpha'), 'two': Machine('two', 'beta'),
-            'left': Machine('pair', 'gamma'), 'right': Machine('pair', 'gamma')}
-BACKENDS = ('alpha', 'beta', 'gamma')
+MACHINES = {'one': Machine('one', 'alpha'), 'left': Machine('pair', 'beta'), 'right': Machine('pair', 'beta')}
+BACKENDS = ('alpha', 'beta')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,8 +93,18 @@ class Service:
 
 
 #: All services, in the order of an upgrade.
-SERVICES = (*(Service(role, machine) for role in ('api', 'scheduler') for machine in ('one', 'two')),
+SERVICES = (*(Service(role, machine) for role in ('api', 'scheduler') for machine in ('one', 'left')),
             *(Service('share', machine) for machine in MACHINES))
+
+
+def _port() -> int:
+    """Return a free port that no connection gets while its owner is replaced: one below those for connections."""
+    first = int(Path('/proc/sys/net/ipv4/ip_local_port_range').read_text().split()[0])
+    while True:
+        port = random.randrange(first // 2, first)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(('127.0.0.1', port))
+            return port
 
 
 class Balancer:
@@ -151,7 +164,7 @@ class Cluster(fixtures.Fixture):
         self.engine = sa.create_engine(self.url, poolclass=sa.NullPool)
         self.addCleanup(self.engine.dispose)
         self.balancer = Balancer()
-        self.ports = {name: process.free_port() for name in MACHINES}
+        self.ports = {name: _port() for name in MACHINES}
         self.running: dict[Service, forks.Process] = {}
         self._own = {name: _CONFIG.format(state=self.state, port=self.ports[name], database=self.url, bus=bus,
                                           host=machine.host, backend=machine.backend) for name, machine in MACHINES.items()}
@@ -355,7 +368,8 @@ class Cluster(fixtures.Fixture):
     def complaints(self) -> list[str]:
         """Return the lines of all logs that are errors, or about messages that were not understood."""
         return [f'{log.name}: {line}' for log in sorted(self.state.glob('*.log'))
-                for line in log.read_text(errors='replace').splitlines() if _COMPLAINT.search(line)]
+                for line in log.read_text(errors='replace').splitlines()
+                if _COMPLAINT.search(line) and _FINE not in line]
 
     def tail(self) -> str:
         """Return the ends of all logs."""

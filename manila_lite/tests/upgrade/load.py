@@ -12,7 +12,7 @@ from typing import Any
 from manila_lite.tests.upgrade.cluster import MACHINES, Cluster
 
 #: Seconds for which a client waits for the end of what it asked for, and between two looks.
-_PATIENCE, _LOOK = 180.0, 0.2
+_PATIENCE, _LOOK = 180.0, 0.3
 #: Seconds that a client waits after a failure, before it begins anew.
 _PAUSE = 1.0
 #: Shares that a user makes at once, so that they are placed and made in batches; and how many of these batches stay.
@@ -187,7 +187,7 @@ class Mover(Client):
         """Move the share once, to the other backend."""
         share, self._share = self._share or self._make(), ''     # after a failure it takes another
         here = self.wait(share, 'share', 'status', 'available')['host'].partition('#')[0]
-        machine = MACHINES['two' if here == 'one@alpha' else 'one']
+        machine = MACHINES['left' if here == 'one@alpha' else 'one']
         self.act(share, 'migration_start', {**_MOVED, 'host': f'{machine.host}@{machine.backend}'})
         self.wait(share, 'share', 'task_state', 'migration_driver_phase1_done')
         self.act(share, 'migration_complete', {})
