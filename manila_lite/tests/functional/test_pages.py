@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import textwrap
 from importlib import metadata
 from pathlib import Path
 
@@ -31,7 +32,7 @@ UNITS = DOC.parents[1] / 'etc' / 'manila_lite' / 'systemd'
 _CLI = [page.stem for page in (DOC / 'user').glob('*.rst') if '$ openstack' in page.read_text()]
 _PYTHON = re.compile(r'.. code-block:: python\n\n((?:(?:   .*)?\n)+)')
 _CFG = re.compile(r'.. code-block:: cfg\n\n((?:(?:   .*)?\n)+)')
-_INI = re.compile(r'.. code-block:: ini\n\n((?:(?:   .*)?\n)+)')
+_INI = re.compile(r'\.\. code-block:: ini\n(?: +:caption: .*\n)?\n((?:(?:   .*)?\n)+)')
 _MANAGE = re.compile(r'(?<![\w/.-])manila-manage ((?:--config-file \S+ )?)([a-z_]+)(?: ([a-z_]+))?')
 
 #: Units of services whose mounts, servers and guests outlive the service.
@@ -106,13 +107,13 @@ class Named(testtools.TestCase):
         self.assertLess(10, sum(map(len, blocks.values())))
         for name, found in blocks.items():
             for block in found:
-                self.assertRegex(block, r'(?m)^   \w+ *=')
+                self.assertRegex(block, r'(?m)^ +\w+ *=')
                 self.assertEqual([], self.doubts(block), name)
 
     def doubts(self, block):
         conf = options.register(cfg.ConfigOpts())
         path = Path(self.useFixture(process.fixtures.TempDir()).path) / 'x.conf'
-        lines = [line.removeprefix('   ') for line in block.splitlines()]
+        lines = textwrap.dedent(block).splitlines()
         backends = [line[1:-1] for line in lines if line.startswith('[')]
         path.write_text('\n'.join(lines))
         conf([f'--config-file={path}'], project='manila_lite')
