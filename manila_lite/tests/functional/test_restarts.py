@@ -24,7 +24,7 @@ class Restarts(testtools.TestCase):
     def test_share_waits_for_a_share_manager_that_is_restarted(self):
         parts = self.stopped(60)
         share = parts.share()
-        time.sleep(2)       # several looks of the scheduler
+        time.sleep(2)       # sleeps: several looks of the scheduler change nothing
         self.assertEqual('creating', parts.ok('GET', f'/shares/{share}')['share']['status'])
         parts.run('share')
         parts.wait(f'/shares/{share}', 'share', 'available')
@@ -80,7 +80,7 @@ class Migrations(testtools.TestCase):
     def test_request_waits_for_a_destination_that_is_restarted(self):
         self.end(self.beta)
         answer = self.start()
-        time.sleep(2)       # several looks of the scheduler
+        time.sleep(2)       # sleeps: several looks of the scheduler change nothing
         self.assertFalse(answer.done())
         self.parts.run('share', config=self.other)
         self.assertEqual((202, None), answer.result(timeout=60))
@@ -95,7 +95,7 @@ class Migrations(testtools.TestCase):
         self.assertEqual((202, None), answer.result(timeout=60))
         self.end(self.beta)
         self.parts.run('scheduler')
-        time.sleep(2)       # several looks of the scheduler
+        time.sleep(2)       # sleeps: several looks of the scheduler change nothing
         self.assertEqual('migration_starting', self.parts.ok('GET', f'/shares/{self.share}')['share']['task_state'])
         self.parts.run('share', config=self.other)
         self.parts.wait(f'/shares/{self.share}', 'share', 'migration_driver_phase1_done', field='task_state')
