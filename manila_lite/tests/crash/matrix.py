@@ -19,6 +19,8 @@ AT_MOST = 120.0
 #: Seconds for a story to come to its place before the strike, or longer while any story of its wave changes: the
 #: machine may be busy.
 _ON_THE_WAY = 120.0
+#: Seconds without a change after which a story is taken to wait for the locks of another one: it runs once more.
+_BEHIND = 5.0
 _numbers = itertools.count(1)
 
 #: Required ends of a story: success; failure, with a message to its owner; or any settled state.
@@ -147,14 +149,15 @@ class Wave:
         ``behind`` others that hold locks have less time, and run once more.
         """
         waiting = [story for story in stories if story.held]
+        patience = _BEHIND if behind else PATIENCE
         began = time.monotonic()
-        end = began + (PATIENCE if behind else _ON_THE_WAY)
+        end = began + (_BEHIND if behind else _ON_THE_WAY)
         before: Any = None
         while waiting := [story for story in waiting if not self.orders.holder(story.project)]:
             projects = truth.read(self.deployment.engine)
             now = {story.project: list(projects[story.project].unsettled()) for story in waiting}
             if now != before:
-                before, end = now, max(end, time.monotonic() + PATIENCE)
+                before, end = now, max(end, time.monotonic() + patience)
             if time.monotonic() > min(end, began + 2 * _ON_THE_WAY):
                 break
             self.deployment.lives()
