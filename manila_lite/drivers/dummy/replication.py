@@ -19,14 +19,13 @@ class DummyReplication(DummyBase, interface.Replicates):
 
     REPLICATION_TYPES = frozenset({'readable', 'dr'})
 
-
     @knobbed
     def create_replica(self, replica: values.Replica) -> values.ReplicaResult:
         self._must_be_possible(replica)
         with self.store.locked():
             if self.store.shares.get(replica.id) is None:
                 self.store.shares.put(dataclasses.replace(self._new(replica.share), role='replica', exported=False))
-        return self._result(replica, self._offer(replica), _OUT_OF_SYNC)
+        return self._followed(replica)
 
     def _must_be_possible(self, replica: values.Replica) -> None:
         if replica.type not in self.REPLICATION_TYPES:
@@ -40,6 +39,9 @@ class DummyReplication(DummyBase, interface.Replicates):
             record = self.store.share(replica.id)
             if record.role != 'replica':
                 self.store.shares.put(dataclasses.replace(record, role='replica', exported=False, rules={}))
+        return self._followed(replica)
+
+    def _followed(self, replica: values.Replica) -> values.ReplicaResult:
         reached = self._pull(replica)
         return self._result(replica, self._offer(replica), _IN_SYNC if reached else _OUT_OF_SYNC)
 

@@ -167,6 +167,10 @@ class Killed(killed.Victims, ShareServiceTest):
                 open_rows += [tuple(row) for row in conn.execute(query)]
         return open_rows
 
+    def hosts(self):
+        with self.engine.connect() as conn:
+            return conn.execute(sa.select(models.hosts.c.host)).all()
+
     def judge(self, cases):
         """Check that the host agrees with the database, and that each story ended as it should."""
         with self.engine.connect() as conn:
@@ -229,10 +233,6 @@ class AgentTest(Killed):
         self.until('under way', self.open)
         self.judge(cases)
 
-    def hosts(self):
-        with self.engine.connect() as conn:
-            return conn.execute(sa.select(models.hosts.c.host)).all()
-
 
 class ApiTest(Killed):
     """A request is carried out without a wake-up, or nothing of it was stored."""
@@ -246,6 +246,7 @@ class ApiTest(Killed):
         for role in ('agent', 'api'):
             self.spawn(role)
         self.until('no API', lambda: not self.answers())
+        self.until('no host', lambda: not self.hosts())
         for story in (*cases, lost):
             self.given(story)
             self.orders.give(story.project, **story.orders)
