@@ -20,6 +20,7 @@ from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine, Row
 
 from manila_lite.db.core import idle_connections, prepared, statement_events
+from manila_lite.db.core.savepoints import savepoint
 from manila_lite.db.core.unit_of_work import UnitOfWork
 
 __all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'Row', 'insert_ignore', 'retry']
@@ -222,7 +223,7 @@ def _tune_mariadb(engine: Engine) -> None:
 def insert_ignore(conn: Connection, table: sqlalchemy.Table, values: dict) -> bool:
     """Insert a row unless there is one with the same key. Say whether it was inserted."""
     try:
-        with conn.begin_nested():
+        with savepoint(conn):
             conn.execute(table.insert().values(**values))
     except oslo_db_exception.DBDuplicateEntry:
         return False
