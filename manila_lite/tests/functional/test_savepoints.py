@@ -7,8 +7,8 @@ from oslo_db import exception as oslo_db_exception
 
 from manila_lite.db import models
 from manila_lite.db.core.savepoints import savepoint
-from manila_lite.tests.services import places
 from manila_lite.tests.functional import base
+from manila_lite.tests.services import places
 
 
 class Savepoints(base.ServiceTest):
