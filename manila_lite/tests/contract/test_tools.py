@@ -35,7 +35,7 @@ class ToolCase(testtools.TestCase):
 
     def run_tool(self, *argv: str) -> tuple[int, str]:
         done = subprocess.run([sys.executable, str(ROOT / 'tools' / self.TOOL), *argv, str(self.root)],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
         self.assertEqual('', done.stderr)
         return done.returncode, done.stdout
 
