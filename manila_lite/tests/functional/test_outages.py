@@ -127,13 +127,15 @@ class DatabaseTest(OutageTest):
 
     def replaced(self):
         """Send SIGHUP, and wait until all children have successors, which miss the database."""
-        old = {name: {child.pid for child in process.children(started)} for name, started in self.running.items()}
+        old = {child.pid for started in self.running.values() for child in process.children(started)}
         for started in self.running.values():
             started.send_signal(signal.SIGHUP)
         for name, started in self.running.items():
-            self.parts.until(lambda name=name, started=started: {
-                child.pid for child in process.children(started)}.isdisjoint(old[name]), 'a new child')
-        self.everybody_says('does not answer')
+            self.parts.until(lambda name=name, started=started: self.asked() and [
+                child for child in process.children(started) if child.pid not in old and self.said_by(name, child.pid)], name)
+
+    def said_by(self, name, pid):
+        return any(line.split()[2] == str(pid) for line in self.said(name))
 
 
 class PostgreSQL(DatabaseTest):
