@@ -72,8 +72,8 @@ def main() -> int:
 
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv, transport_url='inproc://', program='manila-lite')
-    setup.say_start('manila-lite')
     parts = build(conf)
+    setup.say_start('manila-lite')
     reports.install_signal_handler()
     return runner.run([runner.ConfigFiles(conf), *parts])
 

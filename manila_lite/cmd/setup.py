@@ -79,7 +79,7 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
 
 
 def say_start(program: str) -> None:
-    """Log the start of a program, with its release: the first line of its log."""
+    """Log that a program of this release starts. For after the checks: a mistake in the configuration is one line alone."""
     LOG.info('%s of release %s starts', program, release.VERSION)
 
 

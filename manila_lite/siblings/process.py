@@ -123,7 +123,6 @@ def run_all(sibling: Sibling) -> int:
     """Run API and worker as threads of one process, on one SQLite file by default, until a signal ends it."""
     def body(argv: Sequence[str]) -> int:
         conf = sibling.configure(argv, f'mlite-{sibling.name}', alone=True)
-        setup.say_start(f'mlite-{sibling.name}')
         setup.lock_state_path(Path(conf.state_path) / sibling.name)
         sibling.check(conf)
         services = sibling.services(conf)
@@ -131,6 +130,7 @@ def run_all(sibling: Sibling) -> int:
         _check_services(sibling, conf)
         preflight.check_tokens(conf)
         schema_migrations.upgrade(services.db)
+        setup.say_start(f'mlite-{sibling.name}')
         reports.install_signal_handler()
         return runner.run([runner.ConfigFiles(conf), *parts])
     return setup.run(body)

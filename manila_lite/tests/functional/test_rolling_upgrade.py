@@ -124,3 +124,4 @@ class OneHost(testtools.TestCase):
             lite.wait(f'/{kind}s/{resource_id}', kind, 'gone')
         self.assertEqual({release.VERSION}, {row['release'] for row in lite.ok('GET', '/services')['services']})
         self.assertNotIn(' ERROR ', lite.log.read_text())
+        self.assertIn(f'manila-lite of release {release.VERSION} starts\n', lite.log.read_text())
