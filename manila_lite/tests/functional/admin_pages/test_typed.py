@@ -153,6 +153,7 @@ class ManyHosts(Typed):
                   'manila-manage host list': '(?=.*store1@fast .*up +1)(?=.*store1@large .*up +1)',
                   'openstack share list': ''},
             before={'openstack user create --domain default --password-prompt manila': self.log_in,
+                    'openstack share type create default false --snapshot-support true': self.ready,
                     'apt install apache2-utils': self.log_out,
                     'systemctl stop manila-api manila-scheduler manila-share': self.stop_lite},
             after={'apt install apache2-utils': self.check_password,
@@ -176,6 +177,7 @@ class ManyHosts(Typed):
 
     def check_password(self):
         """See that the users of the password file have the roles that the page gives them."""
+        self.ready()
         login = f'OS_AUTH_TYPE=http_basic OS_PASSWORD={PASSWORD} OS_ENDPOINT={_URL} OS_USERNAME='
         self.assertIn('default', self.reader.type(f'{login}root openstack share type list'))
         refused = self.machine.run(f'{login}demo openstack share type create other false')
@@ -204,7 +206,11 @@ class ManyHosts(Typed):
     def start_lite(self):
         if self.sqlite:
             self.reader.type('systemd-run --unit=manila-lite /opt/manila_lite/bin/manila-lite')
-            self.reader.type(f'curl --fail --retry 60 --retry-delay 1 --retry-connrefused {_URL.removesuffix("v2")}readiness')
+            self.ready()
+
+    def ready(self):
+        """Wait until the API answers, after a restart."""
+        self.reader.type(f'curl --fail --retry 60 --retry-delay 1 --retry-connrefused {_URL.removesuffix("v2")}readiness')
 
     def stop_lite(self):
         if self.sqlite:
