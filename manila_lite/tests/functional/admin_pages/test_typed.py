@@ -74,6 +74,8 @@ class OneHost(Typed):
                 'openstack share pool list --backend large': 'store1@large#pool',
                 'openstack share pool list': 'store1@fast#pool',
                 'openstack share list': '',
+                # It is refused until the first migration has deleted its source.
+                'openstack share migration start first store1@fast#pool': '',
                 'openstack share migration show first': 'migration_driver_phase1_done',
                 'openstack share show first --column host': 'store1@large',
                 'openstack share show first --column task_state': 'migration_cancelled'},
