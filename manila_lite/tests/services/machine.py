@@ -80,7 +80,8 @@ class Machine(fixtures.Fixture):
             raise Missing(f'btrfs in the kernel ({_BTRFS})')
         self._debian = environments.find('debian', 'made')
         self.home = Path(self.useFixture(fixtures.TempDir()).path)
-        self.name = f'mlm-{self.home.name.replace("_", "-").lower()}'
+        # A name may have no underscore, nor end with a hyphen.
+        self.name = f'mlm-{self.home.name.replace("_", "0")}'
         for name in ('upper', 'work', 'root'):
             (self.home / name).mkdir()
         self._prepare(self.home / 'upper')

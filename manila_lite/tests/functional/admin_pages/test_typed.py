@@ -74,6 +74,8 @@ class OneHost(Typed):
                 'openstack share pool list --backend large': 'store1@large#pool',
                 'openstack share pool list': 'store1@fast#pool',
                 'openstack share list': '',
+                # It is refused until the first migration has deleted its source.
+                'openstack share migration start first store1@fast#pool': '',
                 'openstack share migration show first': 'migration_driver_phase1_done',
                 'openstack share show first --column host': 'store1@large',
                 'openstack share show first --column task_state': 'migration_cancelled'},
@@ -153,6 +155,7 @@ class ManyHosts(Typed):
                   'manila-manage host list': '(?=.*store1@fast .*up +1)(?=.*store1@large .*up +1)',
                   'openstack share list': ''},
             before={'openstack user create --domain default --password-prompt manila': self.log_in,
+                    'openstack share type create default false --snapshot-support true': self.ready,
                     'apt install apache2-utils': self.log_out,
                     'systemctl stop manila-api manila-scheduler manila-share': self.stop_lite},
             after={'apt install apache2-utils': self.check_password,
@@ -176,6 +179,7 @@ class ManyHosts(Typed):
 
     def check_password(self):
         """See that the users of the password file have the roles that the page gives them."""
+        self.ready()
         login = f'OS_AUTH_TYPE=http_basic OS_PASSWORD={PASSWORD} OS_ENDPOINT={_URL} OS_USERNAME='
         self.assertIn('default', self.reader.type(f'{login}root openstack share type list'))
         refused = self.machine.run(f'{login}demo openstack share type create other false')
@@ -204,7 +208,11 @@ class ManyHosts(Typed):
     def start_lite(self):
         if self.sqlite:
             self.reader.type('systemd-run --unit=manila-lite /opt/manila_lite/bin/manila-lite')
-            self.reader.type(f'curl --fail --retry 60 --retry-delay 1 --retry-connrefused {_URL.removesuffix("v2")}readiness')
+            self.ready()
+
+    def ready(self):
+        """Wait until the API answers, after a restart."""
+        self.reader.type(f'curl --fail --retry 60 --retry-delay 1 --retry-connrefused {_URL.removesuffix("v2")}readiness')
 
     def stop_lite(self):
         if self.sqlite:
