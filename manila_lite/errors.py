@@ -155,6 +155,11 @@ def user_text(error: BaseException) -> str:
     return str(error) if isinstance(error, Final) else ''
 
 
+def unexpected(request_id: str | None) -> str:
+    """Return the text for a user about an error that has none of its own: under this id the log has it."""
+    return f'An unexpected error happened. The log has it under the request id {request_id or "of this answer"}.'
+
+
 class NoValidHost(Final):
     """The scheduler found no pool; the message says which filter refused, and why."""
 

@@ -11,7 +11,10 @@ import ast
 import pathlib
 import re
 import sys
+from collections.abc import Iterator
 
+# Where modules are, and the folder below which tools/mirror.txt names those of each package.
+PACKAGES = {'manila_lite': 'manila_lite', 'client/manila_lite_client': ''}
 # Pure tables: the contract tests read every row of them.
 TABLES = ('conf/', 'policies/', 'db/models/', 'db/migrations/', 'siblings/compute/migrations/', 'siblings/dataproc/migrations/')
 
@@ -54,20 +57,27 @@ def exemptions(root: pathlib.Path) -> tuple[set[str], list[str]]:
     return {row[0] for row in rows}, wrong
 
 
+def modules(root: pathlib.Path) -> Iterator[tuple[str, str, pathlib.Path]]:
+    """Yield the name in tools/mirror.txt, the name for imports and the path of each module."""
+    for package, base in PACKAGES.items():
+        folder = root / package
+        for path in sorted(folder.rglob('*.py')):
+            name = '.'.join(path.relative_to(folder.parent).with_suffix('').parts).removesuffix('.__init__')
+            yield path.relative_to(root / base).as_posix(), name, path
+
+
 def without_test(root: pathlib.Path) -> dict[str, str]:
     """Return the modules that no test imports or is named after, with what is missing."""
     tests = root / 'manila_lite' / 'tests'
     names = [words(path.stem) for pattern in ('test_*.py', '*.yaml') for path in tests.rglob(pattern)]
     imports: set[str] = set().union(*(imported(ast.parse(path.read_text())) for path in tests.rglob('*.py')))
     missing = {}
-    for path in sorted((root / 'manila_lite').rglob('*.py')):
-        inside = path.relative_to(root / 'manila_lite').as_posix()
+    for inside, module, path in modules(root):
         if inside.startswith(('tests/', *TABLES)) or not has_logic(ast.parse(path.read_text())):
             continue
-        module = '.'.join(path.relative_to(root).with_suffix('').parts).removesuffix('.__init__')
         resource = words(path.stem if path.stem != '__init__' else path.parent.name)
         if module not in imports and not any(resource <= name for name in names):
-            missing[inside] = f'no test imports {module}, and none is named after {"_".join(sorted(resource))}'
+            missing[inside] = f'{path}: no test imports {module}, and none is named after {"_".join(sorted(resource))}'
     return missing
 
 
@@ -76,7 +86,7 @@ def main(root: pathlib.Path) -> int:
     missing = without_test(root)
     problems = [f'tools/mirror.txt: not two files of manila_lite/ and a reason: {line}' for line in wrong]
     problems += [f'tools/mirror.txt: {module} has a test now' for module in sorted(exempt - missing.keys())]
-    problems += [f'{root}/manila_lite/{module}: {what}' for module, what in missing.items() if module not in exempt]
+    problems += [what for module, what in missing.items() if module not in exempt]
     print(*problems, sep='\n', end='\n' if problems else '')
     return 1 if problems else 0
 

@@ -19,7 +19,7 @@ from scenarios.moving import Moving
 from scenarios.one_share import OneShare
 from scenarios.repair import Repair
 from scenarios.service import Trouble
-from scenarios.settings import CLUSTER, DUAL_STACK, ENSURE, MIGRATION, OPTIONS, VM
+from scenarios.settings import ADMIN_CLOUD, CLOUD, CLUSTER, DUAL_STACK, ENSURE, MIGRATION, OPTIONS, VM
 from scenarios.vm import Vm
 
 import manila_lite.cmd  # noqa: F401 - threads, not eventlet
@@ -36,11 +36,12 @@ def summary(demo, setup_seconds, mount):
         print(f'  {GREEN}✓{PLAIN} {title:68} {took:6.1f} s')
     print(f'  {"in all":70} {setup_seconds + sum(took for _, took in demo.timings):6.1f} s\n')
     print('Use it from a shell while it runs (tools/quickstart --stay):')
-    print(f'  export OS_CLIENT_CONFIG_FILE={demo.state}/clouds.yaml OS_CLOUD=manila-lite')
+    print(f'  export OS_CLIENT_CONFIG_FILE={demo.state}/clouds.yaml OS_CLOUD={CLOUD}')
     print(f'  export PATH={Path(sys.executable).parent}:$PATH')
     print('  openstack share list')
     if mount:
         print(f'  {mount}')
+    print(f'The user is a member of a project. The administrator: openstack --os-cloud {ADMIN_CLOUD} share service list')
     print(f'Logs, pool and database: {demo.state}. Remove every trace: tools/quickstart --down')
 
 

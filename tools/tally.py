@@ -38,6 +38,7 @@ PERMITTED = {
     'it is about another database than that of this run':
         re.compile(r'only (SQLite|MariaDB|PostgreSQL) has .*|it is about (a )?SQLite\b.*'),
     'the driver does not claim this ability, and need not': re.compile(r'linux is no UpdatesSecurityServices'),
+    'the tree is a shallow clone, or none': re.compile('this tree has no history, so no earlier release is in it'),
     'the driver does not promise this of its pools': re.compile(r'the driver does not promise it'),
 }
 #: Modules whose tests may need a second try, by the reason. A race in the product is no such reason.

@@ -42,7 +42,7 @@ def backend(conn: Connection, ctx: RequestContext, to: str) -> Row[Any]:
     """Return the service of the backend that ``to`` names, or whose pool it names.
 
     :raises errors.NotFound: there is no such backend.
-    :raises errors.Invalid: it is not up, or not enabled.
+    :raises errors.Invalid: it is not enabled, or is down and not only being restarted.
     """
     if not _HOST.fullmatch(to):
         raise errors.NotFound(f'host: {to!r} is not a backend; give host@backend or host@backend#pool.',
@@ -51,7 +51,8 @@ def backend(conn: Connection, ctx: RequestContext, to: str) -> Row[Any]:
         row = services.get(conn, engine.backend_of(to), 'manila-share')
     except errors.NotFound:
         raise errors.NotFound(f'host: there is no backend {to}.', code='backend_not_found') from None
-    if row.disabled or not services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time):
+    if row.disabled or not (services.is_up(row.heartbeat_at, row.stopped, ctx.conf.service_down_time)
+                            or services.was_up(row.heartbeat_at, ctx.conf.scheduler.restart_wait)):
         raise errors.Invalid(f'host: the backend {to} is {"disabled" if row.disabled else "down"}.', code='backend_down')
     return row
 

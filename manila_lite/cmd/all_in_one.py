@@ -3,6 +3,7 @@
 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
 
+import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,19 +21,23 @@ from manila_lite.scheduler.service import Scheduler
 
 
 class Api:
-    """The API on the built-in server; ``shared``: other processes listen on the same port."""
+    """The API on the built-in server. ``listener``: one that is open already, for several processes."""
 
-    def __init__(self, services: context.Services, *, shared: bool = False):
+    def __init__(self, services: context.Services, *, listener: socket.socket | None = None):
         key_manager.check(services.conf)
         self._server = ApiServer(app.make(services), services.conf.osapi_share_listen,
                                  services.conf.osapi_share_listen_port, services.conf.api.threads,
-                                 max_body=services.conf.api.max_request_body_size, shared=shared,
+                                 max_body=services.conf.api.max_request_body_size, listener=listener,
                                  limits=connection_limits.read_limits(services.conf.api))
 
     @property
     def port(self) -> int:
         """The port in use."""
         return self._server.port
+
+    def listen(self) -> socket.socket:
+        """Return a listener for the processes of the API. :raises BadConfig: it cannot listen on its address."""
+        return self._server.listen()
 
     def start(self) -> None:
         """Answer requests from now on."""
@@ -50,10 +55,11 @@ def build(conf: cfg.ConfigOpts) -> list[Any]:
     """
     setup.lock_state_path(Path(conf.state_path))
     check(conf)
-    preflight.reach(conf)
+    preflight.check_upgrade(conf)
     services = setup.services(conf)
     managers = [ShareManager(services, name) for name in conf.enabled_share_backends]
     parts = [monitor.Monitor(conf, 'manila-lite'), *managers, Scheduler(services), Api(services)]
+    preflight.check_tokens(conf)
     schema_migrations.upgrade(services.db)
     encryption.prepare(conf, services.db)
     return parts
@@ -67,6 +73,7 @@ def main() -> int:
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv, transport_url='inproc://', program='manila-lite')
     parts = build(conf)
+    setup.say_start('manila-lite')
     reports.install_signal_handler()
     return runner.run([runner.ConfigFiles(conf), *parts])
 

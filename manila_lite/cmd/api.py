@@ -18,11 +18,12 @@ def main() -> int:
 
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv, program='manila-api')
-    Api(setup.services(conf))  # refuses a wrong configuration before anything forks
-    preflight.check(conf)
+    api = Api(setup.services(conf))     # refuses a wrong configuration before anything forks
+    preflight.check_api(conf)
     encryption.check(conf)
-    workers = conf.osapi_share_workers
-    return processes.run(conf, 'manila-api', [(lambda: Api(setup.services(conf), shared=workers > 1), workers)])
+    listener = api.listen()
+    return processes.run(conf, 'manila-api', [
+        processes.Part(lambda: Api(setup.services(conf), listener=listener), conf.osapi_share_workers, listener)])
 
 
 if __name__ == '__main__':

@@ -37,14 +37,19 @@ def setup(conf: cfg.ConfigOpts) -> None:
 
 def escape_all() -> None:
     """Escape all that is logged from now on. Call it again when handlers may have changed; that costs nothing."""
-    known = [logging.getLogger(), *(one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
-    last = [logging.lastResort] if logging.lastResort is not None else []
-    for handler in [*(handler for logger in known for handler in logger.handlers), *last]:
+    for handler in handlers():
         if handler.formatter is None:
             handler.setFormatter(logging.Formatter())
         kind = type(handler.formatter)
         if not issubclass(kind, (_Escaping, *_SAFE)):
             handler.formatter.__class__ = _escaping(kind)
+
+
+def handlers() -> list[logging.Handler]:
+    """Return every handler of the log."""
+    known = [logging.getLogger(), *(one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
+    last = [logging.lastResort] if logging.lastResort is not None else []
+    return [*(handler for logger in known for handler in logger.handlers), *last]
 
 
 def escaped(text: str) -> str:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from oslo_config import cfg
-from oslo_utils import timeutils
+from oslo_utils import timeutils, units
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -29,6 +29,8 @@ _BOUNDS = (60.0, 600.0, 3600.0)
 AGES = ('under_1m', '1m_to_10m', '10m_to_1h', 'over_1h')
 #: Seconds that a scrape waits for the database before it goes without; and the largest part of the time spent on reading.
 _PATIENCE, _SHARE = 5.0, 1 / 20
+#: The quotas of sizes in GiB, and the resource whose size each limits.
+_SIZES = {'gigabytes': 'shares', 'snapshot_gigabytes': 'snapshots'}
 #: How old the values shown may be, as a multiple of the time for which they are kept.
 _STALE = 4
 
@@ -123,8 +125,8 @@ def _operations(seen: _Seen, conf: Any) -> Iterator[Metric]:
 
 def _pools(seen: _Seen, conf: Any) -> Iterator[Metric]:
     for name, text in (('total', 'Capacity'), ('free', 'Free capacity'), ('allocated', 'Allocated capacity')):
-        yield _gauge(f'pool_{name}_gibibytes', f'{text} of a pool, as last reported.', ('pool',),
-                     [((row.host,), getattr(row, f'{name}_gb')) for row in seen.pools])
+        yield _gauge(f'pool_{name}_bytes', f'{text} of a pool, as last reported.', ('pool',),
+                     [((row.host,), getattr(row, f'{name}_gb') * units.Gi) for row in seen.pools])
 
 
 def _services(seen: _Seen, conf: Any) -> Iterator[Metric]:
@@ -138,11 +140,19 @@ def _services(seen: _Seen, conf: Any) -> Iterator[Metric]:
 
 
 def _usage(seen: _Seen, conf: Any) -> Iterator[Metric]:
-    yield _gauge('quota_used', 'Usage of all projects together.', ('resource',), [
-        ((resource,), number) for resource, number in seen.usage.items()])
+    yield from _counts_and_sizes('quota_used', 'all projects together', (), {(): seen.usage})
     if conf.metrics.projects:
-        yield _gauge('project_quota_used', 'Usage of the projects with the most gigabytes.', ('project', 'resource'), [
-            ((project, resource), number) for project, used in seen.projects.items() for resource, number in used.items()])
+        yield from _counts_and_sizes('project_quota_used', 'the projects with the most gigabytes', ('project',), {
+            (project,): used for project, used in seen.projects.items()})
+
+
+def _counts_and_sizes(name: str, whose: str, labels: tuple[str, ...],
+                      usage: dict[tuple[str, ...], dict[str, int]]) -> Iterator[Metric]:
+    rows = [(key, resource, number) for key, used in usage.items() for resource, number in used.items()]
+    yield _gauge(name, f'Number of resources of {whose}.', (*labels, 'resource'), [
+        ((*key, resource), number) for key, resource, number in rows if resource not in _SIZES])
+    yield _gauge(f'{name}_bytes', f'Size of the resources of {whose}.', (*labels, 'resource'), [
+        ((*key, _SIZES[resource]), number * units.Gi) for key, resource, number in rows if resource in _SIZES])
 
 
 _MAKERS = (_operations, _pools, _services, _usage)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Monitoring of a process: metrics over HTTP, reports at SIGUSR2, traces. Its failures do not stop the work."""
 
+import errno
 import logging
 import os
 import threading
@@ -10,7 +11,7 @@ from typing import Any
 from oslo_config import cfg
 from prometheus_client import GC_COLLECTOR, CollectorRegistry, Info, ProcessCollector, make_wsgi_app
 
-from manila_lite import errors, metrics, trace
+from manila_lite import errors, metrics, release, trace
 from manila_lite.api.http.connection_limits import Limits
 from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import reports
@@ -27,11 +28,15 @@ _MOST = 1024
 
 
 class Monitor:
-    """The monitor of a process, as ``service``, from ``start`` to ``stop``. Make it after the fork, in any thread."""
+    """The monitor of a process, as ``service``, from ``start`` to ``stop``. Make it after the fork, in any thread.
 
-    def __init__(self, conf: cfg.ConfigOpts, service: str):
+    ``backend``: the name of the only backend of the process, if it has one.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts, service: str, backend: str = ''):
         self._conf = conf
         self._service = service
+        self._backend = backend
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -55,48 +60,58 @@ class Monitor:
     def _run(self) -> None:
         try:
             database = Database(self._conf)     # a separate connection: scrapes take none from the work
-            shown = _Shown(self._conf, self._service, database)
+            identity = {'service': self._service, 'release': release.VERSION, 'host': self._conf.host,
+                        'backend': self._backend, 'pid': str(os.getpid())}
+            shown = _Shown(self._conf, identity, database)
             while not self._stopped.is_set():
-                if (server := self._listen(shown.app)) is not None:
+                try:
+                    server = self._listen(shown.app)
+                except errors.BadConfig as bad:
+                    LOG.warning('Metrics of this process are not shown: %s; next try in %s s', bad, _RETRY)
+                    self._stopped.wait(_RETRY)
+                else:
                     self._stopped.wait()
                     server.stop(1.0)
-                    break
-                LOG.warning('Metrics are not shown: each of the ports %s to %s of %s is in use; next try in %s s',
-                            *self._ports(), self._conf.metrics.listen, _RETRY)
-                self._stopped.wait(_RETRY)
             shown.close()
             database.dispose()
         except Exception:
             LOG.exception('Metrics of this process are no longer shown')
 
-    def _ports(self) -> tuple[int, int]:
-        first = self._conf.metrics.port
-        return first, min(first + self._conf.metrics.ports, 65536) - 1
+    def _listen(self, app: Callable[..., Any]) -> ApiServer:
+        """Return a server on the first free port.
 
-    def _listen(self, app: Callable[..., Any]) -> ApiServer | None:
-        first, last = self._ports()
-        for port in range(first, last + 1):
-            server = ApiServer(app, self._conf.metrics.listen, port, _THREADS, max_body=_MOST, limits=_LIMITS,
+        :raises errors.BadConfig: no port is free, or the address cannot be used; the message names the options.
+        """
+        own = self._conf.metrics
+        last = min(own.port + own.ports, 65536) - 1
+        for port in range(own.port, last + 1):
+            server = ApiServer(app, own.listen, port, _THREADS, max_body=_MOST, limits=_LIMITS,
                                options='[metrics] listen and port')
             try:
                 server.start()
-            except errors.BadConfig:
+            except errors.BadConfig as bad:
+                if not _is_in_use(bad):
+                    raise
                 continue
-            LOG.info('Metrics of this process are at http://%s:%s/metrics', self._conf.metrics.listen, port)
+            LOG.info('Metrics of this process are at http://%s:%s/metrics', own.listen, port)
             return server
-        return None
+        raise errors.BadConfig(f'each of the ports {own.port} to {last} of {own.listen} is in use '
+                               '(options [metrics] port and ports)')
+
+
+def _is_in_use(bad: errors.BadConfig) -> bool:
+    return isinstance(bad.__cause__, OSError) and bad.__cause__.errno == errno.EADDRINUSE
 
 
 class _Shown:
     """The WSGI application that shows the metrics of this process, facts about the process, and metrics from the database."""
 
-    def __init__(self, conf: cfg.ConfigOpts, service: str, database: Database):
+    def __init__(self, conf: cfg.ConfigOpts, identity: dict[str, str], database: Database):
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(metrics.REGISTRY)
         self._registry.register(GC_COLLECTOR)
         ProcessCollector(registry=self._registry)
-        Info('manila_lite_process', 'The process that shows these metrics.', registry=self._registry).info(
-            {'service': service, 'host': conf.host, 'pid': str(os.getpid())})
+        Info('manila_lite_process', 'The process that shows these metrics.', registry=self._registry).info(identity)
         self._database: FromDatabase | None = None
         if conf.metrics.database:
             self._database = FromDatabase(conf, database)

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks before a service starts: a database or a broker that it cannot use is one line, and exit status 1.
+"""Checks before a service starts: what refuses it, or lacks its tables, is one line, and exit status 1.
 
-A broker that is away is no mistake: work is found by polling until it comes.
+A database that is away is, too, since nothing can be done without it: start again. A broker or a Keystone that is away is no
+mistake, for the services of a cloud start in any order: work is found by polling, and requests with a token get 503, until it
+comes. The log says so, and ``/readiness``.
 """
 
 import logging
 from pathlib import Path
 
-import amqp.exceptions
-import kombu
-import oslo_messaging
 from oslo_config import cfg
 
 from manila_lite import errors
 from manila_lite.db.core.engine import Database
 from manila_lite.db.maintenance import schema_migrations
+from manila_lite.rpc import broker
+
+LOG = logging.getLogger(__name__)
 
 _SYNC = 'run "manila-manage db sync"'
-#: Seconds for which a broker has time to answer.
-_PATIENCE = 5
 
 
 def check(conf: cfg.ConfigOpts) -> None:
@@ -31,6 +31,15 @@ def check(conf: cfg.ConfigOpts) -> None:
     check_broker(conf)
 
 
+def check_api(conf: cfg.ConfigOpts) -> None:
+    """Check what an API needs. It must have been made before, since that registers the options of its login.
+
+    :raises errors.BadConfig: as ``check`` does, or Keystone refuses the login.
+    """
+    check(conf)
+    check_tokens(conf)
+
+
 def reach(conf: cfg.ConfigOpts, migrations: Path | None = None) -> str | None:
     """Return the revision of the schema, or None if there is none. Fails within seconds if the database is away."""
     logging.getLogger('alembic').setLevel(logging.WARNING)      # it logs a line at each look at the schema
@@ -41,39 +50,58 @@ def reach(conf: cfg.ConfigOpts, migrations: Path | None = None) -> str | None:
         database.dispose()
 
 
-def check_schema(conf: cfg.ConfigOpts) -> None:
+def check_schema(conf: cfg.ConfigOpts, migrations: Path | None = None, cure: str = _SYNC) -> None:
     """Check that the schema is not older than this release. A newer one is right during an upgrade.
+
+    ``migrations``: of a sibling; ``cure``: what makes the tables of its release.
 
     :raises errors.BadConfig: it is older, or there is none.
     """
-    now, known = reach(conf), schema_migrations.revisions(Database(conf))
+    now, known = reach(conf, migrations), schema_migrations.revisions(Database(conf, migrations))
     if now is None:
-        raise errors.BadConfig(f'[database] connection: the database has no tables yet; {_SYNC}')
+        raise errors.BadConfig(f'[database] connection: the database has no tables yet; {cure}')
     if now in known[:-1]:
         raise errors.BadConfig(f'[database] connection: the schema is at revision {now}, and this release needs {known[-1]}; '
-                               f'{_SYNC}')
+                               f'{cure}')
+
+
+def check_upgrade(conf: cfg.ConfigOpts, migrations: Path | None = None) -> None:
+    """Check that the schema can be upgraded to that of this release. ``migrations``: of a sibling.
+
+    :raises errors.BadConfig: it is that of another service, or of a newer release. (Or an error of the database, which
+        ``setup.run`` knows.)
+    """
+    now = reach(conf, migrations)
+    if now is not None and now not in schema_migrations.revisions(Database(conf, migrations)):
+        raise errors.BadConfig(f'[database] connection: this release has no revision {now} of the schema: the database belongs '
+                               'to another service, or to a newer release')
 
 
 def check_broker(conf: cfg.ConfigOpts) -> None:
-    """Check that RabbitMQ accepts the login, if it answers. Without TLS only: its options are those of the driver.
+    """Check that RabbitMQ accepts the login, if it answers. Without TLS only.
 
     :raises errors.BadConfig: it does not, or not for this virtual host.
     """
-    url = oslo_messaging.TransportURL.parse(conf)
-    if not url.transport.endswith('rabbit') or conf.oslo_messaging_rabbit.ssl:
-        return
-    for host in url.hosts:
-        broker = kombu.Connection(hostname=host.hostname, port=host.port or 5672, userid=host.username or 'guest',
-                                  password=host.password or 'guest', virtual_host=url.virtual_host or '/', transport='pyamqp',
-                                  connect_timeout=_PATIENCE)
-        where = f'transport_url: the broker on {host.hostname}:{host.port or 5672}'
-        try:
-            with broker:
-                broker.connect()
-        except amqp.exceptions.AccessRefused:
-            raise errors.BadConfig(f'{where} refuses the login of user {host.username!r}: wrong name or password') from None
-        except amqp.exceptions.NotAllowed:
-            raise errors.BadConfig(f'{where} refuses user {host.username!r} the virtual host {url.virtual_host or "/"!r}, or '
-                                   'has none of that name') from None
-        except OSError:
-            continue        # the service says so itself, and goes on without
+    broker.answers(conf)        # if it does not, the service says so itself, and goes on without
+
+
+def check_tokens(conf: cfg.ConfigOpts) -> None:
+    """Check that Keystone, if callers have its tokens, accepts the login with which these are checked.
+
+    :raises errors.BadConfig: it does not.
+    """
+    if conf.auth_strategy == 'keystone':
+        check_login(conf, 'keystone_authtoken', 'requests with a token get 503 until it does')
+
+
+def check_login(conf: cfg.ConfigOpts, group: str, without: str) -> None:
+    """Check that Keystone accepts the login that a section describes. ``without``: what follows while it does not answer.
+
+    :raises errors.BadConfig: it does not, or the section describes none.
+    """
+    from manila_lite.api.http.login import Login  # its packages are slow to import, and not for every strategy
+
+    login = Login(conf, group)
+    reason = login.failure()
+    if reason:
+        LOG.warning('[%s] auth_url: Keystone at %s does not answer, and %s: %s', login.section, login.url, without, reason)

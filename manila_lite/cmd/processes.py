@@ -2,11 +2,12 @@
 """Services as child processes of oslo.service's launcher: SIGTERM drains, a dead child is started again.
 
 At SIGHUP the master reads its configuration files anew, and every child drains and is forked again from it. The list of
-backends and the number of API processes are set in the master: changing them needs a restart.
+backends, and addresses and numbers of API processes are set in the master: changing them needs a restart.
 """
 
-import contextlib
+import dataclasses
 import logging
+import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -16,20 +17,43 @@ from oslo_config import cfg
 from oslo_service import service
 
 from manila_lite import errors
-from manila_lite.cmd import log_lines, monitor, reports
+from manila_lite.cmd import log_lines, log_outages, monitor, preflight, reports, setup
+from manila_lite.cmd.master import Master
+from manila_lite.db.core import engine
 from manila_lite.rpc import notices
 
 LOG = logging.getLogger(__name__)
 
+#: Seconds between two looks for the database.
+_PAUSE = 2.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A service of a command. ``make`` makes it after the fork, in each of ``workers`` processes.
+
+    ``listener``: of an API, open in all of them. ``backend``: the name of the backend of a share manager.
+    """
+
+    make: Callable[[], Any]
+    workers: int = 1
+    listener: socket.socket | None = None
+    backend: str = ''
+
 
 class Process(service.Service):
-    """A service (scheduler, share manager, API) in a process of its own. The service is made after the fork."""
+    """A service (scheduler, share manager, API) in a process of its own. The service is made after the fork.
 
-    def __init__(self, conf: cfg.ConfigOpts, name: str, make: Callable[[], Any]):
+    ``overlaps``: at SIGHUP it ends when its successor does its work, not before. ``tell_ready`` is called then.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts, name: str, part: Part, tell_ready: Callable[[], None]):
         super().__init__()
+        self.overlaps = part.listener is not None
         self._conf = conf
         self._name = name
-        self._make = make
+        self._description = part
+        self._tell_ready = tell_ready
         self._monitor: monitor.Monitor | None = None
         self._part: Any = None
         self._changing = threading.Lock()
@@ -38,17 +62,34 @@ class Process(service.Service):
     def start(self) -> None:
         """Start the service, unless ``stop`` was called before. With a bad configuration log one line and end the process."""
         log_lines.setup(self._conf)     # the master set the log up before it read its files anew
+        log_outages.install(self._conf)
+        if not self.overlaps:           # an API says by itself that its database is away
+            self._await_database()
         with self._changing:
             if self._done.is_set():
                 return
             try:
-                self._part = self._make()
+                self._part = self._description.make()
                 self._part.start()
-                self._monitor = monitor.Monitor(self._conf, self._name)
+                self._monitor = monitor.Monitor(self._conf, self._name, self._description.backend)
                 self._monitor.start()
-            except errors.BadConfig as bad:
+                self._tell_ready()
+            except (errors.BadConfig, *engine.UNUSABLE) as bad:
                 LOG.error('Cannot start yet, trying again: %s', bad)
                 sys.exit(1)
+
+    def _await_database(self) -> None:
+        """Return when the database answers, or ``stop`` was called."""
+        said = ''
+        while not self._done.is_set():
+            try:
+                preflight.reach(self._conf)
+                return
+            except engine.UNUSABLE as bad:
+                if str(bad) != said:
+                    LOG.error('Waiting for the database: %s', bad)
+                said = str(bad)
+            self._done.wait(_PAUSE)
 
     def stop(self, graceful: bool = True) -> None:
         """Stop the service after it has drained."""
@@ -67,33 +108,30 @@ class Process(service.Service):
 
 
 class Launcher(service.ProcessLauncher):
-    """oslo.service's launcher, which goes on forking after a SIGHUP that comes while it delays the restart of a child.
+    """oslo.service's launcher, with our master."""
 
-    At SIGHUP, one thread of cotyledon 2.2 forgets its forks; another, which waits before it forks again, fails with an
-    IndexError and dies, and no child is ever started again. There is no public way to change that function.
-    """
+    def __init__(self, conf: cfg.ConfigOpts):
+        super().__init__(conf, restart_method='reload')
+        self._manager = self.master = Master(conf)
+        self._manager_context = self.master.mp_context
 
     def wait(self) -> int:
         """Return the exit status when a signal has ended the master."""
-        manager = self._manager
-        hold_back = manager._slowdown_respawn_if_needed     # noqa: SLF001 - see above
-
-        def forgiving() -> None:
-            with contextlib.suppress(IndexError):
-                hold_back()
-
-        manager._slowdown_respawn_if_needed = forgiving     # noqa: SLF001
         return super().wait() or 0
 
 
-def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[tuple[Callable[[], Any], int]]) -> int:
+def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[Part]) -> int:
     """Run services, each in its number of processes, until a signal ends them; return the exit status.
 
     ``name`` is that of the command.
     """
+    setup.say_start(name)
     reports.install_signal_handler()
     reports.listen(conf, name)
-    launcher = Launcher(conf, restart_method='reload')
-    for make, workers in parts:
-        launcher.launch_service(Process(conf, name, make), workers=workers)
+    launcher = Launcher(conf)
+    for part in parts:
+        launcher.launch_service(Process(conf, name, part, launcher.master.tell_ready), workers=part.workers)
+        if part.listener is not None:
+            # Clients are told at once that nobody will answer: children do the same when they end.
+            launcher.master.register_hooks(on_terminate=part.listener.close)
     return launcher.wait()

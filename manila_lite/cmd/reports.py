@@ -10,14 +10,13 @@ import os
 import signal
 import threading
 import time
-from importlib import metadata
 from typing import Any
 
 from oslo_config import cfg
 from oslo_reports import guru_meditation_report
 from oslo_reports.models import base as models
 
-from manila_lite import context
+from manila_lite import context, release
 
 LOG = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ class _Version:
         return 'manila-lite'
 
     def version_string_with_package(self) -> str:
-        return metadata.version('manila-lite')
+        return release.VERSION
 
 
 def _under_way() -> models.ReportModel:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from manila_lite import errors
-from manila_lite.cmd import log_lines
+from manila_lite.cmd import log_lines, log_outages
 
 LOG = logging.getLogger(__name__)
 
@@ -37,6 +37,7 @@ class ConfigFiles:
         # meanwhile would keep the old value for good. Registering options, even none, clears the cache again.
         self._conf.register_opts([])
         log_lines.escape_all()      # oslo.log may have read its own file anew
+        log_outages.install(self._conf)
 
 
 class Service(Protocol):

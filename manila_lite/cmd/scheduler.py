@@ -18,7 +18,7 @@ def main() -> int:
 def _main(argv: Sequence[str]) -> int:
     conf = setup.configure(argv, program='manila-scheduler')
     preflight.check(conf)
-    return processes.run(conf, 'manila-scheduler', [(lambda: Scheduler(setup.services(conf)), 1)])
+    return processes.run(conf, 'manila-scheduler', [processes.Part(lambda: Scheduler(setup.services(conf)))])
 
 
 if __name__ == '__main__':

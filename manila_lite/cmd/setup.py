@@ -13,14 +13,16 @@ from oslo_log import log
 from oslo_policy import policy
 
 import manila_lite.conf
-from manila_lite import context, encryption, errors, policies, thread_reserve, trace
-from manila_lite.cmd import log_lines, log_rate_limit, umask
+from manila_lite import context, encryption, errors, policies, release, thread_reserve, trace
+from manila_lite.cmd import log_lines, log_outages, log_rate_limit, umask
 from manila_lite.db.core import engine
 from manila_lite.rpc import transport
 from manila_lite.rpc.clients import Bus
 
+LOG = log.getLogger(__name__)
+
 _QUIET = ['sqlalchemy=WARNING', 'stevedore=WARNING', 'oslo_messaging=INFO', 'oslo_policy=WARNING', 'cheroot=WARNING',
-          'keystonemiddleware=WARNING', 'futurist=WARNING', 'urllib3=WARNING',
+          'keystonemiddleware=WARNING', 'keystoneauth.identity=ERROR', 'futurist=WARNING', 'urllib3=WARNING',
           'osprofiler.notifier=CRITICAL']   # it would log its connection string, which may hold a password
 
 #: Prefix of a line that is logged during a request or an operation: its request id, project and resource.
@@ -58,7 +60,7 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     conf.set_default('logging_user_identity_format', _WHOSE)
     transport.set_defaults(conf, transport_url)
     try:
-        conf(list(argv), project='manila_lite', default_config_files=None)
+        conf(list(argv), project='manila_lite', version=release.VERSION, default_config_files=None)
     except (cfg.Error, OSError, UnicodeDecodeError) as bad:
         raise errors.BadConfig(_line(bad)) from None
     if not conf.database.connection:
@@ -76,10 +78,16 @@ def configure(argv: Sequence[str], *, transport_url: str | None = None, conf: cf
     return conf
 
 
+def say_start(program: str) -> None:
+    """Log that a program of this release starts. For after the checks: a mistake in the configuration is one line alone."""
+    LOG.info('%s of release %s starts', program, release.VERSION)
+
+
 def _open_log(conf: cfg.ConfigOpts) -> None:
     try:
         log_lines.setup(conf)
         log_rate_limit.install(conf)
+        log_outages.install(conf)
     except (OSError, RuntimeError, log.LogConfigError) as bad:
         raise errors.BadConfig(f'the log cannot be written, see log_file, log_dir, use_journal: {_line(bad)}') from None
 

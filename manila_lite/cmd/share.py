@@ -28,7 +28,8 @@ def _main(argv: Sequence[str]) -> int:
     check(conf)
     preflight.check(conf)
     _look_at_the_key(conf)
-    return processes.run(conf, 'manila-share', [(partial(_manager, conf, name), 1) for name in conf.enabled_share_backends])
+    return processes.run(conf, 'manila-share', [
+        processes.Part(partial(_manager, conf, name), backend=name) for name in conf.enabled_share_backends])
 
 
 def _look_at_the_key(conf: cfg.ConfigOpts) -> None:

@@ -13,7 +13,7 @@ from oslo_upgradecheck import upgradecheck
 from oslo_upgradecheck.upgradecheck import Code, Result
 
 import manila_lite.conf
-from manila_lite import context, encryption, errors, policies
+from manila_lite import context, encryption, errors, policies, release
 from manila_lite.cmd import umask, settings
 from manila_lite.db.maintenance import schema_migrations
 from manila_lite.db.queries import services
@@ -39,11 +39,11 @@ def _said(code: Code, problems: list[str]) -> Result:
 
 
 def _with_schema(check: Callable[['Checks', Database], Result]) -> Callable[['Checks'], Result]:
-    """Return a check that succeeds without looking where the schema is not the newest: another check reports that."""
+    """Return a check that succeeds without looking where the schema is older than this release: another check reports that."""
     def guarded(checks: 'Checks') -> Result:
         try:
             db = checks.database()
-            if schema_migrations.current(db) != schema_migrations.head(db):
+            if schema_migrations.is_older(db):
                 return Result(Code.SUCCESS, 'Not checked: the schema is not the newest.')
         except Exception:
             return Result(Code.SUCCESS, 'Not checked: the database cannot be reached.')
@@ -78,6 +78,8 @@ class Checks(upgradecheck.UpgradeCommands):
             now, newest = schema_migrations.current(self.database()), schema_migrations.head(self.database())
         except Exception:
             return Result(Code.FAILURE, 'The revision of the schema cannot be read.')
+        if schema_migrations.is_newer(self.database()):
+            return Result(Code.SUCCESS, f'The schema is at {now}, of a later release; this one needs {newest}.')
         if now != newest:
             return Result(Code.FAILURE, f'The schema is at {now or "nothing"}, not {newest}: run manila-manage db sync')
         return Result(Code.SUCCESS)
@@ -94,6 +96,21 @@ class Checks(upgradecheck.UpgradeCommands):
             problems.append(f'[upgrade_levels] operations is pinned to {CONF.upgrade_levels.operations}: set it to auto once '
                             f'all processes are of one release')
         return _said(Code.WARNING, problems)
+
+    @_with_schema
+    def _releases(self, db: Database) -> Result:
+        """Check that all services that are up run the same release. Before an upgrade that is another than this one."""
+        running: dict[str, list[str]] = {}
+        with db.reader() as conn:
+            for row in services.list_services(conn):
+                if services.is_up(row.heartbeat_at, row.stopped, CONF.service_down_time):
+                    told = services.release_of(row) or f'before {release.FIRST_TOLD}'
+                    running.setdefault(told, []).append(f'{row.binary} on {row.host}')
+        if len(running) <= 1:
+            return Result(Code.SUCCESS)
+        which = [f'{told}: {", ".join(names[:_NAMED])}{" ..." if len(names) > _NAMED else ""}'
+                 for told, names in sorted(running.items())]
+        return Result(Code.WARNING, f'Services of different releases run: restart those of the old one. {"; ".join(which)}')
 
     @_with_schema
     def _damage(self, db: Database) -> Result:
@@ -190,8 +207,8 @@ class Checks(upgradecheck.UpgradeCommands):
 
     _upgrade_checks = (
         ('database', _reachable), ('database schema', _schema), ('database for several hosts', _one_host),
-        ('services', _services), ('nothing stuck', _damage), ('secrets', _secrets), ('files of the service', _privacy),
-        ('policy file', _policy), ('options', _options),
+        ('services', _services), ('releases of services', _releases), ('nothing stuck', _damage), ('secrets', _secrets),
+        ('files of the service', _privacy), ('policy file', _policy), ('options', _options),
         ('share backends', _backends), ('network plugin', _network_plugin), ('default share type', _default_type))
 
 
@@ -206,6 +223,9 @@ def _policy_file() -> dict[str, bool]:
 
 def main() -> int:
     """Run the command."""
+    if '--version' in sys.argv[1:]:        # oslo.upgradecheck has no way to give it to oslo.config
+        print(release.VERSION)
+        return 0
     umask.set_umask()
     manila_lite.conf.register(CONF)
     transport.set_defaults(CONF)

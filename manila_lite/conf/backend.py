@@ -53,9 +53,13 @@ BACKEND = [
                help='Section with the network plugin of the administrators\' network: "plugin" and, for the standalone '
                     'plugin, "file". Default: the plugin of [network].'),
     cfg.FloatOpt('server_migration_driver_continue_update_interval', default=60.0, min=0.1, mutable=True,
-                 help='Seconds between two progress checks of the migration of a share server to this backend.'),
+                 help='Maximum seconds between two progress checks of the migration of a share server to this backend. The '
+                      'second check comes after a second, and each later pause is twice as long as the one before, up to this '
+                      'value.'),
     cfg.FloatOpt('migration_driver_continue_update_interval', default=60.0, min=0.1, mutable=True,
-                 help='Seconds between two progress checks of the migration of a single share to this backend.'),
+                 help='Maximum seconds between two progress checks of the migration of a single share to this backend. The '
+                      'second check comes after a second, and each later pause is twice as long as the one before, up to this '
+                      'value.'),
     cfg.FloatOpt('replica_state_update_interval', default=300.0, min=1.0,
                  help='Seconds between two updates of the replicas at this backend. If another replica is promoted without '
                       'the backend of the active one, data written in this time may be lost.'),

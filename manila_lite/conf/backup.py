@@ -21,7 +21,8 @@ TYPE: list[cfg.Opt] = [
                       'can be larger than any disk, and a copy reads its holes at some 150 MB a second. Raise it for shares '
                       'with large sparse disk images. 0: no limit, so any user can keep a copy busy for years.'),
     cfg.FloatOpt('backup_continue_update_interval', default=10.0, min=0.05, max=300.0,
-                 help='Seconds between two progress checks of a backup or a restore.'),
+                 help='Maximum seconds between two progress checks of a backup or a restore. The second check comes after a '
+                      'second, and each later pause is twice as long as the one before, up to this value.'),
 ]
 
 

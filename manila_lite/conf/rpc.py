@@ -9,8 +9,9 @@ RPC: list[cfg.Opt] = [
 
 UPGRADE_LEVELS: list[cfg.Opt] = [
     cfg.StrOpt('operations', choices=[
-        ('auto', 'the newest version of this release'), ('1.0', 'the version of the first release'),
-        ('1.1', 'with lanes')], default='auto',
+        ('auto', 'the newest version of this release'),
+        ('1.0', 'before release 0.1.0; secrets are written without encryption then'),
+        ('1.1', 'release 0.1.0: with lanes')], default='auto',
         help='Version of the wake-ups that are sent. While old and new processes run together, set the version of the old '
              'ones. A wake-up of an unknown version only costs time: the operation is found by polling.'),
 ]

@@ -14,8 +14,8 @@ SCHEDULER = [
                  help='Seconds for which a share without a suitable pool waits for a backend that has just started and has '
                       'not reported a pool yet.'),
     cfg.FloatOpt('restart_wait', default=60.0, min=0.0,
-                 help='Seconds for which a share waits for a backend that would suit it, is down, and was up a moment ago: its '
-                      'service is probably being restarted.'),
+                 help='Seconds for which a new share or a migration waits for a backend that would suit it, is down, and was '
+                      'up a moment ago: its service is probably being restarted.'),
     cfg.FloatOpt('capacity_weight_multiplier', default=1.0,
                  help='Weight of free capacity. A negative value fills one pool after the other.'),
     cfg.FloatOpt('goodness_weight_multiplier', default=1.0, help='Weight of the goodness that a backend reports of itself.'),

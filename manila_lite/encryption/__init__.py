@@ -67,7 +67,7 @@ def prepare(conf: Any, db: Database) -> None:
 
 def encrypt(conn: Connection, text: str | None) -> str | None:
     """Return a secret in the form in which this database stores it: encrypted, or plain while ``[upgrade_levels]`` says
-    that an older release reads it.
+    that processes read it which cannot decrypt.
 
     :raises errors.Unavailable: the key is missing or wrong.
     """

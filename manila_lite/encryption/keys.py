@@ -12,6 +12,8 @@ from manila_lite.db.core.engine import Connection
 from manila_lite.db.maintenance import secrets
 from manila_lite.encryption import key_file
 
+#: The version of wake-ups of processes that cannot decrypt. All releases can.
+BEFORE_ENCRYPTION = '1.0'
 #: The text whose encrypted form in the database shows whether a key is the right one.
 _WORD = 'manila_lite'
 _WRONG = ('the secrets in the database were encrypted with another key than {where} has: put the right file there, from '
@@ -57,7 +59,7 @@ class Keys:
     @property
     def are_shared(self) -> bool:
         """Say whether all processes that use the database can decrypt, according to ``[upgrade_levels] operations``."""
-        return bool(self._conf.upgrade_levels.operations == 'auto')
+        return bool(self._conf.upgrade_levels.operations != BEFORE_ENCRYPTION)
 
     def need(self) -> list[Fernet]:
         """Return the keys. :raises errors.BadConfig: there are none."""

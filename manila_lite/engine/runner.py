@@ -38,6 +38,7 @@ class Runner:
         self.conf = services.conf.operations
         self.owner = environment.name()
         self.executor = Executor(services, self.owner, {plan.kind: plan for plan in plans}, service, environment)
+        metrics.expect((*self.executor.plans, metrics.OTHER), rows.ENDED)
         self._hands = Hands({WORK: self.conf.workers, FAST: self.conf.fast_workers, EXCLUSIVE: 1},
                             self.conf.reserved_workers, environment)
         self._most = sum(self._hands.workers.values()) + 1      # operations that one look finds

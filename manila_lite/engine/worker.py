@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The worker of one queue of a scheduler or a backend: heartbeat, bus endpoint, runner and timers."""
 
+import multiprocessing
+import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent import futures
@@ -92,7 +94,8 @@ class Worker:
     def stop(self, *, last: bool = True) -> None:
         """Stop the timers, and wait for running operations.
 
-        ``last``: show the service as stopped, since no other process carries on.
+        ``last``: show the service as stopped, since no other process carries on. A child whose master was killed ends, too,
+        but nobody stopped the service: it stays as it is, and is down when its heartbeat is old.
         """
         if self._periodic is not None:
             self._periodic.stop()
@@ -103,7 +106,7 @@ class Worker:
         if self._working:
             self.runner.stop()
         try:
-            if last:
+            if last and not _is_orphan():
                 self._beat(stopped=True)
         except Exception:
             LOG.exception('%s: could not report that it stops', self.identity)
@@ -111,6 +114,15 @@ class Worker:
     def _beat(self, stopped: bool = False) -> None:
         with self.services.db.writer() as conn:
             rows.heartbeat(conn, self.identity, self.binary, self.zone, stopped=stopped)
+
+
+def _is_orphan() -> bool:
+    """Say whether this process is a child whose master has ended.
+
+    A master that is just ending closes its files first; but sisters of this process may have them open, too.
+    """
+    master = multiprocessing.parent_process()
+    return master is not None and not (master.is_alive() and master.pid == os.getppid())
 
 
 def _periodic(seconds: float, do: Callable[[], None]) -> Callable[[], None]:

@@ -153,5 +153,5 @@ class Bus:
         if error and not self._is_down:
             LOG.warning('Wake-ups are dropped, work is found by polling: the bus failed with %s', error)
         elif self._is_down and not error:
-            LOG.warning('The bus works again')
+            LOG.info('Wake-ups are sent again')
         self._is_down = error is not None

@@ -5,7 +5,7 @@ from manila_lite import errors
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import operations, shares
 from manila_lite.engine import PLACE, Plan, Step, Work
-from manila_lite.scheduler import destinations
+from manila_lite.scheduler import destinations, restarts
 from manila_lite.workflow.server_migration import SERVERS
 from manila_lite.workflow.share_migration import SHARES
 
@@ -14,9 +14,10 @@ def fits(work: Work) -> None:
     """Find pools of the backend that pass all filters for the shares that move; ask its manager next. Claim nothing.
 
     :raises errors.NoValidHost: there are no such pools; the message names the filter.
+    :raises errors.Again: there will be, once a backend is back that is restarted.
     """
     with work.ctx.db.reader() as conn:
-        found = destinations.find(conn, work.service, work.data, work.op.project_id)
+        found = _candidates(conn, work)[0]
     work.data |= found.names
     work.send = ('share', found.pool.host)
 
@@ -26,11 +27,11 @@ def claim(work: Work) -> None:
     transaction, since a report in between would forget the claims.
 
     :raises errors.NoValidHost: the pools of the backend do not pass every filter.
-    :raises errors.Again: other requests were faster; nothing is claimed.
+    :raises errors.Again: other requests were faster, or the backend is restarted; nothing is claimed.
     """
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        for found in destinations.candidates(conn, work.service, work.data, work.op.project_id):
+        for found in _candidates(conn, work):
             if destinations.claim(conn, work.service, found):
                 work.data |= {**found.names, **found.claimed}
                 work.data.pop('parts', None)        # ``pools`` has what is needed from now on
@@ -39,6 +40,22 @@ def claim(work: Work) -> None:
                 work.pass_on(conn, 'share', found.pool.backend)
                 return
         raise errors.Again(0.2)     # within the transaction, so that claims of some pools are taken back
+
+
+def _candidates(conn: Connection, work: Work) -> list[destinations.Destination]:
+    """Return the destinations, the best first.
+
+    :raises errors.NoValidHost: there is none.
+    :raises errors.Again: there will be one, once a backend is back that is restarted.
+    """
+    try:
+        return destinations.candidates(conn, work.service, work.data, work.op.project_id)
+    except errors.NoValidHost as none:
+        try:
+            destinations.candidates(conn, work.service, work.data, work.op.project_id, restarts.pools(conn, work))
+        except errors.NoValidHost:
+            raise none from None
+        raise errors.Again(restarts.LOOK_AGAIN) from None
 
 
 def _no_end(conn: Connection, work: Work) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scheduler: it picks a pool for a share, claims capacity by a conditional UPDATE, and passes the operation on."""
 
-import dataclasses
 import datetime
 import math
 from typing import Any
@@ -26,7 +25,17 @@ from manila_lite.db.queries import (
 from manila_lite.db.queries import services as rows
 from manila_lite.engine import PLACE, Plan, Step, Work
 from manila_lite.engine.worker import Worker
-from manila_lite.scheduler import bursts, evacuation, expiry, filters, host_states, migration, share_replicas, weighers
+from manila_lite.scheduler import (
+    bursts,
+    evacuation,
+    expiry,
+    filters,
+    host_states,
+    migration,
+    restarts,
+    share_replicas,
+    weighers,
+)
 from manila_lite.scheduler import share_groups as share_group_placement
 from manila_lite.scheduler.filters.capacity import headroom
 from manila_lite.scheduler.interface import PoolState, Request
@@ -38,8 +47,6 @@ LOG = log.getLogger(__name__)
 #: they were read.
 _ROUNDS = 4
 _PURGE_EVERY = 3600.0
-#: Seconds between checks whether a backend has reported its pools.
-_LOOK_AGAIN = 0.5
 
 
 def place(work: Work) -> None:
@@ -91,7 +98,7 @@ def choose_or_wait(conn: Connection, work: Work, request: Request) -> PoolState:
         return choose(conn, work.service, request)
     except errors.NoValidHost:
         if _may_report(conn, work) or _may_return(conn, work, request):
-            raise errors.Again(_LOOK_AGAIN) from None
+            raise errors.Again(restarts.LOOK_AGAIN) from None
         raise
 
 
@@ -104,12 +111,7 @@ def _may_report(conn: Connection, work: Work) -> bool:
 
 def _may_return(conn: Connection, work: Work, request: Request) -> bool:
     """Say whether a pool would suit the request, which is young, whose backend is down, but was up a moment ago."""
-    wait = work.ctx.conf.scheduler.restart_wait
-    if timeutils.is_older_than(work.op.created_at, wait):
-        return False
-    gone = rows.list_backends_just_down(conn, work.ctx.conf.service_down_time, wait)
-    pools = [dataclasses.replace(pool, up=True) for pool in work.service.hosts.pools(conn) if pool.backend in gone]
-    return bool(work.service.placement.place(request, pools).candidates)
+    return bool(work.service.placement.place(request, restarts.pools(conn, work)).candidates)
 
 
 def _share(conn: Connection, work: Work) -> Any:
@@ -149,7 +151,7 @@ def _hosts_of(conn: Connection, hints: dict[str, Any], hint: str) -> frozenset[s
     """
     named = shares.hosts_of(conn, hints.get(hint, ()))
     if any(host is None and status == states.SHARE['create'].during for host, status in named):
-        raise errors.Again(_LOOK_AGAIN)
+        raise errors.Again(restarts.LOOK_AGAIN)
     # Operations begun by an earlier release name hosts instead of shares.
     hosts = frozenset(host for host, _ in named if host) | frozenset(hints.get(f'{hint}s', ()))
     if hints.get(hint) and not hosts and hint == 'same_host':
@@ -197,7 +199,7 @@ def grow(work: Work) -> None:
             if _claim(conn, [pool], request):
                 work.pass_on(conn, 'share', pool.backend)
                 return
-    raise errors.Again(_LOOK_AGAIN)
+    raise errors.Again(restarts.LOOK_AGAIN)
 
 
 def not_grown(conn: Connection, work: Work, error: Exception) -> None:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from keystoneauth1 import exceptions as keystone_exceptions
 from keystoneauth1 import loading
 from keystoneauth1.identity import base as identity
 from oslo_context import context
 from oslo_log import log
 
 from manila_lite import errors
+from manila_lite.api.http import login
 from manila_lite.siblings.conf import COMPUTE_GROUP, GROUP
 
 LOG = log.getLogger(__name__)
@@ -116,23 +116,8 @@ def _of_request() -> dict[str, str]:
 
 
 def _session(conf: Any, group: str) -> Any:
-    _register_login(conf, group)
-    try:
-        auth = loading.load_auth_from_conf_options(conf, group)
-    except keystone_exceptions.AuthPluginException as bad:
-        raise errors.BadConfig(f'[{group}] auth_type = {conf[group].auth_type}: {" ".join(str(bad).split())}') from None
-    if auth is None:
-        raise errors.BadConfig(f'[{group}] auth_type: missing; it says how to log in, for instance "password", or '
-                               '"admin_token" where there is no Keystone')
+    auth = login.load(conf, group, ', or "admin_token" where there is no Keystone')
     return loading.load_session_from_conf_options(conf, group, auth=auth)
-
-
-def _register_login(conf: Any, group: str) -> None:
-    """Register ``auth_type`` in the section that ``auth_section`` names, so that it can be read there."""
-    section = conf[group].auth_section
-    if section and 'auth_type' not in conf[section]:
-        conf.register_opt(next(option for option in loading.get_auth_common_conf_options() if option.dest == 'auth_type'),
-                          group=section)
 
 
 def _config(conf: Any, service: Service) -> dict[str, Any]:

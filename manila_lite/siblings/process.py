@@ -2,6 +2,7 @@
 """Processes of a sibling, built from the same parts as those of the share service."""
 
 import dataclasses
+import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from manila_lite import context, thread_reserve
 from manila_lite.api.http import app, connection_limits
 from manila_lite.api.http.definition import Definition
 from manila_lite.api.http.server import ApiServer
-from manila_lite.cmd import monitor, processes, reports, runner, setup
+from manila_lite.cmd import monitor, preflight, processes, reports, runner, setup
 from manila_lite.db.maintenance import schema_migrations
+from manila_lite.siblings import connection
 from manila_lite.siblings.shares import Shares
 
 
@@ -64,10 +66,10 @@ class Sibling:
         """Return the API as a WSGI application."""
         return app.make(services, self.api, most=services.conf[self.name].max_request_body_size)
 
-    def http(self, services: context.Services, *, shared: bool = False) -> ApiServer:
-        """Return the API on the built-in server; ``shared``: other processes listen on the same port."""
+    def http(self, services: context.Services, *, listener: socket.socket | None = None) -> ApiServer:
+        """Return the API on the built-in server. ``listener``: one that is open already, for several processes."""
         own = services.conf[self.name]
-        return ApiServer(self.wsgi(services), own.listen, own.listen_port, own.threads, shared=shared,
+        return ApiServer(self.wsgi(services), own.listen, own.listen_port, own.threads, listener=listener,
                          max_body=own.max_request_body_size, limits=connection_limits.read_limits(own),
                          options=f'[{self.name}] listen and listen_port')
 
@@ -77,17 +79,32 @@ def base(group: str) -> Callable[[webob.Request, Any], str]:
     return lambda raw, conf: (conf[group].base_url or raw.application_url).rstrip('/')
 
 
+def _check_services(sibling: Sibling, conf: cfg.ConfigOpts) -> None:
+    """Check what all processes of a sibling need besides the newest schema: database, broker, and logins of its own.
+
+    :raises errors.BadConfig: one of them refuses the login, or the database belongs to another service. (Or an error of the
+        database, which ``setup.run`` knows.)
+    """
+    preflight.check_upgrade(conf, sibling.migrations)
+    preflight.check_broker(conf)
+    for service in (connection.SHARES, connection.COMPUTE):
+        if service.group in conf and (conf[service.group].auth_type or conf[service.group].auth_section):
+            preflight.check_login(conf, service.group, f'the {service.name} cannot be asked until it does')
+
+
 def run_api(sibling: Sibling) -> int:
     """Upgrade the database to the newest schema, and run the API until a signal ends it."""
     def body(argv: Sequence[str]) -> int:
         conf = sibling.configure(argv, f'mlite-{sibling.name}-api')
         services = sibling.services(conf)
-        sibling.wsgi(services)      # refuses a wrong configuration before anything forks
+        server = sibling.http(services)     # refuses a wrong configuration before anything forks
+        _check_services(sibling, conf)
+        preflight.check_tokens(conf)
         schema_migrations.upgrade(services.db)
         services.db.dispose()
-        workers = conf[sibling.name].api_workers
-        return processes.run(conf, f'mlite-{sibling.name}-api', [
-            (lambda: sibling.http(sibling.services(conf), shared=workers > 1), workers)])
+        listener = server.listen()
+        return processes.run(conf, f'mlite-{sibling.name}-api', [processes.Part(
+            lambda: sibling.http(sibling.services(conf), listener=listener), conf[sibling.name].api_workers, listener)])
     return setup.run(body)
 
 
@@ -96,7 +113,9 @@ def run_worker(sibling: Sibling, command: str) -> int:
     def body(argv: Sequence[str]) -> int:
         conf = sibling.configure(argv, command)
         sibling.check(conf)
-        return processes.run(conf, command, [(lambda: sibling.worker(sibling.services(conf)), 1)])
+        _check_services(sibling, conf)
+        preflight.check_schema(conf, sibling.migrations, f'start mlite-{sibling.name}-api, which makes them')
+        return processes.run(conf, command, [processes.Part(lambda: sibling.worker(sibling.services(conf)))])
     return setup.run(body)
 
 
@@ -108,7 +127,10 @@ def run_all(sibling: Sibling) -> int:
         sibling.check(conf)
         services = sibling.services(conf)
         parts = [monitor.Monitor(conf, f'mlite-{sibling.name}'), sibling.worker(services), sibling.http(services)]
+        _check_services(sibling, conf)
+        preflight.check_tokens(conf)
         schema_migrations.upgrade(services.db)
+        setup.say_start(f'mlite-{sibling.name}')
         reports.install_signal_handler()
         return runner.run([runner.ConfigFiles(conf), *parts])
     return setup.run(body)

@@ -120,3 +120,9 @@ def create_grants() -> None:
         sa.PrimaryKeyConstraint('id', name='pk_share_grants'),
         sa.UniqueConstraint('share_id', 'access_type', 'access_to', name='uniq_share_grants_target'))
     op.create_index('ix_share_grants_host', 'share_grants', ['host'])
+
+
+def add_releases() -> None:
+    """Add the columns of services for their releases."""
+    op.add_column('services', sa.Column('release', sa.String(64), nullable=True))
+    op.add_column('services', sa.Column('release_at', TIME, nullable=True))

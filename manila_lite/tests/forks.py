@@ -32,6 +32,10 @@ _BEFOREHAND = {
         'oslo_messaging._drivers.impl_rabbit', 'psycopg2', 'pymysql'),
     'manila_lite.tests.openstack_page': ('openstackclient.shell:main complete', 'openstack.connection'),
 }
+#: The same for the product in another tree, which may have less in it.
+_BEFOREHAND_ELSEWHERE = (
+    'manila_lite.cmd.all_in_one', 'manila_lite.cmd.api', 'manila_lite.cmd.manage', 'manila_lite.cmd.scheduler',
+    'manila_lite.cmd.share', 'manila_lite.drivers.dummy.driver', 'oslo_messaging._drivers.impl_rabbit', 'psycopg2', 'pymysql')
 _LONGEST = 200_000
 
 
@@ -80,9 +84,12 @@ class Process:
 class _Mould:
     """The process that is forked for each run."""
 
-    def __init__(self, *modules):
+    def __init__(self, *modules, tree=None):
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._process = subprocess.Popen([sys.executable, '-m', __name__, *modules], stdin=theirs)
+        self._tree = tree
+        # Of another tree this file is no part, and its own folder must not be a place for modules: -P.
+        words, env = (['-P', __file__], os.environ | {'PYTHONPATH': str(tree)}) if tree else (['-m', __name__], None)
+        self._process = subprocess.Popen([sys.executable, *words, *modules], stdin=theirs, env=env, cwd=tree)
         theirs.close()
         self._guard = threading.Lock()
         atexit.register(self._process.wait)
@@ -91,8 +98,8 @@ class _Mould:
     def start(self, command, args, files, env, new_session):
         """Fork a process that runs ``command``; return it."""
         told, tell = os.pipe()
-        asked = {'command': command, 'args': list(map(str, args)), 'cwd': os.getcwd(), 'new_session': new_session,
-                 'env': dict(os.environ if env is None else env)}
+        asked = {'command': command, 'args': list(map(str, args)), 'cwd': str(self._tree or os.getcwd()),
+                 'new_session': new_session, 'env': dict(os.environ if env is None else env)}
         with self._guard:
             socket.send_fds(self._line, [json.dumps(asked).encode()], [tell, *files])
         os.close(tell)
@@ -103,22 +110,25 @@ _moulds = {}
 _guard = threading.Lock()
 
 
-def start(command, *args, stdin=None, stdout, stderr, env=None, new_session=False):
-    """Start a command (``module:function``) with these arguments and files for its output; return its process."""
+def start(command, *args, stdin=None, stdout, stderr, env=None, new_session=False, tree=None):
+    """Start a command (``module:function``) with these arguments and files for its output; return its process.
+
+    ``tree``: a directory with the package of another release, whose command it is; its process starts there.
+    """
     module = command.partition(':')[0]
-    kind = module if module in _BEFOREHAND else 'manila_lite'
+    kind = tree or (module if module in _BEFOREHAND else 'manila_lite')
     with _guard:
         if kind not in _moulds:
-            _moulds[kind] = _Mould(*_BEFOREHAND[kind])
+            _moulds[kind] = _Mould(*_BEFOREHAND_ELSEWHERE, tree=tree) if tree else _Mould(*_BEFOREHAND[kind])
     with open(os.devnull, 'rb') as nothing:
         files = [file.fileno() for file in (stdin or nothing, stdout, stderr)]
         return _moulds[kind].start(command, args, files, env, new_session)
 
 
-def run(command, *args, env=None, timeout=300):
+def run(command, *args, env=None, timeout=300, tree=None):
     """Run a command to its end; return status and output, as ``subprocess.run`` does."""
     with tempfile.TemporaryFile('w+') as out, tempfile.TemporaryFile('w+') as err:
-        process = start(command, *args, stdout=out, stderr=err, env=env)
+        process = start(command, *args, stdout=out, stderr=err, env=env, tree=tree)
         try:
             status = process.wait(timeout)
         finally:

@@ -75,7 +75,7 @@ class Lite(fixtures.Fixture):
             self.process = forks.start('manila_lite.cmd.all_in_one:main', f'--config-file={self.config}',
                                        stdout=log, stderr=log)
 
-    def start(self, patience=60):
+    def start(self, patience=90):
         """Start the process, and wait until it answers on its port."""
         self.spawn()
         end = time.monotonic() + patience
@@ -100,7 +100,7 @@ class Lite(fixtures.Fixture):
         self.process = None
         return status
 
-    def died(self, patience=30):
+    def died(self, patience=90):
         """Wait until the process ends by itself; return its exit status."""
         status = self.process.wait(timeout=patience)
         self.process = None
@@ -132,7 +132,7 @@ class Lite(fixtures.Fixture):
             raise AssertionError(f'{method} {path}: {status} {document}\n{self.tail()}')
         return document
 
-    def wait(self, path, key, until, patience=30, field='status'):
+    def wait(self, path, key, until, patience=90, field='status'):
         """Poll a resource until its field has a value of ``until``; ``'gone'`` means 404. Return it."""
         wanted = {until} if isinstance(until, str) else set(until)
         seen = []
@@ -171,13 +171,17 @@ class Parts(Lite):
         return done.stdout
 
     def run(self, name, *command, config=None, **env):
-        """Start a part (or the command given) in a session of its own; return its process."""
+        """Start a part (or the command given) in a session of its own; return its process.
+
+        ``name``: that of a module of ``cmd``, or another program as ``module:function``.
+        """
         with self.log.open('ab') as log:
             if command:
                 started = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
                                            env=os.environ | {'PYTHONUNBUFFERED': '1'} | env)
             else:
-                started = forks.start(f'manila_lite.cmd.{name}:main', f'--config-file={config or self.config}', stdout=log,
+                program = name if ':' in name else f'manila_lite.cmd.{name}:main'
+                started = forks.start(program, f'--config-file={config or self.config}', stdout=log,
                                       stderr=log, env=os.environ | env, new_session=True)
         self.running.append(started)
         return started
@@ -207,7 +211,7 @@ class Parts(Lite):
             raise AssertionError(f'{old} is not in {text}')
         self.config.write_text(text.replace(old, new))
 
-    def until(self, check, what, patience=60):
+    def until(self, check, what, patience=90):
         """Wait until ``check`` returns something true; return it. A request without an answer counts as false."""
         return until(check, what, self.tail, patience)
 
@@ -229,7 +233,7 @@ class Parts(Lite):
         return sum(line.startswith(f'{method} ') for line in calls.read_text().splitlines()) if calls.exists() else 0
 
 
-def until(check, what, tail, patience=60):
+def until(check, what, tail, patience=90):
     """Wait until ``check`` returns something true; return it. A request without an answer counts as false."""
     return waiting.until(check, lambda: f'{what}\n{tail()}', patience, pause=0.05, ignoring=(OSError,))
 

@@ -188,7 +188,7 @@ class Migrations(abc.ABC):
         if 'phase_one_began' in data:
             payload['seconds'] = round(time.time() - data['phase_one_began'], 3)
         if error is not None:
-            payload['error'] = errors.user_text(error) or 'An unexpected error happened; the log of the share manager has it.'
+            payload['error'] = errors.user_text(error) or errors.unexpected(ctx.request_id)
         notices.emit(ctx, f'{self.resource_type}.{phase}.{event}', payload, host)
 
 

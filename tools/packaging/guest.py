@@ -40,12 +40,22 @@ exec switch_root /new /sbin/init
 _UNIT = """[Unit]
 Description=Test of the packages
 [Service]
-ExecStart=/usr/bin/python3 -u /test/in_guest.py
+ExecStart=/test/boot
 StandardOutput=tty
 StandardError=tty
 TTYPath=/dev/ttyS1
 [Install]
 WantedBy=multi-user.target
+"""
+#: What the machine does after each of its two boots.
+_BOOT = """#!/bin/sh
+if [ ! -e /test/booted ]; then
+    touch /test/booted
+    python3 -u /test/in_guest.py installed && exec systemctl reboot
+else
+    python3 -u /test/in_guest.py rebooted && echo 'ENDED well'
+fi
+systemctl poweroff
 """
 _DISK = '6G'
 _MEMORY = '1536M'
@@ -75,6 +85,8 @@ def disk(debs: Path, folder: Path, kernel: Path) -> Path:
         shutil.copy(deb, root / 'test/old')
         next_release.make(deb, root / 'test/new')
     shutil.copy(Path(__file__).with_name('in_guest.py'), root / 'test')
+    (root / 'test/boot').write_text(_BOOT)
+    (root / 'test/boot').chmod(0o755)
     (root / 'etc/systemd/system/packages-test.service').write_text(_UNIT)
     wants = root / 'etc/systemd/system/multi-user.target.wants'
     wants.mkdir(parents=True, exist_ok=True)

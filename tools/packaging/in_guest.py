@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test of the packages inside of a virtual machine, one stage for each of its boots: see guest.py.
+"""The test of the packages inside of a machine with systemd, a stage for each of its boots: in_guest.py installed|rebooted
 
-It runs on Debian's Python, without manila_lite.
+It runs on Debian's Python, without manila_lite. tests/functional/test_packages.py runs it in namespaces of the running kernel,
+and guest.py in a virtual machine, whose kernel has an NFS client.
 """
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -13,7 +15,13 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-_STAGE = Path('/test/stage')
+_EXPORT = Path('/test/export')
+#: The disk for shares, if the machine has one.
+_DISK = Path('/dev/disk/by-id/pool')
+#: Where shares are without such a disk.
+_IMAGE = Path('/srv/pool.img')
+#: Whether the kernel has an NFS client; without it the test looks at shares from outside.
+_MOUNTS = not subprocess.run(['modprobe', '--quiet', 'nfsv4'], check=False).returncode if shutil.which('modprobe') else False
 _CONF = Path('/etc/manila_lite/manila_lite.conf')
 _STATE = Path('/var/lib/manila_lite')
 _UNITS = ('manila-lite', 'manila-api', 'manila-scheduler', 'manila-share', 'mlite-compute-agent', 'mlite-compute-api',
@@ -33,8 +41,7 @@ poll_interval = 1
 restart_wait = 0
 [fast]
 driver = linux
-linux_pool_path = /srv/pool.img
-linux_pool_size_gb = 3
+{pool}
 linux_export_ips = 127.0.0.1
 linux_graceless = true
 """
@@ -107,8 +114,28 @@ def create(name):
 
 
 def mount(export):
-    """Mount a share by the kernel's NFS client at /mnt."""
-    until(f'{export} can be mounted', lambda: not run('mount', '-t', 'nfs', '-o', 'vers=4.1,soft', export, '/mnt', ok=False))
+    """Mount a share by the kernel's NFS client, if there is one, at /mnt."""
+    if _MOUNTS:
+        words = ('mount', '-t', 'nfs', '-o', 'vers=4.1,soft', export, '/mnt')
+        until(f'{export} can be mounted', lambda: not run(*words, ok=False))
+
+
+def unmount():
+    """Unmount what is at /mnt."""
+    if _MOUNTS:
+        run('umount', '/mnt')
+
+
+def write(text):
+    """Write to the share at /mnt."""
+    if _MOUNTS:
+        Path('/mnt/file').write_text(text)
+
+
+def check_data(text, what):
+    """See that the share at /mnt has what was written."""
+    if _MOUNTS:
+        check(Path('/mnt/file').read_text() == text, what)
 
 
 def pid(unit):
@@ -126,9 +153,14 @@ def mode(path):
     return run('stat', '--format=%U:%G:%a', path)
 
 
+def install(folder):
+    """Install the packages of a folder; return what was said."""
+    return run('apt-get', 'install', '--yes', '-o', 'Dpkg::Options::=--force-confold', *Path('/test', folder).glob('*.deb'))
+
+
 def installed():
-    """First boot: install, configure, start, create a share, and reboot."""
-    out = run('dpkg', '--install', *Path('/test/old').glob('*.deb'))
+    """First boot: install, configure, start, and create a share."""
+    out = install('old')
     check('Nothing was started' in out and 'README.Debian' in out, 'the installation names the next step')
     for unit in _UNITS:
         check(run('systemctl', 'is-enabled', unit, ok=False) == 'disabled' and not is_active(unit),
@@ -136,7 +168,8 @@ def installed():
     check(not list(_STATE.iterdir()), 'the installation has made no database')
     run('systemd-analyze', 'verify', *(f'/lib/systemd/system/{unit}.service' for unit in _UNITS))
     print('ok: systemd finds no mistake in the units')
-    _CONF.write_text(_SETTINGS)
+    pool = f'linux_pool_path = {_DISK}' if _DISK.exists() else f'linux_pool_path = {_IMAGE}\nlinux_pool_size_gb = 3'
+    _CONF.write_text(_SETTINGS.format(pool=pool))
     check(mode(_CONF) == 'root:manila_lite:640', 'the configuration is for root and the group')
     check(mode(_STATE) == 'manila_lite:manila_lite:700', 'the state is for the user of the services')
     run('systemctl', 'disable', '--now', 'nfs-ganesha')
@@ -147,42 +180,43 @@ def installed():
     call('POST', '/types', _TYPE)
     export = create('first')
     mount(export)
-    Path('/mnt/file').write_text('written before the reboot')
-    run('umount', '/mnt')
-    Path('/test/export').write_text(export)
-    _STAGE.write_text('rebooted')
-    run('systemctl', 'reboot')
+    write('written before the reboot')
+    unmount()
+    _EXPORT.write_text(export)
 
 
 def rebooted():
     """Second boot: the share is served again. Then upgrade, run the services one by one, and purge."""
     serving()
     check(is_active('manila-lite'), 'manila-lite has started by itself')
-    export = Path('/test/export').read_text()
+    export = _EXPORT.read_text()
     mount(export)
-    check(Path('/mnt/file').read_text() == 'written before the reboot', 'the share is served again, with its data')
+    check_data('written before the reboot', 'the share is served again, with its data')
     upgraded()
     separate(export)
     siblings()
-    run('umount', '/mnt')
+    unmount()
     purged()
 
 
 def upgraded():
     """Upgrade while the service runs, and restart it."""
     before, settings = pid('manila-lite'), _CONF.read_text()
-    out = run('dpkg', '--install', '--force-confold', *Path('/test/new').glob('*.deb'))
+    compute, dataproc = (_CONF.with_name(f'{name}.conf') for name in ('compute', 'dataproc'))
+    compute.chmod(0o600)        # the administrator's choice
+    out = install('new')
     check('manila-manage db sync' in out, 'the upgrade names the steps')
     check(pid('manila-lite') == before and is_active('manila-lite'), 'the upgrade has restarted nothing')
     check(_CONF.read_text() == settings, 'the changed configuration is kept')
     check(Path(f'{_CONF}.dpkg-dist').exists(), 'the new one is beside it')
-    check(mode(_CONF) == 'root:manila_lite:640', 'owner and mode are kept')
+    check('A line of the next release' in dataproc.read_text(), 'a configuration that nobody changed is the new one')
+    check(mode(_CONF) == 'root:manila_lite:640' and mode(compute) == 'root:manila_lite:600', 'owner and mode are kept')
     check(run('systemctl', 'is-enabled', 'manila-lite') == 'enabled', 'the unit is still enabled')
     servers = run('pgrep', 'ganesha')
     run('systemctl', 'restart', 'manila-lite')
     serving()
     check(run('pgrep', 'ganesha') == servers, 'the NFS server has survived the restart')
-    check(Path('/mnt/file').read_text() == 'written before the reboot', 'the client has noticed nothing')
+    check_data('written before the reboot', 'the client has noticed nothing')
 
 
 def separate(export):
@@ -214,19 +248,23 @@ def siblings():
 
 def purged():
     """Purge stops the services, and keeps the state."""
+    passwords = _CONF.with_name('htpasswd')
+    passwords.write_text('of the administrator')
     names = [path.name.partition('_')[0] for path in Path('/test/new').glob('*.deb')]
     out = run('dpkg', '--purge', *names)
-    check('/var/lib/manila_lite is not empty, and is kept' in out, 'purging names what is kept')
+    for path in (_STATE, _CONF.parent):
+        check(f'{path} is not empty, and is kept' in out, f'purging says that {path} is kept')
     for unit in _UNITS:
         check(not is_active(unit) and not Path(f'/lib/systemd/system/{unit}.service').exists(), f'{unit} is gone')
-    check((_STATE / 'secrets.key').exists() and Path('/srv/pool.img').exists(), 'the key and the pool are kept')
-    for path in ('/etc/manila_lite', '/var/log/manila_lite', '/usr/lib/manila-lite', '/usr/bin/manila-manage'):
-        check(not Path(path).exists(), f'{path} is gone')
+    check((_STATE / 'secrets.key').exists() and (_DISK.exists() or _IMAGE.exists()), 'the key and the pool are kept')
+    check(list(_CONF.parent.iterdir()) == [passwords], 'of the configuration only the password file is kept')
+    left = run('find', '/usr', '/lib/systemd', '/var/log', '/etc', '-name', '*manila*').split()
+    check(left == [str(_CONF.parent)], 'no other file is left')
 
 
 def main():
-    """Run the stage of this boot; the machine is powered off after the last one."""
-    stage = _STAGE.read_text() if _STAGE.exists() else 'installed'
+    """Run the stage of a boot; the exit status is 0 if all of it worked."""
+    stage = sys.argv[1]
     print(f'boot: {stage}')
     try:
         {'installed': installed, 'rebooted': rebooted}[stage]()
@@ -234,13 +272,9 @@ def main():
         traceback.print_exc(file=sys.stdout)
         print(run('journalctl', '--no-pager', '--lines=30', '--boot', ok=False))
         print(run('sh', '-c', 'tail --lines=20 /var/log/manila_lite/*.log', ok=False))
-        print('ENDED badly')
-    else:
-        if stage == 'installed':
-            return      # the machine reboots
-        print('ENDED well')
-    run('systemctl', 'poweroff')
+        return 1
+    return 0
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

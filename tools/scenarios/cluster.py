@@ -87,7 +87,7 @@ class Cluster:
         demo = self.demo
         with demo.step('A share in a network of its own'):
             demo.ask('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {
-                'driver_handles_share_servers': 'True'}}})
+                'driver_handles_share_servers': 'True'}}}, user=settings.ADMIN)
             network = demo.ask('POST', '/share-networks', {'share_network': {
                 'name': 'demo', 'neutron_net_id': 'red', 'neutron_subnet_id': 'red-v4'}})['id']
             self.share = demo.share(name='demo', share_network_id=network)

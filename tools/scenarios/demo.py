@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from scenarios import settings
 from scenarios.service import Service, Trouble
 
 TOP = Path(__file__).resolve().parents[2]
@@ -72,10 +73,10 @@ class Demo(Service):
         self.api('DELETE', f'/shares/{share_id}')
         self.wait('the share is gone', lambda: self.api('GET', f'/shares/{share_id}')[0] == 404, 120)
 
-    def ask(self, method, path, body):
-        """Show and send a request that must succeed; return the object in the answer."""
-        self.say(f'{DIM}$ {method} /v2{path} {json.dumps(body)}{PLAIN}')
-        status, document = self.api(method, path, body)
+    def ask(self, method, path, body, *, user=settings.USER):
+        """Show and send a request of a user that must succeed; return the object in the answer."""
+        self.say(f'{DIM}$ {method} /v2{path} {json.dumps(body)}{f"    # by {user}" * (user != settings.USER)}{PLAIN}')
+        status, document = self.api(method, path, body, user=user)
         if status >= 400:
             raise Trouble(f'{method} {path}: {status} {document}')
         return next(iter(document.values()))

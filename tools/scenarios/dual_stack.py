@@ -70,7 +70,7 @@ class DualStack:
     def _network(self):
         demo = self.demo
         with demo.step('A share network with an IPv4 and an IPv6 subnet'):
-            demo.show('share', 'type', 'create', 'default', 'True', '--snapshot-support', 'True')
+            demo.show(*demo.as_operator, 'share', 'type', 'create', 'default', 'True', '--snapshot-support', 'True')
             demo.say('The client would look these ids up in Neutron. They are in a file here, so the API is asked itself:')
             self.network = demo.ask('POST', '/share-networks', {'share_network': {
                 'name': 'demo', 'neutron_net_id': 'red', 'neutron_subnet_id': 'red-v4'}})['id']
@@ -81,13 +81,14 @@ class DualStack:
             'neutron_net_id': net, 'neutron_subnet_id': subnet}})
 
     def _about(self):
-        return self.demo.api('GET', f'/share-networks/{self.network}')[1]['share_network']
+        """Return the share network as the administrator sees it: with the numbers of its VLANs."""
+        return self.demo.api('GET', f'/share-networks/{self.network}', user=settings.ADMIN)[1]['share_network']
 
     def _share(self):
         demo = self.demo
         with demo.step('A share in it, on a server with an address in each subnet'):
             self.share = demo.show('share', 'create', 'NFS', '1', '--name', 'demo', '--share-network', 'demo', '--wait')['id']
-            self.server = demo.show('share', 'server', 'list')[0]['ID']
+            self.server = demo.show(*demo.as_operator, 'share', 'server', 'list')[0]['ID']
             self._wire_up()
             for wire in self.wires:
                 demo.say(f'{wire.server} is its address in {wire.name} ({wire.cidr})')
@@ -161,7 +162,7 @@ class DualStack:
         with demo.step('Delete: share, network, server and addresses'):
             clients.gone(settings.prefix(demo.state))
             demo.run('share', 'delete', self.share, '--wait')
-            demo.run('share', 'server', 'delete', self.server, '--wait')
+            demo.run(*demo.as_operator, 'share', 'server', 'delete', self.server, '--wait')
             for subnet in self._about()['share_network_subnets'][1:]:
                 demo.run('share', 'network', 'subnet', 'delete', 'demo', subnet['id'])
             demo.run('share', 'network', 'delete', 'demo')

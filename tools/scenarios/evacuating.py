@@ -3,6 +3,7 @@
 
 from scenarios.kept import Kept
 from scenarios.service import Trouble
+from scenarios.settings import ADMIN
 
 #: Seconds between files of the client, so that the machine has time to move things.
 _PAUSE = 0.02
@@ -40,7 +41,7 @@ class Evacuating(Kept):
         demo, left = self.demo, self.home
         with demo.step('Where would everything go? The plan changes nothing'):
             demo.manage('evacuate', 'start', left, '--writable', '--dry-run')
-            service, = demo.api('GET', f'/services?host={left}')[1]['services']
+            service, = demo.api('GET', f'/services?host={left}', user=ADMIN)[1]['services']
             if service['status'] != 'enabled':
                 raise Trouble(f'the plan has changed something: {service}')
         with demo.step('All of it moves, two servers at a time, while the client writes'):
@@ -53,10 +54,11 @@ class Evacuating(Kept):
         """Show that the backend has no share servers, and gets none."""
         demo = self.demo
         with demo.step(f'{host} is empty, and gets no new shares'):
-            if servers := demo.show('share', 'server', 'list', '--host', host):
+            if servers := demo.show(*demo.as_operator, 'share', 'server', 'list', '--host', host):
                 raise Trouble(f'share servers are left: {servers}')
             demo.say(f'share servers on {host}: 0')
-            service, = demo.show('--os-share-api-version', '2.83', 'share', 'service', 'list', '--host', host)
+            service, = demo.show(*demo.as_operator, '--os-share-api-version', '2.83', 'share', 'service', 'list', '--host',
+                                 host)
             if service['Status'] != 'disabled':
                 raise Trouble(f'{host} may get new shares: {service}')
             demo.say(f'{host} is disabled; the reason: {service["Disabled Reason"]}')

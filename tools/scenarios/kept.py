@@ -56,7 +56,7 @@ class Kept:
     def prepare(self):
         """Make the share type and the share networks, all in one subnet."""
         demo = self.demo
-        demo.show('share', 'type', 'create', 'default', 'True', '--snapshot-support', 'True',
+        demo.show(*demo.as_operator, 'share', 'type', 'create', 'default', 'True', '--snapshot-support', 'True',
                   '--revert-to-snapshot-support', 'True')
         demo.say('The client would look these ids up in Neutron. They are in a file here, so the API is asked itself:')
         for name in self.NETWORKS:
@@ -69,10 +69,10 @@ class Kept:
         return 1 + 2 * self.demo.mebibytes // 1024
 
     def find(self):
-        """Look up the present backend of all shares, and the share server and export path of each."""
+        """Look up, as the administrator, the present backend of all shares, and the share server and export path of each."""
         hosts = set()
         for name, share_id in self.shares.items():
-            share = self.demo.api('GET', f'/shares/{share_id}')[1]['share']
+            share = self.demo.api('GET', f'/shares/{share_id}', user=settings.ADMIN)[1]['share']
             hosts.add(share['host'].partition('#')[0])
             self.servers[name] = share['share_server_id']
             location, = self.demo.api('GET', f'/shares/{share_id}/export_locations')[1]['export_locations']
@@ -86,7 +86,8 @@ class Kept:
         demo = self.demo
         with demo.step(f'A client fills them: {demo.mebibytes} MiB in each, and a snapshot'):
             network = next(iter(self.networks.values()))
-            subnet, = demo.api('GET', f'/share-networks/{network}')[1]['share_network']['share_network_subnets']
+            about = demo.api('GET', f'/share-networks/{network}', user=settings.ADMIN)[1]['share_network']
+            subnet, = about['share_network_subnets']
             self.wire = Wire(demo, subnet, self.paths[self.names[0]])
             for name in self.names:
                 self.grant(name)
@@ -181,11 +182,11 @@ class Kept:
     def _delete(self, path):
         """Delete the resource of the path, and wait until it is gone."""
         demo = self.demo
-        demo.say(f'$ DELETE /v2{path}')
-        status, document = demo.api('DELETE', path)
+        demo.say(f'$ DELETE /v2{path}    # by {settings.ADMIN}')
+        status, document = demo.api('DELETE', path, user=settings.ADMIN)
         if status >= 400:
             raise Trouble(f'DELETE {path}: {status} {document}')
-        demo.wait(f'{path} is gone', lambda: demo.api('GET', path)[0] == 404)
+        demo.wait(f'{path} is gone', lambda: demo.api('GET', path, user=settings.ADMIN)[0] == 404)
 
     def delete(self):
         """Delete shares, servers, networks and clients."""

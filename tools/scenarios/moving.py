@@ -5,6 +5,7 @@ from manila_lite.cmd.manage.watch import Progress, fraction, watch
 from manila_lite.states import Migration
 from scenarios.kept import Kept
 from scenarios.service import Trouble
+from scenarios.settings import ADMIN
 
 _HOW = '--preserve-snapshots', 'True', '--writable', 'True', '--nondisruptive', 'False'
 
@@ -35,7 +36,7 @@ class Moving(Kept):
     def find(self):
         """Look up the present server, too, as an administrator sees it."""
         super().find()
-        server, = self.demo.show('share', 'server', 'list')
+        server, = self.demo.show(*self.demo.as_operator, 'share', 'server', 'list')
         if (server['ID'], server['Host'].partition('#')[0]) != (self.server, self.home):
             raise Trouble(f'{server["ID"]} on {server["Host"]} is not the server of the shares, {self.server} on {self.home}')
 
@@ -48,7 +49,8 @@ class Moving(Kept):
     def _check(self):
         demo = self.demo
         with demo.step(f'May the server move from {self.home} to {self.other}?'):
-            check = demo.show('share', 'server', 'migration', 'start', self.server, self.other, *_HOW, '--check-only')
+            check = demo.show(*demo.as_operator, 'share', 'server', 'migration', 'start', self.server, self.other, *_HOW,
+                              '--check-only')
             if not check['compatible']:
                 raise Trouble(f'it may not: {check}')
             demo.say('yes: nothing was changed to find out')
@@ -57,7 +59,7 @@ class Moving(Kept):
         demo = self.demo
         with demo.step('Phase one: everything is copied, while the client writes'):
             self.write_on()
-            demo.run('share', 'server', 'migration', 'start', self.server, self.other, *_HOW)
+            demo.run(*demo.as_operator, 'share', 'server', 'migration', 'start', self.server, self.other, *_HOW)
             demo.say(f'"manila-manage migration watch {self.server}" shows the same:')
             if watch(self._progress, 0.2):
                 raise Trouble(f'the copy did not become ready\n{demo.logs()}')
@@ -66,7 +68,8 @@ class Moving(Kept):
 
     def _progress(self):
         """Return the progress of the copy."""
-        status, progress = self.demo.api('POST', f'/share-servers/{self.server}/action', {'migration_get_progress': None})
+        status, progress = self.demo.api('POST', f'/share-servers/{self.server}/action', {'migration_get_progress': None},
+                                         user=ADMIN)
         if status >= 400:
             raise Trouble(f'migration_get_progress: {status} {progress}')
         state = progress['task_state']
@@ -78,7 +81,7 @@ class Moving(Kept):
     def _cut_over(self):
         demo, source = self.demo, self.server
         with demo.step('Phase two, when you say so: the other backend serves'):
-            demo.run('share', 'server', 'migration', 'complete', source)
+            demo.run(*demo.as_operator, 'share', 'server', 'migration', 'complete', source)
             demo.wait('the server has moved', lambda: self._moved(source), 120)
             self.written()
 
@@ -87,4 +90,4 @@ class Moving(Kept):
         states = {self.demo.api('GET', f'/shares/{share}')[1]['share']['status'] for share in self.shares.values()}
         if 'error' in states:
             raise Trouble(f'the cut-over failed\n{self.demo.logs()}')
-        return states == {'available'} and self.demo.api('GET', f'/share-servers/{source}')[0] == 404
+        return states == {'available'} and self.demo.api('GET', f'/share-servers/{source}', user=ADMIN)[0] == 404

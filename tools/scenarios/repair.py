@@ -76,7 +76,7 @@ class Repair(OneShare):
         """Create a share on the other backend. Return a client that writes to it."""
         demo = self.demo
         demo.ask('POST', '/types', {'share_type': {'name': 'other', 'extra_specs': {
-            'driver_handles_share_servers': 'False', 'share_backend_name': 'other'}}})
+            'driver_handles_share_servers': 'False', 'share_backend_name': 'other'}}}, user=settings.ADMIN)
         self.beside = demo.share(share_type='other')
         demo.ask('POST', f'/shares/{self.beside}/action', {'allow_access': {'access_type': 'ip', 'access_to': V4}})
         path = demo.api('GET', f'/shares/{self.beside}/export_locations')[1]['export_locations'][0]['path']
@@ -135,7 +135,7 @@ class Repair(OneShare):
     def _ask(self):
         """Let the service ensure its shares, and wait for the end. Return its report."""
         demo = self.demo
-        demo.run('--os-share-api-version', '2.86', 'share', 'service', 'ensure', 'shares', HOST)
+        demo.run(*demo.as_operator, '--os-share-api-version', '2.86', 'share', 'service', 'ensure', 'shares', HOST)
         demo.say(f'$ manila-manage ensure watch {HOST}')
         done = subprocess.run(['manila-manage', f'--config-file={demo.config}', 'ensure', 'watch', HOST, '--every', '0.2'],
                               capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)

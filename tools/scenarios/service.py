@@ -53,9 +53,10 @@ class Service:
             write_private(self.state / name, text)
 
     def _basic(self):
-        """Return the settings for logins without Keystone: one user, with all rights."""
+        """Return the settings for logins without Keystone: all users have one password."""
         hashed = bcrypt.hashpw(self.password.encode(), bcrypt.gensalt(10)).decode()
-        write_private(self.state / 'htpasswd', f'{settings.USER}:{hashed}\n{settings.SERVICE}:{hashed}\n')
+        write_private(self.state / 'htpasswd', ''.join(
+            f'{user}:{hashed}\n' for user in (settings.USER, settings.ADMIN, settings.SERVICE)))
         return settings.basic(self.state, self.url, self.password)
 
     def start(self):
@@ -80,7 +81,7 @@ class Service:
         if self.identity:
             pools = json.loads(self.openstack(*self.as_operator, 'share', 'pool', 'list', '-f', 'json'))
         else:
-            pools = self.api('GET', '/scheduler-stats/pools')[1].get('pools', ())
+            pools = self.api('GET', '/scheduler-stats/pools', user=settings.ADMIN)[1].get('pools', ())
         return len(pools) == len(settings.backends(self.backend))
 
     def stop(self):
@@ -110,10 +111,8 @@ class Service:
             time.sleep(0.2)
         raise Trouble(f'not within {patience} s: {what}\n{self.logs()}')
 
-    @property
-    def as_operator(self):
-        """Return the options of the openstack client for calls that an ordinary user may not make."""
-        return ('--os-cloud', f'{settings.CLOUD}-admin') if self.identity else ()
+    #: Options of the openstack client for calls that a member may not make.
+    as_operator = '--os-cloud', settings.ADMIN_CLOUD
 
     # Requests -----------------------------------------------------------------------------
 
@@ -136,11 +135,11 @@ class Service:
         return subprocess.run(['openstack', *words], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=120)
 
-    def api(self, method, path, body=None):
-        """Send a request of the demo user to the API; return (status, document)."""
+    def api(self, method, path, body=None, *, user=settings.USER):
+        """Send a request of a user to the API; return (status, document)."""
         request = urllib.request.Request(
             f'{self.url}/v2{path}', method=method, data=None if body is None else json.dumps(body).encode(),
-            headers={'Authorization': f'Basic {base64.b64encode(f"{settings.USER}:{self.password}".encode()).decode()}',
+            headers={'Authorization': f'Basic {base64.b64encode(f"{user}:{self.password}".encode()).decode()}',
                      'X-OpenStack-Manila-API-Version': '2.82', 'Content-Type': 'application/json'})
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:

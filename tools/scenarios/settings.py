@@ -5,11 +5,14 @@ import dataclasses
 import hashlib
 
 V4, V6 = '127.0.0.1', '::1'
+#: The user is a member of the project: what it shows is what a tenant may do.
 USER, PROJECT = 'demo', 'demo'
+#: The administrator, and the administrator's project.
+ADMIN = 'admin'
 #: The user of services that use shares, at the share service.
 SERVICE = 'nova'
-#: Name of the service in ``clouds.yaml``.
-CLOUD = 'manila-lite'
+#: Names of the service in ``clouds.yaml``, for the user and for the administrator.
+CLOUD, ADMIN_CLOUD = 'manila-lite', 'manila-lite-admin'
 
 CONFIG = """# Written by tools/quickstart. A real installation looks much the same.
 [DEFAULT]
@@ -31,7 +34,7 @@ capability_interval = {interval}
 
 _BASIC = """[api]
 http_basic_auth_user_file = {state}/htpasswd
-http_basic_accounts = {user}:{project}:admin+member+reader,{service}:service:service
+http_basic_accounts = {user}:{project}:member+reader,{admin}:{admin}:admin+member+reader,{service}:service:service
 """
 #: Begin of the configuration of a service beside.
 BESIDE = """# Written by tools/quickstart. A real installation looks much the same.
@@ -126,8 +129,7 @@ NETWORKS = """networks:
   - {id: green-v4, cidr: 10.77.3.0/24, gateway: 10.77.3.1, ranges: [[10.77.3.10, 10.77.3.99]]}
 """
 
-CLOUDS = """clouds:
-  manila-lite:
+_ENTRY = """  {cloud}:
     auth_type: http_basic
     auth:
       endpoint: {url}/identity
@@ -164,12 +166,14 @@ class Login:
 
 def basic(state, url, password):
     """Return the settings for a name and a password in each request."""
-    return Login('http_basic', accounts(state), CLOUDS.format(url=url, user=USER, password=password))
+    clouds = (_ENTRY.format(cloud=cloud, url=url, user=user, password=password)
+              for cloud, user in ((CLOUD, USER), (ADMIN_CLOUD, ADMIN)))
+    return Login('http_basic', accounts(state), f'clouds:\n{"".join(clouds)}')
 
 
 def accounts(state):
     """Return the section with the users that may log in with a password, and their roles."""
-    return _BASIC.format(state=state, user=USER, project=PROJECT, service=SERVICE)
+    return _BASIC.format(state=state, user=USER, project=PROJECT, admin=ADMIN, service=SERVICE)
 
 
 def files(state, backend, port, login):

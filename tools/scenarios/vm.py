@@ -3,6 +3,8 @@
 
 import json
 
+import yaml
+
 from manila_lite.tests.nfs_client import call as nfs
 from manila_lite.tests.services import virtiofs_guest
 from scenarios import settings
@@ -41,7 +43,7 @@ class Vm(OneShare):
         demo = self.demo
         with demo.step('A share'):
             demo.ask('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {
-                'driver_handles_share_servers': 'False'}}})
+                'driver_handles_share_servers': 'False'}}}, user=settings.ADMIN)
             self.share = demo.share(name='demo')
             self.path = demo.api('GET', f'/shares/{self.share}/export_locations')[1]['export_locations'][0]['path']
             demo.say(f'{self.share}, exported as {self.path}')
@@ -68,9 +70,11 @@ class Vm(OneShare):
     def _tell_clients(self):
         """Rewrite clouds.yaml without a default version: commands that attach shares choose versions themselves."""
         path = self.demo.state / 'clouds.yaml'
-        lines = [line for line in path.read_text().splitlines() if 'default_microversion' not in line]
-        write_private(path, '\n'.join([*lines, f'    compute_endpoint_override: {self.compute.url}/v2.1',
-                                       "    compute_api_version: '2.97'", '']))
+        written = yaml.safe_load(path.read_text())
+        for cloud in written['clouds'].values():
+            del cloud['shared_file_system_default_microversion']
+            cloud |= {'compute_endpoint_override': f'{self.compute.url}/v2.1', 'compute_api_version': '2.97'}
+        write_private(path, yaml.safe_dump(written, sort_keys=False))
 
     def _until(self, *statuses):
         def is_so():

@@ -32,15 +32,16 @@ def _version(package: str) -> str:
 def _command_section() -> Iterator[str]:
     yield from rst.heading('The openstack command', '-')
     yield from (f'{_version("python-manilaclient")}, {_version("python-openstackclient")}: every ``openstack share`` command,',
-                'as the tests call it, or the request that is missing for it.', '')
+                'as the tests call it, or the request that is missing for it. The role is the lowest that may run the command:',
+                'higher roles may, too, and lower ones are refused with 403. Ids work in the place of names.', '')
     known = osc.commands()
-    called: dict[str, str] = {}
-    for line in osc.read(commands.LINES):
-        called.setdefault(osc.command_of(line.words, known), line.words)
+    called: dict[str, osc.Line] = {}
+    for line in sorted(osc.read(commands.LINES), key=lambda line: osc.ROLES.index(line.role)):
+        called.setdefault(osc.command_of(line.words, known), line)
     missing = {name: commands.not_served(name) for name in known}
-    yield from rst.table(('command', 'call', 'result'), (
-        (f'``{name}``', f'``{" ".join(called[name].split())}``', WORKS) if name in called else
-        (f'``{name}``', f'``{commands.NOT_SERVED[missing[name] or ""]}``', LACKS) for name in sorted(known)))
+    yield from rst.table(('command', 'role', 'call', 'result'), (
+        (f'``{name}``', called[name].role, f'``{" ".join(called[name].by_name.split())}``', WORKS) if name in called else
+        (f'``{name}``', '', f'``{commands.NOT_SERVED[missing[name] or ""]}``', LACKS) for name in sorted(known)))
 
 
 def _sdk_section() -> Iterator[str]:

@@ -22,7 +22,7 @@ def lines() -> Iterator[str]:
 def _command(command: Command) -> Iterator[str]:
     if command.name:
         yield from rst.heading(f'{command.category} {command.name}', '^')
-    yield from (*(line.strip() for line in (command.body.__doc__ or '').splitlines()), '')
+    yield from (*(rst.plain(line.strip()) for line in (command.body.__doc__ or '').splitlines()), '')
     if command.arguments:
         yield from rst.table(('argument', 'what it is'), [
             _row(one) for found in command.arguments for one in (found if isinstance(found, tuple) else (found,))], (30, 70))
@@ -32,4 +32,4 @@ def _row(one: Argument) -> tuple[str, str]:
     names = rst.codes(one.names)
     if 'choices' in one.options:
         names += f' ({" or ".join(map(str, one.options["choices"]))})'
-    return names, str(one.options.get('help') or '').replace('%%', '%').replace('*', r'\*')
+    return names, rst.plain(str(one.options.get('help') or '').replace('%%', '%'))

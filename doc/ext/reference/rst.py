@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """reStructuredText."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 
@@ -12,6 +13,11 @@ def heading(text: str, line: str) -> list[str]:
 def code(text: str) -> str:
     """Return text as it would be typed."""
     return f'``{text}``'
+
+
+def plain(text: str) -> str:
+    """Return text without any markup: a star emphasises nothing, and host@backend is no mail address."""
+    return re.sub(r'([\\*@])', r'\\\1', text)
 
 
 def codes(texts: Iterable[str]) -> str:

@@ -30,7 +30,8 @@ class Call:
     they have in this call, if it is not the usual one. ``once``: a request repeated with the same ``Idempotency-Key``
     gets the same answer; all its work is in transactions of the database. ``or_ok``: another success status, without a
     body, that the call itself chooses (``Request.ok``). ``strict``: unknown query parameters are refused. ``headers``:
-    headers of our own that a successful answer has.
+    headers of our own that a successful answer has. ``courtesy``: a value of the action that clients send although nobody asked
+    for it, and a second rule that allows it; the call ignores it then.
     """
 
     method: str
@@ -52,6 +53,7 @@ class Call:
     or_ok: int | None = None
     strict: bool = False
     headers: tuple[str, ...] = ()
+    courtesy: tuple[Any, str] | None = None
 
     def lives(self, version: int) -> bool:
         """Say whether the call exists at a version."""
@@ -72,6 +74,12 @@ class Call:
         if self.action is None:
             return self.body
         return (self.body or Body(self.action, optional=True, strict=True)).named(self.action_at(version) or self.action)
+
+    def rules(self, document: Any) -> tuple[str, ...]:
+        """Return the rules that allow a request with this body; one is enough."""
+        if self.courtesy and isinstance(document, dict) and document.get(self.action) == self.courtesy[0]:
+            return self.policy, self.courtesy[1]
+        return (self.policy,)
 
     @property
     def name(self) -> str:

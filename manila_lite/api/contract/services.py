@@ -27,6 +27,8 @@ SERVICE = View('service', 'services', (
     Field('updated_at', NULL_TIME, read='heartbeat_at'),
     Field('disabled_reason', NULL_STRING, since='2.83'),
     Field('ensuring', BOOLEAN, since='2.86'),
+    # An addition to Manila's API, at every version.
+    Field('release', NULL_STRING, read=v2.release_of),
 ))
 
 SET = View('service', 'services', (

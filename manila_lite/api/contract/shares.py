@@ -147,6 +147,8 @@ OPS = [
     Call('POST', _ACTION, v2.reset_status, rules.RESET_STATUS, ok=202, action='reset_status',
          body=Body('reset_status', (Field('status', {'type': 'string'}, required=True),), strict=True)),
     Call('POST', _ACTION, v2.reset_task_state, rules.RESET_TASK_STATE, ok=202, action='reset_task_state', since='2.22',
+         # python-manilaclient sends it with each "share set".
+         courtesy=({'task_state': None}, rules.UPDATE),
          body=Body('reset_task_state', (Field('task_state', _TASK_STATE),), strict=True)),
     Call('POST', _ACTION, v2.extend, rules.EXTEND, ok=202, action='extend',
          # Manila gives replicas too large the usual status, and the share itself another.

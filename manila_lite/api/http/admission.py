@@ -19,8 +19,9 @@ from manila_lite.api.http.connection_table import HEAVY, Table
 
 LOG = logging.getLogger(__name__)
 
-#: Connections that are accepted at once, before existing ones are served again.
-_ACCEPTS = 64
+#: Connections that are accepted at once, before existing ones are served again. Of a crowd that comes at once, other processes
+#: with the same listener accept a part meanwhile.
+_ACCEPTS = 16
 #: Connections over the limit that still get an answer: a 503, or the result of a health check.
 SURPLUS = 64
 #: Fewest connections that a lack of descriptors leaves, and descriptors that are then left to the rest of the process.

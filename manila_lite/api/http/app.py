@@ -10,10 +10,11 @@ from typing import Any
 import pecan
 import webob
 from oslo_context import context as oslo_context
+from oslo_middleware import exceptions as oslo_exceptions
 from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
 
-from manila_lite import context, trace
-from manila_lite.api.http import auth, host_header, memoise, rate_limits, readiness, request_log
+from manila_lite import context, errors, trace
+from manila_lite.api.http import auth, host_header, memoise, rate_limits, readiness, request_log, retry_after
 from manila_lite.api.http.definition import SHARE, Definition, Reply
 from manila_lite.api.http.dispatch import Root
 
@@ -75,7 +76,19 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
     app = auth.protect(limits.of_projects(app), services.conf, api, services.turns)
     app = readiness.answer_readiness(_answer_healthcheck(app), services)
     app = host_header.check_sent_host(_apply_proxy_headers(host_header.check_forwarded_host(app, api)), services.conf, api)
-    return _RequestId(request_log.log_requests(trace.middleware(limits.of_addresses(app), services.conf)))
+    app = retry_after.spare_clients(limits.of_addresses(app))
+    app = _answer_failures(trace.middleware(app, services.conf), api)
+    return _RequestId(request_log.log_requests(app))
+
+
+def _answer_failures(app: Callable[..., Any], api: Definition) -> Callable[..., Any]:
+    """Answer in the API's shape where a layer around the calls fails, such as the check of a login."""
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        try:
+            return app(environ, start_response)
+        except Exception as error:
+            return api.fault(error)(environ, start_response)
+    return wrapped
 
 
 @functools.cache
@@ -131,7 +144,10 @@ def _unchunk(environ: dict[str, Any], most: int) -> None:
 
 def _answer_healthcheck(app: Callable[..., Any]) -> Callable[..., Any]:
     """Let oslo.middleware's health check answer ``/healthcheck`` and no other path."""
-    check = healthcheck.Healthcheck(app, {'path': '/healthcheck', 'detailed': False})
+    try:
+        check = healthcheck.Healthcheck(app, {'path': '/healthcheck', 'detailed': False})
+    except oslo_exceptions.ConfigInvalid:       # its own text has a field left open; there is no other mistake
+        raise errors.BadConfig('[healthcheck] backends: choose one of disable_by_file and enable_by_files') from None
 
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         if environ.get('PATH_INFO', '').rstrip('/') != '/healthcheck':

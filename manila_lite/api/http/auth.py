@@ -56,8 +56,8 @@ def http_basic(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReser
     path = conf.api.http_basic_auth_user_file
     try:
         basic_auth.validate_auth_file(path)
-    except (oslo_exceptions.ConfigInvalid, webob.exc.HTTPException) as bad:
-        raise errors.BadConfig(f'[api] http_basic_auth_user_file: {path}: {bad}') from None
+    except (oslo_exceptions.ConfigInvalid, webob.exc.HTTPException, ValueError) as bad:
+        raise errors.BadConfig(f'[api] http_basic_auth_user_file: {path}: {_cause_of(bad)}') from None
     known = _Known()
     turns = turns or ThreadReserve()
 
@@ -74,6 +74,12 @@ def http_basic(app: Wsgi, conf: Any, api: Definition = SHARE, turns: ThreadReser
         _set(environ, user, project, roles)
         return app(environ, start_response)
     return wrapped
+
+
+def _cause_of(bad: Exception) -> str:
+    """Return why a file of passwords cannot be used. For an unreadable one oslo.middleware's text has a field left open."""
+    cause = bad.__context__ if isinstance(bad, oslo_exceptions.ConfigInvalid) else bad
+    return str(getattr(cause, 'strerror', None) or cause)
 
 
 def _accounts(lines: list[str]) -> dict[str, tuple[str, str]]:

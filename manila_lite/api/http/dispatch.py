@@ -84,7 +84,7 @@ class Root:
         op = self._choose(match, req, document)
         try:
             self._project(req)
-            if not req.may(op.policy):
+            if not any(map(req.may, op.rules(document))):
                 raise policy.PolicyNotAuthorized(op.policy, {}, {})
             req.query = _query(op, req)
             _may_sort(op, req)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manila_lite import metrics
+from manila_lite.api.http import retry_after
 from manila_lite.api.http.admission import Admission
 from manila_lite.api.http.connection import Connection, State
 from manila_lite.api.http.connection_limits import Limits
@@ -30,6 +31,9 @@ _IN, _OUT = select.EPOLLIN | select.EPOLLONESHOT, select.EPOLLOUT | select.EPOLL
 _TICK, _PAUSE = 0.25, 0.5
 #: Seconds and bytes that input of a client is read for, after an answer to a request that was not read to its end.
 _LINGER, _LINGER_BYTES = 2.0, 1 << 24
+#: Seconds that a connection without a request stays open while the server stops. Its client may be sending one just now, and
+#: is told with the answer that it is the last.
+_LAST = 1.0
 _LATE, _FULL = '408 Request Timeout', '503 Service Unavailable'
 
 
@@ -108,13 +112,12 @@ class EventLoop(threading.Thread):
         return not self._table or time.monotonic() > self._stop_at
 
     def _lock_up(self) -> None:
-        """Close the listener. Connected clients that have sent a request already are still served."""
+        """Close the listener. Connected clients are still served: each request that comes soon is answered, as the last."""
         self._admission.open()
         self._poll.unregister(self._listener)
         self._listener.close()
         self._listener = None
-        for conn in self._table.all_in(State.IDLE):
-            self._do(self._read, conn)
+        self._patience[State.IDLE] = min(self._patience[State.IDLE], _LAST)
 
     def _serve(self, fd: int) -> None:
         conn = self._table.of(fd)
@@ -163,10 +166,7 @@ class EventLoop(threading.Thread):
         try:
             more = conn.read()
         except BlockingIOError:
-            if self._stop_at is not None and conn.state is State.IDLE:
-                self._table.close(conn)
-            else:
-                self._poll.modify(conn.fd, _IN)
+            self._poll.modify(conn.fd, _IN)
             return
         if more:
             self._go_on(conn)
@@ -181,7 +181,9 @@ class EventLoop(threading.Thread):
         elif request.refused:
             self._refuse(conn)
         elif conn.surplus and not self._urgent(conn):
-            request.simple_response(_FULL, 'There are too many connections. Try again in a moment.', 'Retry-After: 1\r\n')
+            agent = request.inheaders.get(b'User-Agent', b'').decode('latin-1')
+            request.simple_response(_FULL, 'There are too many connections. Try again in a moment.',
+                                    f'{retry_after.HEADER}: 1\r\n' if retry_after.suits(agent) else '')
             self._refuse(conn)
         else:
             self._table.move(conn, State.WORKING)
@@ -212,7 +214,7 @@ class EventLoop(threading.Thread):
             self._admission.lighten()
         elif conn.lingers:
             self._linger(conn)
-        elif conn.ends or self._stop_at is not None:
+        elif conn.ends:
             self._table.close(conn)
         else:
             self._go_on(conn)

@@ -7,12 +7,13 @@ from typing import Any
 
 import orjson
 import webob
+from oslo_context import context as oslo_context
 from oslo_db import exception as db_exception
 from oslo_log import log
 from oslo_policy import policy
 
 from manila_lite import errors
-from manila_lite.api.http import hints
+from manila_lite.api.http import hints, retry_after
 from manila_lite.db.core.engine import TRANSIENT
 
 LOG = log.getLogger(__name__)
@@ -67,14 +68,13 @@ def response(error: BaseException, special: tuple[tuple[type, int], ...] = (),
     status = status_of(error, special)
     if status == 500:
         LOG.exception('Unexpected error', exc_info=error)
-        return refusal(500, 'An unexpected error happened. The log has it under the request id of this answer.',
-                       'internal_error')
+        return refusal(500, errors.unexpected(getattr(oslo_context.get_current(), 'request_id', None)), 'internal_error')
     if isinstance(error, errors.ManilaLiteError):
-        return refusal(status, str(error), error.code, {'Retry-After': '1'} if isinstance(error, _SOON) else None)
+        return refusal(status, str(error), error.code, {retry_after.HEADER: '1'} if isinstance(error, _SOON) else None)
     if isinstance(error, TRANSIENT):
         LOG.error('The database cannot be used: %s', error)
         return refusal(status, 'The database is busy or cannot be reached. Nothing was changed; try again in a moment.',
-                       errors.Unavailable.code, {'Retry-After': '1'})
+                       errors.Unavailable.code, {retry_after.HEADER: '1'})
     if isinstance(error, db_exception.DBReferenceError):
         LOG.info('Deleted while it was being used: %s', error)
         return refusal(status, 'A resource of the request was deleted or came into use in the meantime. Nothing was changed.',
@@ -89,9 +89,9 @@ def reply(status: int, message: str, reason: str, headers: dict[str, str] | None
                              'next': hints.next_step(status, reason, administrator=administrator)}
     extra = dict(headers or {})
     if status == 413:
-        extra['Retry-After'] = '0'
-    if status in (413, 429):
-        fault['retryAfter'] = extra['Retry-After']
+        extra[retry_after.HEADER] = '0'
+    if retry_after.HEADER in extra:
+        fault['retryAfter'] = extra[retry_after.HEADER]
     body = orjson.dumps({NAMES.get(status, 'computeFault'): fault})
     return webob.Response(body, status=status, content_type='application/json', charset='UTF-8',
                           headerlist=None if not extra else [('Content-Type', 'application/json'),

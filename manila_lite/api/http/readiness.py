@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """``/readiness``: whether this process can answer requests, and what is missing. ``/healthcheck`` says only that it lives.
 
-Nobody needs a login for it, so the database is asked once a second at most, on a connection of its own.
+Nobody needs a login for it, so each service is asked seldom, on a connection of its own, and by one caller at a time.
 """
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,43 +11,70 @@ from typing import Any
 import orjson
 import webob
 
-from manila_lite import context
+from manila_lite import context, errors
 from manila_lite.api.http import request_log
+from manila_lite.api.http.looks import Look
 from manila_lite.db.core.engine import UNUSABLE, Database
 from manila_lite.db.maintenance import schema_migrations
+from manila_lite.rpc import broker
 
 PATH = '/readiness'
-#: Seconds for which an answer holds.
-_HOLDS = 1.0
-_AWAY = 'the database does not answer'
+#: Seconds for which answers hold: of the database, of services to which one has to log in, and that these are away.
+_HOLDS, _HOLDS_LOGIN, _HOLDS_FAILURE = 1.0, 10.0, 5.0
+#: Seconds for which a caller waits for answers.
+_PATIENCE = 2.0
+
+_NO_DATABASE = 'the database does not answer'
 _OLD = 'the database has not the tables of this release: run the command for its schema (db sync)'
+_NO_KEYSTONE = 'Keystone does not answer: tokens cannot be checked'
+_NO_LOGIN = 'Keystone refuses the login of this service: tokens cannot be checked'
+_NO_BROKER = 'the broker does not answer: work is found by polling, seconds later'
+_NO_QUEUES = 'the broker refuses the login of this service: work is found by polling, seconds later'
 
 
 class Readiness:
-    """What is missing, as it was a second ago at most."""
+    """What is missing, as it was a moment ago. Without the services of ``missing`` requests are not answered."""
 
     def __init__(self, services: context.Services):
+        self._conf = services.conf
         self._database = Database(services.conf, services.db.migrations, hurried=True)
-        self._lock = threading.Lock()
-        self._known: list[str] = []
-        self._until = 0.0
         self._newest: list[str] = []
+        self._login: Any = None
+        self._missing = [Look(self._look_at_database, _NO_DATABASE, _HOLDS)]
+        if services.conf.auth_strategy == 'keystone':
+            self._missing.append(Look(self._look_at_keystone, _NO_KEYSTONE, _HOLDS_LOGIN, _HOLDS_FAILURE))
+        self._degraded = [Look(self._look_at_broker, _NO_BROKER, _HOLDS_LOGIN, _HOLDS_FAILURE)]
 
-    def missing(self) -> list[str]:
-        """Return what is missing, in words; nothing if the process is ready."""
-        with self._lock:
-            if time.monotonic() >= self._until:
-                self._known = self._look()
-                self._until = time.monotonic() + _HOLDS
-            return self._known
+    def read(self) -> tuple[list[str], list[str]]:
+        """Return what is missing, and what is degraded, in words. Both are empty if all is well."""
+        end = time.monotonic() + _PATIENCE
+        mine = {look for look in (*self._missing, *self._degraded) if look.begin()}
+        missing, degraded = ([look.end(end - time.monotonic()) if look in mine else look.known for look in looks]
+                             for looks in (self._missing, self._degraded))
+        return [word for word in missing if word], [word for word in degraded if word]
 
-    def _look(self) -> list[str]:
+    def _look_at_database(self) -> str | None:
         self._newest = self._newest or schema_migrations.revisions(self._database)
         try:
             now = schema_migrations.current(self._database)
         except UNUSABLE:
-            return [_AWAY]
-        return [_OLD] if now is None or now in self._newest[:-1] else []
+            return _NO_DATABASE
+        return _OLD if now is None or now in self._newest[:-1] else None
+
+    def _look_at_keystone(self) -> str | None:
+        from manila_lite.api.http.login import Login  # its packages are slow to import, and not for every strategy
+
+        self._login = self._login or Login(self._conf)
+        try:
+            return _NO_KEYSTONE if self._login.failure() else None
+        except errors.BadConfig:
+            return _NO_LOGIN
+
+    def _look_at_broker(self) -> str | None:
+        try:
+            return None if broker.answers(self._conf) else _NO_BROKER
+        except errors.BadConfig:
+            return _NO_QUEUES
 
 
 def answer_readiness(app: Callable[..., Any], services: context.Services) -> Callable[..., Any]:
@@ -66,9 +92,9 @@ def answer_readiness(app: Callable[..., Any], services: context.Services) -> Cal
 def _answer(environ: dict[str, Any], readiness: Readiness) -> webob.Response:
     if environ.get('REQUEST_METHOD') not in ('GET', 'HEAD'):
         return webob.Response(status=405, allow=('GET', 'HEAD'))
-    missing = readiness.missing()
-    response = webob.Response(orjson.dumps({'ready': not missing, 'missing': missing}), status=503 if missing else 200,
-                              content_type='application/json', charset='UTF-8')
+    missing, degraded = readiness.read()
+    response = webob.Response(orjson.dumps({'ready': not missing, 'missing': missing, 'degraded': degraded}),
+                              status=503 if missing else 200, content_type='application/json', charset='UTF-8')
     response.cache_control = 'no-store'
     if missing:
         response.retry_after = 1

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The built-in HTTP server: a WSGI application on a thread pool, with a clean stop. No client can block a thread of it."""
+"""The built-in HTTP server: a WSGI application on a thread pool, with a clean stop. No client can block a thread of it.
+
+Several processes can answer on one address: a listener that was opened before they were forked is theirs together, and
+outlives each of them.
+"""
 
 import dataclasses
 import ipaddress
@@ -51,16 +55,16 @@ class ApiServer:
     """Serves ``app`` on ``host`` (name, IPv4 or IPv6) and ``port`` (0: any free one)."""
 
     def __init__(self, app: Any, host: str, port: int, threads: int = 8, *, max_body: int = 0,
-                 max_header: int = MAX_HEADER, shared: bool = False, limits: Limits = DEFAULTS,
+                 max_header: int = MAX_HEADER, listener: socket.socket | None = None, limits: Limits = DEFAULTS,
                  options: str = 'osapi_share_listen and osapi_share_listen_port'):
-        """``max_body`` and ``max_header`` are in bytes; 0 for no limit. ``shared``: several processes use the port.
+        """``max_body`` and ``max_header`` are in bytes; 0 for no limit. ``listener``: from ``listen`` of another server.
 
         ``options``: the names of the options for the address, for messages.
         """
         self.host = host
         self.port = port
         self._threads = threads
-        self._shared = shared
+        self._listener = listener
         self._limits = limits
         self._options = options
         self._settings = Settings(app, max_body, max_header, (host, port), int(limits.idle))
@@ -74,17 +78,26 @@ class ApiServer:
         """Host and port as in a URL."""
         return f'[{self.host}]:{self.port}' if ':' in self.host else f'{self.host}:{self.port}'
 
-    def start(self) -> None:
-        """Start answering requests, and set ``port`` to the real one.
+    def listen(self) -> socket.socket:
+        """Return a listener on the address, for servers in this process and in those forked from it. Answers nothing.
 
         :raises BadConfig: the address cannot be bound; the message names it, and the reason.
         """
         try:
-            listener = self._listen()
+            return self._bind()
         except OSError as error:
             reason = os.strerror(error.errno) if (error.errno or 0) > 0 else str(error)
             raise errors.BadConfig(f'cannot listen on {self.address}: {reason} '
                                    f'(options {self._options})') from error
+
+    def start(self) -> None:
+        """Start answering requests, and set ``port`` to the real one.
+
+        :raises BadConfig: as ``listen`` does, unless there is a listener.
+        """
+        listener = self._listener or self.listen()
+        if not self._is_at(*listener.getsockname()[:2]):
+            LOG.warning('Not listening on %s yet: that needs a restart (options %s)', self.address, self._options)
         self.port = listener.getsockname()[1]
         self._settings.bind_addr = (self.host, self.port)
         self._crowd = EventLoop(listener, self._settings, self._limits.fitting(), self._hand_over, _is_health)
@@ -99,9 +112,19 @@ class ApiServer:
     def _is_private(self) -> bool:
         return netutils.is_valid_ip(self.host) and ipaddress.ip_address(self.host).is_loopback
 
-    def _listen(self) -> socket.socket:
-        family = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
-        listener = socket.create_server((self.host, self.port), family=family, backlog=BACKLOG, reuse_port=self._shared,
+    def _is_at(self, host: str, port: int) -> bool:
+        """Say whether the address in numbers is that of the server."""
+        try:
+            return self._resolve()[1] == host and self.port in (0, port)
+        except OSError:
+            return False
+
+    def _resolve(self) -> tuple[socket.AddressFamily, str]:
+        found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        return found[0], str(found[4][0])
+
+    def _bind(self) -> socket.socket:
+        listener = socket.create_server((self.host, self.port), family=self._resolve()[0], backlog=BACKLOG,
                                         dualstack_ipv6=self.host in _ANY and socket.has_dualstack_ipv6())
         listener.setblocking(False)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)      # connections have it from here
@@ -118,6 +141,7 @@ class ApiServer:
     def stop(self, drain: float = 30.0) -> bool:
         """Accept no more connections, and finish running requests; after ``drain`` seconds they are cut off.
 
+        Answers say that they are the last of their connections. A client that is silent for a second gets no other.
         Return False if some request did not end even then. May be called twice.
         """
         if self._crowd is None:

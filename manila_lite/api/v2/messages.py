@@ -7,15 +7,16 @@ from manila_lite.api.request import Request
 from manila_lite.db.queries import messages
 from manila_lite.db.queries.messages import Detail
 
-_AGAIN = 'Try again, or ask the operator with the request id of this message.'
+_AGAIN = 'Try again, or ask the operator with the request id {request_id}.'
 _SMALLER = 'Ask for less, or ask the operator for more space.'
 _TYPE = 'Choose another share type, or ask the operator which one fits.'
-_NETWORK = 'Try again; if it fails again, ask the operator with the request id of this message.'
+_NETWORK = 'Try again; if it fails again, ask the operator with the request id {request_id}.'
 
-#: Next steps for users after a failure, by its reason; empty where the cause says them already.
+#: Next steps for users after a failure, by its reason; empty where the cause says them already. ``request_id`` is the
+#: message's.
 NEXT_STEPS = {
-    Detail.UNKNOWN_ERROR: 'Ask the operator, with the request id of this message.',
-    Detail.NO_VALID_HOST: '',
+    Detail.UNKNOWN_ERROR: 'Ask the operator, with the request id {request_id}.',
+    Detail.NO_VALID_HOST: _AGAIN,
     Detail.UNEXPECTED_NETWORK: 'Leave the share network out, or choose a share type with share servers.',
     Detail.NO_SHARE_SERVER: _NETWORK,
     Detail.FILTER_AVAILABILITY: 'Ask for another availability zone, or for none.',
@@ -41,7 +42,7 @@ NEXT_STEPS = {
     Detail.NOT_MANAGED: '',
     Detail.NOT_UNMANAGED: '',
     Detail.MIGRATION_REFUSED: 'Choose another destination, or fewer demands such as writable or nondisruptive.',
-    Detail.SHARE_BROKEN: 'Ask the operator, with the request id of this message; openstack share service ensure shares repairs '
+    Detail.SHARE_BROKEN: 'Ask the operator, with the request id {request_id}; openstack share service ensure shares repairs '
                          'what can be repaired.',
     Detail.NOT_ENSURED: 'Do nothing: the share is checked again automatically.',
     Detail.NO_BACKEND_READY: '',
@@ -54,7 +55,8 @@ _STEP_BY_ID = {detail.value[0]: step for detail, step in NEXT_STEPS.items()}
 
 def sentence(row: Any, req: Request) -> str:
     """Read the message for people: the action, the reason of its failure, and the next step."""
-    return f'{messages.user_message(row)} {_STEP_BY_ID.get(row.detail_id, "")}'.rstrip()
+    step = _STEP_BY_ID.get(row.detail_id, '').format(request_id=row.request_id or 'of this message')
+    return f'{messages.user_message(row)} {step}'.rstrip()
 
 
 def index(req: Request) -> list[Any]:

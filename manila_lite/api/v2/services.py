@@ -21,6 +21,11 @@ def status_of(row: Any, req: Request) -> str:
     return 'disabled' if row.disabled else 'enabled'
 
 
+def release_of(row: Any, req: Request) -> str | None:
+    """Read the release that the service runs."""
+    return services.release_of(row)
+
+
 def index(req: Request) -> list[Any]:
     """List services."""
     filters = dict(req.query)

@@ -107,7 +107,12 @@ def force_delete(req: Request) -> None:
 
 
 def reset_task_state(req: Request) -> None:
-    """Set the task state of a share."""
+    """Set the task state of a share. For callers who may only change the share nothing is done, and the answer says so."""
+    if not req.may(rules.RESET_TASK_STATE):
+        with req.ctx.db.reader() as conn:
+            shares.get(conn, req.ctx, req.params['share_id'], own=True)
+        req.ignored.append('reset_task_state.task_state')
+        return
     share_migration.reset_task_state(req.ctx, req.params['share_id'], req.body.get('task_state'))
 
 

@@ -11,12 +11,11 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from importlib import metadata
 
 from oslo_config import cfg
 from oslo_log import log
 
-from manila_lite import errors
+from manila_lite import errors, release
 from manila_lite.cmd import log_lines, setup
 from manila_lite.cmd.manage import (copy_database, database, doctor, ensure, evacuate, hosts, logs, migration, options, secrets,
                                     share_backups, share_servers, shares, shell)
@@ -47,7 +46,7 @@ _UNREAD = 141
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='manila-manage', description=__doc__)
-    parser.add_argument('--version', action='version', version=metadata.version('manila-lite'))
+    parser.add_argument('--version', action='version', version=release.VERSION)
     parser.add_argument('--config-file', action='append', default=[], help='configuration file; may be given more than once')
     parser.add_argument('--config-dir', action='append', default=[], help='directory of configuration files')
     categories = parser.add_subparsers(dest='category', metavar='COMMAND', required=True)

@@ -10,10 +10,15 @@ from manila_lite.cmd.manage.command import GOOD, WRONG, Call, Command, argument,
 from manila_lite.db.maintenance import schema_migrations
 from manila_lite.db.queries import idempotency_keys, messages, operations
 
+_NEWER = 'The schema is at {}, of a later release; this one needs {}. Nothing has to be done.'
+
 
 def sync(call: Call) -> int:
     """Upgrade the schema to the newest or the given revision. For a new database, also create the key for secrets."""
     _known(call, call.args.revision)
+    if schema_migrations.is_newer(call.db):
+        print(_NEWER.format(schema_migrations.current(call.db), schema_migrations.head(call.db)))
+        return GOOD
     schema_migrations.upgrade(call.db, call.args.revision or 'head')
     print(f'The schema is at {schema_migrations.current(call.db)}.')
     if schema_migrations.current(call.db) == schema_migrations.head(call.db):
@@ -28,8 +33,11 @@ def version(call: Call) -> int:
 
 
 def check(call: Call) -> int:
-    """Check whether the schema has the revision that this release needs."""
+    """Check whether the schema has the revision that this release needs, or a later one."""
     now, newest = schema_migrations.current(call.db), schema_migrations.head(call.db)
+    if schema_migrations.is_newer(call.db):
+        print(_NEWER.format(now, newest))
+        return GOOD
     if now == newest:
         print(f'The schema is at {now}, the newest.')
         return GOOD

@@ -13,14 +13,15 @@ from manila_lite.db.queries import hosts, services
 
 
 def service_list(call: Call) -> int:
-    """List the services with their state."""
+    """List the services with their state and release. A service of a release before 0.2.0 does not tell its release."""
     with call.db.reader() as conn:
         rows = services.list_services(conn)
     down = call.conf.service_down_time
-    call.show(('binary', 'host', 'zone', 'status', 'state', 'heartbeat'), [
+    call.show(('binary', 'host', 'zone', 'status', 'state', 'heartbeat', 'release'), [
         {'binary': row.binary, 'host': row.host, 'zone': row.zone, 'status': 'disabled' if row.disabled else 'enabled',
-         'state': _state(row, down), 'heartbeat': row.heartbeat_at, 'disabled_reason': row.disabled_reason,
-         'lease_owner': row.lease_owner} for row in rows])
+         'state': _state(row, down), 'heartbeat': row.heartbeat_at, 'stopped': bool(row.stopped),
+         'disabled_reason': row.disabled_reason, 'lease_owner': row.lease_owner,
+         'release': services.release_of(row)} for row in rows])
     return GOOD
 
 

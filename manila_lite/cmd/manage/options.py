@@ -2,11 +2,11 @@
 """``manila-manage config``: the options in force on this host; and ``version``: the installed release."""
 
 from collections.abc import Iterator, Sequence
-from importlib import metadata
 from typing import Any
 
 from oslo_config import cfg
 
+from manila_lite import release
 from manila_lite.cmd import settings
 from manila_lite.cmd.manage.command import FORMAT, GOOD, Call, Command, argument
 
@@ -37,7 +37,7 @@ def _value(conf: cfg.ConfigOpts, group: str, opt: cfg.Opt) -> dict[str, Any]:
 
 def version_list(call: Call) -> int:
     """Print the version of this release, as --version does."""
-    print(metadata.version('manila-lite'))
+    print(release.VERSION)
     return GOOD
 
 

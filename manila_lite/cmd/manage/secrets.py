@@ -10,6 +10,7 @@ from manila_lite.cmd.manage.command import FORMAT, GOOD, WRONG, Call, Command
 from manila_lite.cmd.manage.watch import STOPPED, Progress, display, fraction
 from manila_lite.db.maintenance import schema_migrations
 from manila_lite.encryption import key_file, renewal
+from manila_lite.encryption.keys import BEFORE_ENCRYPTION
 
 _STATES = (renewal.FIRST, renewal.ANOTHER, renewal.PLAIN, renewal.LOST)
 #: Lost secrets whose ids are printed.
@@ -32,8 +33,8 @@ def reencrypt(call: Call) -> int:
     missing here, 130 Ctrl-C was pressed.
     """
     _need_schema(call)
-    if call.conf.upgrade_levels.operations != 'auto':
-        raise errors.Conflict('[upgrade_levels] operations is pinned for processes of an older release, which cannot read '
+    if call.conf.upgrade_levels.operations == BEFORE_ENCRYPTION:
+        raise errors.Conflict(f'[upgrade_levels] operations is pinned to {BEFORE_ENCRYPTION}, for processes that cannot read '
                               'encrypted secrets: set it to auto when they are stopped')
     total = sum(sum(counted.values()) for counted in renewal.count_secrets(call.conf, call.db).values())
     done: Counter[str] = Counter()

@@ -20,13 +20,14 @@ from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine, Row
 
 from manila_lite.db.core import idle_connections, prepared, statement_events
+from manila_lite.db.core.savepoints import savepoint
 from manila_lite.db.core.unit_of_work import UnitOfWork
 
 __all__ = ['TRANSIENT', 'UNUSABLE', 'Connection', 'Database', 'Row', 'insert_ignore', 'retry']
 
 _BUSY_TIMEOUT_MS = 10000
-#: Seconds for which a hurried command waits for a connection.
-_PATIENCE = 5
+#: Seconds for which a connection may take, and for which a hurried command waits for one.
+_PATIENCE, _HURRIED = 10, 5
 
 _retry = oslo_db_api.wrap_db_retry(max_retries=5, retry_interval=0.05, inc_retry_interval=True,
                                    max_retry_interval=1, retry_on_deadlock=True, retry_on_disconnect=True)
@@ -58,6 +59,12 @@ def _unreachable(error: Any, match: Any, engine_name: str, is_disconnect: bool) 
 def _refused(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
     # Another writer held the file for longer than the timeout: equal to a lock timeout on other databases.
     raise oslo_db_exception.DBDeadlock(error)
+
+
+def is_lost(error: BaseException) -> bool:
+    """Say whether an error means that the database does not answer, or that a connection to it broke."""
+    return isinstance(error, oslo_db_exception.DBConnectionError) or (
+        isinstance(error, sqlalchemy.exc.DBAPIError) and error.connection_invalidated)
 
 
 class Database:
@@ -97,10 +104,14 @@ class Database:
         size = options.pop('sqlite_pool_size')
         known = {key: value for key, value in options.items()
                  if key in ('connection', 'slave_connection', 'connection_recycle_time', 'max_pool_size',
-                            'max_retries', 'retry_interval', 'max_overflow', 'pool_timeout', 'connection_debug',
-                            'connection_trace', 'mysql_sql_mode', 'mysql_wsrep_sync_wait')}
-        if self._hurried:
-            known |= {'connection': _with_timeout(known['connection']), 'max_retries': 0}
+                            'max_overflow', 'pool_timeout', 'connection_debug', 'connection_trace',
+                            'mysql_sql_mode', 'mysql_wsrep_sync_wait')}
+        # oslo.db would try for minutes, in the thread that comes first, and no signal could end that. Services try again
+        # by themselves, and requests have an answer.
+        known['max_retries'] = 0
+        for name in ('connection', 'slave_connection'):
+            if known[name]:
+                known[name] = _with_timeout(known[name], _HURRIED if self._hurried else _PATIENCE)
         # thread_checkin is for green threads: it yields the processor at the end of each transaction.
         manager.configure(sqlite_fk=True, thread_checkin=False, **known)
         engine = manager.writer.get_engine()
@@ -216,12 +227,12 @@ def _ended(conn: Connection) -> Iterator[None]:
         raise
 
 
-def _with_timeout(connection: str) -> str:
-    """Return the URL with a timeout of connecting, unless it has one: drivers wait for ten seconds, or for minutes."""
+def _with_timeout(connection: str, seconds: int) -> str:
+    """Return the URL with a timeout of connecting, unless it has one: some drivers wait for minutes."""
     url = sqlalchemy.make_url(connection)
     if url.get_backend_name() == 'sqlite' or 'connect_timeout' in url.query:
         return connection
-    return url.update_query_dict({'connect_timeout': str(_PATIENCE)}).render_as_string(hide_password=False)
+    return url.update_query_dict({'connect_timeout': str(seconds)}).render_as_string(hide_password=False)
 
 
 def _tune_mariadb(engine: Engine) -> None:
@@ -237,7 +248,7 @@ def _tune_mariadb(engine: Engine) -> None:
 def insert_ignore(conn: Connection, table: sqlalchemy.Table, values: dict) -> bool:
     """Insert a row unless there is one with the same key. Say whether it was inserted."""
     try:
-        with conn.begin_nested():
+        with savepoint(conn):
             conn.execute(table.insert().values(**values))
     except oslo_db_exception.DBDuplicateEntry:
         return False

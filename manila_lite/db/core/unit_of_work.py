@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 
 from sqlalchemy.engine import Connection
 
+from manila_lite.db.core.savepoints import savepoint
+
 
 class UnitOfWork:
     """One transaction for all writes of a thread. ``begin`` begins it at the first write."""
@@ -27,7 +29,7 @@ class UnitOfWork:
     def part(self) -> Iterator[Connection]:
         """Open a savepoint: its writes are committed with the whole. If the part fails, the rest can go on."""
         conn = self.connection
-        with conn.begin_nested():
+        with savepoint(conn):
             yield conn
 
     def later(self, call: Callable[[], None]) -> None:

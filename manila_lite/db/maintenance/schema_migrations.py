@@ -29,7 +29,10 @@ def _config(db: Database) -> Config:
 
 def run(metadata: sa.MetaData) -> None:
     """Run the alembic command on these tables. For the ``env.py`` of a folder of revisions."""
-    with context.config.attributes['engine'].begin() as connection, _in_turn(connection):
+    attributes = context.config.attributes
+    with attributes['engine'].begin() as connection, _in_turn(connection):
+        if 'known' in attributes and _revision(connection) not in (None, *attributes['known']):
+            return
         repeatable_revisions.skip_what_is_done(connection)
         context.configure(connection=connection, target_metadata=metadata,
                           render_as_batch=connection.dialect.name == 'sqlite', compare_type=True)
@@ -59,8 +62,10 @@ def _in_turn(conn: Connection) -> Iterator[None]:
 
 
 def upgrade(db: Database, revision: str = 'head') -> None:
-    """Bring the schema to ``revision``."""
-    command.upgrade(_config(db), revision)
+    """Bring the schema to ``revision``. Let a schema of a later release be: it only has more."""
+    config = _config(db)
+    config.attributes['known'] = revisions(db)
+    command.upgrade(config, revision)
 
 
 def stamp(db: Database, revision: str) -> None:
@@ -71,7 +76,21 @@ def stamp(db: Database, revision: str) -> None:
 def current(db: Database) -> str | None:
     """Return the revision that the schema is at, or None for an empty database."""
     with db.engine.connect() as conn:
-        return migration.MigrationContext.configure(conn).get_current_revision()
+        return _revision(conn)
+
+
+def _revision(conn: Connection) -> str | None:
+    return migration.MigrationContext.configure(conn).get_current_revision()
+
+
+def is_newer(db: Database) -> bool:
+    """Say whether the schema is of a later release, as after an upgrade whose services were taken back."""
+    return current(db) not in (None, *revisions(db))
+
+
+def is_older(db: Database) -> bool:
+    """Say whether the schema is of an earlier release, or there is none."""
+    return current(db) in (None, *revisions(db)[:-1])
 
 
 def head(db: Database) -> str:

@@ -28,6 +28,10 @@ services = sa.Table(
     # The backend lease: of several processes for one backend, the owner works there; and its end unless renewed.
     sa.Column('lease_owner', Name),
     sa.Column('lease_expires_at', Time),
+    # The release that the service runs, and the time of the heartbeat that told it. A process of a release that does not tell
+    # it leaves both as they are: then they are of another time than the last heartbeat.
+    sa.Column('release', sa.String(64)),
+    sa.Column('release_at', Time),
     sa.UniqueConstraint('host', 'binary'),
 )
 

@@ -9,6 +9,7 @@ from oslo_db import exception as oslo_db_exception
 from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
+from manila_lite.db.core.savepoints import savepoint
 
 _allocations = models.network_allocations
 
@@ -26,7 +27,7 @@ def used_addresses(conn: Connection, neutron_subnet_id: str) -> set[str]:
 def store(conn: Connection, rows: list[dict[str, Any]]) -> bool:
     """Store the addresses. If another server has one of them, store none and return False."""
     try:
-        with conn.begin_nested():
+        with savepoint(conn):
             # In one order everywhere, so that two transactions for the same addresses cannot wait for each other.
             conn.execute(_allocations.insert(), sorted(rows, key=lambda row: row['ip_address']))
     except oslo_db_exception.DBDuplicateEntry:

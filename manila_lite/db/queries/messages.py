@@ -51,7 +51,7 @@ class Action(enum.Enum):
 class Detail(enum.Enum):
     """The reason of the failure: id and general sentence. The message's own text adds the particulars."""
 
-    UNKNOWN_ERROR = ('001', 'An unknown error happened.')
+    UNKNOWN_ERROR = ('001', 'An unexpected error happened.')
     NO_VALID_HOST = ('002', 'No backend could take the share.')
     UNEXPECTED_NETWORK = ('003', 'The backend did not expect the share network that was given.')
     NO_SHARE_SERVER = ('004', 'No share server could be found or created for the share.')
@@ -131,11 +131,11 @@ def newest_of_resources(conn: Connection, resource_ids: Iterable[str], action: A
 
 
 def user_message(row: Row) -> str:
-    """Return the sentence for users: the action, the reason, and the particulars."""
+    """Return the sentence for users: the action, the reason, and the particulars. A text of its own is no unknown error."""
     by_id = {member.value[0]: member.value[1] for member in (*Action,)}
     details = {member.value[0]: member.value[1] for member in (*Detail,)}
-    text = f'{by_id.get(row.action_id, "unknown action")}: {details.get(row.detail_id, "")}'
-    return f'{text} {row.text}' if row.text else text
+    reason = '' if row.text and row.detail_id == Detail.UNKNOWN_ERROR.value[0] else details.get(row.detail_id, '')
+    return f'{by_id.get(row.action_id, "unknown action")}: {" ".join(filter(None, (reason, row.text)))}'
 
 
 def _visible(ctx: context.RequestContext) -> sa.Select:

@@ -13,8 +13,8 @@ from manila_lite.db.core.rows import get_row
 from manila_lite.db.models import operations
 from manila_lite.db.queries import operations as rows
 
-#: Resource types that projects see. The others (share servers, services) are for administrators.
-OWN_TYPES = ('share', 'snapshot', 'share_network')
+#: Resource types that projects see, as they see the resources. The others (share servers, services) are for administrators.
+OWN_TYPES = ('share', 'snapshot', 'share_network', 'share_replica', 'share_backup', 'share_group', 'share_group_snapshot')
 
 _SHOWN = [column for column in operations.c if column.name != 'data']
 _EQUAL = ('id', 'state', 'kind', 'resource_type', 'resource_id', 'request_id', 'host')

@@ -22,6 +22,8 @@ from manila_lite.db.core.step_names import NAMES
 from manila_lite.db.models import operations
 
 STATES = OPEN, DONE, FAILED, PARKED = ('open', 'done', 'failed', 'parked')
+#: The states of operations that have ended.
+ENDED = (DONE, FAILED, PARKED)
 #: The error code of operations that others replaced.
 SUPERSEDED = 'superseded'
 

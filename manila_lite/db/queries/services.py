@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from oslo_utils import timeutils, uuidutils
 from sqlalchemy.engine import Connection, Row
 
-from manila_lite import errors
+from manila_lite import errors, release
 from manila_lite.db import models
 from manila_lite.db.core.engine import insert_ignore
 from manila_lite.db.core.prepared import Query, Write
@@ -54,9 +54,20 @@ def is_up(heartbeat_at: datetime.datetime | None, stopped: bool, down_time: floa
                 and (now or timeutils.utcnow()) - heartbeat_at <= datetime.timedelta(seconds=down_time))
 
 
+def was_up(heartbeat_at: datetime.datetime | None, seconds: float) -> bool:
+    """Say whether a service had a heartbeat, or stopped, in the last ``seconds``."""
+    return is_up(heartbeat_at, False, seconds)
+
+
+def release_of(row: Row) -> str | None:
+    """Return the release that the service runs; None if it does not tell, as releases before ``FIRST_TOLD``."""
+    return row.release if row.release_at is not None and row.release_at == row.heartbeat_at else None
+
+
 def heartbeat(conn: Connection, host: str, binary: str, zone: str, *, stopped: bool = False) -> None:
-    """Record a heartbeat of the service, or that it has stopped."""
-    values = {'heartbeat_at': timeutils.utcnow(), 'stopped': stopped,
+    """Record a heartbeat of the service, which runs this release, or that it has stopped."""
+    now = timeutils.utcnow()
+    values = {'heartbeat_at': now, 'stopped': stopped, 'release': release.VERSION, 'release_at': now,
               'availability_zone_id': zone_id(conn, zone, create=True)}
     beat = _services.update().where(_services.c.host == host, _services.c.binary == binary).values(**values)
     if not conn.execute(beat).rowcount:

@@ -18,7 +18,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from manila_lite import errors
+from manila_lite import errors, release
 from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux.ids import SAFE_ID
@@ -202,6 +202,7 @@ def main() -> None:
 def _main() -> int:
     os.umask(0o077)     # the same as in every process of the service, see cmd/umask.py
     parser = argparse.ArgumentParser(prog='manila-linux-peer', description=__doc__)
+    parser.add_argument('--version', action='version', version=release.VERSION)
     parser.add_argument('--config-file', action='append', help='configuration file of the share manager')
     parser.add_argument('--config-dir', action='append', help='directory with more configuration files')
     parser.add_argument('backend', nargs='?', help='section of the backend; default: the one in the command of ssh')

@@ -23,6 +23,7 @@ from manila_lite.db.core.engine import TRANSIENT, Connection
 from manila_lite.db.queries import operations as rows
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Wake, Work
+from manila_lite.manager.plans import copy_checks
 from manila_lite.states import Migration
 from manila_lite.workflow.migration import Cancelled, Migrations, Phase
 
@@ -61,7 +62,7 @@ class Steps(abc.ABC):
     #: The ability that a driver needs, and the answer of a backend without it.
     ability: values.Ability
     refusal: str
-    #: The option with the seconds between looks at the copy.
+    #: The option with the seconds between looks at a long copy.
     interval_option: str
 
     # What differs ---------------------------------------------------------------------------------
@@ -194,7 +195,7 @@ class Steps(abc.ABC):
             progress = calls.progress(migration)
         work.data['progress'] = dataclasses.asdict(progress)
         if not finished:
-            raise errors.Again(getattr(work.service.section, self.interval_option))
+            raise copy_checks.look_again(work, getattr(work.service.section, self.interval_option))
 
     def wait(self, work: Work) -> None:
         """Wait until the operator asks for the cut-over, unless it was asked for at the beginning.

@@ -22,6 +22,7 @@ from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs
 from manila_lite.drivers.linux.backups.backup_jobs_driver import BackupJobsDriver
 from manila_lite.drivers.linux.backups.nfs_backups import NfsBackups
 from manila_lite.engine import Plan, Step, Work
+from manila_lite.manager.plans import copy_checks
 from manila_lite.manager.plans.task import as_share
 from manila_lite.workflow import share_backups as backup_workflow
 
@@ -159,11 +160,12 @@ def _look(work: Work, verb: str, column: str, look: Callable[[values.Share, valu
     share, backup = _load(work, verb)
     _let_in(work, verb, share, backup)
     percent = _percent(look(share, backup))
+    work.data['progress'] = {'percent': percent}
     with work.ctx.db.writer() as conn:
-        work.hold(conn)
+        work.save(conn)
         share_backups.update(conn, work.resource_id, **{column: str(percent)})
     if percent < _ALL:
-        raise errors.Again(_section(work, backup.type.name).backup_continue_update_interval)
+        raise copy_checks.look_again(work, _section(work, backup.type.name).backup_continue_update_interval)
 
 
 def _percent(answer: object) -> int:

@@ -62,10 +62,10 @@ class Agent:
     def start(self) -> None:
         """Start the driver and the worker, which continues open operations.
 
-        :raises errors.BadConfig: the schema is another release's, or the host lacks something.
+        :raises errors.BadConfig: the schema is older than this release, or the host lacks something.
         """
-        if schema_migrations.current(self.services.db) != schema_migrations.head(self.services.db):
-            raise errors.BadConfig('[database] connection: has not the schema of this release; start mlite-compute-api first')
+        if schema_migrations.is_older(self.services.db):
+            raise errors.BadConfig('[database] connection: the schema is older than this release: start mlite-compute-api')
         self.host.driver.start()
         self.report()
         self.worker.start()

@@ -14,6 +14,7 @@ from manila_lite.db import models as common
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import insert_ignore
 from manila_lite.db.core.paging import Page
+from manila_lite.db.core.savepoints import savepoint
 from manila_lite.db.queries import operations
 from manila_lite.db.queries.services import is_up
 from manila_lite.siblings.compute import models
@@ -216,7 +217,7 @@ def attach(conn: Connection, **values: Any) -> dict[str, Any]:
     :raises errors.Exists: the share is attached already, or the tag is used.
     """
     try:
-        with conn.begin_nested():
+        with savepoint(conn):
             return transitions.create(conn, ATTACHMENT, {'id': uuidutils.generate_uuid(), **values}, 'attach')
     except db_exception.DBDuplicateEntry:
         raise _exists(conn, values) from None

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documents build without a warning, and their references are complete."""
 
+import html
 import json
 import pathlib
 import re
@@ -23,22 +24,41 @@ from manila_lite.tests.crash import results
 from manila_lite.tests.functional.clients import commands, nova, osc, sdk, wire
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
+#: A page with more sections than this, its own title included, is long: doc/ext/reference/page_contents.py.
+LONG = 4
 
 
 class Build(testtools.TestCase):
-    """Build the pages as ``tox -e docs`` does, but as XML; then look for each thing of which they must have a row."""
+    """Build the pages as ``tox -e docs`` does, and as XML; then look for each thing of which they must have a row."""
 
-    def test_the_pages_build_without_a_warning_and_are_complete(self):
-        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        done = subprocess.run([sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-b', 'xml', 'doc/source', folder],
+    def build(self, builder):
+        """Build the pages; return their folder. What is read once, is read for all builders."""
+        folder = self.home / builder
+        done = subprocess.run([sys.executable, '-m', 'sphinx', '-W', '--keep-going', '-q', '-b', builder,
+                               '-d', self.home / 'trees', 'doc/source', folder],
                               cwd=ROOT, timeout=600, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         self.assertEqual((0, ''), (done.returncode, done.stderr))
+        return folder
+
+    def test_the_pages_build_without_a_warning_and_are_complete(self):
+        self.home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        folder = self.build('xml')
+        self.assertEqual({}, self.mail_addresses(folder))
         pages = {page.stem: page.read_text() for page in (folder / 'reference').glob('*.xml')}
         self.assertEqual([], [name for page, names in self.named().items() for name in names if name not in pages[page]])
         self.check_states(rows(folder / 'contributor/states.xml'))
         self.check_clients(rows(folder / 'user/clients.xml'))
         self.check_crashes(folder / 'contributor/crash-matrix.xml')
         self.check_documents(folder / 'user')
+        self.check_contents(folder)
+        self.check_side_bar(self.build('html'))
+
+    @staticmethod
+    def mail_addresses(folder):
+        """Return the links to mail addresses, by page: host@backend is none, and the project has none to link to."""
+        found = {str(page.relative_to(folder)): re.findall('refuri="(mailto:[^"]*)"', page.read_text())
+                 for page in folder.rglob('*.xml')}
+        return {page: links for page, links in found.items() if links}
 
     @staticmethod
     def named():
@@ -78,6 +98,38 @@ class Build(testtools.TestCase):
         self.assertEqual({f'openapi-{versions.show(version)}.json': json.loads(openapi.text(version))
                           for version in (versions.MIN, 65, versions.MAX)},
                          {path.name: json.loads(path.read_text()) for path in folder.glob('*.json')})
+
+    def check_contents(self, folder):
+        """A long page, unless it lists other pages, begins with a list of its sections."""
+        found = {}
+        for page in folder.rglob('*.xml'):
+            top, = ElementTree.parse(page).getroot().findall('section')
+            if 'toctree' not in page.read_text():
+                listed = [topic for topic in top.findall('topic') if 'contents' in topic.get('classes', '')]
+                found[page.stem] = (len(list(top.iter('section'))) > LONG, len(listed))
+        self.assertEqual({}, {name: what for name, what in found.items() if what not in ((True, 1), (False, 0))})
+        self.assertLess(20, sum(long for long, _ in found.values()))
+
+    def check_side_bar(self, folder):
+        """Each page has our style, and a list of pages by their names, without their sections."""
+        pages = {page: page.read_text() for page in folder.rglob('*.html')
+                 if page.relative_to(folder).parts[0] not in ('_static', 'genindex.html', 'search.html')}
+        titles = {page.resolve(): plain(re.search('<h1>(.*?)<a class="headerlink"', text, re.DOTALL)[1])
+                  for page, text in pages.items()}
+        for page, text in pages.items():
+            self.assertIn('_static/custom.css', text, page)
+            listed = re.findall('<li class="toctree-l[0-9][^>]*><a class="[^"]*" href="([^"]*)">(.*?)</a>',
+                                text.partition('class="sphinxsidebar"')[2].partition('</h3>')[2], re.DOTALL)
+            self.assertEqual([], [(link, name) for link, name in listed if link != '#' and
+                                  titles.get((page.parent / link).resolve()) != plain(name)], page)
+            self.assertIn('Release notes', [plain(name) for _, name in listed], page)
+        self.assertLess(50, len(pages))
+        self.assertIn('Upgrade Notes', pages[folder / 'releasenotes.html'])
+
+
+def plain(text):
+    """Return HTML without its tags and entities."""
+    return html.unescape(re.sub('<[^>]*>', '', text)).strip()
 
 
 def rows(page):

@@ -12,7 +12,7 @@ import testtools
 
 from manila_lite.tests.contract.test_checks import ROOT
 
-# Contract, file that violates it, import.
+# Contract, file that violates it (below manila_lite), import.
 PLANTS = (
     ('packages', 'errors.py', 'from manila_lite import conf'),
     ('packages', 'rpc/slip.py', 'from manila_lite.db.core import engine'),
@@ -23,6 +23,8 @@ PLANTS = (
     ('packages', 'common/__init__.py', ''),
     ('siblings', 'siblings/compute/calls.py', 'from manila_lite.actions import shares'),
     ('strangers', 'siblings/compute/calls.py', 'from manila_lite.siblings import dataproc'),
+    ('client', '../manila_lite_client/slip.py', 'from manila_lite import errors'),
+    ('client-used', 'cmd/slip.py', 'import manila_lite_client'),
     ('drivers-used', 'engine/worker.py', 'from manila_lite.drivers.dummy import driver'),
     ('drivers-see', 'drivers/dummy/slip.py', 'from manila_lite import policies'),
     ('actions', 'cmd/slip.py', 'from manila_lite.actions import shares'),
@@ -42,6 +44,7 @@ MODULES = (
     'values/__init__.py', 'encryption/__init__.py', 'key_manager.py', 'extra_specs.py', 'metrics.py', 'trace.py',
     'thread_reserve.py', 'entry_points.py', 'api/v2/__init__.py', 'siblings/__init__.py', 'siblings/compute/__init__.py',
     'siblings/dataproc/__init__.py', 'tests/__init__.py', '__init__.py',
+    '../manila_lite_client/__init__.py',
 )
 
 

@@ -14,13 +14,18 @@ import testtools
 from manila_lite.tests.contract.test_checks import ROOT
 
 
-def entry_points() -> list[tuple[str, str, str]]:
-    """Return group, name and target of each entry point in setup.cfg."""
+def setup_cfg() -> configparser.ConfigParser:
+    """Read setup.cfg."""
     parser = configparser.ConfigParser(delimiters=('=',))
     parser.optionxform = str
     parser.read(ROOT / 'setup.cfg')
+    return parser
+
+
+def entry_points() -> list[tuple[str, str, str]]:
+    """Return group, name and target of each entry point in setup.cfg."""
     return [(group, *(part.strip() for part in line.split('=', 1)))
-            for group, lines in parser['entry_points'].items() for line in lines.split('\n') if line.strip()]
+            for group, lines in setup_cfg()['entry_points'].items() for line in lines.split('\n') if line.strip()]
 
 
 def requirements(*names: str) -> set[str]:

@@ -70,7 +70,7 @@ class Rules(testtools.TestCase):
         target = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'policy.yaml'
         done = subprocess.run([sys.executable, '-c', 'from oslo_policy.generator import generate_sample; generate_sample()',
                                '--namespace', 'manila_lite', '--output-file', str(target)],
-                              capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, check=False)
+                              capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False)
         self.assertEqual(0, done.returncode, done.stderr)
         text = target.read_text()
         for rule in policies.list_rules():

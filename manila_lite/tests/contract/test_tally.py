@@ -37,7 +37,7 @@ class TallyTest(testtools.TestCase):
 
     def tally(self, *runs):
         done = subprocess.run([sys.executable, str(TOOL), *runs], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=300, check=False)
         self.assertEqual('', done.stderr)
         return done.returncode, done.stdout.splitlines()
 

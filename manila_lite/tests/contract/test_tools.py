@@ -35,7 +35,7 @@ class ToolCase(testtools.TestCase):
 
     def run_tool(self, *argv: str) -> tuple[int, str]:
         done = subprocess.run([sys.executable, str(ROOT / 'tools' / self.TOOL), *argv, str(self.root)],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
         self.assertEqual('', done.stderr)
         return done.returncode, done.stdout
 
@@ -157,6 +157,12 @@ class MirrorTest(ToolCase):
         self.plant('manila_lite/actions/shares.py', self.CODE)
         self.plant('manila_lite/tests/unit/test_snapshots.py', '')
         self.assert_caught('actions/shares.py', 'manila_lite.actions.shares')
+
+    def test_module_of_the_client_without_a_test_is_caught(self):
+        self.plant('client/manila_lite_client/bars.py', self.CODE)
+        self.assert_caught('client/manila_lite_client/bars.py', 'manila_lite_client.bars')
+        self.plant('manila_lite/tests/unit/client/test_bars.py', '')
+        self.assert_clean()
 
     def test_gabbi_file_of_the_resource_counts_as_a_test(self):
         self.plant('manila_lite/actions/share_types.py', self.CODE)

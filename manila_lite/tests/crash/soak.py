@@ -15,12 +15,13 @@ from manila_lite.tests.crash import truth
 from manila_lite.tests.crash.deployment import DATABASES, Deployment, Servers
 from manila_lite.tests.crash.hostile import Siege
 from manila_lite.tests.crash.load import Client
+from manila_lite.tests.progress import Progress
+from manila_lite.tests.upgrade import soak as upgrade_soak
 
 ROLES = ('api', 'scheduler', 'share1', 'share2')
 _CLIENTS = 8
-#: Seconds between kills, random in this range; until all must be quiet at the end; between lines of progress.
-_KILL_EVERY, _QUIET, _LINE = (1.5, 4.0), 60.0, 5.0
-_BAR = 30
+#: Seconds between kills, random in this range; until all must be quiet at the end.
+_KILL_EVERY, _QUIET = (1.5, 4.0), 60.0
 
 
 class Killer:
@@ -71,29 +72,6 @@ class Killer:
         self.deployment.cut()
 
 
-class Progress:
-    """A line every few seconds, or a bar at a terminal."""
-
-    def __init__(self, seconds: float, clients: list[Client], killer: Killer):
-        self._seconds = seconds
-        self._clients = clients
-        self._killer = killer
-        self._start = self._said = time.monotonic()
-
-    def show(self, killed: str) -> None:
-        """Show the progress."""
-        now = time.monotonic()
-        done = min(1.0, (now - self._start) / self._seconds)
-        asked = sum(sum(client.counts.values()) for client in self._clients)
-        words = f'{now - self._start:4.0f} s: {asked} requests, {self._killer.counts.total()} kills, last: {killed}'
-        if sys.stdout.isatty():
-            filled = int(done * _BAR)
-            print(f'\r[{"#" * filled}{"." * (_BAR - filled)}] {words:<75}', end='', flush=True)
-        elif now - self._said >= _LINE:
-            self._said = now
-            print(words, flush=True)
-
-
 class Soak:
     """One soak."""
 
@@ -108,7 +86,7 @@ class Soak:
 
     def run(self) -> list[str]:
         """Load and kill, wait for quiet; return every problem as a line."""
-        progress = Progress(self.seconds, self.clients, self.killer)
+        progress = Progress(self.seconds)
         for client in self.clients:
             client.start()
         end = time.monotonic() + self.seconds
@@ -116,7 +94,9 @@ class Soak:
             try:
                 while (left := end - time.monotonic()) > 0:
                     self._ended.wait(min(self.killer.pause(), left))
-                    progress.show(self.killer.kill())
+                    killed = self.killer.kill()
+                    asked = sum(sum(client.counts.values()) for client in self.clients)
+                    progress.show(f'{asked} requests, {self.killer.counts.total()} kills, last: {killed}')
             finally:
                 self._ended.set()
                 for client in self.clients:
@@ -180,7 +160,10 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument('--seed', type=int, default=random.randrange(10000), help='of what is asked for and what is killed')
     parser.add_argument('--database', choices=DATABASES, default='postgresql')
     parser.add_argument('--hostile', action='store_true', help='strangers try to stop the API meanwhile')
+    parser.add_argument('--upgrade', action='store_true', help='upgrade from the release before, and back, and kill nothing')
     chosen = parser.parse_args(words)
+    if chosen.upgrade:
+        return upgrade_soak.run(Servers(chosen.database), chosen.minutes * 60)
     print(f'seed {chosen.seed}', flush=True)
     with Servers(chosen.database) as servers, deployment_of(servers) as deployment:
         soak = Soak(deployment, chosen.minutes * 60, chosen.seed, hostile=chosen.hostile)

@@ -10,7 +10,7 @@ from manila_lite.tests import fixtures, hush, waiting
 LATEST = '2.99'
 
 
-def eventually(test, what, patience=30):
+def eventually(test, what, patience=90):
     """Wait until ``test()`` holds, at most ``patience`` seconds; ``what`` is the message of the failure."""
     waiting.until(test, what, patience)
 
@@ -43,7 +43,7 @@ class Api:
             raise AssertionError(f'{method} {path}: {status} {document}')
         return document
 
-    def wait(self, path, key, until, patience=30, field='status'):
+    def wait(self, path, key, until, patience=90, field='status'):
         """Poll a resource until its status is one of ``until``; ``'gone'`` means 404. Return the resource."""
         wanted = {until} if isinstance(until, str) else set(until)
         seen = []

@@ -77,4 +77,4 @@ class Backup(testtools.TestCase):
         self.assertEqual(404, self.lite.call('GET', f'/shares/{later}')[0])
         base.eventually(lambda: self.rules(kept) == {'192.0.2.1': 'active'}, 'the rules are not those of the backup')
         base.eventually(lambda: self.manage('doctor') == 0, 'something is wrong still')
-        self.assertEqual({*run, 'doctor'}, set(re.findall(r'``manila-manage ([a-z -]+)``', PAGE.read_text())))
+        self.assertEqual({*run, 'doctor'}, set(re.findall(r'^ *# manila-manage ([a-z -]+)$', PAGE.read_text(), re.MULTILINE)))

@@ -5,18 +5,33 @@ import base64
 import dataclasses
 import gzip
 import json
+import logging
 
 import bcrypt
+import fixtures
 import openapi_spec_validator
+import sqlalchemy as sa
 import webob
 import webtest
 from oslo_config import cfg
+from oslo_context import context as oslo_context
 
 from manila_lite.api.http import app
 from manila_lite.cmd import setup
 from manila_lite.tests.functional import base
 
 VERSION = 'X-OpenStack-Manila-API-Version'
+
+
+class _Noted(fixtures.Fixture):
+    """The lines that are logged as errors, each with the request id that the log shows with it."""
+
+    def _setUp(self):
+        self.lines = []
+        handler = logging.Handler(logging.ERROR)
+        handler.emit = lambda record: self.lines.append((oslo_context.get_current().request_id, record.getMessage()))
+        logging.getLogger().addHandler(handler)
+        self.addCleanup(logging.getLogger().removeHandler, handler)
 
 
 class Open(base.ServiceTest):
@@ -35,6 +50,21 @@ class Open(base.ServiceTest):
         fault = response.json[name]
         self.assertEqual((status, reason), (fault['code'], fault['reason']))
         return fault['message']
+
+    def test_unexpected_error_tells_the_request_id_that_the_log_has_and_what_to_do(self):
+        noted = self.useFixture(_Noted()).lines
+        with self.service.services.db.writer() as conn:
+            conn.execute(sa.text('ALTER TABLE qos_types RENAME TO gone'))
+        try:
+            answer = self.get('/v2/qos-types', **{VERSION: '2.94'})
+        finally:
+            with self.service.services.db.writer() as conn:
+                conn.execute(sa.text('ALTER TABLE gone RENAME TO qos_types'))
+        request_id = answer.headers['x-openstack-request-id']
+        self.assertEqual(f'An unexpected error happened. The log has it under the request id {request_id}.',
+                         self.fault(answer, 500, 'computeFault', 'internal_error'))
+        self.assertIn('Find the cause in the log', answer.json['computeFault']['next'])
+        self.assertIn((request_id, 'Unexpected error'), noted)
 
     def test_root_path_lists_one_current_version(self):
         """Check that GET / answers 300 and one entry with status CURRENT, which python-manilaclient uses."""

@@ -13,6 +13,7 @@ from oslo_utils import uuidutils
 from manila_lite.api.http import app
 from manila_lite.tests import process
 from manila_lite.tests.functional import base, keystone_base
+from manila_lite.tests.services.keystone import ADMIN
 from manila_lite.tests.services.memcached import Memcached
 
 _SHARE = {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'wanted'}}
@@ -45,6 +46,19 @@ class Logins(keystone_base.KeystoneTest):
         self.assertIn('403', self.run_cli('share', 'type', 'create', 'x', 'False', env=env, fails=True))
         self.run_cli('share', 'delete', share['id'], '--wait', env=env)
         self.assertIn('401', self.run_cli('share', 'list', env=env | {'OS_PASSWORD': 'wrong'}, fails=True))
+
+    def test_commands_for_operations_find_the_api_in_the_catalog_and_show_only_the_project(self):
+        env = self.env_of('demo', 'demo')
+        share = self.cli('share', 'create', 'NFS', '1', env=env)
+        self.run_cli('share', 'operation', 'wait', share['id'], env=env)
+        [row] = self.cli('share', 'operation', 'list', '--resource', share['id'], env=env)
+        self.assertEqual(('share.create', 'done'), (row['Kind'], row['State']))
+        other = self.env_of('other', 'other')
+        self.assertEqual([], self.cli('share', 'operation', 'list', '--all-projects', '--resource', share['id'], env=other))
+        self.assertIn('could not be found', self.run_cli('share', 'operation', 'show', row['ID'], env=other, fails=True))
+        self.assertEqual([row], self.cli('share', 'operation', 'list', '--all-projects', '--resource', share['id'],
+                                         env=self.env_of(ADMIN, ADMIN)))
+        self.run_cli('share', 'delete', share['id'], '--wait', env=env)
 
     def test_every_catalog_type_reaches_the_api(self):
         session = self.keystone.connect('demo', 'demo').session

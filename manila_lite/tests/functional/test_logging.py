@@ -13,6 +13,7 @@ import bcrypt
 import fixtures
 import testtools
 
+from manila_lite import release
 from manila_lite.tests import process
 from manila_lite.tests.functional import base
 
@@ -64,6 +65,8 @@ class Files(testtools.TestCase):
             file = folder / f'manila-{name}.log'
             base.eventually(lambda file=file, text=text: file.exists() and text in file.read_text(),
                             lambda file=file: f'{sorted(folder.iterdir())}: {file.read_text() if file.exists() else ""}')
+            self.assertEqual(f'manila-{name} of release {release.VERSION} starts',
+                             file.read_text().splitlines()[0].partition('] ')[2])
         self.assertEqual({'manila-api.log', 'manila-scheduler.log', 'manila-share.log', 'manila-manage.log'},
                          {file.name for file in folder.iterdir()})
         self.assertIn('Nothing of level ERROR', parts.manage('logs', 'errors'))

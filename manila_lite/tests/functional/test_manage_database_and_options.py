@@ -161,6 +161,31 @@ class AloneTest(manage.AloneTest):
         self.assertNotIn('here@off', details)
         self.assertIn('pinned to 1.0', details)
 
+    def test_upgrade_check_warns_of_services_of_different_releases(self):
+        self.manage('db', 'sync')
+        now = timeutils.utcnow()
+        for host in ('here@alpha', 'here@beta'):
+            self.service(host, heartbeat_at=now)
+        self.service('here@stopped', heartbeat_at=now, stopped=True, release='9.9', release_at=now)
+        self.assertEqual((0, ''), self.check(0)['releases of services'])       # before an upgrade all are of the old one
+        self.service('here@gamma', heartbeat_at=now, release='9.9', release_at=now)
+        result, details = self.check(1)['releases of services']
+        self.assertEqual(1, result)
+        self.assertIn('9.9: manila-share on here@gamma', details)
+        self.assertIn('before 0.2.0: manila-share on here@alpha, manila-share on here@beta', details)
+        self.assertNotIn('here@stopped', details)
+
+    def test_schema_of_a_later_release_is_used_as_it_is(self):
+        """As when services were upgraded, and taken back to this release."""
+        self.manage('db', 'sync')
+        with self.database().writer() as conn:
+            conn.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+        self.assertEqual({0}, {result for result, _ in self.check(0).values()})
+        self.assertIn('The schema is at 9999, of a later release', self.manage('db', 'sync'))
+        self.assertIn('The schema is at 9999, of a later release', self.manage('db', 'check'))
+        self.manage('doctor')
+        self.assertEqual('9999', self.manage('db', 'version').strip())
+
     def test_upgrade_check_warns_of_parked_operations(self):
         self.manage('db', 'sync')
         with self.database().writer() as conn:

@@ -6,6 +6,7 @@ import datetime
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
+from manila_lite import release
 from manila_lite.db import models
 from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import share_types
@@ -65,6 +66,8 @@ class RecordsTest(manage.ManageTest):
         self.assertEqual('up', services['manila-share', 'test@alpha']['state'])
         self.assertEqual('down', services['manila-share', 'other@backend']['state'])
         self.assertEqual('nova', services['manila-scheduler', 'test']['zone'])
+        self.assertEqual((release.VERSION, None), (services['manila-scheduler', 'test']['release'],
+                                                   services['manila-share', 'other@backend']['release']))
         self.admin.share()
         found = {one['host']: one for one in self.listed('host', 'list')}
         self.assertLess(0, found['test@alpha']['shares'])

@@ -16,12 +16,22 @@ class Life(base.ServiceTest):
 
     PARTS = ()
 
-    def make(self, resource):
+    def make(self, resource, text=''):
         with self.service.services.db.writer() as conn:
             messages.create(conn, self.service.context(), 'SHARE', resource, messages.Action.CREATE,
-                            messages.Detail.UNKNOWN_ERROR)
+                            messages.Detail.UNKNOWN_ERROR, text)
         [found] = self.admin.ok('GET', f'/messages?resource_id={resource}')['messages']
         return found
+
+    def test_message_about_an_unexpected_error_has_its_request_id_and_the_next_step(self):
+        made = self.make('unexpected')
+        self.assertEqual('create: An unexpected error happened. Ask the operator, with the request id '
+                         f'{made["request_id"]}.', made['user_message'])
+
+    def test_error_with_a_text_is_not_called_unexpected(self):
+        made = self.make('told', 'The pool is read-only.')
+        self.assertEqual(f'create: The pool is read-only. Ask the operator, with the request id {made["request_id"]}.',
+                         made['user_message'])
 
     def test_a_message_is_kept_for_thirty_days(self):
         before = timeutils.utcnow()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics as Prometheus sees them: over HTTP, from real processes, with labels from tables only."""
 
-import contextlib
 import datetime
+import itertools
 import logging
 import re
 import socket
@@ -14,52 +14,21 @@ import fixtures
 import sqlalchemy as sa
 import testtools
 from oslo_db import exception as oslo_db_exception
-from oslo_utils import timeutils
-from prometheus_client import parser
+from oslo_utils import timeutils, units
 
-from manila_lite import metrics
+from manila_lite import metrics, release
 from manila_lite.api.contract import OPS
 from manila_lite.cmd import metrics_collector, monitor
 from manila_lite.db import models
 from manila_lite.db.queries import metrics_queries, operations
 from manila_lite.tests import process
 from manila_lite.tests.functional import base
+from manila_lite.tests.watching import Scraped, free_ports
 
 _CONFIG = '[alpha]\ndriver = dummy\n[metrics]\nport = {port}\nports = 4\ncache_seconds = 1\n'
 _UUID = re.compile(r'[0-9a-f]{8}-[0-9a-f]{4}-')
 #: All values that the label "route" may have.
 ROUTES = {f'/v2{path}' for op in OPS for path in (op.path, op.old_path) if path} | {'other', 'discovery', 'healthcheck'}
-
-
-class Scraped:
-    """The metrics of one process."""
-
-    def __init__(self, port):
-        with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=30) as answer:
-            text = answer.read().decode()
-        self.samples = [sample for family in parser.text_string_to_metric_families(text) for sample in family.samples]
-
-    def value(self, name, **labels):
-        """Return the sum of the samples that have these labels."""
-        return sum(sample.value for sample in self.samples
-                   if sample.name == f'manila_lite_{name}' and labels.items() <= sample.labels.items())
-
-    def labels(self, name, label):
-        """Return all values of a label."""
-        return {sample.labels[label] for sample in self.samples if sample.name == f'manila_lite_{name}'}
-
-
-def free_ports(count):
-    """Return the first of ``count`` consecutive free ports."""
-    while True:
-        first = process.free_port()
-        with contextlib.ExitStack() as taken:
-            try:
-                for port in range(first, first + count):
-                    taken.enter_context(socket.socket()).bind(('127.0.0.1', port))
-            except (OSError, OverflowError):
-                continue
-            return first
 
 
 class OneProcess(testtools.TestCase):
@@ -90,7 +59,7 @@ class OneProcess(testtools.TestCase):
             self.assertEqual(404, self.lite.call('GET', path)[0], path)
         self.lite.call('BREW', '/shares')
         self.scraped_until('operations_ended_total', 1, kind='access.sync', outcome='done')
-        seen = self.scraped_until('quota_used', 3, resource='gigabytes')
+        seen = self.scraped_until('quota_used_bytes', 3 * units.Gi, resource='shares')
 
         self.assertEqual(1, seen.value('requests_total', route='/v2/shares', method='POST', status='200'))
         self.assertLess(0, seen.value('requests_total', route='/v2/shares/{share_id}', method='GET', status='200'))
@@ -105,12 +74,12 @@ class OneProcess(testtools.TestCase):
         self.assertLess(0, seen.value('rpc_wakeups_total', outcome='sent'))
         self.assertEqual(1, seen.value('quota_used', resource='shares'))
         self.assertEqual(1, seen.value('database_readable'))
-        self.assertEqual(1, seen.value('process_info', service='manila-lite', host='test'))
+        self.assertEqual(1, seen.value('process_info', service='manila-lite', host='test', release=release.VERSION))
         self.assertEqual(1, seen.value('service_up', binary='manila-share', host='test@alpha'))
         self.assertEqual({'test', 'test@alpha'}, seen.labels('service_heartbeat_age_seconds', 'host'))
-        pool, = seen.labels('pool_total_gibibytes', 'pool')
-        self.assertEqual(1000, seen.value('pool_total_gibibytes', pool=pool))
-        self.scraped_until('pool_allocated_gibibytes', 3, pool=pool)
+        pool, = seen.labels('pool_total_bytes', 'pool')
+        self.assertEqual(1000 * units.Gi, seen.value('pool_total_bytes', pool=pool))
+        self.scraped_until('pool_allocated_bytes', 3 * units.Gi, pool=pool)
 
         for name in ('requests_total', 'request_duration_seconds_count'):
             self.assertEqual(set(), seen.labels(name, 'route') - ROUTES)
@@ -121,6 +90,12 @@ class OneProcess(testtools.TestCase):
                 self.assertIsNone(_UUID.search(value), sample)
                 self.assertNotIn('192.0.2.1', value)
             self.assertNotIn('project', sample.labels)
+
+    def test_outcomes_of_operations_are_shown_before_the_first_one(self):
+        shown = [(sample.labels['kind'], sample.labels['outcome']) for sample in Scraped(self.port).samples
+                 if sample.name == 'manila_lite_operations_ended_total']
+        self.assertEqual(sorted(itertools.product((*metrics_collector.KINDS, 'other'), ('done', 'failed', 'parked'))),
+                         sorted(shown))
 
     def test_open_and_failed_operations_are_counted(self):
         # A call that hangs fails by the knobs that were set when it began.
@@ -159,6 +134,19 @@ class ManyProcesses(testtools.TestCase):
         self.assertEqual(8, sum(Scraped(number).value('requests_total', route='/v2/shares')
                                 for number in range(port, port + 4)))
 
+    def test_processes_of_backends_have_ports_of_their_own_and_name_their_backends(self):
+        port = free_ports(3)
+        parts = self.useFixture(process.Parts('enabled_share_backends = alpha,beta\n[beta]\ndriver = dummy\n'
+                                              f'[metrics]\nport = {port}\nports = 3\n'))
+        for name in ('share', 'scheduler'):
+            parts.run(name)
+
+        def shown():
+            seen = [Scraped(number) for number in range(port, port + 3)]
+            return sorted((service, backend) for one in seen for service in one.labels('process_info', 'service')
+                          for backend in one.labels('process_info', 'backend'))
+        parts.until(lambda: shown() == [('manila-scheduler', ''), ('manila-share', 'alpha'), ('manila-share', 'beta')],
+                    'not every process is named')
 
     def test_metrics_are_served_under_another_web_server(self):
         port = free_ports(4)
@@ -194,9 +182,19 @@ class Harmless(base.ServiceTest):
             taken.bind(('127.0.0.1', self.port))
             taken.listen()
             seen.start()
-            base.eventually(lambda: 'in use' in self.log.output, 'the log says nothing')
+            base.eventually(lambda: 'in use (options [metrics] port and ports)' in self.log.output, 'the log says nothing')
         base.eventually(lambda: f':{self.port}/metrics' in self.log.output, 'the port is not taken when it is free')
         self.assertEqual(1, Scraped(self.port).value('process_info', service='test'))
+
+    def test_address_of_another_machine_is_not_called_busy(self):
+        self.conf.set_override('listen', '192.0.2.1', 'metrics')
+        self.addCleanup(self.conf.clear_override, 'listen', 'metrics')
+        seen = monitor.Monitor(self.conf, 'test')
+        self.addCleanup(seen.stop)
+        seen.start()
+        base.eventually(lambda: 'Cannot assign requested address (options [metrics] listen and port)' in self.log.output,
+                        'the log says nothing')
+        self.assertNotIn('in use', self.log.output)
 
     def test_unreadable_database_is_reported_by_one_metric(self):
         with self.service.services.db.writer() as conn:

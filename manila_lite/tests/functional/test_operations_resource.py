@@ -4,6 +4,7 @@
 from oslo_utils import timeutils, uuidutils
 
 from manila_lite.db import models
+from manila_lite.db.queries import operation_views
 from manila_lite.tests.factories import dirty
 from manila_lite.tests.functional import base
 
@@ -68,6 +69,14 @@ class Seen(base.ServiceTest):
         with self.service.services.db.engine.begin() as conn:
             conn.exec_driver_sql(f"UPDATE operations SET data = 'no JSON' WHERE id = '{operation_id}'")
         self.assertEqual('It was stopped for an administrator to examine.', self.seen(self.user, operation_id)[0]['error'])
+
+    def test_project_sees_the_operations_of_all_resources_that_it_may_own(self):
+        stranger = self.caller(project='q')
+        for kind in operation_views.OWN_TYPES:
+            operation_id = self.add(resource_type=kind)
+            self.assertEqual([operation_id], [op['id'] for op in self.seen(self.user, operation_id)], kind)
+            self.assertEqual(404, stranger.call('GET', f'/operations/{operation_id}')[0])
+            self.assertEqual([], self.seen(stranger, operation_id))
 
     def test_operations_on_services_and_servers_are_hidden_from_projects(self):
         for kind in ('share_server', 'service'):

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import textwrap
 from importlib import metadata
 from pathlib import Path
 
@@ -31,7 +32,7 @@ UNITS = DOC.parents[1] / 'etc' / 'manila_lite' / 'systemd'
 _CLI = [page.stem for page in (DOC / 'user').glob('*.rst') if '$ openstack' in page.read_text()]
 _PYTHON = re.compile(r'.. code-block:: python\n\n((?:(?:   .*)?\n)+)')
 _CFG = re.compile(r'.. code-block:: cfg\n\n((?:(?:   .*)?\n)+)')
-_INI = re.compile(r'.. code-block:: ini\n\n((?:(?:   .*)?\n)+)')
+_INI = re.compile(r'\.\. code-block:: ini\n(?: +:caption: .*\n)?\n((?:(?:   .*)?\n)+)')
 _MANAGE = re.compile(r'(?<![\w/.-])manila-manage ((?:--config-file \S+ )?)([a-z_]+)(?: ([a-z_]+))?')
 
 #: Id of a user who is not root.
@@ -73,15 +74,16 @@ class Typed(testscenarios.WithScenarios, testtools.TestCase):
 
 
 class Python(Typed):
-    """The page about the SDK, as one program."""
+    """The examples in Python of a page, as one program."""
 
-    scenarios = [('sdk', {'page': 'sdk'})]
+    scenarios = [('sdk', {'page': 'sdk', 'has': 'create_share_snapshot', 'says': ':/shares/'}),
+                 ('progress', {'page': 'progress', 'has': '/operations', 'says': 'share.create done'})]
 
     def test_examples_of_the_page_work(self):
-        text = ''.join(_PYTHON.findall((DOC / 'user' / 'sdk.rst').read_text())).replace('http://127.0.0.1:8786/v2', self.url)
-        program = '\n'.join(line.removeprefix('   ') for line in text.splitlines())
-        self.assertIn('create_share_snapshot', program)
-        self.assertIn(':/shares/', self.run_page('manila_lite.tests.openstack_page:program', program))
+        page = (DOC / 'user' / f'{self.page}.rst').read_text().replace('http://127.0.0.1:8786/v2', self.url)
+        program = '\n'.join(line.removeprefix('   ') for line in ''.join(_PYTHON.findall(page)).splitlines())
+        self.assertIn(self.has, program)
+        self.assertIn(self.says, self.run_page('manila_lite.tests.openstack_page:program', program))
 
 
 class Named(testtools.TestCase):
@@ -107,13 +109,13 @@ class Named(testtools.TestCase):
         self.assertLess(10, sum(map(len, blocks.values())))
         for name, found in blocks.items():
             for block in found:
-                self.assertRegex(block, r'(?m)^   \w+ *=')
+                self.assertRegex(block, r'(?m)^ +\w+ *=')
                 self.assertEqual([], self.doubts(block), name)
 
     def doubts(self, block):
         conf = options.register(cfg.ConfigOpts())
         path = Path(self.useFixture(process.fixtures.TempDir()).path) / 'x.conf'
-        lines = [line.removeprefix('   ') for line in block.splitlines()]
+        lines = textwrap.dedent(block).splitlines()
         backends = [line[1:-1] for line in lines if line.startswith('[')]
         path.write_text('\n'.join(lines))
         conf([f'--config-file={path}'], project='manila_lite')

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """API, scheduler and share managers as processes under oslo.service's launcher: signals, crashes, slow backends."""
 
+import json
 import signal
 
 import psutil
@@ -36,6 +37,11 @@ class Processes(testtools.TestCase):
     def service(self, binary):
         return next((row for row in self.parts.ok('GET', '/services')['services'] if row['binary'] == binary), None)
 
+    def recorded(self, binary):
+        """Return the service as ``manila-manage service list`` shows it."""
+        rows = json.loads(self.parts.manage('service', 'list', '--format_output', 'json'))
+        return next(row for row in rows if row['binary'] == binary)
+
     def is_up(self, binary):
         row = self.service(binary)
         return row is not None and row['state'] == 'up'
@@ -50,6 +56,7 @@ class Processes(testtools.TestCase):
             self.assertEqual(0, self.started[name].wait(timeout=60), self.parts.tail())
             self.assertFalse(child.is_running())
             self.assertFalse(self.is_up(f'manila-{name}'))
+            self.assertTrue(self.recorded(f'manila-{name}')['stopped'])
         self.started['api'].terminate()
         self.assertEqual(0, self.started['api'].wait(timeout=60), self.parts.tail())
 
@@ -136,7 +143,7 @@ class Processes(testtools.TestCase):
         def held_back():
             for child in process.children(self.started['share']):
                 child.kill()
-            return 'Forking too fast' in self.parts.log.read_text()
+            return 'Processes end as soon as they start' in self.parts.log.read_text()
 
         self.parts.until(held_back, 'the master holds back')
         self.started['share'].send_signal(signal.SIGHUP)
@@ -162,6 +169,19 @@ class Processes(testtools.TestCase):
             started.wait(timeout=30)
             gone, _alive = psutil.wait_procs([child], timeout=60)
             self.assertEqual([child], gone, f'{name}: {self.parts.tail()}')
+
+    def test_services_whose_master_was_killed_are_down_and_were_not_stopped(self):
+        self.start('api', 'scheduler', 'share', extra=f'service_down_time = {_FEW_SECONDS}\n')
+        self.parts.until(self.parts.pools, 'a pool')
+        for name in ('scheduler', 'share'):
+            child = self.child(name)
+            self.started[name].kill()
+            gone, _alive = psutil.wait_procs([child], timeout=60)
+            self.assertEqual([child], gone, f'{name}: {self.parts.tail()}')
+            self.assertFalse(self.recorded(f'manila-{name}')['stopped'], self.parts.tail())
+            self.parts.until(lambda name=name: self.recorded(f'manila-{name}')['state'] == 'down', 'it counts as down')
+            self.started[name] = self.parts.run(name)
+            self.parts.until(lambda name=name: self.is_up(f'manila-{name}'), 'it is up again')
 
     def test_a_slow_backend_is_up_before_it_is_ready(self):
         """Send heartbeats while the backend is being set up and has no pool yet."""

@@ -15,6 +15,7 @@ import fixtures
 import testtools
 import yaml
 
+from manila_lite.tests import forks
 from manila_lite.tests.services import nodes, virtiofs_guest
 from manila_lite.tests.services.daemon import Missing
 from manila_lite.tests.services.keystone import Keystone
@@ -124,9 +125,25 @@ class RealStorage(WithRoot):
         done = subprocess.run(['openstack', 'share', 'list', '-f', 'value', '-c', 'Name'], env=self.env | exported,
                               capture_output=True, text=True, timeout=60)
         self.assertEqual('demo', done.stdout.strip(), done.stderr)
+        self._readme(self.env | exported)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(0, process.wait(timeout=80))
 
+    def _readme(self, env):
+        """Type the commands of the README: as a member of a project, who may not do what the administrator does there."""
+        usage = (TOP / 'README.rst').read_text().partition('\nUsage\n')[2]
+        typed = re.findall('^    openstack (.*)$', usage, re.MULTILINE)
+        self.assertLess(5, len(typed))
+        for words in typed:
+            status, said = self._openstack(words, env)
+            self.assertEqual(0, status, said)
+        for words in ('share type create mine false', 'share service list'):
+            status, said = self._openstack(words, env)
+            self.assertEqual((1, True), (status, 'HTTP 403' in said), said)
+
+    def _openstack(self, words, env):
+        done = forks.run('manila_lite.tests.openstack_page:command', *words.split(), env=env, timeout=120)
+        return done.returncode, f'openstack {words}: {done.stdout}{done.stderr}'
 
     def _ensure(self):
         said = self.run_tool('--ensure')

@@ -26,7 +26,7 @@ class Readiness(testtools.TestCase):
         parts = self.useFixture(process.Parts())
         parts.run('api')
         parts.until(parts.answers, 'the API answers')
-        self.assertEqual((200, {'ready': True, 'missing': []}), self.ask(parts)[:2])
+        self.assertEqual((200, {'ready': True, 'missing': [], 'degraded': []}), self.ask(parts)[:2])
         engine = sa.create_engine(f'sqlite:///{parts.state}/manila_lite.sqlite')
         self.addCleanup(engine.dispose)
         with engine.begin() as conn:
@@ -38,6 +38,6 @@ class Readiness(testtools.TestCase):
             self.assertEqual(200, self.ask(parts, '/healthcheck')[0])
             if status == 503:
                 _, document, headers = self.ask(parts)
-                self.assertEqual({'ready': False, 'missing': [
+                self.assertEqual({'ready': False, 'degraded': [], 'missing': [
                     'the database has not the tables of this release: run the command for its schema (db sync)']}, document)
                 self.assertEqual('1', headers['Retry-After'])

@@ -144,9 +144,19 @@ class InTheDatabase(base.ServiceTest):
         self.file.chmod(0o640)
         self.manage('secret', 'reencrypt')
 
-    def test_secrets_are_readable_by_an_older_release_during_an_upgrade(self):
-        self.service.conf.set_override('operations', '1.1', 'upgrade_levels')
+    def pin(self, version):
+        self.service.conf.set_override('operations', version, 'upgrade_levels')
         self.addCleanup(self.service.conf.clear_override, 'operations', 'upgrade_levels')
+
+    def test_secrets_are_encrypted_during_an_upgrade(self):
+        self.pin('1.1')
+        password = hush.secret('password')
+        service_id = self.made(password)
+        self.assertEqual(password, self.password(service_id))
+        self.assertNotIn(password.encode(), self.everywhere())
+
+    def test_secrets_are_readable_by_processes_that_cannot_decrypt_during_an_upgrade(self):
+        self.pin('1.0')
         password = hush.secret('password')
         self.assertEqual(password, self.kept(self.made(password)))
 

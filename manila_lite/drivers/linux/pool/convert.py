@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from manila_lite import release
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.host import mounts
@@ -90,6 +91,7 @@ def main() -> None:
     """Convert one pool, and exit with the status."""
     os.umask(0o077)
     parser = argparse.ArgumentParser(prog='manila-linux-convert', description=__doc__)
+    parser.add_argument('--version', action='version', version=release.VERSION)
     parser.add_argument('directory', type=Path, help='directory of the present pool (linux_pool_path of the backend)')
     parser.add_argument('image', type=Path, help='path of the new pool file, the later linux_pool_path')
     parser.add_argument('--size-gb', type=int, required=True, help='size of the new pool in GiB; the file is sparse')

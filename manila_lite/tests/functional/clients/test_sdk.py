@@ -34,9 +34,24 @@ class Sdk(service.ClientTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.recorder = Recorder(openstack.connect(
-            load_yaml_config=False, load_envvars=False, auth_type='none', shared_file_system_endpoint_override=f'{cls.url}/v2',
-            shared_file_system_default_microversion='2.86').shared_file_system)
+        cls.recorder = Recorder(cls.proxy(auth_type='none'))
+
+    @classmethod
+    def proxy(cls, **login):
+        return openstack.connect(
+            load_yaml_config=False, load_envvars=False, shared_file_system_endpoint_override=f'{cls.url}/v2',
+            shared_file_system_default_microversion='2.86', **login).shared_file_system
+
+    def test_each_role_finds_by_name_and_id(self):
+        made = self.admin.share(name='docs')
+        grouped = self.admin.ok('POST', '/share-group-types', {'share_group_type': {
+            'name': 'found', 'share_types': [made['share_type']]}})['share_group_type']
+        group = self.admin.ok('POST', '/share-groups', {'share_group': {
+            'name': 'pack', 'share_group_type_id': grouped['id']}})['share_group']
+        for roles in ('reader', 'member,reader', 'admin,member,reader'):
+            proxy = self.proxy(auth_type='admin_token', auth={'endpoint': self.url, 'token': f'u:p:{roles}'})
+            for find, name, wanted in ((proxy.find_share, 'docs', made), (proxy.find_share_group, 'pack', group)):
+                self.assertEqual({wanted['id']}, {find(name).id, find(wanted['id']).id}, (roles, name))
 
     def until(self, find, wanted, field='status'):
         """Wait until the object that ``find`` returns has the wanted value; return the object."""

@@ -137,6 +137,8 @@ class TestCrowd(testtools.TestCase):
         self.wait_for(lambda: len(self.api._crowd._table.all_in(State.WORKING)) == 8)
         self.assertEqual(503, self.status(self.connect()))
         self.assertEqual('1', self.headers['Retry-After'])
+        self.assertEqual(503, self.status(self.connect(), b'x HTTP/1.1\r\nUser-Agent: python-manilaclient\r\nX-Rest:'))
+        self.assertNotIn('Retry-After', self.headers)
         began = time.monotonic()
         self.assertEqual(200, self.status(self.connect(), b'healthcheck'))
         self.assertLess(time.monotonic() - began, 1)

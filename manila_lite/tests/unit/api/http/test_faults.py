@@ -66,6 +66,15 @@ class Faults(testtools.TestCase):
         self.assertEqual('0', answer.headers['Retry-After'])
         self.assertEqual('0', json.loads(answer.body)['overLimit']['retryAfter'])
 
+    def test_refusals_that_end_soon_say_when_in_header_and_body(self):
+        for error in (errors.Busy('x'), errors.InFlight('x'), exception.DBConnectionError(), exception.DBDeadlock()):
+            answer = faults.response(error)
+            [fault] = json.loads(answer.body).values()
+            self.assertEqual(('1', '1'), (answer.headers['Retry-After'], fault['retryAfter']), error)
+        answer = faults.response(errors.Unavailable('x'))
+        self.assertNotIn('Retry-After', answer.headers)
+        self.assertNotIn('retryAfter', answer.json['serviceUnavailable'])
+
     def test_extra_headers_are_added_to_the_reply(self):
         answer = faults.reply(401, 'm', 'unauthorized', {'WWW-Authenticate': 'Basic'})
         self.assertEqual(('Basic', 'application/json'), (answer.headers['WWW-Authenticate'], answer.content_type))

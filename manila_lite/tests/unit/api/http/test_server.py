@@ -11,6 +11,7 @@ import testtools
 
 from manila_lite import errors
 from manila_lite.api.http import server
+from manila_lite.tests import waiting
 
 
 class App:
@@ -125,6 +126,57 @@ class TestApiServer(testtools.TestCase):
         self.assertEqual('close', answers[0][0].getheader('Connection'))
         self.assertRaises(ConnectionRefusedError, self.ask, api)
         self.assertTrue(api.stop(1))
+
+    def test_last_answer_of_a_connection_says_that_no_other_follows(self):
+        """A connection without a request when the server stops gets one more answer, if it asks soon."""
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.api.http.event_loop._LAST', 60.0))
+        api = self.serve()
+        kept = http.client.HTTPConnection('127.0.0.1', api.port, timeout=10)
+        self.addCleanup(kept.close)
+        kept.request('GET', '/first')
+        answer = kept.getresponse()
+        self.assertEqual((200, None), (answer.status, answer.getheader('Connection')), answer.read())
+        caller, _ = self.ask_slowly(api)        # the server cannot end before this is answered
+        ending = threading.Thread(target=api.stop, args=(10,))
+        ending.start()
+        waiting.until(lambda: self.refused(api), 'it does not stop')
+        kept.request('GET', '/last')
+        answer = kept.getresponse()
+        self.assertEqual((200, 'close'), (answer.status, answer.getheader('Connection')))
+        self.app.go_on.set()
+        ending.join(10)
+        caller.join(5)
+
+    def refused(self, api):
+        with socket.socket() as wire:
+            return wire.connect_ex(('127.0.0.1', api.port)) != 0
+
+    def test_listener_outlives_a_server(self):
+        first = server.ApiServer(self.app, '127.0.0.1', 0)
+        listener = first.listen()
+        self.addCleanup(listener.close)
+        port = listener.getsockname()[1]
+        for _ in range(2):
+            api = server.ApiServer(self.app, '127.0.0.1', 0, listener=listener.dup())
+            with socket.create_connection(('127.0.0.1', port), timeout=10) as early:
+                early.sendall(b'GET /early HTTP/1.0\r\n\r\n')
+                api.start()
+                self.addCleanup(api.stop, 1)
+                self.assertEqual(port, api.port)
+                self.assertIn(b' 200 ', early.recv(100))
+            self.assertTrue(api.stop(5))
+
+    def test_listener_elsewhere_than_configured_is_said(self):
+        listener = server.ApiServer(self.app, '127.0.0.1', 0).listen()
+        port = listener.getsockname()[1]
+        self.addCleanup(listener.close)
+        for host, wanted, said in (('127.0.0.1', port, False), ('127.0.0.1', 0, False), ('127.0.0.1', 1, True),
+                                   ('127.0.0.2', port, True)):
+            log = self.useFixture(fixtures.FakeLogger())
+            api = server.ApiServer(self.app, host, wanted, listener=listener.dup())
+            api.start()
+            self.assertTrue(api.stop(5))
+            self.assertEqual(said, 'needs a restart (options osapi_share_listen' in log.output, log.output)
 
     def test_stop_gives_up_after_its_time(self):
         api = self.serve()

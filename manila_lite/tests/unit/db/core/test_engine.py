@@ -25,7 +25,6 @@ class Away(testscenarios.WithScenarios, testtools.TestCase):
         with socket.socket() as taken:
             taken.bind(('127.0.0.1', 0))
             conf.set_override('connection', f'{self.scheme}://u:p@127.0.0.1:{taken.getsockname()[1]}/d', 'database')
-            conf.set_override('max_retries', 0, 'database')
             bad = self.assertRaises(engine.TRANSIENT, self.ask, engine.Database(conf))
         self.assertIsInstance(bad, engine.UNUSABLE)
 

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backends whose service is probably being restarted: it is down, and was up a moment ago."""
+
+import dataclasses
+
+from oslo_utils import timeutils
+
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import services
+from manila_lite.engine import Work
+from manila_lite.scheduler.interface import PoolState
+
+#: Seconds between looks whether a backend is back, or has reported its pools.
+LOOK_AGAIN = 0.5
+
+
+def pools(conn: Connection, work: Work) -> list[PoolState]:
+    """Return the pools of these backends, as if they were up; none for a request older than ``restart_wait`` seconds."""
+    wait = work.ctx.conf.scheduler.restart_wait
+    if timeutils.is_older_than(work.op.created_at, wait):
+        return []
+    gone = services.list_backends_just_down(conn, work.ctx.conf.service_down_time, wait)
+    return [dataclasses.replace(pool, up=True) for pool in work.service.hosts.pools(conn) if pool.backend in gone]

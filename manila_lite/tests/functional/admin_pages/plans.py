@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which pages are read on which machine, in which order; and the blocks that nobody can type, with the reason."""
+
+from manila_lite.tests.functional.admin_pages.reader import Step
+
+#: Pages whose every block is typed.
+PAGES = ('install-debian', 'installation', 'backup', 'moving-shares', 'authentication', 'wsgi', 'scale-out', 'upgrade')
+
+_POSTGRESQL = ('runuser -u postgres -- pg_dump --format=custom manila_lite >/var/backups/manila_lite/postgresql.dump',
+               'runuser -u postgres -- dropdb manila_lite')
+_MARIADB = ('mariadb-dump --single-transaction --quick manila_lite >/var/backups/manila_lite/mariadb.sql',
+            "mariadb --execute 'DROP DATABASE manila_lite'")
+_SQLITE = ('apt install sqlite3',
+           'rm -f /var/lib/manila_lite/manila_lite.sqlite-wal /var/lib/manila_lite/manila_lite.sqlite-shm')
+#: With the database in a file the one service is ``manila-lite``; the test starts it there.
+_SERVICES = ('systemctl start manila-share', 'systemctl start manila-scheduler manila-api')
+#: Blocks that are not typed, by page and name, with the reason.
+ILLUSTRATIONS = {
+    ('authentication', './tools/quickstart --keystone --stay'): 'functional/test_quickstart.py runs it',
+    ('authentication', 'nova.conf'): 'functional/test_nova.py starts a Nova with it',
+}
+_NOT_TYPED = tuple(name for _, name in ILLUSTRATIONS)
+
+#: One machine with everything: the pages that follow the installation on Debian.
+ONE_HOST = (
+    Step('install-debian'),
+    Step('upgrade'),
+    Step('moving-shares'),
+    Step('backup', without=_MARIADB + _SQLITE),
+    Step('wsgi'),
+)
+#: A machine that is every host of an installation on many, with a Keystone; it gets a database in a file, and leaves it.
+MANY_HOSTS = (
+    Step('installation', sections=('Packages', 'Storage', 'Database', 'Broker', 'Configuration', 'Start')),
+    Step('authentication', sections=('keystone',), without=_NOT_TYPED),
+    Step('installation', sections=('Check the installation',)),
+    Step('scale-out', sections=('From one host to two',)),
+    Step('authentication', sections=('http_basic', 'noauth', 'Policy')),
+)
+#: The same machine, from SQLite to MariaDB.
+OTHER_DATABASES = (
+    Step('backup', without=_POSTGRESQL + _MARIADB + _SERVICES),
+    Step('scale-out', sections=('From SQLite to PostgreSQL or MariaDB',)),
+    Step('backup', without=_POSTGRESQL + _SQLITE),
+)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ``openstack`` command at a pseudo terminal, or with a pipe."""
+
+import os
+import pty
+import threading
+
+from manila_lite.tests import forks, waiting
+
+_PATIENCE = 120
+
+
+class Running:
+    """A command that runs, with what it has written so far: at a terminal all on one, else apart.
+
+    Its pauses are short, unless it is ``unhurried``, as when it waits for a service to come back.
+    """
+
+    def __init__(self, *words, env, at_terminal, unhurried=False):
+        pairs = [pty.openpty()] if at_terminal else [os.pipe(), os.pipe()]
+        outputs = [os.fdopen(theirs, 'wb', buffering=0) for _, theirs in pairs]
+        self._said = [bytearray() for _ in pairs]
+        self._readers = [threading.Thread(target=self._read, args=(mine, said), daemon=True)
+                         for (mine, _), said in zip(pairs, self._said, strict=True)]
+        command = 'openstackclient.shell:main' if unhurried else 'manila_lite.tests.openstack_page:command'
+        self._process = forks.start(
+            command, *words, stdin=outputs[0] if at_terminal else None, stdout=outputs[0], stderr=outputs[-1],
+            env=env | {'TERM': 'xterm', 'COLUMNS': '120'}, new_session=True)
+        for one in outputs:
+            one.close()
+        for reader in self._readers:
+            reader.start()
+
+    @staticmethod
+    def _read(file, said):
+        try:
+            while part := os.read(file, 4096):
+                said += part
+        except OSError:
+            pass    # so ends what a terminal gives to read
+        os.close(file)
+
+    @property
+    def out(self):
+        """The standard output; at a terminal also the errors."""
+        return self._said[0].decode(errors='replace')
+
+    @property
+    def err(self):
+        """The standard error."""
+        return self._said[-1].decode(errors='replace')
+
+    def says(self, text):
+        """Wait until the output has the text, or an object with ``search`` finds something in it."""
+        found = text.search if hasattr(text, 'search') else (lambda said: text in said)
+        waiting.until(lambda: found(self.out), lambda: f'not said: {text!r}\n{self.out}\n{self.err}', _PATIENCE)
+
+    def interrupt(self):
+        """Do as Ctrl-C does."""
+        self._process.send_signal(2)
+
+    def ended(self):
+        """Wait for the end; return the exit status."""
+        status = self._process.wait(_PATIENCE)
+        for reader in self._readers:
+            reader.join(_PATIENCE)
+        return status
+
+    def close(self):
+        """End it if it still runs."""
+        self._process.kill()
+        self._process.wait(_PATIENCE)
