@@ -55,9 +55,10 @@ def _unreachable(error: Any, match: Any, engine_name: str, is_disconnect: bool) 
     raise oslo_db_exception.DBConnectionError(error)
 
 
+@exc_filters.filters('postgresql', sqlalchemy.exc.OperationalError, r'.*lock timeout')
 @exc_filters.filters('sqlite', sqlalchemy.exc.OperationalError, r'.*is locked')
 def _refused(error: Any, match: Any, engine_name: str, is_disconnect: bool) -> None:
-    # Another writer held the file for longer than the timeout: equal to a lock timeout on other databases.
+    # Another transaction held the file, or the lock, for longer than the timeout.
     raise oslo_db_exception.DBDeadlock(error)
 
 

@@ -24,8 +24,12 @@ def skip_what_is_done(conn: Connection) -> None:
 
 
 def _skip(conn: Connection, clause: Any, several: Any, params: Any, options: Any) -> tuple[Any, Any, Any]:
-    is_made = _MADE.get(type(clause))
-    return _NOTHING if is_made and is_made(sa.inspect(conn), clause) else clause, several, params
+    if is_made := _MADE.get(type(clause)):
+        done = is_made(sa.inspect(conn), clause)
+        # To inspect a table SQLAlchemy turns oslo.db's errors off, and leaves them so.
+        conn.execution_options(skip_user_error_events=False)
+        return _NOTHING if done else clause, several, params
+    return clause, several, params
 
 
 def _table(inspector: Inspector, change: schema.CreateTable) -> bool:

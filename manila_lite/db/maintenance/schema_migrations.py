@@ -2,6 +2,7 @@
 """The schema's revisions, by alembic."""
 
 import contextlib
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import sqlalchemy as sa
 from alembic import command, context, migration
 from alembic.config import Config
 from alembic.script import ScriptDirectory
+from oslo_db import api as oslo_db_api
+from oslo_db import exception as oslo_db_exception
 from sqlalchemy.engine import Connection
 
 from manila_lite import errors
@@ -16,8 +19,15 @@ from manila_lite.db.core import repeatable_revisions
 from manila_lite.db.core.engine import Database
 
 _HERE = Path(__file__).parents[1] / 'migrations'
+LOG = logging.getLogger(__name__)
+
 #: The database lock for changes of the schema; and how long to wait for another process, in seconds.
 _LOCK, _PATIENCE = 0x6d6c697465, 600
+#: Seconds that a change waits for transactions that use its table, and then lets those that wait behind it go on.
+_GIVE_WAY, _PAUSE = 2, 1
+#: Limit that wait in a transaction, or until the end of the connection.
+_LIMITS = {'postgresql': f"SET LOCAL lock_timeout = '{_GIVE_WAY}s'", 'mysql': f'SET SESSION lock_wait_timeout = {_GIVE_WAY}',
+           'mariadb': f'SET SESSION lock_wait_timeout = {_GIVE_WAY}'}
 
 
 def _config(db: Database) -> Config:
@@ -33,6 +43,8 @@ def run(metadata: sa.MetaData) -> None:
     with attributes['engine'].begin() as connection, _in_turn(connection):
         if 'known' in attributes and _revision(connection) not in (None, *attributes['known']):
             return
+        if limit := _LIMITS.get(connection.dialect.name):
+            connection.exec_driver_sql(limit)
         repeatable_revisions.skip_what_is_done(connection)
         context.configure(connection=connection, target_metadata=metadata,
                           render_as_batch=connection.dialect.name == 'sqlite', compare_type=True)
@@ -61,8 +73,21 @@ def _in_turn(conn: Connection) -> Iterator[None]:
     conn.execute(sa.select(sa.func.release_lock(name)))
 
 
+def _is_in_use(error: Exception) -> bool:
+    """Say whether an error is that of a table which a transaction has used for too long."""
+    if in_use := isinstance(error, oslo_db_exception.DBDeadlock):
+        LOG.info('the schema cannot be changed while a transaction uses the table: it is tried again in %d s', _PAUSE)
+    return in_use
+
+
+@oslo_db_api.wrap_db_retry(max_retries=_PATIENCE // (_GIVE_WAY + _PAUSE), retry_interval=_PAUSE, inc_retry_interval=False,
+                           exception_checker=_is_in_use)
 def upgrade(db: Database, revision: str = 'head') -> None:
-    """Bring the schema to ``revision``. Let a schema of a later release be: it only has more."""
+    """Bring the schema to ``revision``. Let a schema of a later release be: it only has more.
+
+    Services may work meanwhile. A change that has to wait for a transaction makes all wait that come after it, and may keep
+    that very transaction from its end. So it gives way soon, and is tried again.
+    """
     config = _config(db)
     config.attributes['known'] = revisions(db)
     command.upgrade(config, revision)

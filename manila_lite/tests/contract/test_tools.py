@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts of tools/ catch a planted violation each, and accept its repair."""
 
+import importlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -282,3 +284,29 @@ class NotesTest(ToolCase):
         self.assert_caught('has no section')
         self.plant(NOTE, 'fixes: [\n')
         self.assert_caught('not YAML')
+
+
+class Halves(testtools.TestCase):
+    """Each module runs on one of the servers, or on both; the seed says where."""
+
+    def setUp(self):
+        super().setUp()
+        self.enterContext(fixtures.MonkeyPatch('sys.path', [str(ROOT / 'tools'), *sys.path]))
+        self.halves = importlib.import_module('halves')
+
+    def runs(self, server, seed):
+        """Return the modules that a server runs some tests of."""
+        left = re.compile('|'.join(self.halves.excluded(server, seed)))
+        return {name for name in self.halves.names() if not left.match(f'functional.{name}.')}
+
+    def test_each_module_runs_on_a_server_and_the_listed_ones_on_both(self):
+        everything = self.runs('mariadb', '')
+        self.assertEqual(everything, self.runs('postgresql', ''))
+        listed = re.compile('|'.join(self.halves.patterns(self.halves.BOTH)))
+        both = {name for name in everything if listed.match(f'functional.{name}.')}
+        self.assertLess(10, len(both))
+        for seed in ('1711', '1812'):
+            first, second = (self.runs(server, seed) for server in self.halves.SERVERS)
+            self.assertEqual((everything, both), (first | second, first & second))
+            self.assertLess(len(everything) / 3, min(len(first), len(second)))
+        self.assertNotEqual(first, self.runs('postgresql', '1711'))

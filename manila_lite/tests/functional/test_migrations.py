@@ -204,6 +204,46 @@ class Usage(MigrationTest):
         self.assertEqual([3 + len(made)] * 4, self.used('a'))
 
 
+#: Whether a change of the schema waits for a table.
+_WAITS = {'postgresql': "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'",
+          'mysql': "SELECT count(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for table metadata lock'"}
+
+
+class Waits(MigrationTest):
+    """Tables that services use at the moment."""
+
+    def test_upgrade_gives_way_to_transactions_that_wait_for_each_other_because_of_it(self):
+        """Let one transaction have read a table that is to be changed, and then want a row of another transaction, which then
+        wants to read that table. The second waits behind the change, and the change behind the first.
+        """
+        if places.backend() == 'sqlite':
+            self.skipTest('only PostgreSQL has several hosts during an upgrade, and MariaDB')
+        schema_migrations.upgrade(self.db, '0024')
+        row = sa.text("UPDATE quota_locks SET turn = turn + 1 WHERE project_id = 'p'")
+        read = sa.text('SELECT count(*) FROM services')
+        with self.db.writer() as conn:
+            conn.execute(models.quota_locks.insert().values(project_id='p', turn=0))
+        with futures.ThreadPoolExecutor(2) as pool, self.db.engine.connect() as first, self.db.engine.connect() as second:
+            first.execute(read)
+            second.execute(row)
+            upgrade = pool.submit(schema_migrations.upgrade, self.db, '0025')
+            base.eventually(lambda: self.waits() or upgrade.done(), 'the upgrade does not wait')
+
+            def end_second():
+                second.execute(read)
+                second.commit()
+            end = pool.submit(end_second)
+            first.execute(row)
+            first.commit()
+            end.result(60)
+            upgrade.result(60)
+        self.assertEqual('0025', schema_migrations.current(self.db))
+
+    def waits(self):
+        with self.db.engine.connect() as conn:
+            return conn.exec_driver_sql(_WAITS[self.db.engine.dialect.name]).scalar()
+
+
 class DirtyData(MigrationTest):
     """Migrations from every revision, with odd rows of that revision and of all before it.
 
