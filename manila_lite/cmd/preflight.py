@@ -9,6 +9,7 @@ comes. The log says so, and ``/readiness``.
 import logging
 from pathlib import Path
 
+import sqlalchemy as sa
 from oslo_config import cfg
 
 from manila_lite import errors
@@ -19,6 +20,8 @@ from manila_lite.rpc import broker
 LOG = logging.getLogger(__name__)
 
 _SYNC = 'run "manila-manage db sync"'
+#: A table that only the database of the share service has.
+_OWN = 'shares'
 
 
 def check(conf: cfg.ConfigOpts) -> None:
@@ -40,41 +43,37 @@ def check_api(conf: cfg.ConfigOpts) -> None:
     check_tokens(conf)
 
 
-def reach(conf: cfg.ConfigOpts, migrations: Path | None = None) -> str | None:
-    """Return the revision of the schema, or None if there is none. Fails within seconds if the database is away."""
+def reach(conf: cfg.ConfigOpts, migrations: Path | None = None, table: str = _OWN) -> str | None:
+    """Return the revision of the schema, or None if there is none. Fails within seconds if the database is away.
+
+    ``migrations``: of a sibling; ``table``: one that no other service has.
+
+    :raises errors.BadConfig: the database is that of another service. (Or an error of the database, which ``setup.run`` knows.)
+    """
     logging.getLogger('alembic').setLevel(logging.WARNING)      # it logs a line at each look at the schema
     database = Database(conf, migrations, hurried=True)
     try:
-        return schema_migrations.current(database)
+        now = schema_migrations.current(database)
+        if now is not None and not sa.inspect(database.engine).has_table(table):
+            raise errors.BadConfig(f'[database] connection: this is the database of another service: it has no table {table}')
+        return now
     finally:
         database.dispose()
 
 
-def check_schema(conf: cfg.ConfigOpts, migrations: Path | None = None, cure: str = _SYNC) -> None:
+def check_schema(conf: cfg.ConfigOpts, migrations: Path | None = None, table: str = _OWN, cure: str = _SYNC) -> None:
     """Check that the schema is not older than this release. A newer one is right during an upgrade.
 
-    ``migrations``: of a sibling; ``cure``: what makes the tables of its release.
+    ``migrations`` and ``table``: see ``reach``; ``cure``: what makes the tables of this release.
 
-    :raises errors.BadConfig: it is older, or there is none.
+    :raises errors.BadConfig: it is older, or there is none, or it is that of another service.
     """
-    now, known = reach(conf, migrations), schema_migrations.revisions(Database(conf, migrations))
+    now, known = reach(conf, migrations, table), schema_migrations.revisions(Database(conf, migrations))
     if now is None:
         raise errors.BadConfig(f'[database] connection: the database has no tables yet; {cure}')
     if now in known[:-1]:
         raise errors.BadConfig(f'[database] connection: the schema is at revision {now}, and this release needs {known[-1]}; '
                                f'{cure}')
-
-
-def check_upgrade(conf: cfg.ConfigOpts, migrations: Path | None = None) -> None:
-    """Check that the schema can be upgraded to that of this release. ``migrations``: of a sibling.
-
-    :raises errors.BadConfig: it is that of another service, or of a newer release. (Or an error of the database, which
-        ``setup.run`` knows.)
-    """
-    now = reach(conf, migrations)
-    if now is not None and now not in schema_migrations.revisions(Database(conf, migrations)):
-        raise errors.BadConfig(f'[database] connection: this release has no revision {now} of the schema: the database belongs '
-                               'to another service, or to a newer release')
 
 
 def check_broker(conf: cfg.ConfigOpts) -> None:

@@ -33,8 +33,8 @@ class Sibling:
     """A service beside the share service.
 
     ``name`` is also that of its topic and its option group (with the options of ``options.http``). ``register``
-    registers its options; ``check`` refuses a configuration that cannot work; ``worker`` makes the part that does the
-    work, with ``start`` and ``stop``.
+    registers its options; ``table`` is one that no other service has; ``check`` refuses a configuration that cannot work;
+    ``worker`` makes the part that does the work, with ``start`` and ``stop``.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Sibling:
     rules: Sequence[policy.RuleDefault]
     register: Callable[[cfg.ConfigOpts], None]
     migrations: Path
+    table: str
     worker: Callable[[context.Services], Any]
     check: Callable[[cfg.ConfigOpts], None] = lambda conf: None
 
@@ -85,7 +86,7 @@ def _check_services(sibling: Sibling, conf: cfg.ConfigOpts) -> None:
     :raises errors.BadConfig: one of them refuses the login, or the database belongs to another service. (Or an error of the
         database, which ``setup.run`` knows.)
     """
-    preflight.check_upgrade(conf, sibling.migrations)
+    preflight.reach(conf, sibling.migrations, sibling.table)
     preflight.check_broker(conf)
     for service in (connection.SHARES, connection.COMPUTE):
         if service.group in conf and (conf[service.group].auth_type or conf[service.group].auth_section):
@@ -114,7 +115,7 @@ def run_worker(sibling: Sibling, command: str) -> int:
         conf = sibling.configure(argv, command)
         sibling.check(conf)
         _check_services(sibling, conf)
-        preflight.check_schema(conf, sibling.migrations, f'start mlite-{sibling.name}-api, which makes them')
+        preflight.check_schema(conf, sibling.migrations, sibling.table, f'start mlite-{sibling.name}-api, which makes them')
         return processes.run(conf, command, [processes.Part(lambda: sibling.worker(sibling.services(conf)))])
     return setup.run(body)
 

@@ -18,7 +18,7 @@ def _check(options: object) -> None:
 
 
 SIBLING = process.Sibling(name='dataproc', api=API, rules=policies.RULES, register=conf.register_opts,
-                          migrations=Path(__file__).parent / 'migrations', worker=Engine, check=_check)
+                          migrations=Path(__file__).parent / 'migrations', table='clusters', worker=Engine, check=_check)
 
 
 def api() -> int:

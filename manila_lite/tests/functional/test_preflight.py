@@ -9,7 +9,11 @@ from pathlib import Path
 import fixtures
 import sqlalchemy as sa
 import testtools
+from oslo_config import cfg
 
+from manila_lite.db.core import engine
+from manila_lite.db.maintenance import schema_migrations
+from manila_lite.siblings.compute.cmd import COMPUTE
 from manila_lite.tests import forks, process, waiting
 from manila_lite.tests.services import broker, daemon, keystone, places
 
@@ -185,8 +189,8 @@ class Identity(PreflightTest):
         cls.keystone.setUp()
         cls.addClassCleanup(cls.keystone.cleanUp)
 
-    def configure(self, *, right=True, more='', **values):
-        super().configure(**values)
+    def configure(self, *values, right=True, more='', **named):
+        super().configure(*values, **named)
         login = self.keystone.middleware if right else self.keystone.middleware.replace(self.keystone.password, 'hush')
         self.config.write_text(self.config.read_text().replace('auth_strategy = noauth\n', '') + f'[DEFAULT]\n{login}{more}')
 
@@ -218,8 +222,13 @@ class Identity(PreflightTest):
     def test_database_of_another_service(self):
         self.configure(more=_SHARE_SERVICE.format(url=self.keystone.url, password=self.keystone.password, port=0))
         self.sync()
-        self.refused(r'^manila_lite: \[database\] connection: this release has no revision \d{4} of the schema: ',
-                     tuple(map(_COMPUTE.format, ('api', 'host_agent', 'both'))))
+        other = r'^manila_lite: \[database\] connection: this is the database of another service: it has no table '
+        self.refused(f'{other}servers$', tuple(map(_COMPUTE.format, ('api', 'host_agent', 'both'))))
+        self.configure(self.useFixture(places.EmptyDatabase(Path(self.useFixture(fixtures.TempDir()).path))).url,
+                       more=_SHARE_SERVICE.format(url=self.keystone.url, password=self.keystone.password, port=0))
+        conf = COMPUTE.configure([f'--config-file={self.config}'], conf=cfg.ConfigOpts())
+        schema_migrations.upgrade(engine.Database(conf, COMPUTE.migrations))
+        self.refused(f'{other}shares$', (*PROGRAMS, ALL_IN_ONE))
 
     def started_without_keystone(self, program, *sections):
         """Start an API before Keystone."""
