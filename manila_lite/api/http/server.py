@@ -104,10 +104,10 @@ class ApiServer:
         self._workers = [threading.Thread(target=self._work, args=(requests,), name=name, daemon=True)
                          for name, requests in (('http health', self._health),
                                                 *((f'http {number}', self._requests) for number in range(self._threads)))]
-        for thread in (*self._workers, self._crowd):
-            thread.start()
         LOG.info('Listening on %s%s', self.address,
                  f', for this machine only (options {self._options})' if self._is_private() else '')
+        for thread in (*self._workers, self._crowd):
+            thread.start()
 
     def _is_private(self) -> bool:
         return netutils.is_valid_ip(self.host) and ipaddress.ip_address(self.host).is_loopback
