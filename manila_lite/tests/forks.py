@@ -193,6 +193,8 @@ def _main(modules):
         return
     if asked['new_session']:
         os.setsid()
+        # Ctrl-C does nothing to a run of the tests in the background, and so to its children.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(asked['env'])
     os.chdir(asked['cwd'])
