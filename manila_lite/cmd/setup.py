@@ -107,13 +107,24 @@ def services(conf: cfg.ConfigOpts, rules: Iterable[policy.RuleDefault] | None = 
                                                                conf.api.waiters_per_project))
 
 
+def make_state_path(state: Path) -> None:
+    """Make the state directory, if it is missing.
+
+    :raises errors.BadConfig: it cannot be made.
+    """
+    try:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as bad:
+        raise errors.BadConfig(f'state_path: {state}: {bad.strerror}') from None
+
+
 def lock_state_path(state: Path) -> None:
     """Make the state directory and lock it for this process.
 
     :raises errors.BadConfig: another process has the lock, or the directory cannot be used.
     """
+    make_state_path(state)
     try:
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(state / 'lock', os.O_RDWR | os.O_CREAT, 0o600)    # held until the process ends
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

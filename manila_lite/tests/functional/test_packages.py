@@ -126,7 +126,8 @@ class Packages(testtools.TestCase):
         recommended = ' '.join(map(self.recommended, ('manila-lite-common', 'manila-lite-share')))
         self.run_in(f'apt-get install --yes python3 {recommended}')
         self.run_in('python3 /test/in_guest.py installed')
-        self.assertEqual(0, self.client('write', 'file', 'written before the reboot').returncode)
+        written = self.client('write', 'file', 'written before the reboot')
+        self.assertEqual(0, written.returncode, written)
         self.machine.reboot()
         # The server begins with a time in which only clients of before may come back.
         waiting.until(lambda: 'written before the reboot' in self.client('read', 'file').stdout, self.machine.tail, 300)
