@@ -9,7 +9,6 @@ comes. The log says so, and ``/readiness``.
 import logging
 from pathlib import Path
 
-import sqlalchemy as sa
 from oslo_config import cfg
 
 from manila_lite import errors
@@ -54,7 +53,7 @@ def reach(conf: cfg.ConfigOpts, migrations: Path | None = None, table: str = _OW
     database = Database(conf, migrations, hurried=True)
     try:
         now = schema_migrations.current(database)
-        if now is not None and not sa.inspect(database.engine).has_table(table):
+        if now is not None and not schema_migrations.has_table(database, table):
             raise errors.BadConfig(f'[database] connection: this is the database of another service: it has no table {table}')
         return now
     finally:

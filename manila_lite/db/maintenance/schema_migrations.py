@@ -108,6 +108,11 @@ def _revision(conn: Connection) -> str | None:
     return migration.MigrationContext.configure(conn).get_current_revision()
 
 
+def has_table(db: Database, table: str) -> bool:
+    """Say whether there is a table of this name."""
+    return sa.inspect(db.engine).has_table(table)
+
+
 def is_newer(db: Database) -> bool:
     """Say whether the schema is of a later release, as after an upgrade whose services were taken back."""
     return current(db) not in (None, *revisions(db))
