@@ -55,7 +55,7 @@ def build(conf: cfg.ConfigOpts) -> list[Any]:
     """
     setup.lock_state_path(Path(conf.state_path))
     check(conf)
-    preflight.reach(conf)
+    preflight.reach(conf, table=preflight.OWN)
     services = setup.services(conf)
     managers = [ShareManager(services, name) for name in conf.enabled_share_backends]
     parts = [monitor.Monitor(conf, 'manila-lite'), *managers, Scheduler(services), Api(services)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks before a service starts: what refuses it, or lacks its tables, is one line, and exit status 1.
+"""Checks before a service starts: a login that is refused, or a missing table, is one line, and exit status 1.
 
 A database that is away is, too, since nothing can be done without it: start again. A broker or a Keystone that is away is no
 mistake, for the services of a cloud start in any order: work is found by polling, and requests with a token get 503, until it
@@ -20,7 +20,7 @@ LOG = logging.getLogger(__name__)
 
 _SYNC = 'run "manila-manage db sync"'
 #: A table that only the database of the share service has.
-_OWN = 'shares'
+OWN = 'shares'
 
 
 def check(conf: cfg.ConfigOpts) -> None:
@@ -34,7 +34,7 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 
 def check_api(conf: cfg.ConfigOpts) -> None:
-    """Check what an API needs. It must have been made before, since that registers the options of its login.
+    """Check the database, the broker and the login of an API. Make the API before: that registers the options of the login.
 
     :raises errors.BadConfig: as ``check`` does, or Keystone refuses the login.
     """
@@ -42,10 +42,10 @@ def check_api(conf: cfg.ConfigOpts) -> None:
     check_tokens(conf)
 
 
-def reach(conf: cfg.ConfigOpts, migrations: Path | None = None, table: str = _OWN) -> str | None:
+def reach(conf: cfg.ConfigOpts, migrations: Path | None = None, table: str | None = None) -> str | None:
     """Return the revision of the schema, or None if there is none. Fails within seconds if the database is away.
 
-    ``migrations``: of a sibling; ``table``: one that no other service has.
+    ``migrations``: of a sibling; ``table``: one that no other service has, or None, if any database will do.
 
     :raises errors.BadConfig: the database is that of another service. (Or an error of the database, which ``setup.run`` knows.)
     """
@@ -53,14 +53,14 @@ def reach(conf: cfg.ConfigOpts, migrations: Path | None = None, table: str = _OW
     database = Database(conf, migrations, hurried=True)
     try:
         now = schema_migrations.current(database)
-        if now is not None and not schema_migrations.has_table(database, table):
+        if now is not None and table is not None and not schema_migrations.has_table(database, table):
             raise errors.BadConfig(f'[database] connection: this is the database of another service: it has no table {table}')
         return now
     finally:
         database.dispose()
 
 
-def check_schema(conf: cfg.ConfigOpts, migrations: Path | None = None, table: str = _OWN, cure: str = _SYNC) -> None:
+def check_schema(conf: cfg.ConfigOpts, migrations: Path | None = None, table: str = OWN, cure: str = _SYNC) -> None:
     """Check that the schema is not older than this release. A newer one is right during an upgrade.
 
     ``migrations`` and ``table``: see ``reach``; ``cure``: what makes the tables of this release.

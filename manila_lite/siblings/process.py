@@ -81,7 +81,7 @@ def base(group: str) -> Callable[[webob.Request, Any], str]:
 
 
 def _check_services(sibling: Sibling, conf: cfg.ConfigOpts) -> None:
-    """Check what all processes of a sibling need besides the newest schema: database, broker, and logins of its own.
+    """Check database, broker and the logins of a sibling, for each of its processes; not whether the schema is the newest.
 
     :raises errors.BadConfig: one of them refuses the login, or the database belongs to another service. (Or an error of the
         database, which ``setup.run`` knows.)

@@ -162,6 +162,9 @@ def installed():
     """First boot: install, configure, start, and create a share."""
     out = install('old')
     check('Nothing was started' in out and 'README.Debian' in out, 'the installation names the next step')
+    packaged = run('dpkg-query', '--show', '--showformat', '${Version}', 'manila-lite-common')
+    said = run('manila-manage', '--version').split()[-1]
+    check(said == packaged.replace('~', '.'), 'the commands say the version of the package')
     for unit in _UNITS:
         check(run('systemctl', 'is-enabled', unit, ok=False) == 'disabled' and not is_active(unit),
               f'{unit} is neither enabled nor started')

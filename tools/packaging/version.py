@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print the version of a tree, as pip and as dpkg write it: tools/packaging/version.py TREE
 
-It comes from the last git tag, by the rules of pbr. Without a tag it is that of setup.cfg and the number of commits; without
-git, that of setup.cfg.
+It comes from the last git tag, by the rules of pbr; or from setup.cfg, if that names a later release that is being made
+(0.2.0.dev0), or there is no tag. The number of commits tells two builds apart. Without git it is that of setup.cfg.
 """
 
 import configparser
@@ -11,7 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pbr import packaging
+from packaging.version import Version
+from pbr import packaging as pbr_packaging
 from pbr.version import SemanticVersion
 
 
@@ -19,15 +20,22 @@ def of(tree: Path) -> tuple[str, str]:
     """Return the version of a tree, for pip and for dpkg."""
     settings = configparser.ConfigParser()
     settings.read(tree / 'setup.cfg')
-    told = settings['metadata']['version']
-    if not (commits := _git(tree, 'rev-list', '--count', 'HEAD')):
-        return told, told
+    told = Version(settings['metadata']['version'])
+    commits = _git(tree, 'rev-list', '--count', 'HEAD')
+    if not commits:
+        return _written(str(told))
+    mine = f'{told.base_version}.dev{commits}' if told.is_prerelease else ''
     if not _git(tree, 'describe', '--tags'):
-        return f'{told}+git{commits}', f'{told}+git{commits}'
+        return _written(mine) if mine else (f'{told}+git{commits}',) * 2
     os.chdir(tree)
     os.environ.pop('PBR_VERSION', None)
-    tagged = packaging.get_version('manila-lite')
-    return tagged, SemanticVersion.from_pip_string(tagged).debian_string()
+    tagged = pbr_packaging.get_version('manila-lite')
+    return _written(max(tagged, mine or tagged, key=Version))
+
+
+def _written(version: str) -> tuple[str, str]:
+    """Return a version as pip writes it, and as dpkg does, for which one that is being made must be below its release."""
+    return version, SemanticVersion.from_pip_string(version).debian_string()
 
 
 def _git(tree: Path, *words: str) -> str:

@@ -76,7 +76,7 @@ def _in_turn(conn: Connection) -> Iterator[None]:
 def _is_in_use(error: Exception) -> bool:
     """Say whether an error is that of a table which a transaction has used for too long."""
     if in_use := isinstance(error, oslo_db_exception.DBDeadlock):
-        LOG.info('the schema cannot be changed while a transaction uses the table: it is tried again in %d s', _PAUSE)
+        LOG.warning('The schema cannot be changed while a transaction uses the table: it is tried again in %d s', _PAUSE)
     return in_use
 
 

@@ -72,8 +72,19 @@ class Version(FolderCase):
         self.commit()
         self.assertEqual(('0.2.1.dev1', '0.2.1~dev1'), self.version())
 
+    def test_release_that_is_being_made_is_above_the_tag_before_and_below_itself(self):
+        (self.folder / 'setup.cfg').write_text('[metadata]\nname = manila-lite\nversion = 0.2.0.dev0\n')
+        self.git('init', '--quiet')
+        self.commit()
+        self.assertEqual(('0.2.0.dev1', '0.2.0~dev1'), self.version())
+        self.git('tag', '--annotate', '--message=x', '0.1.0')
+        self.commit()
+        self.assertEqual(('0.2.0.dev2', '0.2.0~dev2'), self.version())
+        self.git('tag', '--annotate', '--message=x', '0.2.0')
+        self.assertEqual(('0.2.0', '0.2.0'), self.version())
+
     def test_versions_are_in_order_for_dpkg(self):
-        versions = ['0.1.0+git2', '0.1.0+git10', '0.2.0', '0.2.1~dev1', '0.2.1']
+        versions = ['0.1.0+git2', '0.1.0+git10', '0.2.0~dev2', '0.2.0', '0.2.1~dev1', '0.2.1']
         for low, high in itertools.pairwise(versions):
             run('dpkg', '--compare-versions', low, 'lt', high)
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 import testtools
 from oslo_config import cfg
 
+from manila_lite.cmd import preflight
 from manila_lite.db.core import engine
 from manila_lite.db.maintenance import schema_migrations
 from manila_lite.siblings.compute.cmd import COMPUTE
@@ -228,6 +229,8 @@ class Identity(PreflightTest):
                        more=_SHARE_SERVICE.format(url=self.keystone.url, password=self.keystone.password, port=0))
         conf = COMPUTE.configure([f'--config-file={self.config}'], conf=cfg.ConfigOpts())
         schema_migrations.upgrade(engine.Database(conf, COMPUTE.migrations))
+        # Whose database it is does not matter to the log, which says that it answers again.
+        self.assertEqual(schema_migrations.head(engine.Database(conf, COMPUTE.migrations)), preflight.reach(conf))
         self.refused(f'{other}shares$', (*PROGRAMS, ALL_IN_ONE))
 
     def started_without_keystone(self, program, *sections):
