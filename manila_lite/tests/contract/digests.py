@@ -36,7 +36,8 @@ def served() -> dict[str, str]:
 
 def _without_texts(part: Any) -> Any:
     if isinstance(part, dict):
-        return {key: _without_texts(value) for key, value in part.items() if key != 'description' or not isinstance(value, str)}
+        return {key: _without_texts(value) for key, value in part.items()
+                if key not in ('description', 'summary') or not isinstance(value, str)}
     return [_without_texts(value) for value in part] if isinstance(part, list) else part
 
 

@@ -207,7 +207,7 @@ class ManyHosts(Typed):
 
     def start_lite(self):
         if self.sqlite:
-            self.reader.type('systemd-run --unit=manila-lite /opt/manila_lite/bin/manila-lite')
+            self.reader.type('systemctl start manila-lite')
             self.ready()
 
     def ready(self):
