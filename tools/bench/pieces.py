@@ -121,7 +121,16 @@ class Inside:
         self._app: Callable = app.make(services)
 
     def ask(self, method: str, path: str, body: dict | None = None) -> Any:
-        """Return the answer to a request that must succeed."""
+        """Return the answer to a request that must succeed. One that is refused for a moment is sent again, as it says."""
+        while True:
+            status, answer = self._once(method, path, body)
+            if status.startswith('2'):
+                return json.loads(answer)
+            if b'"too_many_waiting"' not in answer:
+                raise RuntimeError(f'{method} {path}: {status} {answer[:500]!r}')
+            time.sleep(1)
+
+    def _once(self, method: str, path: str, body: dict | None) -> tuple[str, bytes]:
         text, status = json.dumps(body or {}).encode(), []
         answer = b''.join(self._app({
             'REQUEST_METHOD': method, 'PATH_INFO': f'/v2{path}', 'QUERY_STRING': '', 'SCRIPT_NAME': '',
@@ -130,9 +139,7 @@ class Inside:
             'wsgi.multiprocess': False, 'wsgi.run_once': False, 'CONTENT_LENGTH': str(len(text)),
             'CONTENT_TYPE': 'application/json', 'HTTP_HOST': 'localhost', 'HTTP_X_AUTH_TOKEN': self._token,
             'HTTP_X_OPENSTACK_MANILA_API_VERSION': '2.86'}, lambda line, headers, error=None: status.append(line)))
-        if not status[0].startswith('2'):
-            raise RuntimeError(f'{method} {path}: {status[0]} {answer[:500]!r}')
-        return json.loads(answer)
+        return status[0], answer
 
     def made(self, count: int, database: cloud.Database) -> collections.Counter:
         """Make shares by eight clients. Return the processor seconds of each part until all are available."""
