@@ -3,7 +3,6 @@
 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
 
-import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,41 +10,12 @@ from typing import Any
 
 from oslo_config import cfg
 
-from manila_lite import context, encryption, key_manager
-from manila_lite.api.http import app, connection_limits
-from manila_lite.api.http.server import ApiServer
+from manila_lite import encryption
 from manila_lite.cmd import monitor, preflight, reports, runner, setup
-from manila_lite.db.maintenance import schema_migrations
+from manila_lite.cmd.api import Api
+from manila_lite.db.maintenance import schema_revisions
 from manila_lite.manager.runtime.service import ShareManager, check
 from manila_lite.scheduler.service import Scheduler
-
-
-class Api:
-    """The API on the built-in server. ``listener``: one that is open already, for several processes."""
-
-    def __init__(self, services: context.Services, *, listener: socket.socket | None = None):
-        key_manager.check(services.conf)
-        self._server = ApiServer(app.make(services), services.conf.osapi_share_listen,
-                                 services.conf.osapi_share_listen_port, services.conf.api.threads,
-                                 max_body=services.conf.api.max_request_body_size, listener=listener,
-                                 limits=connection_limits.read_limits(services.conf.api))
-
-    @property
-    def port(self) -> int:
-        """The port in use."""
-        return self._server.port
-
-    def listen(self) -> socket.socket:
-        """Return a listener for the processes of the API. :raises BadConfig: it cannot listen on its address."""
-        return self._server.listen()
-
-    def start(self) -> None:
-        """Answer requests from now on."""
-        self._server.start()
-
-    def stop(self) -> None:
-        """Take no more requests, and wait until those under way are answered."""
-        self._server.stop()
 
 
 def build(conf: cfg.ConfigOpts) -> list[Any]:
@@ -60,7 +30,7 @@ def build(conf: cfg.ConfigOpts) -> list[Any]:
     managers = [ShareManager(services, name) for name in conf.enabled_share_backends]
     parts = [monitor.Monitor(conf, 'manila-lite'), *managers, Scheduler(services), Api(services)]
     preflight.check_tokens(conf)
-    schema_migrations.upgrade(services.db)
+    schema_revisions.upgrade_if_older(services.db)
     encryption.prepare(conf, services.db)
     return parts
 

@@ -3,12 +3,42 @@
 
 import manila_lite.cmd  # noqa: F401, I001 - must come first: threads, not eventlet
 
+import socket
 import sys
 from collections.abc import Sequence
 
-from manila_lite import encryption
+from manila_lite import context, encryption, key_manager
+from manila_lite.api.http import app, connection_limits
+from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import preflight, processes, setup
-from manila_lite.cmd.all_in_one import Api
+
+
+class Api:
+    """The API on the built-in server. ``listener``: one that is open already, for several processes."""
+
+    def __init__(self, services: context.Services, *, listener: socket.socket | None = None):
+        key_manager.check(services.conf)
+        self._server = ApiServer(app.make(services), services.conf.osapi_share_listen,
+                                 services.conf.osapi_share_listen_port, services.conf.api.threads,
+                                 max_body=services.conf.api.max_request_body_size, listener=listener,
+                                 limits=connection_limits.read_limits(services.conf.api))
+
+    @property
+    def port(self) -> int:
+        """The port in use."""
+        return self._server.port
+
+    def listen(self) -> socket.socket:
+        """Return a listener for the processes of the API. :raises BadConfig: it cannot listen on its address."""
+        return self._server.listen()
+
+    def start(self) -> None:
+        """Answer requests from now on."""
+        self._server.start()
+
+    def stop(self) -> None:
+        """Take no more requests, and wait until those under way are answered."""
+        self._server.stop()
 
 
 def main() -> int:

@@ -15,7 +15,6 @@ from manila_lite import errors, metrics, release, trace
 from manila_lite.api.http.connection_limits import Limits
 from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import reports
-from manila_lite.cmd.metrics_collector import FromDatabase
 from manila_lite.db.core.engine import Database
 
 LOG = logging.getLogger(__name__)
@@ -112,8 +111,10 @@ class _Shown:
         self._registry.register(GC_COLLECTOR)
         ProcessCollector(registry=self._registry)
         Info('manila_lite_process', 'The process that shows these metrics.', registry=self._registry).info(identity)
-        self._database: FromDatabase | None = None
+        self._database: Any = None
         if conf.metrics.database:
+            from manila_lite.cmd.metrics_collector import FromDatabase  # needs the code of all services
+
             self._database = FromDatabase(conf, database)
             self._registry.register(self._database)
         self._metrics = make_wsgi_app(self._registry)

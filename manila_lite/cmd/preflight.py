@@ -13,7 +13,7 @@ from oslo_config import cfg
 
 from manila_lite import errors
 from manila_lite.db.core.engine import Database
-from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.maintenance import schema_revisions
 from manila_lite.rpc import broker
 
 LOG = logging.getLogger(__name__)
@@ -49,11 +49,10 @@ def reach(conf: cfg.ConfigOpts, migrations: Path | None = None, table: str | Non
 
     :raises errors.BadConfig: the database is that of another service. (Or an error of the database, which ``setup.run`` knows.)
     """
-    logging.getLogger('alembic').setLevel(logging.WARNING)      # it logs a line at each look at the schema
     database = Database(conf, migrations, hurried=True)
     try:
-        now = schema_migrations.current(database)
-        if now is not None and table is not None and not schema_migrations.has_table(database, table):
+        now = schema_revisions.current(database)
+        if now is not None and table is not None and not schema_revisions.has_table(database, table):
             raise errors.BadConfig(f'[database] connection: this is the database of another service: it has no table {table}')
         return now
     finally:
@@ -67,7 +66,7 @@ def check_schema(conf: cfg.ConfigOpts, migrations: Path | None = None, table: st
 
     :raises errors.BadConfig: it is older, or there is none, or it is that of another service.
     """
-    now, known = reach(conf, migrations, table), schema_migrations.revisions(Database(conf, migrations))
+    now, known = reach(conf, migrations, table), schema_revisions.revisions(Database(conf, migrations))
     if now is None:
         raise errors.BadConfig(f'[database] connection: the database has no tables yet; {cure}')
     if now in known[:-1]:

@@ -15,7 +15,7 @@ from oslo_upgradecheck.upgradecheck import Code, Result
 import manila_lite.conf
 from manila_lite import context, encryption, errors, policies, release
 from manila_lite.cmd import umask, settings
-from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.maintenance import schema_revisions
 from manila_lite.db.queries import services
 from manila_lite.db.core.engine import Database
 from manila_lite.encryption import renewal
@@ -43,7 +43,7 @@ def _with_schema(check: Callable[['Checks', Database], Result]) -> Callable[['Ch
     def guarded(checks: 'Checks') -> Result:
         try:
             db = checks.database()
-            if schema_migrations.is_older(db):
+            if schema_revisions.is_older(db):
                 return Result(Code.SUCCESS, 'Not checked: the schema is not the newest.')
         except Exception:
             return Result(Code.SUCCESS, 'Not checked: the database cannot be reached.')
@@ -75,10 +75,10 @@ class Checks(upgradecheck.UpgradeCommands):
     def _schema(self) -> Result:
         """Check that the database has the newest schema."""
         try:
-            now, newest = schema_migrations.current(self.database()), schema_migrations.head(self.database())
+            now, newest = schema_revisions.current(self.database()), schema_revisions.head(self.database())
         except Exception:
             return Result(Code.FAILURE, 'The revision of the schema cannot be read.')
-        if schema_migrations.is_newer(self.database()):
+        if schema_revisions.is_newer(self.database()):
             return Result(Code.SUCCESS, f'The schema is at {now}, of a later release; this one needs {newest}.')
         if now != newest:
             return Result(Code.FAILURE, f'The schema is at {now or "nothing"}, not {newest}: run manila-manage db sync')

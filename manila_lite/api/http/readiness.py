@@ -15,7 +15,7 @@ from manila_lite import context, errors
 from manila_lite.api.http import request_log
 from manila_lite.api.http.looks import Look
 from manila_lite.db.core.engine import UNUSABLE, Database
-from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.maintenance import schema_revisions
 from manila_lite.rpc import broker
 
 PATH = '/readiness'
@@ -54,9 +54,9 @@ class Readiness:
         return [word for word in missing if word], [word for word in degraded if word]
 
     def _look_at_database(self) -> str | None:
-        self._newest = self._newest or schema_migrations.revisions(self._database)
+        self._newest = self._newest or schema_revisions.revisions(self._database)
         try:
-            now = schema_migrations.current(self._database)
+            now = schema_revisions.current(self._database)
         except UNUSABLE:
             return _NO_DATABASE
         return _OLD if now is None or now in self._newest[:-1] else None

@@ -98,7 +98,7 @@ def _run(argv: Sequence[str]) -> int:
                             *(f'--config-dir={name}' for name in args.config_dir)],
                            transport_url='inproc://', logged=args.logged, program='manila-manage' if args.logged else None)
     if args.body is not database.sync:
-        logging.getLogger('alembic').setLevel(logging.WARNING)      # alembic logs a line at each look at the schema
+        logging.getLogger('alembic').setLevel(logging.WARNING)      # alembic logs each revision that it runs
     try:
         return args.body(Call(conf, Database(conf, hurried=True), args))
     except errors.BadConfig:

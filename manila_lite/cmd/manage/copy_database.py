@@ -12,7 +12,7 @@ from manila_lite import errors
 from manila_lite.cmd.manage.command import GOOD, Call, Command, argument, one_of
 from manila_lite.cmd.manage.watch import STOPPED, Progress, display, fraction
 from manila_lite.db.core.engine import Connection, Database
-from manila_lite.db.maintenance import copy_database, schema_migrations
+from manila_lite.db.maintenance import copy_database, schema_revisions
 
 
 def copy(call: Call) -> int:
@@ -22,7 +22,7 @@ def copy(call: Call) -> int:
     the target has none of them, and the command can be run again. The configured database is only read. Exit status: 0 all rows
     are copied, 1 the copy was refused or failed, 130 Ctrl-C was pressed.
     """
-    if schema_migrations.current(call.db) != schema_migrations.head(call.db):
+    if schema_revisions.current(call.db) != schema_revisions.head(call.db):
         raise errors.Conflict('the schema of the configured database is not the newest: run "manila-manage db sync" first')
     rows: dict[str, int] = {}
     try:

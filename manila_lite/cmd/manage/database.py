@@ -7,7 +7,7 @@ from oslo_utils import timeutils
 
 from manila_lite import encryption, errors
 from manila_lite.cmd.manage.command import GOOD, WRONG, Call, Command, argument, natural
-from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.maintenance import schema_migrations, schema_revisions
 from manila_lite.db.queries import idempotency_keys, messages, operations
 
 _NEWER = 'The schema is at {}, of a later release; this one needs {}. Nothing has to be done.'
@@ -16,26 +16,26 @@ _NEWER = 'The schema is at {}, of a later release; this one needs {}. Nothing ha
 def sync(call: Call) -> int:
     """Upgrade the schema to the newest or the given revision. For a new database, also create the key for secrets."""
     _known(call, call.args.revision)
-    if schema_migrations.is_newer(call.db):
-        print(_NEWER.format(schema_migrations.current(call.db), schema_migrations.head(call.db)))
+    if schema_revisions.is_newer(call.db):
+        print(_NEWER.format(schema_revisions.current(call.db), schema_revisions.head(call.db)))
         return GOOD
     schema_migrations.upgrade(call.db, call.args.revision or 'head')
-    print(f'The schema is at {schema_migrations.current(call.db)}.')
-    if schema_migrations.current(call.db) == schema_migrations.head(call.db):
+    print(f'The schema is at {schema_revisions.current(call.db)}.')
+    if schema_revisions.current(call.db) == schema_revisions.head(call.db):
         encryption.prepare(call.conf, call.db)
     return GOOD
 
 
 def version(call: Call) -> int:
     """Print the revision of the schema."""
-    print(schema_migrations.current(call.db) or 'none')
+    print(schema_revisions.current(call.db) or 'none')
     return GOOD
 
 
 def check(call: Call) -> int:
     """Check whether the schema has the revision that this release needs, or a later one."""
-    now, newest = schema_migrations.current(call.db), schema_migrations.head(call.db)
-    if schema_migrations.is_newer(call.db):
+    now, newest = schema_revisions.current(call.db), schema_revisions.head(call.db)
+    if schema_revisions.is_newer(call.db):
         print(_NEWER.format(now, newest))
         return GOOD
     if now == newest:
@@ -64,7 +64,7 @@ def downgrade(call: Call) -> int:
 
 
 def _known(call: Call, revision: str | None) -> None:
-    known = [*schema_migrations.revisions(call.db), 'head']
+    known = [*schema_revisions.revisions(call.db), 'head']
     if revision is not None and revision not in known:
         raise errors.Invalid(f'there is no revision {revision!r}; there are {", ".join(known)}')
 

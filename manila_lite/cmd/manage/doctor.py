@@ -11,7 +11,7 @@ from oslo_log import log
 from manila_lite import context, doctor, errors
 from manila_lite.cmd import log_lines
 from manila_lite.cmd.manage.command import FORMAT, GOOD, WRONG, Call, Command, argument, natural
-from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.maintenance import schema_revisions
 from manila_lite.rpc import transport
 
 LOG = log.getLogger(__name__)
@@ -25,7 +25,7 @@ def examine(call: Call) -> int:
     With --fix, problems are first repaired, while services may run: work is freed, woken or restarted; work that cannot be
     resumed ends in its failed status; rows without an owner are deleted.
     """
-    if schema_migrations.is_older(call.db):
+    if schema_revisions.is_older(call.db):
         raise errors.BadConfig('the schema is older than this release: run "manila-manage db sync"')
     services = call.services()
     failed = _fix(call, services) if call.args.fix else False

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from manila_lite import errors
 from manila_lite.cmd.manage.command import FORMAT, GOOD, WRONG, Call, Command
 from manila_lite.cmd.manage.watch import STOPPED, Progress, display, fraction
-from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.maintenance import schema_revisions
 from manila_lite.encryption import key_file, renewal
 from manila_lite.encryption.keys import BEFORE_ENCRYPTION
 
@@ -68,7 +68,7 @@ def new_key(call: Call) -> int:
 
 
 def _need_schema(call: Call) -> None:
-    if schema_migrations.current(call.db) != schema_migrations.head(call.db):
+    if schema_revisions.current(call.db) != schema_revisions.head(call.db):
         raise errors.Conflict('the schema is not the one of this release: run "manila-manage db sync"')
 
 

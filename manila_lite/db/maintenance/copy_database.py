@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from manila_lite import errors
 from manila_lite.db import models
 from manila_lite.db.core.engine import UNUSABLE, Database
-from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.maintenance import schema_migrations, schema_revisions
 from manila_lite.db.models.base import Json
 from manila_lite.db.queries import services
 
@@ -118,9 +118,9 @@ def prepare(target: Database) -> None:
     :raises errors.Conflict: the target is not empty; it is unchanged.
     """
     with _as_ours('the database to copy to'):
-        revision = schema_migrations.current(target)
+        revision = schema_revisions.current(target)
         with target.engine.connect() as conn:
-            wrong = _not_empty(conn, revision, schema_migrations.head(target))
+            wrong = _not_empty(conn, revision, schema_revisions.head(target))
     if wrong:
         raise errors.Conflict(f'{place(target)} {wrong}. Nothing was changed. Make an empty database and name that.')
     with _as_ours('the schema cannot be created there; create that database again'):

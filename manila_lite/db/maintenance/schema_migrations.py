@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema's revisions, by alembic."""
+"""Changes of the schema, by alembic."""
 
 import contextlib
 import logging
 from collections.abc import Iterator
-from pathlib import Path
 
 import sqlalchemy as sa
-from alembic import command, context, migration
+from alembic import command, context
 from alembic.config import Config
-from alembic.script import ScriptDirectory
 from oslo_db import api as oslo_db_api
 from oslo_db import exception as oslo_db_exception
 from sqlalchemy.engine import Connection
@@ -17,8 +15,8 @@ from sqlalchemy.engine import Connection
 from manila_lite import errors
 from manila_lite.db.core import repeatable_revisions
 from manila_lite.db.core.engine import Database
+from manila_lite.db.maintenance import schema_revisions
 
-_HERE = Path(__file__).parents[1] / 'migrations'
 LOG = logging.getLogger(__name__)
 
 #: The database lock for changes of the schema; and how long to wait for another process, in seconds.
@@ -32,7 +30,7 @@ _LIMITS = {'postgresql': f"SET LOCAL lock_timeout = '{_GIVE_WAY}s'", 'mysql': f'
 
 def _config(db: Database) -> Config:
     config = Config()
-    config.set_main_option('script_location', str(db.migrations or _HERE))
+    config.set_main_option('script_location', str(db.migrations or schema_revisions.FOLDER))
     config.attributes['engine'] = db.engine
     return config
 
@@ -41,7 +39,7 @@ def run(metadata: sa.MetaData) -> None:
     """Run the alembic command on these tables. For the ``env.py`` of a folder of revisions."""
     attributes = context.config.attributes
     with attributes['engine'].begin() as connection, _in_turn(connection):
-        if 'known' in attributes and _revision(connection) not in (None, *attributes['known']):
+        if 'known' in attributes and schema_revisions.read(connection) not in (None, *attributes['known']):
             return
         if limit := _LIMITS.get(connection.dialect.name):
             connection.exec_driver_sql(limit)
@@ -89,45 +87,10 @@ def upgrade(db: Database, revision: str = 'head') -> None:
     that very transaction from its end. So it gives way soon, and is tried again.
     """
     config = _config(db)
-    config.attributes['known'] = revisions(db)
+    config.attributes['known'] = schema_revisions.revisions(db)
     command.upgrade(config, revision)
 
 
 def stamp(db: Database, revision: str) -> None:
     """Mark the schema as being at ``revision`` without changing it."""
     command.stamp(_config(db), revision)
-
-
-def current(db: Database) -> str | None:
-    """Return the revision that the schema is at, or None for an empty database."""
-    with db.engine.connect() as conn:
-        return _revision(conn)
-
-
-def _revision(conn: Connection) -> str | None:
-    return migration.MigrationContext.configure(conn).get_current_revision()
-
-
-def has_table(db: Database, table: str) -> bool:
-    """Say whether there is a table of this name."""
-    return sa.inspect(db.engine).has_table(table)
-
-
-def is_newer(db: Database) -> bool:
-    """Say whether the schema is of a later release, as after an upgrade whose services were taken back."""
-    return current(db) not in (None, *revisions(db))
-
-
-def is_older(db: Database) -> bool:
-    """Say whether the schema is of an earlier release, or there is none."""
-    return current(db) in (None, *revisions(db)[:-1])
-
-
-def head(db: Database) -> str:
-    """Return the newest revision."""
-    return ScriptDirectory.from_config(_config(db)).get_current_head() or ''
-
-
-def revisions(db: Database) -> list[str]:
-    """Return all revisions, oldest first."""
-    return [script.revision for script in ScriptDirectory.from_config(_config(db)).walk_revisions()][::-1]

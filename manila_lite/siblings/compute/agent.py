@@ -8,7 +8,7 @@ from oslo_config import cfg
 from oslo_utils import timeutils
 
 from manila_lite import entry_points, errors
-from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.maintenance import schema_revisions
 from manila_lite.db.queries import operations as work
 from manila_lite.engine.worker import Worker
 from manila_lite.siblings.compute import image_plans, server_plans, share_plans, store
@@ -64,7 +64,7 @@ class Agent:
 
         :raises errors.BadConfig: the schema is older than this release, or the host lacks something.
         """
-        if schema_migrations.is_older(self.services.db):
+        if schema_revisions.is_older(self.services.db):
             raise errors.BadConfig('[database] connection: the schema is older than this release: start mlite-compute-api')
         self.host.driver.start()
         self.report()

@@ -4,7 +4,7 @@
 import json
 import os
 
-from manila_lite.cmd.all_in_one import Api
+from manila_lite.cmd.api import Api
 from manila_lite.tests import forks
 
 

@@ -13,7 +13,7 @@ from oslo_utils import timeutils
 from manila_lite.cmd import setup
 from manila_lite.db import models
 from manila_lite.db.core.engine import Database
-from manila_lite.db.maintenance import copy_database, schema_migrations
+from manila_lite.db.maintenance import copy_database, schema_migrations, schema_revisions
 from manila_lite.db.queries import operations as operation_rows
 from manila_lite.db.queries import quota_sums, services, share_types
 from manila_lite.tests import forks, process
@@ -246,7 +246,7 @@ class Refused(CopyTest):
     def test_target_with_another_schema_revision_is_refused(self):
         schema_migrations.upgrade(self.database(self.new), '0005')
         self.refused('has a schema at 0005, not at ', 'Make an empty database')
-        self.assertEqual('0005', schema_migrations.current(self.database(self.new)))
+        self.assertEqual('0005', schema_revisions.current(self.database(self.new)))
         with self.written(self.new) as conn:
             conn.exec_driver_sql("UPDATE alembic_version SET version_num = 'x1'")
         self.refused('has a schema at x1, not at ')

@@ -16,7 +16,7 @@ from manila_lite import errors
 from manila_lite.cmd import setup
 from manila_lite.db import models
 from manila_lite.db.core.engine import Database, retry
-from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.maintenance import schema_migrations, schema_revisions
 from manila_lite.db.models import quota_triggers
 from manila_lite.db.queries import quota_sums, quotas
 from manila_lite.tests.factories import dirty, shares
@@ -58,9 +58,9 @@ class MigrationTest(testtools.TestCase):
 class Schema(MigrationTest):
 
     def test_models_and_migrations_agree(self):
-        self.assertIsNone(schema_migrations.current(self.db))
+        self.assertIsNone(schema_revisions.current(self.db))
         schema_migrations.upgrade(self.db)
-        self.assertEqual(schema_migrations.head(self.db), schema_migrations.current(self.db))
+        self.assertEqual(schema_revisions.head(self.db), schema_revisions.current(self.db))
         self.assertEqual([], self.differences(self.db))
 
     def test_a_missing_column_is_noticed(self):
@@ -72,7 +72,7 @@ class Schema(MigrationTest):
     def test_second_upgrade_changes_nothing(self):
         schema_migrations.upgrade(self.db)
         schema_migrations.upgrade(self.db)
-        self.assertEqual(schema_migrations.head(self.db), schema_migrations.current(self.db))
+        self.assertEqual(schema_revisions.head(self.db), schema_revisions.current(self.db))
 
     def test_names_compare_exactly(self):
         schema_migrations.upgrade(self.db)
@@ -237,7 +237,7 @@ class Waits(MigrationTest):
             first.commit()
             end.result(60)
             upgrade.result(60)
-        self.assertEqual('0025', schema_migrations.current(self.db))
+        self.assertEqual('0025', schema_revisions.current(self.db))
 
     def waits(self):
         with self.db.engine.connect() as conn:
@@ -252,12 +252,12 @@ class DirtyData(MigrationTest):
 
     def steps(self):
         """Yield each revision but the first, with a number."""
-        return enumerate(schema_migrations.revisions(self.db)[1:])
+        return enumerate(schema_revisions.revisions(self.db)[1:])
 
     def first(self):
         """Return a database at the first revision."""
         db = self.database()
-        schema_migrations.upgrade(db, schema_migrations.revisions(db)[0])
+        schema_migrations.upgrade(db, schema_revisions.revisions(db)[0])
         return db
 
     def test_rows_are_kept(self):

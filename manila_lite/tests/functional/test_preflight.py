@@ -13,7 +13,7 @@ from oslo_config import cfg
 
 from manila_lite.cmd import preflight
 from manila_lite.db.core import engine
-from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.maintenance import schema_migrations, schema_revisions
 from manila_lite.siblings.compute.cmd import COMPUTE
 from manila_lite.tests import forks, process, waiting
 from manila_lite.tests.services import broker, daemon, keystone, places
@@ -230,7 +230,7 @@ class Identity(PreflightTest):
         conf = COMPUTE.configure([f'--config-file={self.config}'], conf=cfg.ConfigOpts())
         schema_migrations.upgrade(engine.Database(conf, COMPUTE.migrations))
         # Whose database it is does not matter to the log, which says that it answers again.
-        self.assertEqual(schema_migrations.head(engine.Database(conf, COMPUTE.migrations)), preflight.reach(conf))
+        self.assertEqual(schema_revisions.head(engine.Database(conf, COMPUTE.migrations)), preflight.reach(conf))
         self.refused(f'{other}shares$', (*PROGRAMS, ALL_IN_ONE))
 
     def started_without_keystone(self, program, *sections):

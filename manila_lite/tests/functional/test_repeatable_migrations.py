@@ -14,7 +14,7 @@ from alembic.operations import Operations
 
 from manila_lite.db.core import repeatable_revisions
 from manila_lite.db.core.engine import Database
-from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.maintenance import schema_migrations, schema_revisions
 from manila_lite.siblings.compute import cmd as compute
 from manila_lite.siblings.dataproc import cmd as dataproc
 from manila_lite.tests import forks
@@ -51,13 +51,13 @@ class CutOff(testscenarios.WithScenarios, OnMariaDB):
         self.was, runs = set(), 0
         while runs <= len(self.was):
             runs += 1
-            self.at = schema_migrations.current(db)
+            self.at = schema_revisions.current(db)
             # The second error comes from code that cleans up: it has no connection any more.
             with contextlib.suppress(_Cut, sa.exc.PendingRollbackError):
                 schema_migrations.upgrade(db)
             db.engine.dispose()
-        self.assertGreater(runs, 2 * len(schema_migrations.revisions(db)))
-        self.assertEqual(schema_migrations.head(db), schema_migrations.current(db))
+        self.assertGreater(runs, 2 * len(schema_revisions.revisions(db)))
+        self.assertEqual(schema_revisions.head(db), schema_revisions.current(db))
         at_a_stretch = self.of_the_revisions(self.database())
         schema_migrations.upgrade(at_a_stretch)
         self.assertEqual(self.tables(at_a_stretch), self.tables(db))
@@ -125,7 +125,7 @@ class Twice(OnMariaDB):
         with self.db.engine.begin() as conn:
             conn.exec_driver_sql('DROP TABLE services')
         schema_migrations.upgrade(self.db)
-        self.assertEqual(schema_migrations.head(self.db), schema_migrations.current(self.db))
+        self.assertEqual(schema_revisions.head(self.db), schema_revisions.current(self.db))
 
 
 class Commands(manage.AloneTest):

@@ -11,7 +11,7 @@ import time
 
 from oslo_utils import uuidutils
 
-from manila_lite.cmd.all_in_one import Api
+from manila_lite.cmd.api import Api
 from manila_lite.tests import hush
 from manila_lite.tests.factories import networks
 from manila_lite.tests.functional import base, served

@@ -5,7 +5,7 @@ import re
 import socket
 import time
 
-from manila_lite.cmd.all_in_one import Api
+from manila_lite.cmd.api import Api
 from manila_lite.tests.functional import base, commandline
 from manila_lite.tests.functional.clients import terminal
 

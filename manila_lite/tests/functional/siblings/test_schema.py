@@ -10,7 +10,7 @@ from oslo_config import cfg
 from oslo_utils import uuidutils
 
 from manila_lite.db import models
-from manila_lite.db.maintenance import schema_migrations
+from manila_lite.db.maintenance import schema_migrations, schema_revisions
 from manila_lite.siblings import schema
 from manila_lite.siblings.compute import cmd as compute
 from manila_lite.siblings.compute import models as compute_models
@@ -38,7 +38,7 @@ class SchemaTest(testscenarios.WithScenarios, testtools.TestCase):
 
     def test_revisions_make_the_models(self):
         schema_migrations.upgrade(self.db)
-        self.assertEqual(schema_migrations.head(self.db), schema_migrations.current(self.db))
+        self.assertEqual(schema_revisions.head(self.db), schema_revisions.current(self.db))
         with self.db.engine.connect() as conn:
             differ = autogenerate.compare_metadata(migration.MigrationContext.configure(
                 conn, opts={'compare_type': True}), self.models.metadata)
