@@ -54,7 +54,7 @@ class DummyBase(interface.ShareDriver):
 
         :raises errors.Final: it cannot.
         """
-        free = report.promise(self.conf) - self.store.allocated(pool)
+        free = report.promise(self.conf) - self.store.shares.allocated(pool)
         if more > max(free, 0):
             raise errors.Final(f'Pool {pool} has room for {max(free, 0):g} GiB, not for {more}.',
                                detail='FILTER_CAPACITY')

@@ -23,10 +23,12 @@ def pools(driver: interface.ShareDriver, shares: Iterable[ShareRecord]) -> list[
     conf = driver.backend.conf
     thin = conf.dummy_thin_provisioning
     total = conf.dummy_pool_size_gb
-    shares = list(shares)
+    by_pool: dict[str, list[ShareRecord]] = {}
+    for share in shares:
+        by_pool.setdefault(share.pool, []).append(share)
     answer = []
     for name in conf.dummy_pools:
-        mine = [share for share in shares if share.pool == name]
+        mine = by_pool.get(name, [])
         allocated = float(sum(share.size for share in mine))
         taken = sum(share.used for share in mine) if thin else allocated
         answer.append(values.Pool(

@@ -3,6 +3,7 @@
 any.
 """
 
+import collections
 import contextlib
 import dataclasses
 import fcntl
@@ -97,6 +98,8 @@ class BackupRecord:
     restored: dict[str, int] = dataclasses.field(default_factory=dict)
 
 
+#: Differs between two versions of a file.
+_Mark = tuple[int, int]
 Record = TypeVar('Record', ShareRecord, SnapshotRecord, ServerRecord, BackupRecord)
 
 
@@ -106,7 +109,7 @@ class Records(Generic[Record]):
     def __init__(self, folder: Path, kind: type[Record]):
         self.folder = folder
         self.kind: type[Record] = kind
-        self._seen: dict[str, tuple[tuple[int, int], Record]] = {}
+        self._seen: dict[str, tuple[_Mark, Record]] = {}
         self._scanned: int | None = None
 
     def get(self, record_id: str) -> Record | None:
@@ -123,7 +126,7 @@ class Records(Generic[Record]):
         with tempfile.NamedTemporaryFile('w', dir=self.folder, prefix='.', delete=False) as draft:
             json.dump(dataclasses.asdict(record), draft)
         os.replace(draft.name, target)
-        self._seen[record.id] = (_mark(target.stat()), dataclasses.replace(record))
+        self._note(record.id, (_mark(target.stat()), dataclasses.replace(record)))
         self._scanned = self._changed() if unchanged else None
 
     def drop(self, record_id: str) -> None:
@@ -131,7 +134,7 @@ class Records(Generic[Record]):
         target = self._file(record_id)
         unchanged = self._is_known()
         target.unlink(missing_ok=True)
-        self._seen.pop(record_id, None)
+        self._note(record_id, None)
         self._scanned = self._changed() if unchanged else None
 
     def known(self) -> list[Record]:
@@ -149,7 +152,14 @@ class Records(Generic[Record]):
         self._seen, self._scanned = seen, changed
         return [record for _mark, record in seen.values()]
 
-    def _fresh(self, entry: os.DirEntry[str]) -> tuple[tuple[int, int], Record]:
+    def _note(self, record_id: str, seen: tuple[_Mark, Record] | None) -> None:
+        """Remember what the file of a record has now, or that there is none."""
+        if seen is None:
+            self._seen.pop(record_id, None)
+        else:
+            self._seen[record_id] = seen
+
+    def _fresh(self, entry: os.DirEntry[str]) -> tuple[_Mark, Record]:
         mark = _mark(entry.stat())
         known = self._seen.get(entry.name)
         if known and known[0] == mark:
@@ -176,8 +186,39 @@ class Records(Generic[Record]):
         return self.folder / record_id
 
 
-def _mark(stat: os.stat_result) -> tuple[int, int]:
+def _mark(stat: os.stat_result) -> _Mark:
     return stat.st_ino, stat.st_mtime_ns
+
+
+class ShareRecords(Records[ShareRecord]):
+    """The records of shares, with the sum of their sizes in each pool."""
+
+    def __init__(self, folder: Path):
+        super().__init__(folder, ShareRecord)
+        self._sizes: collections.Counter[str] | None = None
+
+    def allocated(self, pool: str) -> int:
+        """Return the sum of the sizes of the pool's shares, in GiB. Its cost does not grow with their number.
+
+        The caller holds the lock.
+        """
+        shares = None if self._is_known() else self.all()
+        if self._sizes is None:
+            self._sizes = collections.Counter()
+            for record in self.known() if shares is None else shares:
+                self._sizes[record.pool] += record.size
+        return self._sizes[pool]
+
+    def all(self) -> list[ShareRecord]:
+        self._sizes = None
+        return super().all()
+
+    def _note(self, record_id: str, seen: tuple[_Mark, ShareRecord] | None) -> None:
+        if self._sizes is not None:
+            for sign, one in ((-1, self._seen.get(record_id)), (1, seen)):
+                if one is not None:
+                    self._sizes[one[1].pool] += sign * one[1].size
+        super()._note(record_id, seen)
 
 
 class Store:
@@ -185,7 +226,7 @@ class Store:
 
     def __init__(self, root: Path):
         self.root = root
-        self.shares = Records(root / 'shares', ShareRecord)
+        self.shares = ShareRecords(root / 'shares')
         self.snapshots = Records(root / 'snapshots', SnapshotRecord)
         self.servers = Records(root / 'servers', ServerRecord)
         self.backups = Records(root / 'backups', BackupRecord)
@@ -243,10 +284,6 @@ class Store:
         if record is None or not (record.running and record.ours):
             raise errors.Final(f'Share server {server_id} does not run on this backend.')
         return record
-
-    def allocated(self, pool: str) -> int:
-        """Return the sum of the sizes of the pool's shares, in GiB."""
-        return sum(record.size for record in self.shares.known() if record.pool == pool)
 
     def note_call(self, method: str, ids: Sequence[str]) -> None:
         """Append the call to the file ``calls``."""
