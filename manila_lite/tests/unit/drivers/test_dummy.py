@@ -287,6 +287,26 @@ class SharesTest(DummyCase):
             self.assertRaises(errors.Final, records.get, record_id)
             self.assertRaises(errors.Final, records.drop, record_id)
 
+    def test_sums_of_sizes_follow_each_change_also_of_another_process(self):
+        ours, theirs, reader = (self.make().store.shares for _ in range(3))
+
+        def sums():
+            found = {pool: sum(one.size for one in reader.all() if one.pool == pool) for pool in ('a', 'b')}
+            self.assertEqual([found] * 2, [{pool: records.allocated(pool) for pool in found} for records in (ours, theirs)])
+            return found
+        self.assertEqual({'a': 0, 'b': 0}, sums())
+        for share_id, pool, size in (('s1', 'a', 3), ('s2', 'b', 5), ('s1', 'a', 7), ('s2', 'a', 5)):
+            record = ours.get(share_id) or store.ShareRecord(share_id, pool, size, 'NFS', share_id)
+            record.pool, record.size = pool, size
+            ours.put(record)
+            sums()
+        self.assertEqual({'a': 12, 'b': 0}, sums())
+        theirs.drop('s1')
+        theirs.put(store.ShareRecord('s3', 'b', 9, 'NFS', 's3'))
+        self.assertEqual({'a': 5, 'b': 9}, sums())
+        ours.drop('s2')
+        self.assertEqual({'a': 0, 'b': 9}, sums())
+
 
 def a_server(server_id: str = 'server', *addresses: str) -> values.ShareServer:
     given = [values.Allocation(f'a{address}', address, f'{address}/{64 if ":" in address else 24}', 6 if ':' in address else 4)
