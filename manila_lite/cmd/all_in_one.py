@@ -13,7 +13,7 @@ from oslo_config import cfg
 from manila_lite import encryption
 from manila_lite.cmd import monitor, preflight, reports, runner, setup
 from manila_lite.cmd.api import Api
-from manila_lite.db.maintenance import schema_revisions
+from manila_lite.db.maintenance import schema_upgrade
 from manila_lite.manager.runtime.service import ShareManager, check
 from manila_lite.scheduler.service import Scheduler
 
@@ -30,7 +30,7 @@ def build(conf: cfg.ConfigOpts) -> list[Any]:
     managers = [ShareManager(services, name) for name in conf.enabled_share_backends]
     parts = [monitor.Monitor(conf, 'manila-lite'), *managers, Scheduler(services), Api(services)]
     preflight.check_tokens(conf)
-    schema_revisions.upgrade_if_older(services.db)
+    schema_upgrade.upgrade_if_older(services.db)
     encryption.prepare(conf, services.db)
     return parts
 

@@ -16,7 +16,7 @@ from manila_lite.api.http import app, connection_limits
 from manila_lite.api.http.definition import Definition
 from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import monitor, preflight, processes, reports, runner, setup
-from manila_lite.db.maintenance import schema_revisions
+from manila_lite.db.maintenance import schema_upgrade
 from manila_lite.siblings import connection
 from manila_lite.siblings.shares import Shares
 
@@ -102,7 +102,7 @@ def run_api(sibling: Sibling) -> int:
         setup.make_state_path(Path(conf.state_path))        # the database is a file in it, by default
         _check_services(sibling, conf)
         preflight.check_tokens(conf)
-        schema_revisions.upgrade_if_older(services.db)
+        schema_upgrade.upgrade_if_older(services.db)
         services.db.dispose()
         listener = server.listen()
         return processes.run(conf, f'mlite-{sibling.name}-api', [processes.Part(
@@ -131,7 +131,7 @@ def run_all(sibling: Sibling) -> int:
         parts = [monitor.Monitor(conf, f'mlite-{sibling.name}'), sibling.worker(services), sibling.http(services)]
         _check_services(sibling, conf)
         preflight.check_tokens(conf)
-        schema_revisions.upgrade_if_older(services.db)
+        schema_upgrade.upgrade_if_older(services.db)
         setup.say_start(f'mlite-{sibling.name}')
         reports.install_signal_handler()
         return runner.run([runner.ConfigFiles(conf), *parts])

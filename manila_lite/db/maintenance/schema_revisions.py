@@ -53,14 +53,3 @@ def is_newer(db: Database) -> bool:
 def is_older(db: Database) -> bool:
     """Say whether the schema is of an earlier release, or there is none."""
     return current(db) in (None, *revisions(db)[:-1])
-
-
-def upgrade_if_older(db: Database) -> None:
-    """Bring the schema to the newest revision, if it is older.
-
-    :raises errors.Unavailable: another process that changes it takes too long.
-    """
-    if is_older(db):
-        from manila_lite.db.maintenance import schema_migrations  # has alembic
-
-        schema_migrations.upgrade(db)

@@ -16,7 +16,7 @@ from manila_lite import errors
 from manila_lite.cmd import setup
 from manila_lite.db import models
 from manila_lite.db.core.engine import Database, retry
-from manila_lite.db.maintenance import schema_migrations, schema_revisions
+from manila_lite.db.maintenance import schema_migrations, schema_revisions, schema_upgrade
 from manila_lite.db.models import quota_triggers
 from manila_lite.db.queries import quota_sums, quotas
 from manila_lite.tests.factories import dirty, shares
@@ -73,6 +73,20 @@ class Schema(MigrationTest):
         schema_migrations.upgrade(self.db)
         schema_migrations.upgrade(self.db)
         self.assertEqual(schema_revisions.head(self.db), schema_revisions.current(self.db))
+
+    def test_service_that_starts_upgrades_an_older_schema_and_lets_a_later_one_be(self):
+        for before in (None, '0001', schema_revisions.revisions(self.db)[-2]):
+            if before:
+                self.db = self.database()
+                schema_migrations.upgrade(self.db, before)
+            self.assertEqual((before, True), (schema_revisions.current(self.db), schema_revisions.is_older(self.db)))
+            schema_upgrade.upgrade_if_older(self.db)
+            self.assertEqual(schema_revisions.head(self.db), schema_revisions.current(self.db))
+        with self.db.engine.begin() as conn:
+            conn.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+        self.assertEqual((True, False), (schema_revisions.is_newer(self.db), schema_revisions.is_older(self.db)))
+        schema_upgrade.upgrade_if_older(self.db)
+        self.assertEqual('9999', schema_revisions.current(self.db))
 
     def test_names_compare_exactly(self):
         schema_migrations.upgrade(self.db)
