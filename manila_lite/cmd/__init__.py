@@ -10,3 +10,7 @@ for _name in ('eventlet', 'greenlet'):
 from oslo_service import backend  # noqa: E402  after the block above
 
 backend.init_backend(backend.BackendType.THREADING)
+
+from manila_lite.cmd import malloc  # noqa: E402
+
+malloc.share_arenas()

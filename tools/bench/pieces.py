@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the processor time of a created share is spent on: by the library whose code runs, and by the part of the product.
+"""What the processor time of a created share is spent on: by the library whose code runs, and by the part of the product. And
+that of a row of a list, in the API.
 
 API (without an HTTP server), scheduler and share manager are in this process, with MariaDB, RabbitMQ and Keystone beside it,
 and eight clients. The time of the threads of each part, measured without a profile, is divided as a profile says, which makes
@@ -36,6 +37,8 @@ from manila_lite.manager.runtime.service import ShareManager
 from manila_lite.rpc import transport
 from manila_lite.scheduler.service import Scheduler
 CLIENTS = 8
+#: Rows of a list.
+PAGE = 1000
 #: Piece -> where its code is, the first that fits.
 PIECES = {
     'driver of the database': '/(pymysql|MySQLdb)/',
@@ -132,8 +135,9 @@ class Inside:
 
     def _once(self, method: str, path: str, body: dict | None) -> tuple[str, bytes]:
         text, status = json.dumps(body or {}).encode(), []
+        path, _, query = path.partition('?')
         answer = b''.join(self._app({
-            'REQUEST_METHOD': method, 'PATH_INFO': f'/v2{path}', 'QUERY_STRING': '', 'SCRIPT_NAME': '',
+            'REQUEST_METHOD': method, 'PATH_INFO': f'/v2{path}', 'QUERY_STRING': query, 'SCRIPT_NAME': '',
             'SERVER_NAME': 'localhost', 'SERVER_PORT': '80', 'SERVER_PROTOCOL': 'HTTP/1.1', 'wsgi.url_scheme': 'http',
             'wsgi.input': io.BytesIO(text), 'wsgi.errors': sys.stderr, 'wsgi.version': (1, 0), 'wsgi.multithread': True,
             'wsgi.multiprocess': False, 'wsgi.run_once': False, 'CONTENT_LENGTH': str(len(text)),
@@ -149,6 +153,13 @@ class Inside:
             while database.count(made, 'available') < count:
                 time.sleep(0.05)
             return used(before)
+
+    def listed(self, count: int) -> float:
+        """Have one client read the list of all shares so many times. Return the processor seconds."""
+        with concurrent.futures.ThreadPoolExecutor(1, 'client') as clients:
+            before = clocks()
+            list(clients.map(lambda _: self._once('GET', f'/shares/detail?limit={PAGE}', None), range(count)))
+            return used(before)['API']
 
 
 @contextlib.contextmanager
@@ -171,6 +182,7 @@ def measure(figures: report.Report) -> None:
     :raises daemon.Missing: a server is not installed.
     """
     count = figures.pick(8, 400, 2000)
+    warm = max(8, count // 10)
     with contextlib.ExitStack() as stack:
         around = cloud.Cloud(stack, driver=figures.args.driver)
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix='manila-lite-bench-'))
@@ -185,10 +197,15 @@ def measure(figures: report.Report) -> None:
             share_types.create(conn, 'default', {'driver_handles_share_servers': 'False'})
         ours, database = Inside(services, around.token()), around.watch(url)
         with running(services):
-            ours.made(max(8, count // 10), database)
+            ours.made(warm, database)
             times = ours.made(count, database)
         with Profile() as profile, running(services):
             ours.made(count, database)
+        pages, rows = figures.pick(2, 10, 40), min(PAGE, warm + 2 * count)
+        ours.listed(pages)
+        row = ours.listed(pages) / pages / rows
+        with Profile() as lists:
+            ours.listed(pages)
     fractions = profile.fractions()
     whole = figures.add('a share', times.total() / count * 1e3, 'ms')
     for name in (*PARTS, BUS):
@@ -196,6 +213,9 @@ def measure(figures: report.Report) -> None:
         figures.add(name, each, 'ms', whole)
         for what, value in fractions[name].items():
             figures.add(f'{name}: {what}', each * value, 'ms', whole)
+    listed = figures.add('a row of a list', row * 1e6, 'us')
+    for what, value in lists.fractions()['API'].items():
+        figures.add(f'row: {what}', row * 1e6 * value, 'us', listed)
     figures.note(f'Processor time; {count} shares, with {figures.args.driver}. Without the HTTP server and the clients.')
 
 
