@@ -107,7 +107,7 @@ def force_delete(req: Request) -> None:
 
 
 def reset_task_state(req: Request) -> None:
-    """Set the task state of a share, or, without the right to do so, change nothing: the answer names what was ignored."""
+    """Set the task state of a share, or, without the right to do so, change nothing and name the ignored field."""
     if not req.may(rules.RESET_TASK_STATE):
         with req.ctx.db.reader() as conn:
             shares.get(conn, req.ctx, req.params['share_id'], own=True)

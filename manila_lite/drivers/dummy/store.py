@@ -153,7 +153,7 @@ class Records(Generic[Record]):
         return [record for _mark, record in seen.values()]
 
     def _note(self, record_id: str, seen: tuple[_Mark, Record] | None) -> None:
-        """Remember what the file of a record has now, or that there is none."""
+        """Remember a record with the version of its file. None: the file is gone."""
         if seen is None:
             self._seen.pop(record_id, None)
         else:
@@ -202,11 +202,11 @@ class ShareRecords(Records[ShareRecord]):
 
         The caller holds the lock.
         """
-        shares = None if self._is_known() else self.all()
-        if self._sizes is None:
-            self._sizes = collections.Counter()
-            for record in self.known() if shares is None else shares:
-                self._sizes[record.pool] += record.size
+        if self._sizes is None or not self._is_known():
+            sizes: collections.Counter[str] = collections.Counter()
+            for record in self.all():
+                sizes[record.pool] += record.size
+            self._sizes = sizes
         return self._sizes[pool]
 
     def all(self) -> list[ShareRecord]:

@@ -296,7 +296,7 @@ class Refused(CopyTest):
                 (('--to', 'postgresql+psycopg2://u:hidden-one'), 'not the URL of a database'),
                 (('--to', 'postgresql+psycopg2://u:x@hidden-one@h/db'), 'write @ as %40'),
                 (('--to', 'postgresql+psycopg2://u:hidden-one@h'), 'must name a database'),
-                (('--to', 'mysql+mysqldb://u:hidden-one@h/db'), 'package MySQLdb is missing here'),
+                (('--to', 'mysql+cymysql://u:hidden-one@h/db'), 'package cymysql is missing here'),
                 (('--to', 'sqlite://'), 'must name a database'),
                 (('--to-config', str(nowhere)), 'has no [database] connection'),
                 (('--to-config', str(broken)), 'cannot be read'),
