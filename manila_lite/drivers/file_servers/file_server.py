@@ -17,9 +17,9 @@ import psutil
 from oslo_log import log
 
 from manila_lite import values
-from manila_lite.drivers.linux.protocols import fencing
-from manila_lite.drivers.linux.protocols.ganesha_clients import Block
-from manila_lite.drivers.linux.protocols.ganesha_exports import Seen
+from manila_lite.drivers.file_servers import fencing
+from manila_lite.drivers.file_servers.ganesha_clients import Block
+from manila_lite.drivers.file_servers.ganesha_exports import Seen
 from manila_lite.host import ip
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
