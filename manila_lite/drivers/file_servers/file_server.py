@@ -227,7 +227,7 @@ class FileServer(abc.ABC):
                 raise CommandFailed(f'the {self.NAME} has moved away')
             self._spawn()
 
-    def _inside(self, words: Sequence[str]) -> list[str]:
+    def inside(self, words: Sequence[str]) -> list[str]:
         """Return the words that start a program in the server's namespace."""
         # Not "ip netns exec": its private mount namespace would hide shares that are mounted later.
         return [*(('nsenter', f'--net=/run/netns/{self._netns}') if self._netns else ()), *words]

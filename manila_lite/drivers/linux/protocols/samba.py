@@ -105,7 +105,7 @@ class Samba(FileServer):
         self._users.copy()
         self._shares.write()
         self._shares.note()
-        self._server.start(self._inside(self._words), self._state / 'smbd.out', mark=self._mark,
+        self._server.start(self.inside(self._words), self._state / 'smbd.out', mark=self._mark,
                            env=samba_users.wrapped(self._state / 'private'))
 
     def _stop(self) -> None:
