@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from manila_lite.drivers.cephfs.nfs import addresses
 from manila_lite.drivers.cephfs.nfs.objects import Objects
@@ -29,7 +28,7 @@ HOLDER, FREED = 'holder', 'freed'
 #: File that is there while the addresses are.
 KEPT = 'kept'
 #: Seconds between looks at the object, for one look, and without an answer until the addresses are removed.
-EVERY, _LOOK, _PATIENCE = 1.0, 2.0, 4.0
+EVERY, _LOOK, _PATIENCE = 1.0, 2, 4.0
 _ELSEWHERE = 'the NFS server runs on another host'
 
 
@@ -46,7 +45,7 @@ class Task:
     @property
     def mark(self) -> str:
         """Return a text that differs for every other task."""
-        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+        return json.dumps([self.home, self.token, self.interface, self.addresses, self.objects.words])
 
     def write(self, file: Path) -> None:
         """Write the task for a keeper."""
@@ -55,8 +54,8 @@ class Task:
     @classmethod
     def read(cls, file: Path) -> 'Task':
         """Read the task."""
-        words: dict[str, Any] = json.loads(file.read_text())
-        return cls(**{**words, 'objects': Objects(**words['objects'])})
+        home, token, interface, wanted, words = json.loads(file.read_text())
+        return cls(home, token, interface, wanted, Objects(*words, seconds=_LOOK))
 
 
 class Keeper:
@@ -82,7 +81,7 @@ class Keeper:
     def look(self) -> bool:
         """Take the addresses, or remove them, whichever is right now. Returns whether this host may serve."""
         try:
-            holder = self._task.objects.get(HOLDER, _LOOK)
+            holder = self._task.objects.get(HOLDER)
         except CommandFailed as bad:
             if self._clock() - self._answered > _PATIENCE:
                 _say(f'the cluster does not answer, so the addresses are removed: {bad}')
@@ -119,7 +118,7 @@ class Keeper:
             if server := Daemon(home / 'ganesha.json').process():
                 server.kill()
         with contextlib.suppress(CommandFailed):        # the other host does not wait for ever
-            self._task.objects.put(FREED, self._task.token.encode(), _LOOK)
+            self._task.objects.put(FREED, self._task.token.encode())
 
 
 def _say(words: str) -> None:

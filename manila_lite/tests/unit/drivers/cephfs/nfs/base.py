@@ -8,15 +8,16 @@ class Objects:
     """What ``Objects`` does, without a cluster; ``away`` is for one that does not answer."""
 
     pool, namespace, auth_id = 'pool', 'space', 'manila'
+    words = ()
 
     def __init__(self):
         self.kept, self.away, self.written = {}, False, 0
 
-    def get(self, name, seconds=10.0):
+    def get(self, name):
         self._answer()
         return self.kept.get(name)
 
-    def put(self, name, content, seconds=10.0):
+    def put(self, name, content):
         self._answer()
         self.kept[name] = content
         self.written += 1
