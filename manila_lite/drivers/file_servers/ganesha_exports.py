@@ -20,7 +20,7 @@ from manila_lite.drivers.file_servers.ganesha_fsal import Fsal
 from manila_lite.host.commands import CommandFailed
 
 _TEXT = """EXPORT {{
-  Export_Id = {number}; Path = "{path}"; Pseudo = "/shares/{pseudo}"; Filesystem_Id = {number}.{number};
+  Export_Id = {number}; Path = "{path}"; Pseudo = "{pseudo}"; Filesystem_Id = {number}.{number};
   Access_Type = None; Squash = No_Root_Squash; Protocols = 4; Transports = TCP; SecType = sys;
   {fsal}
 {clients}}}
@@ -28,7 +28,10 @@ _TEXT = """EXPORT {{
 #: The line of the first client, counted from 1.
 _FIRST = _TEXT.partition('{clients}')[0].count('\n') + 1
 _WHOLE = re.compile(r'EXPORT \{\n  Export_Id = (\d+); [^\n]*\n[^\n]*\n  (FSAL [^\n]*)\n((?:  CLIENT \{[^\n]*\}\n)*)\}\n')
-_PSEUDO = re.compile(r'Pseudo = "/shares/([^"]*)"')
+_PSEUDO = re.compile(r'Pseudo = "([^"]*)"')
+#: Folder of the exports as clients see it, unless they mount one by another path.
+_FOLDER = '/shares'
+
 _COMPLAINT = re.compile(r':(\d+)\): ([^\n]*)')
 #: Largest number of exports, and of one.
 NUMBERS = 65535
@@ -140,10 +143,10 @@ class Exports:
         return None
 
     def _pseudo(self, name: str, wanted: str | None) -> str:
-        """Return the name by which clients mount the export: the wanted one, else the present one, else its own name."""
+        """Return the path by which clients mount the export: the wanted one, else the present one, else by its own name."""
         known = None if wanted else self._known(name)
         match = _PSEUDO.search(known[0]) if known else None
-        return wanted or (match[1] if match else name)
+        return match[1] if match else os.path.join(_FOLDER, wanted or name)
 
     def inspect(self, names: Sequence[str]) -> dict[str, Seen]:
         """Return the present state of each of these exports, all from one connection to the server.
@@ -176,9 +179,9 @@ class Exports:
     def put(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
         """Export the directory to exactly these clients, also for open sessions.
 
-        Clients mount it as ``/shares/mounted_as``; without that, by its present name or else its own name. ``clients``
-        are CLIENT blocks of one line each. Returns the blocks that the server refuses, with its reasons, by their
-        position; they grant nothing.
+        Clients mount it as ``/shares/mounted_as``, or by another path if ``mounted_as`` is absolute; without that, by its
+        present name or else its own name. ``clients`` are CLIENT blocks of one line each. Returns the blocks that the
+        server refuses, with its reasons, by their position; they grant nothing.
 
         :raises CommandFailed: the server refuses the export as a whole; the export is unchanged.
         """

@@ -121,7 +121,8 @@ class Objects:
         command = ('rados', '--conf', self.ceph_conf, '--cluster', self.cluster, '--name', f'client.{self.auth_id}',
                    '--pool', self.pool, '--namespace', self.namespace)
         try:
-            done = subprocess.run((*command, *words), env=ENV, input=content, capture_output=True, timeout=self._seconds, check=False)
+            done = subprocess.run((*command, *words), env=ENV, input=content, capture_output=True, timeout=self._seconds,
+                                  check=False)
         except (OSError, subprocess.TimeoutExpired) as bad:
             raise CommandFailed(f'rados {words[0]} {words[1]}: {bad}') from bad
         if done.returncode:

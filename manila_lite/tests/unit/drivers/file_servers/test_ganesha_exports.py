@@ -15,7 +15,7 @@ _CLIENT = '  CLIENT { Clients = 10.0.0.1; Access_Type = RW; Protocols = 4; }\n'
 
 
 def text(number, *clients, name='x'):
-    return ganesha_exports._TEXT.format(number=number, path=f'/mnt/{name}', pseudo=name, fsal='FSAL { Name = VFS; }',
+    return ganesha_exports._TEXT.format(number=number, path=f'/mnt/{name}', pseudo=f'/shares/{name}', fsal='FSAL { Name = VFS; }',
                                         clients=''.join(clients))
 
 
@@ -43,8 +43,9 @@ class Files(testtools.TestCase):
         self.write('exports.d', 'a.conf', text(3, _CLIENT, name='team_music'))
         self.write('held', 'b.conf', text(7, name='team_films'))
         self.exports.load()
-        self.assertEqual(['team_music', 'team_films', 'c', 'other'], [
-            self.exports._pseudo(*wanted) for wanted in (('a', None), ('b', None), ('c', None), ('a', 'other'))])
+        self.assertEqual(['/shares/team_music', '/shares/team_films', '/shares/c', '/shares/other', '/volumes/x'], [
+            self.exports._pseudo(*wanted) for wanted in (('a', None), ('b', None), ('c', None), ('a', 'other'),
+                                                         ('a', '/volumes/x'))])
 
     def test_incomplete_export_files_are_deleted(self):
         good = text(1, _CLIENT)
