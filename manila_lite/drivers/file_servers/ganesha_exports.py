@@ -135,6 +135,11 @@ class Exports:
         match = self._known(name)
         return match[3].splitlines(keepends=True) if match else []
 
+    def fsal_of(self, name: str) -> str:
+        """Return the FSAL block of the export as it was last served, or ''."""
+        match = self._known(name)
+        return match[2] if match else ''
+
     def _known(self, name: str) -> re.Match[str] | None:
         for place in (self._served, self._held):
             file = place / f'{name}.conf'

@@ -17,6 +17,8 @@ PLUGIN = 'libfsalceph.so'
 #: What a text in NFS-Ganesha's configuration may consist of.
 _PLAIN = re.compile(r'[^"\\\x00-\x1f\x7f]+')
 
+_KEY = re.compile(r'User_Id = "([^"]+)"; Secret_Access_Key = "([^"]+)"')
+
 
 @dataclasses.dataclass(frozen=True)
 class Key:
@@ -34,6 +36,12 @@ class Records:
     namespace: str
     node: str
     auth_id: str
+
+
+def key_in(block: str) -> Key | None:
+    """Return the key in an FSAL block, or None."""
+    found = _KEY.search(block)
+    return Key(found[1], found[2]) if found else None
 
 
 def plugin() -> Path | None:

@@ -10,16 +10,15 @@ from pathlib import Path
 from oslo_log import log
 from oslo_utils import uuidutils
 
-from manila_lite import values
+from manila_lite import errors, values
 from manila_lite.drivers.cephfs.nfs import keeper
-from manila_lite.drivers.cephfs.nfs.fsal import CephFsal, Key, Records
+from manila_lite.drivers.cephfs.nfs.fsal import CephFsal, Key, Records, key_in
 from manila_lite.drivers.cephfs.nfs.mirror import ObjectMirror
 from manila_lite.drivers.cephfs.nfs.objects import Objects
 from manila_lite.drivers.cephfs.nfs.options import NfsOptions, addresses
 from manila_lite.drivers.file_servers import fencing
 from manila_lite.drivers.file_servers.ganesha import Ganesha
 from manila_lite.drivers.file_servers.ganesha_clients import Block
-from manila_lite.drivers.file_servers.ganesha_exports import Seen
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
 
@@ -165,16 +164,31 @@ class Gateway:
         """Export the path to exactly these clients; see ``Exports.put``."""
         return self.server.export(name, path, clients, mounted_as)
 
-    def repair(self, name: str, path: Path, clients: Sequence[str], seen: Seen,
-               mounted_as: str | None = None) -> tuple[Mapping[int, str], list[str]]:
-        """Export the path to exactly these clients where ``seen`` shows a difference.
+    def vet_room(self, name: str) -> None:
+        """Check that the server can have this export.
 
-        Returns the result of ``serve``, and the repairs in words.
+        :raises errors.Final: it cannot; the message says what to do.
+        """
+        try:
+            self.server.exports.vet_room(name)
+        except errors.Final as full:
+            raise errors.Final(f'{full} Delete shares, raise cephfs_nfs_max_exports if the host has memory to spare, or add a '
+                               'backend on another host.') from full
+
+    def forget(self, name: str) -> None:
+        """Stop exporting this; its files are deleted."""
+        self.server.forget(name)
+
+    def defects_of(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> list[str]:
+        """Return in words what ``serve`` would repair.
+
+        :raises CommandFailed: the server does not answer.
         """
         exports = self.server.exports
-        if not exports.defects(name, path, clients, seen, mounted_as):
-            return {}, []
-        seen = exports.inspect([name])[name]        # another call may have changed the export since
-        refused = self.serve(name, path, clients, mounted_as)
-        kept = [block for position, block in enumerate(clients) if position not in refused]
-        return refused, exports.defects(name, path, kept, seen, mounted_as)
+        return exports.defects(name, path, clients, exports.inspect([name])[name], mounted_as)
+
+    def keys(self) -> dict[str, Key]:
+        """Return the keys of all exports as they were last served."""
+        exports = self.server.exports
+        found = {name: key_in(exports.fsal_of(name)) for name in exports.served()}
+        return {name: key for name, key in found.items() if key}
