@@ -31,7 +31,8 @@ def at(share: values.Share, addresses: Iterable[str], path: str = '') -> list[va
 def on(share: values.Share, server: values.ShareServer) -> list[values.ExportLocation]:
     """Return an export location for each address of the server; those in the administrators' network are for them only."""
     users = [allocation.ip_address for network in server.networks for allocation in network.allocations]
-    return at(share, users) + [_location(share, allocation.ip_address, '', admin=True) for allocation in server.admin_allocations]
+    admins = [allocation.ip_address for allocation in server.admin_allocations]
+    return at(share, users) + [_location(share, address, '', admin=True) for address in admins]
 
 
 def _location(share: values.Share, address: str, path: str, *, preferred: bool = False,

@@ -3,14 +3,15 @@
 
 import os
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from oslo_log import log
 from oslo_utils import uuidutils
 
-from manila_lite import errors, values
+from manila_lite import errors
 from manila_lite.drivers.cephfs.nfs import keeper
 from manila_lite.drivers.cephfs.nfs.fsal import CephFsal, Key, Records, key_in
 from manila_lite.drivers.cephfs.nfs.mirror import ObjectMirror
@@ -18,7 +19,6 @@ from manila_lite.drivers.cephfs.nfs.objects import Objects
 from manila_lite.drivers.cephfs.nfs.options import NfsOptions, addresses
 from manila_lite.drivers.file_servers import fencing
 from manila_lite.drivers.file_servers.ganesha import Ganesha
-from manila_lite.drivers.file_servers.ganesha_clients import Block
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
 
@@ -50,6 +50,7 @@ class Gateway:
                               most=conf.cephfs_nfs_max_exports)
         self._keeper = Daemon(state / 'keeper.pid')
         self._former: bytes | None = None
+        self._keeping = threading.Lock()
 
     # Life -------------------------------------------------------------------------------------
 
@@ -137,9 +138,14 @@ class Gateway:
 
     def _keep(self) -> bool:
         """Run a keeper with the present task. Returns whether none ran."""
-        task = self._task
-        if task is None or self._is_kept():
-            return False
+        with self._keeping:
+            task = self._task
+            if task is None or self._is_kept():
+                return False
+            self._start_keeper(task)
+            return True
+
+    def _start_keeper(self, task: keeper.Task) -> None:
         file, kept = self._state / 'keeper.json', self._state / keeper.KEPT
         self._keeper.stop()
         kept.unlink(missing_ok=True)
@@ -152,19 +158,14 @@ class Gateway:
                 raise CommandFailed(f'{", ".join(task.addresses)} cannot be added to {task.interface}: '
                                     f'see {self._state}/keeper.log')
             time.sleep(0.02)
-        return True
 
     # Exports ----------------------------------------------------------------------------------
-
-    def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
-        """Return the rules that can be expressed, as clients of an export, and a result for every rule."""
-        return self.server.blocks(rules)
 
     def serve(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
         """Export the path to exactly these clients; see ``Exports.put``."""
         return self.server.export(name, path, clients, mounted_as)
 
-    def vet_room(self, name: str) -> None:
+    def admit(self, name: str) -> None:
         """Check that the server can have this export.
 
         :raises errors.Final: it cannot; the message says what to do.

@@ -53,7 +53,8 @@ class ExportKeys:
     def grant(self, share_id: str, subvolume: str) -> None:
         """Make the key of the export, which reaches the subvolume and nothing else, unless there is one."""
         if not self.is_granted(share_id, subvolume):
-            answer = self._subvolumes.ask('authorize', subvolume, auth_id=auth_id(share_id), access_level='rw', tenant_id=TENANT)
+            answer = self._subvolumes.ask('authorize', subvolume, auth_id=auth_id(share_id), access_level='rw',
+                                          tenant_id=TENANT)
             self._keys[share_id] = Key(auth_id(share_id), str(answer))
 
     def revoke(self, share_id: str, subvolume: str) -> None:

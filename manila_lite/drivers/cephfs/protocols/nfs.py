@@ -6,6 +6,7 @@ by its path in the file system, as Manila exports it: its clients need not mount
 """
 
 import functools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,12 @@ from manila_lite.drivers.cephfs.protocols.locks import Locks
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.protocols.sessions import Sessions
 from manila_lite.drivers.cephfs.shares.subvolumes import Subvolume, Subvolumes
-from manila_lite.drivers.file_servers import export_locations
+from manila_lite.drivers.file_servers import export_locations, ganesha_clients
 from manila_lite.drivers.interface import Backend
 from manila_lite.host.commands import CommandFailed
 
+#: What clients mount if it is not the path in the file system.
+_BY_ID = re.compile(r'(?:[^/]+:)?/shares/([^/]+)')
 _NO_KEY = 'The key of its export was gone at the cluster; there is a new one.'
 
 
@@ -75,6 +78,10 @@ class Nfs(Protocol):
 
     # Exports ----------------------------------------------------------------------------------
 
+    def admit(self, share: values.Share) -> None:
+        """Check that the gateway can export one more share."""
+        self.gateway.admit(share.id)
+
     def export_locations(self, share: values.Share, subvolume: Subvolume) -> list[values.ExportLocation]:
         """Return one location for each address of the gateway, IPv4 first."""
         return export_locations.at(share, addresses(self.backend.conf), _mounted_as(share, subvolume))
@@ -88,16 +95,26 @@ class Nfs(Protocol):
         """Return the addresses of the gateway."""
         return {'addresses': ','.join(addresses(self.backend.conf))}
 
+    def path_of(self, export_path: str) -> str:
+        """Return the path in the file system of a share that is mounted by its id, else the path as given."""
+        named = _BY_ID.fullmatch(export_path)
+        found = self.subvolumes.get(named[1]) if named else None
+        return found.path if found and found.path else export_path
+
     # Access -----------------------------------------------------------------------------------
+
+    def vet(self, rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
+        """Return a result for every rule."""
+        return ganesha_clients.blocks(rules)[1]
 
     def apply(self, share: values.Share, subvolume: Subvolume,
               rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
         """Export the share to exactly these clients, also for open sessions."""
         with self._locks.of(share.id):
             self.gateway.ensure()
-            self.gateway.vet_room(share.id)
+            self.gateway.admit(share.id)
             self._keys.grant(share.id, subvolume.name)
-            blocks, results = self.gateway.blocks(rules)
+            blocks, results = ganesha_clients.blocks(rules)
             refused = self.gateway.serve(share.id, _path(subvolume), [block.text for block in blocks],
                                          _mounted_as(share, subvolume))
         return results | {blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()}
@@ -108,7 +125,7 @@ class Nfs(Protocol):
             return list(common)
         if not self._keys.is_granted(share.id, subvolume.name):
             return [_NO_KEY]
-        blocks, _ = self.gateway.blocks(rules)
+        blocks, _ = ganesha_clients.blocks(rules)
         return self.gateway.defects_of(share.id, _path(subvolume), [block.text for block in blocks],
                                        _mounted_as(share, subvolume))
 

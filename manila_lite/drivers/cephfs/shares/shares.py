@@ -46,6 +46,7 @@ class Shares:
     def create(self, share: values.Share) -> Sequence[values.ExportLocation]:
         """Create an empty share, with a RADOS namespace of its own, to which its clients are confined."""
         self.vet(share)
+        self._protocol.admit(share)
         present = self._subvolumes.get(share.id)
         if present and present.marks.get(SHARE, share.id) != share.id:
             raise errors.Final(f'There is a subvolume {share.id} that is no share of this service.')
@@ -70,6 +71,7 @@ class Shares:
         :raises errors.Again: it still copies.
         """
         self.vet(share)
+        self._protocol.admit(share)
         state = self._copy_state(share.id)
         if state is None:
             if name is None or source is None:

@@ -15,8 +15,8 @@ _CLIENT = '  CLIENT { Clients = 10.0.0.1; Access_Type = RW; Protocols = 4; }\n'
 
 
 def text(number, *clients, name='x'):
-    return ganesha_exports._TEXT.format(number=number, path=f'/mnt/{name}', pseudo=f'/shares/{name}', fsal='FSAL { Name = VFS; }',
-                                        clients=''.join(clients))
+    return ganesha_exports._TEXT.format(number=number, path=f'/mnt/{name}', pseudo=f'/shares/{name}',
+                                        fsal='FSAL { Name = VFS; }', clients=''.join(clients))
 
 
 class Files(testtools.TestCase):
