@@ -261,7 +261,8 @@ class Ceph(fixtures.Fixture):
         return [*self.inside, program('ceph'), '--conf', str(self.admin_conf)]
 
     def _ceph(self, *words: str) -> subprocess.CompletedProcess:
-        return subprocess.run([*self._ceph_words, '--connect-timeout', '20', '--format', 'json', *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+        return subprocess.run([*self._ceph_words, '--connect-timeout', '20', '--format', 'json', *words],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
                               env=self._environment(), check=False)
 
     def _commands(self, *lines: str) -> None:

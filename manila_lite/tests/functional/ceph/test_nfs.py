@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """CephFS over NFS as clients on a network see it: a real cluster, NFS-Ganesha with FSAL_CEPH, clients at each address."""
 
-import dataclasses
 import re
 import threading
 from pathlib import Path
 
 from oslo_utils import uuidutils
 
+from manila_lite import values
+from manila_lite.host.daemon import Daemon
 from manila_lite.tests.functional.ceph import host, nfs_base
+from manila_lite.tests.functional.linux import base
 from manila_lite.tests.security import nfs4
 from manila_lite.tests.security.test_file_handles import tries
 
@@ -105,7 +107,7 @@ class Access(nfs_base.GatewayTest):
         for _ in range(3):
             self.share()
         more = uuidutils.generate_uuid()
-        share = dataclasses.replace(self.share_of(more))
+        share = self.share_of(more)
         refused = self.assertRaises(host.Refused, self.nas.call, 'create', share)
         self.assertTrue(refused.final)
         self.assertIn('cannot have more than 3 exports', str(refused))
@@ -147,7 +149,7 @@ class Access(nfs_base.GatewayTest):
 
     def share_of(self, share_id):
         """Return a share that is not made yet."""
-        return host.values.Share(share_id, share_id, 'p', 1, 'NFS', host.POOL)
+        return values.Share(share_id, share_id, 'p', 1, 'NFS', host.POOL)
 
 
 class Handles(nfs_base.GatewayTest):
@@ -227,8 +229,8 @@ class Restart(nfs_base.GatewayTest):
         nas.call('setup')
         self.assertEqual(before, self.pid('ganesha.json'))
         self.assertEqual([], nas.call('ensure', share, [(self.one, 'rw')]))
-        server = host.Daemons(self.state / 'nas').ganesha
-        server.process().kill()
+        server = Daemon(self.state / 'nas' / 'ganesha.json')
+        base.kill(server)
         nas.call('report')
         self.assertNotEqual(before, self.pid('ganesha.json'))
         self.assertEqual('hello', self.works('one', share, 'read', 'f'))
