@@ -11,6 +11,7 @@ from pathlib import Path
 from oslo_log import log
 from oslo_utils import uuidutils
 
+import manila_lite
 from manila_lite import errors
 from manila_lite.drivers.cephfs.nfs import keeper
 from manila_lite.drivers.cephfs.nfs.fsal import CephFsal, Key, Records, key_in
@@ -28,6 +29,8 @@ LOG = log.getLogger(__name__)
 _LET_GO = 3.0
 #: Seconds until the addresses are there.
 _READY = 20.0
+#: Where the keeper finds this package.
+_ROOT = str(Path(manila_lite.__file__).parents[1])
 _RESTARTED = 'The NFS server did not run; it was restarted.'
 _KEPT_AGAIN = 'The addresses of the NFS server were not kept here; they are again.'
 
@@ -110,6 +113,7 @@ class Gateway:
         if former is not None and former.decode(errors='replace') == self._token:
             fencing.drop(self._state)
             return 0.0
+        self._objects.put(keeper.FREED, b'')
         self._objects.put(keeper.HOLDER, self._token.encode())
         fencing.drop(self._state)
         if former is None:
@@ -151,7 +155,7 @@ class Gateway:
         kept.unlink(missing_ok=True)
         task.write(file)
         words = self.server.inside([sys.executable, '-m', keeper.__name__, str(file)])
-        self._keeper.start(words, self._state / 'keeper.log', mark=task.mark, env={})
+        self._keeper.start(words, self._state / 'keeper.log', mark=task.mark, env={'PYTHONPATH': _ROOT})
         end = time.monotonic() + _READY
         while not kept.exists():
             if self._keeper.process() is None or time.monotonic() > end:

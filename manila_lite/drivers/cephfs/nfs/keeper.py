@@ -83,7 +83,7 @@ class Keeper:
         try:
             holder = self._task.objects.get(HOLDER)
         except CommandFailed as bad:
-            if self._clock() - self._answered > _PATIENCE:
+            if self._clock() - self._answered > _PATIENCE and self._kept.exists():
                 _say(f'the cluster does not answer, so the addresses are removed: {bad}')
                 self._leave()
             return True
