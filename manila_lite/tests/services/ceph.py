@@ -5,6 +5,8 @@ It keeps its data in memory (``memstore``), or in a sparse file (``bluestore``) 
 after a few seconds. Each daemon can be killed and started again, by its name: ``mon.a``, ``mgr.x``, ``osd.0``, ``mds.m0``.
 """
 
+import atexit
+import functools
 import json
 import shutil
 import signal
@@ -329,3 +331,15 @@ class FuseMount(fixtures.Fixture):
         self.process.kill()
         self.process.wait()
         subprocess.run(['umount', '--lazy', str(self.root)], capture_output=True, timeout=30, check=False)
+
+
+@functools.cache
+def shared() -> Ceph:
+    """Return the cluster of this process, which ends with it. Whoever uses it removes what it made.
+
+    :raises Missing: a program is not installed.
+    """
+    cluster = Ceph()
+    cluster.setUp()
+    atexit.register(cluster.cleanUp)
+    return cluster

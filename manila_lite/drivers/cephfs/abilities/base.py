@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from manila_lite import errors, values
+from manila_lite import values
 from manila_lite.drivers.cephfs import report
 from manila_lite.drivers.cephfs.services import Services
 from manila_lite.drivers.interface import Backend, EnsuresOneByOne, ShareDriver, capabilities_of
@@ -48,10 +48,7 @@ class ComposedDriver(EnsuresOneByOne, ShareDriver):
 
     def update_access(self, share: values.Share, rules: Sequence[values.AccessRule]) -> Mapping[str, values.RuleResult]:
         """Put exactly these rules in force, also for open sessions."""
-        subvolume = self.services.subvolumes.find(share)
-        if subvolume is None and rules:
-            raise errors.Final(f'Share {share.id}: its data is not in the file system.')
-        return self.services.protocol.apply(share, subvolume, rules) if subvolume else {}
+        return self.services.access.update(share, rules)
 
     def ensure_share(self, target: values.EnsureTarget) -> values.EnsureResult:
         """Bring back the limit and the rules of the share; a share whose data is missing gets an error."""

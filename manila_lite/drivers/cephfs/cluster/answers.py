@@ -63,5 +63,8 @@ class Way(Protocol):
     def metadata_server(self, rank: str, command: Mapping[str, Any], seconds: float) -> Answer:
         """Send a command to the metadata server with a rank, as ``filesystem:0``."""
 
+    def directory_size(self, filesystem: str, path: str, seconds: float) -> int | None:
+        """Return the bytes in a directory and below, as the file system counts them; None if this way cannot see them."""
+
     def close(self) -> None:
         """Close connections, without waiting for calls that hang."""

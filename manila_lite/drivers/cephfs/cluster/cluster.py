@@ -18,6 +18,8 @@ from manila_lite.host.commands import ENV
 _PAUSE, _PAUSE_MOST = 0.1, 1.0
 #: Seconds for one try. A manager that is away makes a call hang, and a new one has to be asked anew.
 _ONE_TRY = 20.0
+#: Seconds for what is not needed.
+_GLANCE = 5.0
 
 
 def find_way(identity: Identity) -> Way | None:
@@ -54,6 +56,13 @@ class Cluster:
     def metadata_server(self, rank: str, prefix: str, **arguments: Any) -> Any:
         """Have the metadata server with a rank, as ``filesystem:0``, do a command, as ``manager`` does."""
         return self._do(prefix, lambda way, seconds: way.metadata_server(rank, _command(prefix, arguments), seconds))
+
+    def directory_size(self, filesystem: str, path: str) -> int | None:
+        """Return the bytes in a directory and below, if that can be seen at this moment: it is for information only."""
+        try:
+            return self._current().directory_size(filesystem, path, _GLANCE)
+        except (Away, Refused):
+            return None
 
     def close(self) -> None:
         """Close the connection."""

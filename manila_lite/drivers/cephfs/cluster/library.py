@@ -40,6 +40,13 @@ class Library:
         """Send a command to the metadata server with the rank."""
         return self._send(lambda to: to.client(self._cephfs).mds_command(rank, json.dumps(command), ''), seconds)
 
+    def directory_size(self, filesystem: str, path: str, seconds: float) -> int | None:
+        """Return the bytes in a directory and below."""
+        connection = self._connection(seconds)
+        size = self._ask(lambda: connection.use(lambda to: to.mounted(self._cephfs, filesystem).getxattr(
+            path, 'ceph.dir.rbytes')), seconds)
+        return int(size)
+
     def close(self) -> None:
         """Close the connection, as soon as no call uses it: the library would crash."""
         with self._lock:
@@ -88,6 +95,7 @@ class _Connection:
     def __init__(self, rados: Any):
         self.rados = rados
         self._client: Any = None
+        self._mounted: Any = None
         self._lock = threading.Lock()
         self._client_lock = threading.Lock()
         self._users = 1         # the owner is one, until it closes
@@ -100,6 +108,15 @@ class _Connection:
                 client.init()
                 self._client = client
             return self._client
+
+    def mounted(self, cephfs: ModuleType, filesystem: str) -> Any:
+        """Return a mount of the file system in this process."""
+        with self._client_lock:
+            if self._mounted is None:
+                mount = cephfs.LibCephFS(rados_inst=self.rados)
+                mount.mount(filesystem_name=filesystem.encode())
+                self._mounted = mount
+            return self._mounted
 
     def use(self, send: Callable[['_Connection'], Any]) -> Any:
         with self._lock:
@@ -116,7 +133,7 @@ class _Connection:
             self._users -= 1
             if self._users:
                 return
-        for one in (self._client, self.rados):
+        for one in (self._mounted, self._client, self.rados):
             if one is not None:
                 with contextlib.suppress(Exception):
                     one.shutdown()

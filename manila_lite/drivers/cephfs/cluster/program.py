@@ -32,6 +32,9 @@ class Program:
         """Send a command to the metadata server with the rank."""
         return self._run(['tell', f'mds.{rank}', *words(command)], seconds)
 
+    def directory_size(self, filesystem: str, path: str, seconds: float) -> int | None:
+        """Return None: the program has no look into a file system."""
+
     def close(self) -> None:
         """Do nothing: each command has a connection of its own."""
 

@@ -19,7 +19,6 @@ from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.names import SAFE_AUTH_ID
 from manila_lite.drivers.cephfs.protocols import monitors
-from manila_lite.drivers.cephfs.protocols.locks import Locks
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.protocols.sessions import Sessions, planned
 from manila_lite.drivers.cephfs.shares.subvolumes import Subvolume, Subvolumes
@@ -41,7 +40,6 @@ class Native(Protocol):
         super().__init__(backend, cluster, subvolumes)
         self._sessions = Sessions(cluster, subvolumes)
         self._own_id = Identity.of(backend.conf).auth_id
-        self._locks = Locks()
         self._monitors: dict[int, tuple[str, ...]] = {}
 
     def set_up(self) -> None:
@@ -78,15 +76,13 @@ class Native(Protocol):
               rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
         """Shut out the ids that lose something, then let the others in. Returns the key of each id."""
         wanted, results = self._sorted(rules)
-        with self._locks.of(subvolume.name):
-            present = self._authorized(subvolume.name)
-            left = planned(self.subvolumes.ask('metadata ls', subvolume.name) or {})
-            losing = left | {auth_id for auth_id, level in present.items()
-                             if auth_id not in wanted or level != _LEVELS[wanted[auth_id].level]}
-            results |= self._shut_out(share, subvolume.name, losing, present, wanted)
-            for auth_id, rule in wanted.items():
-                if auth_id not in losing:
-                    results[rule.id] = self._let_in(share, subvolume.name, rule)
+        present = self._authorized(subvolume.name)
+        losing = planned(subvolume.marks) | {auth_id for auth_id, level in present.items()
+                                             if auth_id not in wanted or level != _LEVELS[wanted[auth_id].level]}
+        results |= self._shut_out(share, subvolume.name, losing, present, wanted)
+        for auth_id, rule in wanted.items():
+            if auth_id not in losing:
+                results[rule.id] = self._let_in(share, subvolume.name, rule)
         return results
 
     def _sorted(self, rules: Sequence[values.AccessRule]) -> tuple[dict[str, values.AccessRule], dict[str, values.RuleResult]]:

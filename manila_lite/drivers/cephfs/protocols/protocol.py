@@ -12,7 +12,7 @@ from manila_lite.drivers.interface import Backend
 
 
 class Protocol(abc.ABC):
-    """One protocol of one backend. Safe for threads, also for calls about the same share."""
+    """One protocol of one backend. Safe for threads; there are never two calls that change the same share."""
 
     #: The name, as in requests for shares.
     NAME: ClassVar[str]

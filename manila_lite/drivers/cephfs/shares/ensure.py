@@ -8,6 +8,7 @@ from oslo_log import log
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.shares.locks import Locks
 from manila_lite.drivers.cephfs.shares.subvolumes import GIB, Subvolume, Subvolumes
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 
@@ -17,27 +18,34 @@ LOG = log.getLogger(__name__)
 class Ensuring:
     """The ensuring of one backend's shares. Safe for threads."""
 
-    def __init__(self, subvolumes: Subvolumes, protocol: Protocol, sizes: RecentSizes):
+    def __init__(self, subvolumes: Subvolumes, protocol: Protocol, sizes: RecentSizes, locks: Locks):
         self._subvolumes = subvolumes
         self._protocol = protocol
         self._sizes = sizes
+        self._locks = locks
 
     def ensure(self, target: values.EnsureTarget) -> values.EnsureResult:
         """Bring back the limit and the rules of the share.
 
         :raises errors.Final: its data is missing.
         """
-        share, rules = target.share, target.rules
-        subvolume = self._subvolumes.require(share)
-        repaired = list(self._limit_again(share, subvolume))
-        defects = self._protocol.defects(share, subvolume, rules)
-        results = self._protocol.vet(rules)
-        if defects:
-            results = self._protocol.apply(share, subvolume, rules)
-            left = self._protocol.defects(share, self._subvolumes.require(share), rules)
-            repaired += [defect for defect in defects if defect not in left]
+        share = target.share
+        with self._locks.of(share.id):
+            subvolume = self._subvolumes.require(share)
+            limits = self._limit_again(share, subvolume)
+            results, of_rules = self._rules_again(share, subvolume, target.rules)
         locations = tuple(self._protocol.export_locations(share, subvolume))
-        return values.EnsureResult(locations, results, repaired=(*repaired, *_moved(share, locations)))
+        return values.EnsureResult(locations, results, repaired=(*limits, *of_rules, *_moved(share, locations)))
+
+    def _rules_again(self, share: values.Share, subvolume: Subvolume,
+                     rules: Sequence[values.AccessRule]) -> tuple[dict[str, values.RuleResult], list[str]]:
+        """Return the result for every rule, and what was repaired."""
+        defects = self._protocol.defects(share, subvolume, rules)
+        if not defects:
+            return self._protocol.vet(rules), []
+        results = self._protocol.apply(share, subvolume, rules)
+        left = self._protocol.defects(share, self._subvolumes.require(share), rules)
+        return results, [defect for defect in defects if defect not in left]
 
     def inspect(self, targets: Sequence[values.EnsureTarget]) -> dict[str, values.EnsureResult]:
         """Return the repairs that ``ensure`` would make, in the same words, and change nothing."""

@@ -12,6 +12,7 @@ from manila_lite import errors, values
 from manila_lite.drivers.cephfs.names import vet_id
 from manila_lite.drivers.cephfs.pools import Pools
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.shares.locks import Locks
 from manila_lite.drivers.cephfs.shares.shares import is_unmanaged
 from manila_lite.drivers.cephfs.shares.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes, parts_of
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
@@ -23,11 +24,12 @@ _OPTIONS = frozenset({_SIZE})
 class ManagedShares:
     """The managing and unmanaging of one backend's shares."""
 
-    def __init__(self, subvolumes: Subvolumes, pools: Pools, protocol: Protocol, sizes: RecentSizes):
+    def __init__(self, subvolumes: Subvolumes, pools: Pools, protocol: Protocol, sizes: RecentSizes, locks: Locks):
         self._subvolumes = subvolumes
         self._pools = pools
         self._protocol = protocol
         self._sizes = sizes
+        self._locks = locks
 
     def manage(self, share: values.Share, export_path: str, options: Mapping[str, str]) -> values.ManagedShare:
         """Mark the subvolume as the share, set its limit, and serve it to nobody: the rules of before are revoked."""
@@ -69,10 +71,11 @@ class ManagedShares:
 
     def unmanage(self, share: values.Share) -> None:
         """Shut all clients out, and mark the subvolume as unmanaged."""
-        subvolume = self._subvolumes.find(share)
-        if subvolume:
-            self._protocol.forget(share, subvolume)
-            self._subvolumes.mark(subvolume.name, SHARE, UNMANAGED)
+        with self._locks.of(share.id):
+            subvolume = self._subvolumes.find(share)
+            if subvolume:
+                self._protocol.forget(share, subvolume)
+                self._subvolumes.mark(subvolume.name, SHARE, UNMANAGED)
         self._sizes.forget(share.id)
 
 

@@ -11,6 +11,7 @@ from manila_lite.drivers.cephfs.names import vet_id
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.pools import Pools
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.shares.locks import Locks
 from manila_lite.drivers.cephfs.shares.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 
@@ -25,12 +26,14 @@ class Shares:
     #: Seconds for which a call waits for a copy. Then it is to be made again: a copy occupies no thread of the service.
     COPY_SECONDS = 3.0
 
-    def __init__(self, subvolumes: Subvolumes, pools: Pools, protocol: Protocol, conf: CephfsOptions, sizes: RecentSizes):
+    def __init__(self, subvolumes: Subvolumes, pools: Pools, protocol: Protocol, conf: CephfsOptions, sizes: RecentSizes,
+                 locks: Locks):
         self._subvolumes = subvolumes
         self._pools = pools
         self._protocol = protocol
         self._conf = conf
         self._sizes = sizes
+        self._locks = locks
 
     def vet(self, share: values.Share) -> None:
         """Check that the share can be on this backend.
@@ -80,7 +83,7 @@ class Shares:
                 # Ceph would give clients of the copy the whole pool.
                 raise errors.Final(f'A share from snapshot {snapshot.id} can only be in the pool {source.data_pool}.')
             self._begin_copy(share, snapshot, source.name, name)
-        self._await_copy(share)
+        self._await_copy(share, source, name)
         self._subvolumes.resize(share.id, share.size)
         return self._served(share)
 
@@ -106,7 +109,7 @@ class Shares:
                 return None
             raise
 
-    def _await_copy(self, share: values.Share) -> None:
+    def _await_copy(self, share: values.Share, source: Subvolume | None, snapshot: str | None) -> None:
         end = time.monotonic() + self.COPY_SECONDS
         pause = _LOOK
         while (state := self._copy_state(share.id)) != 'complete':
@@ -114,21 +117,33 @@ class Shares:
                 self._remove(share.id)
                 raise errors.Final('The cluster could not copy the snapshot.')
             if time.monotonic() > end:
-                raise errors.Again(_LATER, f'Share {share.id} is being copied: {state}.')
+                raise errors.Again(_LATER, f'Share {share.id} is being copied: {state}.',
+                                   progress=self._progress(share.id, source, snapshot))
             time.sleep(pause)
             pause = min(pause * 2, _LOOK_MOST)
+
+    def _progress(self, name: str, source: Subvolume | None, snapshot: str | None) -> dict[str, int] | None:
+        """Return how far the copy is, if that is known."""
+        if source is None or snapshot is None:
+            return None
+        done = self._subvolumes.size_so_far(name)
+        total = int(self._subvolumes.ask('snapshot info', source.name, snap_name=snapshot).get('size') or 0)
+        if done is None or not total:
+            return None
+        return {'percent': min(99, 100 * done // total), 'bytes_done': min(done, total), 'bytes_total': total}
 
     # Deletion ---------------------------------------------------------------------------------
 
     def delete(self, share: values.Share) -> None:
         """Shut all clients out, and delete the share. Snapshots that are still there stay, and can be copied."""
         vet_id(share.id)
-        subvolume = self._subvolumes.find(share)
-        if subvolume:
-            self._protocol.forget(share, subvolume)
-            self._remove(subvolume.name)
-        elif self._is_half(share.id):
-            self._remove(share.id)
+        with self._locks.of(share.id):
+            subvolume = self._subvolumes.find(share)
+            if subvolume:
+                self._protocol.forget(share, subvolume)
+                self._remove(subvolume.name)
+            elif self._is_half(share.id):
+                self._remove(share.id)
         self._sizes.forget(share.id)
 
     def _is_half(self, name: str) -> bool:

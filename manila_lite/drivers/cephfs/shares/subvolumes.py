@@ -103,6 +103,10 @@ class Subvolumes:
         group = self._conf.cephfs_subvolume_group
         return {'group_name': group} if group else {}
 
+    def size_so_far(self, name: str) -> int | None:
+        """Return the bytes that are in a subvolume which is still being copied, if that can be seen."""
+        return self._cluster.directory_size(self.filesystem, f'/volumes/{self.group}/{name}')
+
     # Subvolumes -------------------------------------------------------------------------------
 
     def names(self) -> list[str]:
