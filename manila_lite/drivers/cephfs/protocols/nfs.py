@@ -20,7 +20,6 @@ from manila_lite.drivers.cephfs.nfs.gateway import Gateway
 from manila_lite.drivers.cephfs.nfs.keys import ExportKeys
 from manila_lite.drivers.cephfs.nfs.objects import Objects
 from manila_lite.drivers.cephfs.nfs.options import addresses
-from manila_lite.drivers.cephfs.protocols.locks import Locks
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.protocols.sessions import Sessions
 from manila_lite.drivers.cephfs.shares.subvolumes import Subvolume, Subvolumes
@@ -41,7 +40,6 @@ class Nfs(Protocol):
     def __init__(self, backend: Backend, cluster: Cluster, subvolumes: Subvolumes):
         super().__init__(backend, cluster, subvolumes)
         self._keys = ExportKeys(subvolumes, Sessions(cluster, subvolumes))
-        self._locks = Locks()
         self._objects = _objects(backend)
 
     @classmethod
@@ -110,13 +108,12 @@ class Nfs(Protocol):
     def apply(self, share: values.Share, subvolume: Subvolume,
               rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
         """Export the share to exactly these clients, also for open sessions."""
-        with self._locks.of(share.id):
-            self.gateway.ensure()
-            self.gateway.admit(share.id)
-            self._keys.grant(share.id, subvolume.name)
-            blocks, results = ganesha_clients.blocks(rules)
-            refused = self.gateway.serve(share.id, _path(subvolume), [block.text for block in blocks],
-                                         _mounted_as(share, subvolume))
+        self.gateway.ensure()
+        self.gateway.admit(share.id)
+        self._keys.grant(share.id, subvolume.name)
+        blocks, results = ganesha_clients.blocks(rules)
+        refused = self.gateway.serve(share.id, _path(subvolume), [block.text for block in blocks],
+                                     _mounted_as(share, subvolume))
         return results | {blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()}
 
     def defects(self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]) -> list[str]:
@@ -131,9 +128,8 @@ class Nfs(Protocol):
 
     def forget(self, share: values.Share, subvolume: Subvolume) -> None:
         """Remove the export, delete its key and end its sessions."""
-        with self._locks.of(share.id):
-            self.gateway.forget(share.id)
-            self._keys.revoke(share.id, subvolume.name)
+        self.gateway.forget(share.id)
+        self._keys.revoke(share.id, subvolume.name)
 
 
 def _objects(backend: Backend) -> Objects | None:
