@@ -131,6 +131,10 @@ class Nfs(Protocol):
         self.gateway.forget(share.id)
         self._keys.revoke(share.id, subvolume.name)
 
+    def discard(self, share: values.Share) -> None:
+        """Remove the export, which leads nowhere."""
+        self.gateway.forget(share.id)
+
 
 def _objects(backend: Backend) -> Objects | None:
     """Return the objects that all hosts of the backend share, if it is configured for several."""

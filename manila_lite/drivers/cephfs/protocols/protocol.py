@@ -73,6 +73,9 @@ class Protocol(abc.ABC):
     def forget(self, share: values.Share, subvolume: Subvolume) -> None:
         """Shut all clients out, and serve the share no more: it is deleted or unmanaged next."""
 
+    def discard(self, share: values.Share) -> None:
+        """Serve a share no more whose data is gone already."""
+
     @abc.abstractmethod
     def capabilities(self) -> Mapping[str, Any]:
         """Return the capabilities of the backend's pools that depend on the protocol."""

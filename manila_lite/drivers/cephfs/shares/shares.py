@@ -142,8 +142,10 @@ class Shares:
             if subvolume:
                 self._protocol.forget(share, subvolume)
                 self._remove(subvolume.name)
-            elif self._is_half(share.id):
-                self._remove(share.id)
+            else:
+                self._protocol.discard(share)
+                if self._is_half(share.id):
+                    self._remove(share.id)
         self._sizes.forget(share.id)
 
     def _is_half(self, name: str) -> bool:
