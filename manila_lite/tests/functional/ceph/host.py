@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver cephfs on a host of its own: a process in a network namespace, as the share manager of another machine.
 
-``python -m manila_lite.tests.functional.ceph.host CONF STATE`` does what standard input says: on each line a list with the
+``python -m manila_lite.tests.functional.ceph.host NAME CONF STATE`` does what standard input says: on each line a list with the
 name of a call, the share, and further arguments. Each answer is a list: whether it worked, and the result or the error.
 ``Host`` is that for tests.
 """
@@ -35,8 +35,8 @@ class Refused(Exception):
 class Host:
     """A driver in the namespace ``netns``. Each call is a method, with the share first."""
 
-    def __init__(self, netns, conf, state):
-        command = ['nsenter', f'--net=/run/netns/{netns}', sys.executable, '-m', __name__, str(conf), str(state)]
+    def __init__(self, name, netns, conf, state):
+        command = ['nsenter', f'--net=/run/netns/{netns}', sys.executable, '-m', __name__, name, str(conf), str(state)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._guard = threading.Timer(_SECONDS, self.process.kill)
         self._guard.daemon = True
@@ -133,8 +133,8 @@ def _share(given):
 def main():
     """Do what standard input says, until its end."""
     conf = cfg.ConfigOpts()
-    conf([], default_config_files=[sys.argv[1]])
-    calls = Calls(load.make('cephfs', NAME, f'cloud@{NAME}', conf, Path(sys.argv[2])))
+    conf([], default_config_files=[sys.argv[2]])
+    calls = Calls(load.make('cephfs', NAME, f'{sys.argv[1]}@{NAME}', conf, Path(sys.argv[3])))
     for line in sys.stdin:
         verb, share, *words = json.loads(line)
         try:

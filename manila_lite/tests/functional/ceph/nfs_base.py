@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base of tests of the NFS gateway: a cluster, two hosts with a gateway and two clients, each in a network namespace."""
 
+import atexit
 import functools
 import os
 import shutil
@@ -47,8 +48,24 @@ class Fabric(base.Fabric):
         return f'fd99::{FLOATS}' if host == 'gateway' else super().v6(host)
 
 
+@functools.cache
+def surroundings():
+    """Return the fabric and the cluster of this process, which end with it.
+
+    :raises Missing: a program is not installed.
+    """
+    fabric = Fabric(ceph=5, nas=1, other=2, one=11, two=12)
+    atexit.register(fabric.down)
+    fabric.up()
+    cluster = Ceph('a', address=fabric.v4('ceph'), netns=fabric.name('ceph'))
+    atexit.register(cluster.cleanUp)
+    cluster.setUp()
+    cluster.add_shared_pool(SHARED)
+    return fabric, cluster
+
+
 class GatewayTest(testtools.TestCase):
-    """One cluster for the class; the host "nas" has a gateway."""
+    """A backend for the class; the host "nas" has its gateway."""
 
     #: Further lines of the backend's section.
     OPTIONS = ''
@@ -60,16 +77,10 @@ class GatewayTest(testtools.TestCase):
             raise unittest.SkipTest(f'an NFS gateway needs {lacks}')
         cls.state = Path(tempfile.mkdtemp(prefix='ml-ceph-'))
         cls.addClassCleanup(shutil.rmtree, cls.state, ignore_errors=True)
-        cls.fabric = Fabric(ceph=5, nas=1, other=2, one=11, two=12)
-        cls.addClassCleanup(cls.fabric.down)
-        cls.fabric.up()
-        cls.cluster = Ceph('a', address=cls.fabric.v4('ceph'), netns=cls.fabric.name('ceph'))
-        cls.addClassCleanup(cls.cluster.cleanUp)
         try:
-            cls.cluster.setUp()
+            cls.fabric, cls.cluster = surroundings()
         except Missing as lacks:
             raise unittest.SkipTest(str(lacks)) from lacks
-        cls.cluster.add_shared_pool(SHARED)
         cls.hosts = {}
         cls.addClassCleanup(cls.power_off)
         cls.nas = cls.host('nas')
@@ -83,7 +94,7 @@ class GatewayTest(testtools.TestCase):
                         f'cephfs_ganesha_export_ips = {cls.fabric.v6("gateway")},{cls.fabric.v4("gateway")}\n'
                         f'ganesha_rados_store_enable = true\nganesha_rados_store_pool_name = {SHARED}\n'
                         f'cephfs_nfs_interface = eth0\ncephfs_nfs_graceless = true\n{cls.OPTIONS}')
-        cls.hosts[name] = host.Host(cls.fabric.name(name), conf, cls.state / name)
+        cls.hosts[name] = host.Host(cls.__name__, cls.fabric.name(name), conf, cls.state / name)
         return cls.hosts[name]
 
     @classmethod
@@ -92,6 +103,14 @@ class GatewayTest(testtools.TestCase):
         for one in cls.hosts.values():
             one.kill()
         base.power_off(cls.state, ())
+        for name in cls.hosts:
+            cls.forget_addresses(name)
+
+    @classmethod
+    def forget_addresses(cls, name):
+        """Remove the addresses of the gateway from a host, as the end of its power does."""
+        for address in (f'{cls.fabric.v4("gateway")}/32', f'{cls.fabric.v6("gateway")}/128'):
+            base.ip('-n', cls.fabric.name(name), 'address', 'flush', 'dev', 'eth0', 'to', address)
 
     def share(self, on=None, **more):
         """Create a share without access rules."""
