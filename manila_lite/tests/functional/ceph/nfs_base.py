@@ -58,8 +58,8 @@ def surroundings():
     atexit.register(fabric.down)
     fabric.up()
     cluster = Ceph('a', address=fabric.v4('ceph'), netns=fabric.name('ceph'))
-    atexit.register(cluster.cleanUp)
     cluster.setUp()
+    atexit.register(cluster.cleanUp)
     cluster.add_shared_pool(SHARED)
     return fabric, cluster
 
