@@ -6,10 +6,12 @@ import functools
 import os
 import re
 
+from manila_lite import errors
 from manila_lite.drivers.cephfs.cluster import bindings
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
 from manila_lite.drivers.cephfs.cluster.identity import Identity
+from manila_lite.drivers.cephfs.cluster.program import Program
 from manila_lite.drivers.cephfs.driver import CephfsDriver
 from manila_lite.tests import waiting
 from manila_lite.tests.compliance import base, calls, edge_cases, manage_shares
@@ -151,3 +153,31 @@ class CephfsManageTest(manage_shares.EveryManageCall, CephfsBinding):
 
 class CephfsManageEdgeCasesTest(manage_shares.ManageEdgeCases, CephfsBinding):
     pass
+
+
+class CephfsProgramTest(CephfsBinding):
+    """The program ``ceph`` instead of the bindings: a life of a share with every kind of command."""
+
+    def new_driver(self):
+        driver = super().new_driver()
+        driver.services.cluster._make = lambda: Program(Identity(self.ceph.conf, 'ceph', 'manila'))
+        return driver
+
+    def test_shares_live_and_end_without_bindings(self):
+        share = self.made_share(rules=self.GOOD)
+        self.assertEqual(set(self.GOOD), self.in_force(share))
+        rules = self.rules((*self.OTHER, *self.BAD))
+        results = self.driver.update_access(share, rules)
+        self.assertEqual(len(self.BAD), sum(bool(result.error) for result in results.values()))
+        self.assertEqual(set(self.OTHER), self.in_force(share))
+        self.driver.extend_share(share, 2)
+        self.assertEqual(2, self.limit(share))
+        snapshot = self.made_snapshot(share)
+        copy = self.a_share(2)
+        self.driver.create_share_from_snapshot(copy, snapshot)
+        self.assertEqual('first', self.read(copy))
+        self.assertGreater(self.driver.report()[0].total_gb, 0)
+        self.assertRaises(errors.Final, self.driver.extend_share, self.a_share(), 2)
+        self.driver.delete_snapshot(snapshot)
+        self.driver.delete_share(share)
+        self.assertTrue(self.ensured(share).error)
