@@ -112,8 +112,8 @@ class Gateway:
         try:
             former = self._objects.get(keeper.HOLDER)
         except CommandFailed as bad:
-            raise CommandFailed(f'ganesha_rados_store_pool_name: {bad}; the pool must exist, and client.{self._objects.auth_id} '
-                                f"needs osd 'allow rw pool={self._objects.pool}'") from bad
+            needs = f"client.{self._objects.auth_id} needs osd 'allow rw pool={self._objects.pool}'"
+            raise CommandFailed(f'ganesha_rados_store_pool_name: {bad}; the pool must exist, and {needs}') from bad
         if former is not None and former.decode(errors='replace') == self._token:
             fencing.drop(self._state)
             return 0.0
