@@ -2,6 +2,7 @@
 """The cephfs driver keeps the contract: a real cluster, whose clients are asked for by its own list of keys."""
 
 import contextlib
+import dataclasses
 import functools
 import os
 import re
