@@ -52,7 +52,7 @@ class Nfs(Protocol):
         """The gateway of this backend. The cluster must answer: it knows the file system."""
         return Gateway(self.backend.state_dir.resolve(), self.backend.conf,
                        ceph_conf=str(Identity.of(self.backend.conf).conf_path), filesystem=self.subvolumes.filesystem,
-                       key_of=self._keys.of, objects=self._objects)
+                       node=f'manila_lite.{self.backend.host}', key_of=self._keys.of, objects=self._objects)
 
     def set_up(self) -> None:
         """Start the gateway with the exports of an earlier run, or adopt it.
