@@ -112,9 +112,17 @@ class Nfs(Protocol):
         self.gateway.admit(share.id)
         self._keys.grant(share.id, subvolume.name)
         blocks, results = ganesha_clients.blocks(rules)
-        refused = self.gateway.serve(share.id, _path(subvolume), [block.text for block in blocks],
-                                     _mounted_as(share, subvolume))
+        try:
+            refused = self._serve(share, subvolume, blocks)
+        except CommandFailed:
+            # A process that was killed may have got another key, which it could not note.
+            if not self._keys.renew(share.id, subvolume.name):
+                raise
+            refused = self._serve(share, subvolume, blocks)
         return results | {blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()}
+
+    def _serve(self, share: values.Share, subvolume: Subvolume, blocks: Sequence[ganesha_clients.Block]) -> Mapping[int, str]:
+        return self.gateway.serve(share.id, _path(subvolume), [block.text for block in blocks], _mounted_as(share, subvolume))
 
     def defects(self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]) -> list[str]:
         """Return what the share's export lacks, or the whole gateway."""
