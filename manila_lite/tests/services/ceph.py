@@ -6,6 +6,7 @@ after a few seconds. Each daemon can be killed and started again, by its name: `
 """
 
 import atexit
+import contextlib
 import functools
 import json
 import shutil
@@ -81,6 +82,7 @@ paxos propose interval = 0.05
 paxos min wait = 0.01
 mon tick interval = 1
 mds tick interval = 0.2
+mds cap revoke eviction timeout = 3
 mds beacon interval = 1
 mds beacon grace = {grace}
 mds beacon mon down grace = {grace}
@@ -310,24 +312,38 @@ class FuseMount(fixtures.Fixture):
         (self.home / 'keyring').write_text(f'[client.{self._ident}]\n\tkey = {self._key}\n')
         conf.write_text(_CLIENT.format(fsid=self._ceph.fsid, monitor=self._ceph.monitor, keyring=self.home / 'keyring')
                         + f'log file = {self.home}/log\nadmin socket =\nclient mount timeout = 15\n')
+        self._words = [program('setpriv'), '--pdeathsig', 'KILL', '--', program('ceph-fuse'), '-f', '--conf', str(conf),
+                       '--id', self._ident, '--client_fs', self._filesystem, '-r', self._path, str(self.root)]
         self.addCleanup(self.end)
+
+    def mount(self) -> Path:
+        """Mount the share; return where.
+
+        :raises PermissionError: the cluster refuses.
+        """
         with (self.home / 'out').open('wb') as out:
             self.process = subprocess.Popen(
-                [program('setpriv'), '--pdeathsig', 'KILL', '--', program('ceph-fuse'), '-f', '--conf', str(conf),
-                 '--id', self._ident, '--client_fs', self._filesystem, '-r', self._path, str(self.root)],
-                stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+                self._words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
         waiting.until(lambda: self.root.is_mount() or self.process.poll() is not None, self.said, self.PATIENCE, pause=0.02)
         if not self.root.is_mount():
             raise PermissionError(f'ceph-fuse: exit {self.process.returncode}: {self.said()}')
+        return self.root
 
     def said(self) -> str:
         """Return what the client printed."""
         return (self.home / 'out').read_text(errors='replace')[-1000:]
 
+    def pause(self) -> None:
+        """Stop the client: it keeps what it holds of the file system, and answers nobody."""
+        self.process.send_signal(signal.SIGSTOP)
+
     def end(self) -> None:
-        """Unmount; a client that does not answer any more is killed."""
+        """Unmount. A client that does not answer any more is killed; what it held is free only after a while."""
         if self.process is None:
             return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run(['umount', str(self.root)], capture_output=True, timeout=5, check=False)
+            self.process.wait(5)
         self.process.kill()
         self.process.wait()
         subprocess.run(['umount', '--lazy', str(self.root)], capture_output=True, timeout=30, check=False)
