@@ -10,6 +10,7 @@ from manila_lite import values
 from manila_lite.drivers.cephfs import start_checks
 from manila_lite.drivers.cephfs.abilities.shares import CephfsResizing
 from manila_lite.drivers.cephfs.abilities.snapshots import CephfsSnapshotManagement, CephfsSnapshots
+from manila_lite.drivers.cephfs.nfs import options as nfs_options
 from manila_lite.drivers.cephfs.options import OPTIONS
 from manila_lite.drivers.interface import Backend
 
@@ -17,7 +18,7 @@ from manila_lite.drivers.interface import Backend
 class CephfsDriver(CephfsResizing, CephfsSnapshots, CephfsSnapshotManagement):
     """Shares of one file system and one protocol. The share's size is enforced by the clients (EDQUOT)."""
 
-    OPTIONS = OPTIONS
+    OPTIONS = (*OPTIONS, *nfs_options.OPTIONS)
 
     @classmethod
     def check(cls, backend: Backend) -> Sequence[values.Problem]:

@@ -96,7 +96,7 @@ class CephDaemon(Daemon):
     def __init__(self, cluster: 'Ceph', kind: str, ident: str):
         super().__init__()
         self._cluster = cluster
-        self._words = [program(f'ceph-{kind}'), '--conf', str(cluster.server_conf), '-i', ident, '-f']
+        self._words = [*cluster.inside, program(f'ceph-{kind}'), '--conf', str(cluster.server_conf), '-i', ident, '-f']
         self.name = f'{kind}.{ident}'
 
     def _setUp(self) -> None:
@@ -125,8 +125,12 @@ class Ceph(fixtures.Fixture):
 
     PATIENCE = 90
 
-    def __init__(self, *filesystems: str, store: str = 'memstore', standbys: int = 0, grace: float = 15, family: int = 4):
+    def __init__(self, *filesystems: str, store: str = 'memstore', standbys: int = 0, grace: float = 15, family: int = 4,
+                 address: str = '', netns: str = ''):
+        """Remember what to make. ``address``: another one than the loopback, of the network namespace ``netns``."""
         super().__init__()
+        self._address = address
+        self.inside = [program('nsenter'), f'--net=/run/netns/{netns}', '--'] if netns else []
         self._filesystems = filesystems or ('a',)
         self._store = store
         self._servers = [f'm{number}' for number in range(len(self._filesystems) + standbys)]
@@ -149,7 +153,7 @@ class Ceph(fixtures.Fixture):
         self._start_daemons()
 
     def _write_files(self) -> None:
-        host = _LOOPBACK[self._family]
+        host = self._address or _LOOPBACK[self._family]
         self.ports = process.free_port(), process.free_port()
         self.monitor = f'[v2:{host}:{self.ports[0]},v1:{host}:{self.ports[1]}]'
         self.fsid = uuidutils.generate_uuid()
@@ -187,6 +191,12 @@ class Ceph(fixtures.Fixture):
     def _new(filesystem: str) -> list[str]:
         return [f'osd pool create {filesystem}.meta 4', f'osd pool create {filesystem}.data 4',
                 f'fs new {filesystem} {filesystem}.meta {filesystem}.data']
+
+    def add_shared_pool(self, name: str) -> None:
+        """Add a pool for what several hosts of the share service share, and let the service use it."""
+        caps = SERVICE_CAPS | {'osd': f'allow rw pool={name}'}
+        self._commands(f'osd pool create {name} 4', f'osd pool application enable {name} manila_lite',
+                       'auth caps client.manila ' + ' '.join(f"{service} '{cap}'" for service, cap in caps.items()))
 
     def add_pool(self, filesystem: str, name: str) -> None:
         """Add a data pool to a file system."""
@@ -248,13 +258,17 @@ class Ceph(fixtures.Fixture):
         conf.write_text(_CLIENT.format(fsid=self.fsid, monitor=monitor or self.monitor, keyring=keyring))
         return conf
 
+    @property
+    def _ceph_words(self) -> list[str]:
+        return [*self.inside, program('ceph'), '--conf', str(self.admin_conf)]
+
     def _ceph(self, *words: str) -> subprocess.CompletedProcess:
-        return subprocess.run([program('ceph'), '--conf', str(self.admin_conf), '--connect-timeout', '20', '--format', 'json',
-                               *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+        return subprocess.run([*self._ceph_words, '--connect-timeout', '20', '--format', 'json', *words],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
                               env=self._environment(), check=False)
 
     def _commands(self, *lines: str) -> None:
-        done = subprocess.run([program('ceph'), '--conf', str(self.admin_conf)], input=''.join(f'{line}\n' for line in lines),
+        done = subprocess.run(self._ceph_words, input=''.join(f'{line}\n' for line in lines),
                               capture_output=True, text=True, timeout=120, env=self._environment(), check=False)
         if done.returncode or 'Error' in done.stdout + done.stderr:
             raise Broken(f'ceph: exit {done.returncode}: {done.stdout[-1000:]}{done.stderr[-2000:]}')

@@ -39,6 +39,16 @@ class Protocol(abc.ABC):
     def keep_up(self) -> None:
         """Look after servers, once a minute."""
 
+    def admit(self, share: values.Share) -> None:
+        """Check that the protocol can serve one more share, if this is a new one. Asks no cluster.
+
+        :raises errors.Final: it cannot; the message says what to do.
+        """
+
+    def path_of(self, export_path: str) -> str:
+        """Return the path in the file system for a path that clients mount, if the two differ."""
+        return export_path
+
     @abc.abstractmethod
     def export_locations(self, share: values.Share, subvolume: Subvolume) -> list[values.ExportLocation]:
         """Return where clients mount the share, preferred first."""
@@ -62,6 +72,9 @@ class Protocol(abc.ABC):
     @abc.abstractmethod
     def forget(self, share: values.Share, subvolume: Subvolume) -> None:
         """Shut all clients out, and serve the share no more: it is deleted or unmanaged next."""
+
+    def discard(self, share: values.Share) -> None:
+        """Serve a share no more whose data is gone already."""
 
     @abc.abstractmethod
     def capabilities(self) -> Mapping[str, Any]:

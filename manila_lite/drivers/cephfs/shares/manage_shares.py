@@ -49,7 +49,7 @@ class ManagedShares:
 
         :raises errors.Final: there is none that could become the share.
         """
-        parts = parts_of(export_path)
+        parts = parts_of(self._protocol.path_of(export_path))
         if parts is None:
             raise errors.Final(f'{export_path!r} is no path of a subvolume, as /volumes/GROUP/NAME/DIRECTORY, with or without '
                                'the monitors before it.')

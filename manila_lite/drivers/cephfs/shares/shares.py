@@ -49,6 +49,7 @@ class Shares:
     def create(self, share: values.Share) -> Sequence[values.ExportLocation]:
         """Create an empty share, with a RADOS namespace of its own, to which its clients are confined."""
         self.vet(share)
+        self._protocol.admit(share)
         present = self._subvolumes.get(share.id)
         if present and present.marks.get(SHARE, share.id) != share.id:
             raise errors.Final(f'There is a subvolume {share.id} that is no share of this service.')
@@ -73,6 +74,7 @@ class Shares:
         :raises errors.Again: it still copies.
         """
         self.vet(share)
+        self._protocol.admit(share)
         state = self._copy_state(share.id)
         if state is None:
             if name is None or source is None:
@@ -140,8 +142,10 @@ class Shares:
             if subvolume:
                 self._protocol.forget(share, subvolume)
                 self._remove(subvolume.name)
-            elif self._is_half(share.id):
-                self._remove(share.id)
+            else:
+                self._protocol.discard(share)
+                if self._is_half(share.id):
+                    self._remove(share.id)
         self._sizes.forget(share.id)
 
     def _is_half(self, name: str) -> bool:

@@ -6,7 +6,7 @@ import dataclasses
 import testtools
 
 from manila_lite import values
-from manila_lite.drivers.linux.protocols import export_locations
+from manila_lite.drivers.file_servers import export_locations
 
 SHARE = values.Share('s', 'share', 'p', 1, 'NFS', 'pool')
 

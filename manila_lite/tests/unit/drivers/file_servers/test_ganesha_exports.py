@@ -6,21 +6,24 @@ from pathlib import Path
 import fixtures
 import testtools
 
-from manila_lite.drivers.linux.protocols import ganesha_exports
-from manila_lite.drivers.linux.protocols.ganesha_dbus import ExportManager
+from manila_lite import errors
+from manila_lite.drivers.file_servers import ganesha_exports
+from manila_lite.drivers.file_servers.ganesha_dbus import ExportManager
+from manila_lite.drivers.linux.protocols.vfs import Vfs
 
 _CLIENT = '  CLIENT { Clients = 10.0.0.1; Access_Type = RW; Protocols = 4; }\n'
 
 
 def text(number, *clients, name='x'):
-    return ganesha_exports._TEXT.format(number=number, path=f'/mnt/{name}', pseudo=name, clients=''.join(clients))
+    return ganesha_exports._TEXT.format(number=number, path=f'/mnt/{name}', pseudo=f'/shares/{name}',
+                                        fsal='FSAL { Name = VFS; }', clients=''.join(clients))
 
 
 class Files(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
-        self.exports = ganesha_exports.Exports(self.state, ExportManager(self.state / 'bus'))
+        self.exports = ganesha_exports.Exports(self.state, ExportManager(self.state / 'bus'), Vfs(self.state))
         self.exports.load()
 
     def write(self, place, name, content):
@@ -40,8 +43,9 @@ class Files(testtools.TestCase):
         self.write('exports.d', 'a.conf', text(3, _CLIENT, name='team_music'))
         self.write('held', 'b.conf', text(7, name='team_films'))
         self.exports.load()
-        self.assertEqual(['team_music', 'team_films', 'c', 'other'], [
-            self.exports._pseudo(*wanted) for wanted in (('a', None), ('b', None), ('c', None), ('a', 'other'))])
+        self.assertEqual(['/shares/team_music', '/shares/team_films', '/shares/c', '/shares/other', '/volumes/x'], [
+            self.exports._pseudo(*wanted) for wanted in (('a', None), ('b', None), ('c', None), ('a', 'other'),
+                                                         ('a', '/volumes/x'))])
 
     def test_incomplete_export_files_are_deleted(self):
         good = text(1, _CLIENT)
@@ -71,3 +75,23 @@ class Files(testtools.TestCase):
 
     def test_clients_begin_at_the_expected_line(self):
         self.assertEqual(_CLIENT, text(1, _CLIENT).splitlines(keepends=True)[ganesha_exports._FIRST - 1])
+
+    def test_room_for_exports_ends_at_the_largest_number_and_known_ones_keep_theirs(self):
+        few = ganesha_exports.Exports(self.state, ExportManager(self.state / 'bus'), Vfs(self.state), most=2)
+        self.write('held', 'b.conf', text(7))
+        few.load()
+        few._number('a')
+        few.vet_room('a')
+        few.vet_room('b')
+        refused = self.assertRaises(errors.Final, few.vet_room, 'c')
+        self.assertIn('2 exports', str(refused))
+        self.assertRaises(errors.Final, few._number, 'c')
+        few.discard('b')
+        few.vet_room('c')
+
+    def test_file_of_an_export_is_readable_for_its_owner_only(self):
+        file = self.state / 'x'
+        file.write_text('old')
+        file.chmod(0o644)
+        ganesha_exports.write_privately(file, 'a key')
+        self.assertEqual((0o600, 'a key'), (file.stat().st_mode & 0o777, file.read_text()))

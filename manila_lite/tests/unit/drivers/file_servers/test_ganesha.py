@@ -6,11 +6,12 @@ from pathlib import Path
 import fixtures
 import testtools
 
-from manila_lite.drivers.linux.protocols import ganesha
+from manila_lite.drivers.file_servers import ganesha
+from manila_lite.drivers.linux.protocols.vfs import Vfs
 
 
 def server(state, **changes):
-    return ganesha.Ganesha(Path(state), changes.pop('port', 2049),
+    return ganesha.Ganesha(Path(state), changes.pop('port', 2049), changes.pop('fsal', None) or Vfs(Path(state)),
                            **{'netns': None, 'graceless': False, 'grace': 30} | changes)
 
 

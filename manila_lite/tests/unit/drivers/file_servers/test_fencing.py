@@ -5,8 +5,9 @@ from pathlib import Path
 import fixtures
 import testtools
 
-from manila_lite.drivers.linux.protocols import fencing
-from manila_lite.drivers.linux.protocols.ganesha import Ganesha
+from manila_lite.drivers.file_servers import fencing
+from manila_lite.drivers.file_servers.ganesha import Ganesha
+from manila_lite.drivers.linux.protocols.vfs import Vfs
 from manila_lite.host.commands import CommandFailed
 
 
@@ -26,7 +27,7 @@ class HaltingTest(testtools.TestCase):
 
     def test_server_that_moved_away_is_not_started(self):
         fencing.note(self.home, 'm1')
-        server = Ganesha(self.home, 2049, netns=None, graceless=True, grace=30)
+        server = Ganesha(self.home, 2049, Vfs(self.home), netns=None, graceless=True, grace=30)
         self.assertRaisesRegex(CommandFailed, 'moved away', server.start, lambda: None)
         self.assertFalse((self.home / 'bus.json').exists())
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manila_lite import values
-from manila_lite.drivers.linux.protocols import ganesha_clients
+from manila_lite.drivers.file_servers import ganesha_clients
 
 
 def rules(*rows):

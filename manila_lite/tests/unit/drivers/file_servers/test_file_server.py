@@ -6,8 +6,9 @@ from pathlib import Path
 import fixtures
 import testtools
 
-from manila_lite.drivers.linux.protocols import fencing, samba_shares
-from manila_lite.drivers.linux.protocols.file_server import FileServer
+from manila_lite.drivers.file_servers import fencing
+from manila_lite.drivers.file_servers.file_server import FileServer
+from manila_lite.drivers.linux.protocols import samba_shares
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
 
@@ -120,4 +121,4 @@ class Life(testtools.TestCase):
 
     def impatient(self, **seconds):
         for name, value in seconds.items():
-            self.useFixture(fixtures.MonkeyPatch(f'manila_lite.drivers.linux.protocols.file_server.{name}', value))
+            self.useFixture(fixtures.MonkeyPatch(f'manila_lite.drivers.file_servers.file_server.{name}', value))

@@ -8,7 +8,7 @@ from pathlib import Path
 import fixtures
 import testtools
 
-from manila_lite.drivers.linux.protocols import ganesha_dbus
+from manila_lite.drivers.file_servers import ganesha_dbus
 from manila_lite.host.commands import CommandFailed
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.protocols import ganesha_clients
-from manila_lite.drivers.linux.protocols.file_server import FileServer
-from manila_lite.drivers.linux.protocols.ganesha_clients import Block
-from manila_lite.drivers.linux.protocols.ganesha_dbus import ExportManager
-from manila_lite.drivers.linux.protocols.ganesha_exports import Exports
-from manila_lite.drivers.linux.protocols.handle_guard import HandleGuard
+from manila_lite.drivers.file_servers import ganesha_clients
+from manila_lite.drivers.file_servers.file_server import FileServer
+from manila_lite.drivers.file_servers.ganesha_clients import Block
+from manila_lite.drivers.file_servers.ganesha_dbus import ExportManager
+from manila_lite.drivers.file_servers.ganesha_exports import NUMBERS, Exports, Mirror
+from manila_lite.drivers.file_servers.ganesha_fsal import Fsal
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
 
@@ -22,10 +22,10 @@ _CONF = """NFS_KRB5 {{ Active_krb5 = false; }}
 NFS_CORE_PARAM {{ Plugins_Dir = "{plugins}"; Protocols = 4; NFS_Port = {port}; Enable_NLM = false; Enable_RQUOTA = false;
   Enable_UDP = false; }}
 NFSv4 {{ Minor_Versions = 0,1,2; Graceless = {graceless}; Grace_Period = {grace}; Lease_Lifetime = 20;
-  RecoveryBackend = fs; RecoveryRoot = "{state}/recov"; Only_Numeric_Owners = true; }}
+  {recovery} Only_Numeric_Owners = true; }}
 LOG {{ Default_Log_Level = EVENT; }}
-EXPORT_DEFAULTS {{ Protocols = 4; Transports = TCP; SecType = sys; Squash = No_Root_Squash; Access_Type = None; }}
-%dir "{state}/exports.d"
+EXPORT_DEFAULTS {{ Protocols = 4; Transports = TCP; SecType = sys; Squash = No_Root_Squash; Access_Type = None; {defaults}}}
+{more}%dir "{state}/exports.d"
 """
 
 _BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -34,8 +34,6 @@ _BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuratio
 <policy user="root"><allow own="*"/><allow send_destination="*"/><allow receive_sender="*"/></policy></busconfig>
 """
 
-_UNGUARDED = ('NFS-Ganesha does not use its guard of file handles (handle_guard.c), so nothing is exported. '
-              'Is its version another than that of Debian 12?')
 #: Longest path of the Unix socket.
 _SOCKET_LENGTH = 100
 
@@ -46,19 +44,22 @@ class Ganesha(FileServer):
     NAME = 'NFS server'
     LOGS = ('bus.log', 'ganesha.out', 'ganesha.log')
 
-    def __init__(self, state: Path, port: int, *, netns: str | None, graceless: bool, grace: int, lacks: str = ''):
-        """Remember the options. ``lacks`` is the reason why NFS cannot be served here, or ''."""
+    def __init__(self, state: Path, port: int, fsal: Fsal, *, netns: str | None, graceless: bool, grace: int, lacks: str = '',
+                 mirror: Mirror | None = None, most: int = NUMBERS):
+        """Remember the options. ``lacks`` is the reason why NFS cannot be served here, or ''; ``mirror`` and ``most``:
+        see ``Exports``.
+        """
         super().__init__(state, state, netns)
+        self.fsal = fsal
         self._lacks = lacks
         self._port = port
         self._socket = _socket(state)
-        self._guard = HandleGuard(state)
         self._conf = _CONF.format(port=port, graceless=str(graceless).lower(), grace=grace, state=state,
-                                  plugins=self._guard.folder)
+                                  plugins=fsal.plugins, recovery=fsal.recovery(state), defaults=fsal.defaults, more=fsal.conf)
         self._server = Daemon(state / 'ganesha.json')
         self._bus = Daemon(state / 'bus.json')
         self._manager = ExportManager(self._socket)
-        self.exports = Exports(state, self._manager)
+        self.exports = Exports(state, self._manager, fsal, mirror, most)
 
     def blocks(self, rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
         """Return CLIENT blocks, and a result for every rule."""
@@ -108,7 +109,7 @@ class Ganesha(FileServer):
 
     def _spawn(self) -> None:
         (self._state / 'recov').mkdir(parents=True, exist_ok=True)
-        self._guard.place()
+        self.fsal.place()
         if self._socket.parent != self._state:
             self._socket.parent.mkdir(mode=0o700, exist_ok=True)
             self._socket.parent.chmod(0o700)
@@ -116,8 +117,8 @@ class Ganesha(FileServer):
         (self._state / 'bus.conf').write_text(_BUS.format(socket=self._socket))
         self._bus.start(self._bus_words, self._state / 'bus.log', mark=self._mark, env={})
         self._wait(self._is_open)       # NFS-Ganesha connects to the bus once, and never again if that is refused
-        self._server.start(self._inside(self._server_words), self._state / 'ganesha.out', mark=self._mark,
-                           env={'DBUS_SYSTEM_BUS_ADDRESS': f'unix:path={self._socket}', **self._guard.env})
+        self._server.start(self.inside(self._server_words), self._state / 'ganesha.out', mark=self._mark,
+                           env={'DBUS_SYSTEM_BUS_ADDRESS': f'unix:path={self._socket}', **self.fsal.env})
 
     def _is_open(self) -> bool:
         """Say whether the bus accepts connections."""
@@ -136,23 +137,22 @@ class Ganesha(FileServer):
         return True
 
     def _vet(self) -> None:
-        if any(self._manager.shown()) and not self._guard.works:
+        if any(self._manager.shown()) and not self.fsal.safe:
             self._stop()
-            raise CommandFailed(_UNGUARDED)
+            raise CommandFailed(self.fsal.UNSAFE)
 
     def export(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> Mapping[int, str]:
         """See ``Exports.put``.
 
         :raises errors.Final: NFS cannot be served here.
-        :raises CommandFailed: the guard does not work: clients could make up handles of other files, so the export is
-            withdrawn.
+        :raises CommandFailed: clients could leave the export, so it is withdrawn.
         """
         if self._lacks:
             raise errors.Final(f'NFS is not served here: {self._lacks}.')
         refused = super().export(name, path, clients, mounted_as)
-        if not self._guard.works:
+        if not self.fsal.safe:
             self.exports.withdraw(name)
-            raise CommandFailed(_UNGUARDED)
+            raise CommandFailed(self.fsal.UNSAFE)
         return refused
 
     def withdraw(self, name: str) -> None:

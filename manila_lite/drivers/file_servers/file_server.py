@@ -17,9 +17,9 @@ import psutil
 from oslo_log import log
 
 from manila_lite import values
-from manila_lite.drivers.linux.protocols import fencing
-from manila_lite.drivers.linux.protocols.ganesha_clients import Block
-from manila_lite.drivers.linux.protocols.ganesha_exports import Seen
+from manila_lite.drivers.file_servers import fencing
+from manila_lite.drivers.file_servers.ganesha_clients import Block
+from manila_lite.drivers.file_servers.ganesha_exports import Seen
 from manila_lite.host import ip
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
@@ -227,7 +227,7 @@ class FileServer(abc.ABC):
                 raise CommandFailed(f'the {self.NAME} has moved away')
             self._spawn()
 
-    def _inside(self, words: Sequence[str]) -> list[str]:
+    def inside(self, words: Sequence[str]) -> list[str]:
         """Return the words that start a program in the server's namespace."""
         # Not "ip netns exec": its private mount namespace would hide shares that are mounted later.
         return [*(('nsenter', f'--net=/run/netns/{self._netns}') if self._netns else ()), *words]
