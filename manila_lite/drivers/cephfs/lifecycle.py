@@ -4,9 +4,9 @@
 from manila_lite import errors
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
-from manila_lite.drivers.cephfs.pools import Pools
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
-from manila_lite.drivers.cephfs.shares.subvolumes import Subvolumes
+from manila_lite.drivers.cephfs.volumes.pools import Pools
+from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 
 
 class Lifecycle:

@@ -27,6 +27,11 @@ OPTIONS = (
     cfg.ListOpt('cephfs_data_pools', default=[],
                 help='Data pools of the file system that hold shares; each is a pool of this backend. Default: the first data '
                      'pool of the file system only.'),
+    cfg.ListOpt('cephfs_reserved_auth_ids', mutable=True,
+                default=['admin', 'bootstrap-*', 'cinder*', 'crash*', 'csi-*', 'glance*', 'gnocchi*', 'iscsi*', 'libvirt*',
+                         'manila*', 'nfs*', 'nova*', 'openstack*', 'rbd*', 'rgw*', 'radosgw*', 'swift*'],
+                help='Auth ids that no access rule may name, with * for any text. An id that an administrator will give to a '
+                     'service must not belong to a tenant, who has its key, before.'),
     cfg.FloatOpt('cephfs_command_timeout', default=60.0, min=1.0, mutable=True,
                  help='Seconds for which one command waits for a manager or metadata server of the cluster that is away. Then '
                       'the operation is tried again later.'),
@@ -48,6 +53,7 @@ class CephfsOptions(Protocol):
     cephfs_volume_mode: str
     cephfs_subvolume_group: str | None
     cephfs_data_pools: Sequence[str]
+    cephfs_reserved_auth_ids: Sequence[str]
     cephfs_command_timeout: float
     reserved_share_percentage: int
     max_over_subscription_ratio: float

@@ -6,8 +6,8 @@ from typing import Any
 
 from manila_lite import values
 from manila_lite.drivers.cephfs.options import CephfsOptions
-from manila_lite.drivers.cephfs.pools import Pools
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.volumes.pools import Pools
 
 _VERSION = '1.0'
 #: Options that the exports of all shares depend on.

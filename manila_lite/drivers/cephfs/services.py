@@ -5,7 +5,6 @@ from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.lifecycle import Lifecycle
 from manila_lite.drivers.cephfs.options import CephfsOptions
-from manila_lite.drivers.cephfs.pools import Pools
 from manila_lite.drivers.cephfs.protocols.table import PROTOCOLS
 from manila_lite.drivers.cephfs.shares.access import ShareAccess
 from manila_lite.drivers.cephfs.shares.ensure import Ensuring
@@ -14,7 +13,8 @@ from manila_lite.drivers.cephfs.shares.manage_shares import ManagedShares
 from manila_lite.drivers.cephfs.shares.manage_snapshots import ManagedSnapshots
 from manila_lite.drivers.cephfs.shares.shares import Shares
 from manila_lite.drivers.cephfs.shares.snapshots import Snapshots
-from manila_lite.drivers.cephfs.shares.subvolumes import Subvolumes
+from manila_lite.drivers.cephfs.volumes.pools import Pools
+from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 

@@ -17,7 +17,7 @@ from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.protocols.table import PROTOCOLS
-from manila_lite.drivers.cephfs.shares.subvolumes import choose_filesystem
+from manila_lite.drivers.cephfs.volumes.subvolumes import choose_filesystem
 from manila_lite.drivers.interface import Backend
 
 LOG = log.getLogger(__name__)

@@ -11,7 +11,7 @@ import json
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -125,13 +125,13 @@ class Ceph(fixtures.Fixture):
 
     PATIENCE = 90
 
-    def __init__(self, *filesystems: str, store: str = 'memstore', standbys: int = 0, grace: float = 15, family: int = 4,
-                 address: str = '', netns: str = ''):
+    def __init__(self, filesystems: Sequence[str] = ('a',), *, store: str = 'memstore', standbys: int = 0, grace: float = 15,
+                 family: int = 4, address: str = '', netns: str = ''):
         """Remember what to make. ``address``: another one than the loopback, of the network namespace ``netns``."""
         super().__init__()
         self._address = address
         self.inside = [program('nsenter'), f'--net=/run/netns/{netns}', '--'] if netns else []
-        self._filesystems = filesystems or ('a',)
+        self._filesystems = filesystems
         self._store = store
         self._servers = [f'm{number}' for number in range(len(self._filesystems) + standbys)]
         self._grace = grace

@@ -7,6 +7,7 @@ notes it as the tenant, and refuses the id to everyone else. Ids that exist outs
 """
 
 import errno
+import fnmatch
 import functools
 import hashlib
 import re
@@ -21,7 +22,7 @@ from manila_lite.drivers.cephfs.names import SAFE_AUTH_ID
 from manila_lite.drivers.cephfs.protocols import monitors
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.protocols.sessions import Sessions, planned
-from manila_lite.drivers.cephfs.shares.subvolumes import Subvolume, Subvolumes
+from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.drivers.interface import Backend
 
 _TYPE = 'cephx'
@@ -104,9 +105,12 @@ class Native(Protocol):
             return f'There is no access level {rule.level} here, only rw and ro.'
         if not SAFE_AUTH_ID.fullmatch(rule.to):
             return f'{rule.to!r} is no Ceph id for a rule: use 1 to 128 letters, digits, _ and -, and begin without a -.'
-        if rule.to == self._own_id:
+        if rule.to == self._own_id or self._is_reserved(rule.to):
             return _TAKEN.format(rule.to)
         return None
+
+    def _is_reserved(self, auth_id: str) -> bool:
+        return any(fnmatch.fnmatchcase(auth_id, pattern) for pattern in self.backend.conf.cephfs_reserved_auth_ids)
 
     def _shut_out(self, share: values.Share, name: str, losing: frozenset[str], present: Mapping[str, str],
                   wanted: Mapping[str, values.AccessRule]) -> dict[str, values.RuleResult]:

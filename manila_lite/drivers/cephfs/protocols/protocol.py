@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from manila_lite import values
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
-from manila_lite.drivers.cephfs.shares.subvolumes import Subvolume, Subvolumes
+from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.drivers.interface import Backend
 
 

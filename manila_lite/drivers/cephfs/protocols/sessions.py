@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
-from manila_lite.drivers.cephfs.shares.subvolumes import TO_EVICT, Subvolumes
+from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolumes
 
 
 class Sessions:

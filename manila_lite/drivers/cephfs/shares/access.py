@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.shares.locks import Locks
-from manila_lite.drivers.cephfs.shares.subvolumes import Subvolumes
+from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 
 
 class ShareAccess:

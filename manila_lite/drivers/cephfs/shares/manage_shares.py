@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.names import vet_id
-from manila_lite.drivers.cephfs.pools import Pools
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.shares.locks import Locks
 from manila_lite.drivers.cephfs.shares.shares import is_unmanaged
-from manila_lite.drivers.cephfs.shares.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes, parts_of
+from manila_lite.drivers.cephfs.volumes.pools import Pools
+from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes, parts_of
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 
 _SIZE = 'size'

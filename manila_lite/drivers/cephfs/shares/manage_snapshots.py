@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.names import SAFE_NAME, vet_id
 from manila_lite.drivers.cephfs.shares.snapshots import Snapshots, is_unmanaged, name_of
-from manila_lite.drivers.cephfs.shares.subvolumes import SNAPSHOT, UNMANAGED, Subvolumes
+from manila_lite.drivers.cephfs.volumes.subvolumes import SNAPSHOT, UNMANAGED, Subvolumes
 
 
 class ManagedSnapshots:

@@ -11,7 +11,7 @@ from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.names import SAFE_NAME, vet_id
 from manila_lite.drivers.cephfs.shares.shares import Shares
-from manila_lite.drivers.cephfs.shares.subvolumes import SNAPSHOT, UNMANAGED, Subvolume, Subvolumes
+from manila_lite.drivers.cephfs.volumes.subvolumes import SNAPSHOT, UNMANAGED, Subvolume, Subvolumes
 
 #: Seconds until another try to delete a snapshot from which a share is being copied.
 _LATER = 2.0

@@ -33,6 +33,7 @@ class CephTest(testtools.TestCase):
 
     CLUSTER: dict | None = None
     MORE = ''
+    FILESYSTEM = 'a'
     #: Users of two projects. The first is an administrator, too.
     OTHER = f'eve:q:member,reader:{hush.MARK}other'
 
@@ -117,8 +118,8 @@ class CephTest(testtools.TestCase):
 
         :raises PermissionError: the cluster refuses.
         """
-        mounted = ceph.FuseMount(self.ceph, 'a', rule['access_to'], rule['access_key'], path or self.path(share) + below)
-        return self.useFixture(mounted).root
+        place = path or self.path(share) + below
+        return self.useFixture(ceph.FuseMount(self.ceph, self.FILESYSTEM, rule['access_to'], rule['access_key'], place)).root
 
     def snapshot(self, share):
         """Take a snapshot; return its id."""

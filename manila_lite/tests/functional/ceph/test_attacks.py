@@ -32,7 +32,7 @@ class Ids(base.CephTest):
         self.addCleanup(self.ceph.ask, 'auth', 'rm', f'client.{ident}')
         everyone = [f'client.{name}' for name in ('manila', 'admin', ident)]
         before = [self.ceph.ask('auth', 'get', name) for name in everyone]
-        for name in ('manila', 'admin', ident):
+        for name in ('manila', 'admin', ident, 'cinder', 'nfs-gateway'):
             self.assertIsNone(self.grant(share, name, ends='error')['access_key'])
         self.assertEqual(before, [self.ceph.ask('auth', 'get', name) for name in everyone])
 

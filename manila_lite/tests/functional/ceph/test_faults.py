@@ -6,7 +6,7 @@ from manila_lite.tests.functional.ceph import base
 
 
 class Faults(base.CephTest):
-    CLUSTER = {'grace': 5}
+    CLUSTER = {'grace': 5, 'store': 'bluestore'}
     MORE = 'cephfs_command_timeout = 3'
 
     def tearDown(self):
@@ -25,6 +25,19 @@ class Faults(base.CephTest):
         self.ceph.start('mds.m0')
         count = writer.acknowledged
         (place / 'a-new-file').write_text('needs the metadata server')
+        waiting.until(lambda: writer.acknowledged > count + 10, 'the client goes on')
+        writer.end()
+        self.assertIsNone(writer.error)
+        self.assertEqual([f'{number:07}' for number in range(writer.acknowledged)], (place / 'log').read_text().splitlines())
+
+    def test_client_goes_on_writing_after_a_disk_server_was_killed(self):
+        share = self.share()
+        place = self.mount(share, self.grant(share, self.ident()))
+        writer = base.Writer(place / 'log')
+        self.addCleanup(writer.end)
+        self.ceph.kill('osd.0')
+        self.ceph.start('osd.0')
+        count = writer.acknowledged
         waiting.until(lambda: writer.acknowledged > count + 10, 'the client goes on')
         writer.end()
         self.assertIsNone(writer.error)

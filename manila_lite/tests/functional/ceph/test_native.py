@@ -114,3 +114,20 @@ class Native(base.CephTest):
         self.remove(share)
         self.assertEqual('snapshot-retained', self.ceph.ask('fs', 'subvolume', 'info', 'a', name)['state'])
         self.ceph.ask('fs', 'subvolume', 'snapshot', 'rm', 'a', name, 'kept')
+
+
+class OverIpv6(base.CephTest):
+    """Monitors with IPv6 addresses only, and the second of two file systems."""
+
+    CLUSTER = {'filesystems': ('a', 'b'), 'family': 6}
+    MORE = 'cephfs_filesystem_name = b'
+    FILESYSTEM = 'b'
+
+    def test_share_is_mounted_by_addresses_of_ipv6_from_the_file_system_of_the_section(self):
+        [pool] = self.lite.ok('GET', '/scheduler-stats/pools/detail')['pools']
+        self.assertEqual(('b.data', False, True), (pool['pool'], *(pool['capabilities'][f'ipv{number}_support']
+                                                                  for number in (4, 6))))
+        share = self.share()
+        self.assertRegex(self.location(share), r'^\[::1\]:\d+:/volumes/_nogroup/')
+        (self.mount(share, self.grant(share, self.ident())) / 'f').write_text('hello')
+        self.assertEqual([], self.ceph.ask('fs', 'subvolume', 'ls', 'a'))

@@ -5,7 +5,7 @@ import testscenarios
 import testtools
 
 from manila_lite import errors
-from manila_lite.drivers.cephfs.shares.subvolumes import choose_filesystem, parts_of
+from manila_lite.drivers.cephfs.volumes.subvolumes import choose_filesystem, parts_of
 
 _GOOD = {
     '10.0.0.1:6789,10.0.0.2:6789:/volumes/_nogroup/s/1': ('_nogroup', 's', '1'),

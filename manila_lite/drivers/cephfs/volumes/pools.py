@@ -8,7 +8,7 @@ from typing import Any
 from manila_lite import errors
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.options import CephfsOptions
-from manila_lite.drivers.cephfs.shares.subvolumes import GIB, Subvolumes
+from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, Subvolumes
 
 
 @dataclasses.dataclass(frozen=True)
