@@ -10,7 +10,9 @@ from pathlib import Path
 
 from manila_lite.cmd import setup
 from manila_lite.drivers import load
-from scenarios import beside, clients, settings
+from manila_lite.drivers.cephfs.nfs.fsal import CephFsal
+from manila_lite.drivers.file_servers.ganesha import Ganesha
+from scenarios import clients, leftovers, settings
 
 
 def down(state):
@@ -28,12 +30,19 @@ def down(state):
 
 def release(state, *, remove_data):
     """End the NFS server, and unmount shares and pool."""
-    beside.gone(state)
+    leftovers.gone(state)
     config = state / 'manila_lite.conf'
-    if not config.exists() or 'driver = linux' not in config.read_text():
-        return
+    text = config.read_text() if config.exists() else ''
+    if 'driver = linux' in text:
+        _release_pools(state, config, text, remove_data=remove_data)
+    if 'driver = cephfs' in text:
+        _end_gateway(state)
+    leftovers.clear(leftovers.ceph_of(state))
+
+
+def _release_pools(state, config, text, *, remove_data):
     clients.gone(settings.prefix(state))
-    if settings.other(state) in config.read_text():
+    if settings.other(state) in text:
         clients.make(settings.other(state))     # its backend is taken down within it
     conf = setup.configure([f'--config-file={config}'], transport_url='inproc://')
     for name in conf.enabled_share_backends:
@@ -41,6 +50,14 @@ def release(state, *, remove_data):
     clients.gone(settings.prefix(state))
     conf.reset()
     conf.clear()
+
+
+def _end_gateway(state):
+    """End the NFS server of the gateway, which outlives the share manager. The cluster need not answer any more."""
+    place = state / 'lib' / settings.GATEWAY
+    if place.exists():
+        behind = CephFsal(str(state / settings.CEPH_CONF), settings.FILESYSTEM, None)
+        Ganesha(place, 2049, behind, netns=None, graceless=True, grace=20).stop()
 
 
 def end_process(pid):

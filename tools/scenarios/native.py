@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Native clients of CephFS: each mounts a share by ceph-fuse, with the id and the key of an access rule."""
+
+import contextlib
+import errno
+import hashlib
+import os
+import threading
+import time
+
+from manila_lite.tests.services.ceph import FuseMount
+from scenarios import settings
+from scenarios.service import Trouble
+
+_MIB = 1 << 20
+_GIB = 1 << 30
+#: Size of the files that are copied: a copy takes about as long for small ones.
+_PIECE = 64 << 10
+_MANY = 'many'
+
+
+class Client:
+    """A mounted share. ``root``: where; ``path``: of the share in the file system."""
+
+    def __init__(self, cluster, ident, key, path):
+        self.ident = ident
+        self._mount = FuseMount(cluster.ceph, settings.FILESYSTEM, ident, key, path)
+        try:
+            self._mount.setUp()
+        except Exception as bad:
+            raise Trouble(f'ceph-fuse --id {ident}: {bad}') from bad
+        self.root = self._mount.root
+
+    def write(self, name, text):
+        """Write a file, and sync it."""
+        with (self.root / name).open('w') as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def read(self, name):
+        """Return the text of a file."""
+        return (self.root / name).read_text()
+
+    def refused(self, name):
+        """Check that the client may not write; return the error."""
+        try:
+            self.write(name, '')
+        except OSError as bad:
+            return bad.strerror
+        raise Trouble(f'{self.ident} wrote {name}')
+
+    def overfill(self, gib):
+        """Write until the share is full: a file with a hole, then real data. Return the MiB of data, and the error."""
+        (self.root / 'hole').touch()
+        os.truncate(self.root / 'hole', gib * _GIB - 16 * _MIB)
+        with (self.root / 'big').open('wb', buffering=0) as file:
+            for done in range(256):
+                try:
+                    file.write(os.urandom(_MIB))
+                    os.fsync(file.fileno())
+                except OSError as bad:
+                    if bad.errno != errno.EDQUOT:
+                        raise
+                    return done, bad.strerror
+        raise Trouble(f'{self.ident} wrote 256 MiB more than {gib} GiB')
+
+    def fits(self, mib):
+        """Say whether so much more can be written."""
+        try:
+            with (self.root / 'more').open('wb') as file:
+                file.write(bytes(mib * _MIB))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as bad:
+            if bad.errno != errno.EDQUOT:
+                raise
+            return False
+        return True
+
+    def clear(self):
+        """Delete what the limit was reached with."""
+        for name in ('hole', 'big', 'more'):
+            (self.root / name).unlink(missing_ok=True)
+
+    def fill(self, mib):
+        """Write many small files, so much in all."""
+        (self.root / _MANY).mkdir()
+        for number in range(mib * _MIB // _PIECE):
+            (self.root / _MANY / f'{number:05}').write_bytes(os.urandom(_PIECE))
+
+    def digests(self):
+        """Return the SHA-256 of each of the many files, by its name."""
+        return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in (self.root / _MANY).iterdir()}
+
+    def snapshot(self, wanted):
+        """Return the name of a snapshot in the directory .snap."""
+        return next(name for name in os.listdir(self.root / '.snap') if wanted in name)
+
+    def end(self):
+        """Unmount."""
+        with contextlib.suppress(Exception):
+            self._mount.cleanUp()
+
+
+class Writer(threading.Thread):
+    """A native client that writes one file after another, each synced, until it is refused or told to end.
+
+    ``gap``: the longest time in seconds between two files.
+    """
+
+    def __init__(self, client):
+        super().__init__(daemon=True)
+        self._client = client
+        self._ending = threading.Event()
+        self.written, self.failed = [], []
+        self.gap = 0.0
+        self.start()
+
+    def run(self):
+        while not self._ending.is_set() and not self.failed:
+            name, began = f'log{len(self.written):05}', time.monotonic()
+            try:
+                self._client.write(name, name)
+            except OSError as bad:
+                self.failed.append(bad.strerror)
+            else:
+                self.written.append(name)
+                self.gap = max(self.gap, time.monotonic() - began)
+
+    def goes_on(self, more=3):
+        """Wait until some more files are written, or one is refused.
+
+        :raises TimeoutError: neither; it hangs.
+        """
+        wanted, end = len(self.written) + more, time.monotonic() + 60
+        while len(self.written) < wanted and not self.failed:
+            if time.monotonic() > end:
+                raise TimeoutError(f'a native client hangs after {len(self.written)} files')
+            time.sleep(0.02)
+
+    def end(self):
+        """Stop writing; return the failure."""
+        self._ending.set()
+        self.join(60)
+        return self.failed
+
+
+class Clients:
+    """The native clients of a scenario."""
+
+    command = 'ceph-fuse'
+
+    def __init__(self, demo, cluster):
+        self._demo = demo
+        self._cluster = cluster
+        self._all = []
+
+    def mount(self, ident, key, path):
+        """Show and make a mount; return its client."""
+        client = Client(self._cluster, ident, key, path)
+        self._all.append(client)
+        self._demo.say(f'$ ceph-fuse --id {ident} -r {path} {client.root}')
+        return client
+
+    def stop(self):
+        """Unmount all."""
+        while self._all:
+            self._all.pop().end()
