@@ -5,11 +5,9 @@ import contextlib
 import errno
 import hashlib
 import os
-import threading
-import time
 
 from manila_lite.tests.services.ceph import FuseMount
-from scenarios import settings
+from scenarios import private, settings
 from scenarios.service import Trouble
 
 _MIB = 1 << 20
@@ -24,12 +22,10 @@ class Client:
 
     def __init__(self, cluster, ident, key, path):
         self.ident = ident
-        self._mount = FuseMount(cluster.ceph, settings.FILESYSTEM, ident, key, path)
-        try:
-            self._mount.setUp()
-        except Exception as bad:
-            raise Trouble(f'ceph-fuse --id {ident}: {bad}') from bad
-        self.root = self._mount.root
+        self._there = contextlib.ExitStack()
+        mount = FuseMount(cluster.ceph, settings.FILESYSTEM, ident, key, path)
+        private.start(f'the mount of {ident}', mount, self._there)
+        self.root = mount.root
 
     def write(self, name, text):
         """Write a file, and sync it."""
@@ -99,51 +95,7 @@ class Client:
 
     def end(self):
         """Unmount."""
-        with contextlib.suppress(Exception):
-            self._mount.cleanUp()
-
-
-class Writer(threading.Thread):
-    """A native client that writes one file after another, each synced, until it is refused or told to end.
-
-    ``gap``: the longest time in seconds between two files.
-    """
-
-    def __init__(self, client):
-        super().__init__(daemon=True)
-        self._client = client
-        self._ending = threading.Event()
-        self.written, self.failed = [], []
-        self.gap = 0.0
-        self.start()
-
-    def run(self):
-        while not self._ending.is_set() and not self.failed:
-            name, began = f'log{len(self.written):05}', time.monotonic()
-            try:
-                self._client.write(name, name)
-            except OSError as bad:
-                self.failed.append(bad.strerror)
-            else:
-                self.written.append(name)
-                self.gap = max(self.gap, time.monotonic() - began)
-
-    def goes_on(self, more=3):
-        """Wait until some more files are written, or one is refused.
-
-        :raises TimeoutError: neither; it hangs.
-        """
-        wanted, end = len(self.written) + more, time.monotonic() + 60
-        while len(self.written) < wanted and not self.failed:
-            if time.monotonic() > end:
-                raise TimeoutError(f'a native client hangs after {len(self.written)} files')
-            time.sleep(0.02)
-
-    def end(self):
-        """Stop writing; return the failure."""
-        self._ending.set()
-        self.join(60)
-        return self.failed
+        self._there.close()
 
 
 class Clients:

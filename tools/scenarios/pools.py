@@ -11,7 +11,7 @@ def draw(title, pools):
     lines = [title]
     for name, (used, free, about, shares) in pools.items():
         lines.append(f' {name:{width}} ▕{bar(used, free)}▏ {amount(used):>8} used, {amount(free):>8} free   {about}'.rstrip())
-        lines += [f'   {"├" if left else "└"}─ {share}' for left, share in zip(range(len(shares) - 1, -1, -1), shares, strict=True)]
+        lines += [f'   ├─ {share}' for share in shares[:-1]] + [f'   └─ {share}' for share in shares[-1:]]
     return lines
 
 

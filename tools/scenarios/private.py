@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start of servers that are for one scenario alone. They end with this process in any case."""
 
-from manila_lite.tests.services.daemon import Broken, Missing
 from scenarios.service import Trouble
 
 
@@ -10,6 +9,7 @@ def start(what, server, there):
     try:
         server.setUp()
     except Exception as bad:
-        why = [one[1] for one in bad.args if isinstance(one, tuple) and isinstance(one[1], Missing | Broken)]
-        raise Trouble(f'{what}: {why[0] if why else bad}') from bad
+        # fixtures puts the exception into a tuple, with those of the clean-up after it.
+        why = next((one[1] for one in bad.args if isinstance(one, tuple)), bad)
+        raise Trouble(f'{what}: {why}') from bad
     there.callback(server.cleanUp)

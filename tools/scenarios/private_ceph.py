@@ -70,6 +70,11 @@ class PrivateCeph:
         """Return the process id of a daemon."""
         return self.ceph.daemons[name].process.pid
 
+    def restart(self, name):
+        """Start a daemon that was killed."""
+        self.ceph.kill(name)        # takes note of its end
+        self.ceph.start(name)
+
     # What it holds ----------------------------------------------------------------------------
 
     def pools(self):

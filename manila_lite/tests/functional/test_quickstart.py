@@ -222,7 +222,7 @@ class OnCeph(WithRoot):
     """Native and NFS shares on a private Ceph cluster."""
 
     def setUp(self):
-        lacks = [name for name in ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph', 'ceph-fuse') if not shutil.which(name)]
+        lacks = [name for name in ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph-fuse') if not shutil.which(name)]
         lacks += [] if fsal.plugin() else ['nfs-ganesha-ceph']
         if lacks:
             self.skipTest(f'a Ceph cluster and its clients need {", ".join(lacks)}')
