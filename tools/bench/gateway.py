@@ -147,7 +147,7 @@ def measure(figures: report.Report) -> None:
     """Measure one gateway."""
     count, mebibytes, rounds = figures.pick((5, 8, 1), (60, 64, 3), (300, 256, 5))
     port = free_port()
-    with Ceph('a') as cluster, _driver(cluster, port) as driver:
+    with Ceph() as cluster, _driver(cluster, port) as driver:
         _exports(figures, driver, count)
         _bandwidth(figures, cluster, driver, port, mebibytes, rounds)
 

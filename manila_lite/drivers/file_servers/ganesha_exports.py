@@ -89,6 +89,7 @@ class Exports:
         self._mirror = mirror or Mirror()
         self._most = most
         self._numbers: dict[str, int] = {}
+        self._fsals: dict[str, str] = {}        # the FSAL blocks of exports that the server has, or will have
         self._last = 0
         self._lock = threading.Lock()
 
@@ -99,15 +100,16 @@ class Exports:
         self._places()
         self._mirror.pull(self._served)
         numbers: dict[str, int] = {}
+        fsals: dict[str, str] = {}
         for file in sorted([*self._served.iterdir(), *self._held.iterdir()]):
             match = _WHOLE.fullmatch(file.read_text(errors='replace'))
             number = int(match[1]) if match else 0
             if file.suffix != '.conf' or not 0 < number <= NUMBERS or number in numbers.values():
                 file.unlink()
-            else:
-                numbers[file.stem] = number
+            elif match:
+                numbers[file.stem], fsals[file.stem] = number, match[2]
         with self._lock:
-            self._numbers = numbers
+            self._numbers, self._fsals = numbers, fsals
             self._last = max(numbers.values(), default=0)
 
     def _places(self) -> None:
@@ -137,8 +139,7 @@ class Exports:
 
     def fsal_of(self, name: str) -> str:
         """Return the FSAL block of the export as it was last served, or ''."""
-        match = self._known(name)
-        return match[2] if match else ''
+        return self._fsals.get(name, '')
 
     def _known(self, name: str) -> re.Match[str] | None:
         for place in (self._served, self._held):
@@ -216,9 +217,9 @@ class Exports:
 
     def _drop_other(self, name: str, number: int, fsal: str) -> None:
         """Stop serving the export by other means, such as another key: an update would not change them."""
-        known = self._known(name)
-        if known and known[2] != fsal and self._manager.displayed([number]):
+        if self._fsals.get(name, fsal) != fsal and self._manager.displayed([number]):
             self._manager.call('RemoveExport', 'q', [number])
+        self._fsals[name] = fsal
 
     def hold(self, name: str) -> None:
         """Keep a starting server from serving the export. Its number and clients are remembered."""
@@ -246,6 +247,7 @@ class Exports:
         self._mirror.push(name, None)
         with self._lock:
             self._numbers.pop(name, None)
+            self._fsals.pop(name, None)
 
     def vet_room(self, name: str) -> None:
         """Check that the server can have this export.

@@ -29,7 +29,7 @@ class GatewayBinding(CephfsBinding):
 
     def new_driver(self):
         driver = super().new_driver()
-        self.addCleanup(lambda: driver.services.protocol.gateway.stop())
+        self.addCleanup(driver.services.protocol.gateway.stop)
         return driver
 
     def a_share(self, *args, **changes):

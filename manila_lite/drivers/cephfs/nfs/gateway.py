@@ -109,7 +109,11 @@ class Gateway:
         """Say in the cluster that this host serves. Returns the time until which the former host may need to let go."""
         if self._objects is None:
             return 0.0
-        former = self._objects.get(keeper.HOLDER)
+        try:
+            former = self._objects.get(keeper.HOLDER)
+        except CommandFailed as bad:
+            needs = f"client.{self._objects.auth_id} needs osd 'allow rw pool={self._objects.pool}'"
+            raise CommandFailed(f'ganesha_rados_store_pool_name: {bad}; the pool must exist, and {needs}') from bad
         if former is not None and former.decode(errors='replace') == self._token:
             fencing.drop(self._state)
             return 0.0

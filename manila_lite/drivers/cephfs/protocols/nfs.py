@@ -17,12 +17,12 @@ from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.nfs import check
 from manila_lite.drivers.cephfs.nfs.fsal import vet
 from manila_lite.drivers.cephfs.nfs.gateway import Gateway
-from manila_lite.drivers.cephfs.nfs.keys import ExportKeys
 from manila_lite.drivers.cephfs.nfs.objects import Objects
 from manila_lite.drivers.cephfs.nfs.options import addresses
+from manila_lite.drivers.cephfs.protocols.export_keys import ExportKeys
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.protocols.sessions import Sessions
-from manila_lite.drivers.cephfs.shares.subvolumes import Subvolume, Subvolumes
+from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.drivers.file_servers import export_locations, ganesha_clients
 from manila_lite.drivers.interface import Backend
 from manila_lite.host.commands import CommandFailed

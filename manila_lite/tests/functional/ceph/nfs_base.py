@@ -57,7 +57,7 @@ def surroundings():
     fabric = Fabric(ceph=5, nas=1, other=2, one=11, two=12)
     atexit.register(fabric.down)
     fabric.up()
-    cluster = Ceph('a', address=fabric.v4('ceph'), netns=fabric.name('ceph'))
+    cluster = Ceph(address=fabric.v4('ceph'), netns=fabric.name('ceph'))
     cluster.setUp()
     atexit.register(cluster.cleanUp)
     cluster.add_shared_pool(SHARED)

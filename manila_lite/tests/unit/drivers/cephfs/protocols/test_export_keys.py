@@ -4,8 +4,8 @@ import errno
 import testtools
 
 from manila_lite.drivers.cephfs.cluster.answers import Refused
-from manila_lite.drivers.cephfs.nfs import keys
 from manila_lite.drivers.cephfs.nfs.fsal import Key
+from manila_lite.drivers.cephfs.protocols import export_keys as keys
 from manila_lite.host.commands import CommandFailed
 
 

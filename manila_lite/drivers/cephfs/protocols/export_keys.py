@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.nfs.fsal import Key
 from manila_lite.drivers.cephfs.protocols.sessions import Sessions
-from manila_lite.drivers.cephfs.shares.subvolumes import Subvolumes
+from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 from manila_lite.host.commands import CommandFailed
 
 #: The tenant of all ids of exports. No project has this id.
