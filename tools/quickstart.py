@@ -25,6 +25,7 @@ from scenarios.vm import Vm
 
 import manila_lite.cmd  # noqa: F401 - threads, not eventlet
 from manila_lite import errors
+from manila_lite.tests.services.daemon import Broken
 
 #: Scenarios other than the life of one share.
 SCENARIOS = {DUAL_STACK: DualStack, ENSURE: Repair, MIGRATION: Moving, VM: Vm, CLUSTER: Cluster, CEPH: CephFs}
@@ -121,7 +122,7 @@ def main():
     demo = Demo(state, args.backend, args.mebibytes, identity)
     try:
         show(demo, args)
-    except (Trouble, errors.ManilaLiteError, subprocess.TimeoutExpired, TimeoutError) as trouble:
+    except (Trouble, Broken, errors.ManilaLiteError, subprocess.TimeoutExpired, OSError) as trouble:
         print(f'{RED}It did not work:{PLAIN} {trouble}\nLogs: {state}. Clean up with tools/quickstart --down', file=sys.stderr)
         return 1
     finally:
