@@ -32,7 +32,7 @@ def fail_over(demo, cluster, shares, alice):
     with demo.step('The active metadata server is killed while both clients write: the other one takes over'):
         name = cluster.active()
         with writing(shares, alice) as writers:
-            demo.say(f'$ kill -9 {cluster.pid(name)}    # {name}')
+            demo.say(f'$ kill -9 {cluster.pid(name)}    # {name}; the monitor waits {cluster.GRACE} s for a sign of life')
             os.kill(cluster.pid(name), signal.SIGKILL)
             began = time.monotonic()
             for writer in writers.values():

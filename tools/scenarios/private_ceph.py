@@ -15,8 +15,6 @@ from scenarios.leftovers import ceph_of
 _PROGRAMS = ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph', 'ceph-fuse', 'fusermount3', 'ganesha.nfsd', 'dbus-daemon')
 #: Users that are there before the first share.
 _OWN = ('client.admin', 'client.manila')
-#: Seconds without a sign of life after which another metadata server takes over. By default Ceph waits for 15.
-_GRACE = 5
 
 
 def missing():
@@ -32,6 +30,8 @@ class PrivateCeph:
     """The cluster, with one file system, a data pool for each backend, and a metadata server that stands by."""
 
     STEP = 'A private Ceph cluster starts: monitor, manager, OSD, and two metadata servers, one of which stands by'
+    #: Seconds without a sign of life after which another metadata server takes over. By default Ceph waits for 15.
+    GRACE = 5
 
     def __init__(self, state):
         self._state = state
@@ -43,7 +43,7 @@ class PrivateCeph:
         place = ceph_of(self._state)
         place.mkdir(parents=True, exist_ok=True)
         tempfile.tempdir = str(place)       # files of the cluster and of its clients: they go with this folder
-        self.ceph = Ceph((settings.FILESYSTEM,), standbys=1, grace=_GRACE)
+        self.ceph = Ceph((settings.FILESYSTEM,), standbys=1, grace=self.GRACE)
         private.start('Ceph', self.ceph, self._there)
         self.ceph.add_pool(settings.FILESYSTEM, settings.NFS_POOL)
         for name, conf in ((settings.CEPH_CONF, self.ceph.conf), (settings.CEPH_ADMIN_CONF, self.ceph.admin_conf)):
