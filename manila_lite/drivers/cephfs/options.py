@@ -19,9 +19,9 @@ OPTIONS = (
                help='File system that holds the shares. Needed only if the cluster has several.'),
     cfg.StrOpt('cephfs_protocol_helper_type', default='CEPHFS', choices=['CEPHFS', 'NFS'], ignore_case=True,
                help='Protocol of the shares of this section: CEPHFS for native clients. A section serves one protocol.'),
-    cfg.StrOpt('cephfs_volume_mode', default='755', regex='[0-7]{3,4}',
+    cfg.StrOpt('cephfs_volume_mode', default='755', regex='^[0-7]{3,4}$',
                help='Permissions of the root directory of new shares, in octal.'),
-    cfg.StrOpt('cephfs_subvolume_group', regex='[A-Za-z0-9][A-Za-z0-9.-]*',
+    cfg.StrOpt('cephfs_subvolume_group', regex='^[A-Za-z0-9][A-Za-z0-9.-]*$',
                help='Subvolume group that holds the shares. It is created if it does not exist. Default: the group of '
                     'subvolumes without a group, which Manila uses, too. The driver touches no other group.'),
     cfg.ListOpt('cephfs_data_pools', default=[],

@@ -79,7 +79,7 @@ class Native(Protocol):
         wanted, results = self._sorted(rules)
         present = self._authorized(subvolume.name)
         losing = planned(subvolume.marks) | {auth_id for auth_id, level in present.items()
-                                             if auth_id not in wanted or level != _LEVELS[wanted[auth_id].level]}
+                                             if auth_id not in wanted or (level, wanted[auth_id].level) == ('rw', 'ro')}
         results |= self._shut_out(share, subvolume.name, losing, present, wanted)
         for auth_id, rule in wanted.items():
             if auth_id not in losing:

@@ -16,7 +16,7 @@ from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED,
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 
 #: Seconds between two looks at a copy within a call, and until the next call.
-_LOOK, _LOOK_MOST, _LATER = 0.1, 1.0, 2.0
+_LOOK, _LOOK_MOST, _LATER = 0.1, 0.5, 1.0
 _ENDED_BADLY = ('failed', 'canceled')
 
 
@@ -24,7 +24,7 @@ class Shares:
     """The shares of one backend. Safe for threads, if no two change the same share at once."""
 
     #: Seconds for which a call waits for a copy. Then it is to be made again: a copy occupies no thread of the service.
-    COPY_SECONDS = 3.0
+    COPY_SECONDS = 1.0
 
     def __init__(self, subvolumes: Subvolumes, pools: Pools, protocol: Protocol, conf: CephfsOptions, sizes: RecentSizes,
                  locks: Locks):

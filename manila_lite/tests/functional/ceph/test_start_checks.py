@@ -7,7 +7,7 @@ import unittest
 import fixtures
 import testtools
 
-from manila_lite.tests import forks
+from manila_lite.tests import forks, process
 from manila_lite.tests.services import ceph
 from manila_lite.tests.services.daemon import Missing
 
@@ -17,7 +17,7 @@ host = test
 auth_strategy = noauth
 enabled_share_backends = alpha
 osapi_share_listen = 127.0.0.1
-osapi_share_listen_port = 0
+osapi_share_listen_port = {port}
 [alpha]
 driver = cephfs
 {lines}
@@ -39,7 +39,7 @@ class StartChecks(testtools.TestCase):
         lines = '\n'.join(f'{name} = {value}' for name, value in ({'cephfs_conf_path': self.ceph.conf} | options).items())
         config = f'{state}/manila_lite.conf'
         with open(config, 'w') as file:
-            file.write(_CONFIG.format(state=state, lines=lines))
+            file.write(_CONFIG.format(state=state, port=process.free_port(), lines=lines))
         done = forks.run(f'manila_lite.cmd.{program}:main', f'--config-file={config}', *words)
         return done.returncode, done.stdout + done.stderr
 
