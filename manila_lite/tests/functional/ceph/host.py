@@ -122,6 +122,10 @@ class Calls:
         """Take a snapshot."""
         self.driver.create_snapshot(values.Snapshot(name, share, share.size))
 
+    def unsnapshot(self, share, name):
+        """Delete a snapshot."""
+        self.driver.delete_snapshot(values.Snapshot(name, share, share.size))
+
 
 def _share(given):
     if given is None:
