@@ -99,12 +99,24 @@ def _capabilities(cluster: Cluster, conf: CephfsOptions, identity: Identity) -> 
         yield values.Problem(str(bad).removesuffix('.'), 'name one of them, or create it with "ceph fs volume create"')
         return
     yield from _pools(cluster, conf, filesystem)
+    if not _may_end_sessions(cluster, filesystem):
+        yield values.Problem(f'cephfs_auth_id: {identity.entity} may not end sessions of clients that lost their access', hint)
+
+
+def _may_end_sessions(cluster: Cluster, filesystem: str) -> bool:
+    """Say whether a metadata server listens to the service, or none can be asked now. One does not answer at all if the
+    service has no capabilities for it.
+    """
+    servers = [server for one in cluster.monitor('fs dump')['filesystems'] if one['mdsmap']['fs_name'] == filesystem
+               for server in one['mdsmap']['info'].values()]
+    active = any(server['state'] == 'up:active' for server in servers)
     try:
         cluster.metadata_server(f'{filesystem}:0', 'session ls', filters=['auth_name=nobody'])
+    except Away:
+        return not active
     except Refused as refused:
-        if refused.number in _DENIED:
-            yield values.Problem(f'cephfs_auth_id: {identity.entity} may not end sessions of clients that lost their access '
-                                 f'({refused.said})', hint)
+        return refused.number not in _DENIED
+    return True
 
 
 def _pools(cluster: Cluster, conf: CephfsOptions, filesystem: str) -> Iterator[values.Problem]:

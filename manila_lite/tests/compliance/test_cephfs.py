@@ -2,6 +2,7 @@
 """The cephfs driver keeps the contract: a real cluster, whose clients are asked for by its own list of keys."""
 
 import contextlib
+import dataclasses
 import functools
 import os
 import re
@@ -145,6 +146,18 @@ class CephfsBesideAccessTest(calls.BesideAccess, CephfsBinding):
 class CephfsEdgeCasesTest(edge_cases.EdgeCases, CephfsBinding):
     # The driver has neither ability.
     test_snapshot_that_is_not_there_cannot_be_reverted_to = test_snapshot_is_served_again_after_a_loss = None
+
+    def test_id_of_the_former_project_of_a_share_stays_as_it_is_or_goes(self):
+        share = self.made_share(rules=self.GOOD)
+        theirs = dataclasses.replace(share, project_id='another')
+        rules = self.rules(self.GOOD)
+        self.assertEqual({None}, {result.error for result in self.driver.update_access(theirs, rules).values()})
+        self.assertEqual(set(self.GOOD), self.in_force(share))
+        (kind, to, _), other = self.GOOD
+        changed = self.rules(((kind, to, 'ro'), other))
+        results = self.driver.update_access(theirs, changed)
+        self.assertEqual([True, False], [bool(results[rule.id].error) for rule in changed])
+        self.assertEqual({other}, self.in_force(share))
 
 
 class CephfsManageTest(manage_shares.EveryManageCall, CephfsBinding):

@@ -310,15 +310,22 @@ class FuseMount(fixtures.Fixture):
         (self.home / 'keyring').write_text(f'[client.{self._ident}]\n\tkey = {self._key}\n')
         conf.write_text(_CLIENT.format(fsid=self._ceph.fsid, monitor=self._ceph.monitor, keyring=self.home / 'keyring')
                         + f'log file = {self.home}/log\nadmin socket =\nclient mount timeout = 15\n')
+        self._words = [program('setpriv'), '--pdeathsig', 'KILL', '--', program('ceph-fuse'), '-f', '--conf', str(conf),
+                       '--id', self._ident, '--client_fs', self._filesystem, '-r', self._path, str(self.root)]
         self.addCleanup(self.end)
+
+    def mount(self) -> Path:
+        """Mount the share; return where.
+
+        :raises PermissionError: the cluster refuses.
+        """
         with (self.home / 'out').open('wb') as out:
             self.process = subprocess.Popen(
-                [program('setpriv'), '--pdeathsig', 'KILL', '--', program('ceph-fuse'), '-f', '--conf', str(conf),
-                 '--id', self._ident, '--client_fs', self._filesystem, '-r', self._path, str(self.root)],
-                stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+                self._words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
         waiting.until(lambda: self.root.is_mount() or self.process.poll() is not None, self.said, self.PATIENCE, pause=0.02)
         if not self.root.is_mount():
             raise PermissionError(f'ceph-fuse: exit {self.process.returncode}: {self.said()}')
+        return self.root
 
     def said(self) -> str:
         """Return what the client printed."""

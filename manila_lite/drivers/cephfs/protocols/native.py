@@ -83,7 +83,7 @@ class Native(Protocol):
         results |= self._shut_out(share, subvolume.name, losing, present, wanted)
         for auth_id, rule in wanted.items():
             if auth_id not in losing:
-                results[rule.id] = self._let_in(share, subvolume.name, rule)
+                results[rule.id] = self._let_in(share, subvolume.name, rule, present.get(auth_id))
         return results
 
     def _sorted(self, rules: Sequence[values.AccessRule]) -> tuple[dict[str, values.AccessRule], dict[str, values.RuleResult]]:
@@ -120,7 +120,7 @@ class Native(Protocol):
             self._sessions.plan(name, losing)
         for auth_id in sorted(losing):
             if auth_id in wanted:
-                results[wanted[auth_id].id] = self._let_in(share, name, wanted[auth_id])    # with another level
+                results[wanted[auth_id].id] = self._let_in(share, name, wanted[auth_id], present.get(auth_id))
             elif auth_id in present:
                 self._deauthorize(name, auth_id)
             self._sessions.evict(auth_id)
@@ -128,13 +128,19 @@ class Native(Protocol):
             self._sessions.done(name)
         return results
 
-    def _let_in(self, share: values.Share, name: str, rule: values.AccessRule) -> values.RuleResult:
+    def _let_in(self, share: values.Share, name: str, rule: values.AccessRule, had: str | None) -> values.RuleResult:
+        """Give the id of the rule its level. ``had``: the level that it has already, if any."""
         try:
             key = self.subvolumes.ask('authorize', name, auth_id=rule.to, access_level=_LEVELS[rule.level],
                                       tenant_id=_tenant(share.project_id))
         except Refused as refused:
             if refused.number != errno.EPERM:
                 raise
+            if had == _LEVELS[rule.level]:
+                return values.RuleResult()      # of another project, which had the share before
+            if had:
+                self._deauthorize(name, rule.to)
+                self._sessions.evict(rule.to)
             return values.RuleResult(error=_TAKEN.format(rule.to))
         return values.RuleResult(access_key=str(key))
 

@@ -7,6 +7,9 @@ connects. So the sessions of the id are evicted, and the cluster blocks their ad
 All sessions of the id are evicted, also those that say that they are about another share: a client says what it has mounted,
 and nobody checks that. For the same reason ``fs subvolume evict`` does not suffice: it evicts only clients that say that they
 have mounted exactly the root of the share.
+
+Metadata servers know a session by the id without its type, so ``x`` is also the manager ``mgr.x``, which works in the file
+system. It has the whole of it mounted, which Ceph lets no client of a share say.
 """
 
 import json
@@ -27,7 +30,10 @@ class Sessions:
         """End all sessions of the id, on every active metadata server."""
         filesystem = self._subvolumes.filesystem
         for rank in self._ranks():
-            self._cluster.metadata_server(f'{filesystem}:{rank}', 'session evict', filters=[f'auth_name={auth_id}'])
+            server = f'{filesystem}:{rank}'
+            for session in self._cluster.metadata_server(server, 'session ls', filters=[f'auth_name={auth_id}']) or ():
+                if session.get('client_metadata', {}).get('root') != '/':
+                    self._cluster.metadata_server(server, 'session evict', filters=[f'id={session["id"]}'])
 
     def _ranks(self) -> list[int]:
         status = self._cluster.monitor('fs dump')

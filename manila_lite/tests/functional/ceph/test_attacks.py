@@ -39,7 +39,7 @@ class Ids(base.CephTest):
     def test_odd_ids_never_reach_the_cluster(self):
         share = self.share()
         before = {one['entity'] for one in self.ceph.ask('auth', 'ls')['auth_dump']}
-        for odd in ('../x', 'a/b', '-i', '--id=admin', 'a b', '*', '$(id)', 'a%s', 'a=b', 'a,b', 'x' * 129, "a'b"):
+        for odd in ('a/b', '/', '-i', '--id=admin', 'a b', '*', '$(id)', 'a%s', 'a=b', 'a,b', 'x' * 129, "a'b"):
             self.grant(share, odd, ends='error')
         for kind, to in (('ip', '10.0.0.1'), ('user', 'alice'), ('cert', 'alice')):
             self.grant(share, to, kind=kind, ends='error')
@@ -110,6 +110,21 @@ class Clients(base.CephTest):
         self.addCleanup(writer.end)
         self.deny(share, rule)
         self.assertTrue(writer.is_shut_out())
+
+    def test_id_of_a_manager_does_not_shut_the_manager_out(self):
+        share = self.share()
+        before = self.sessions()
+        self.assertTrue(before)
+        rule = self.grant(share, 'x')       # the manager is mgr.x
+        writer = base.Writer(self.mount(share, rule) / 'log')
+        self.deny(share, rule)
+        self.assertTrue(writer.is_shut_out())
+        self.assertEqual(before, before & self.sessions())
+
+    def sessions(self):
+        """Return the sessions of the manager with the metadata server."""
+        found = self.ceph.ask('tell', 'mds.a:0', 'session', 'ls')
+        return {one['id'] for one in found if one['client_metadata']['root'] == '/'}
 
     def test_client_cannot_come_back_after_it_was_shut_out(self):
         share = self.share()
