@@ -277,7 +277,7 @@ class Ceph(fixtures.Fixture):
         self._run(name, '--conf', str(self.server_conf), *words)
 
     def _run(self, name: str, *words: str) -> str:
-        done = subprocess.run([program(name), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        done = subprocess.run([*self.inside, program(name), *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               errors='replace', timeout=120, cwd=self.home, env=self._environment(), check=False)
         if done.returncode:
             raise Broken(f'{name}: exit {done.returncode}: {done.stdout[-1000:]}{done.stderr[-2000:]}')

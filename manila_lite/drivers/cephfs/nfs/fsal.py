@@ -6,7 +6,7 @@ So a forged file handle ends at the share: the cluster refuses the rest to the N
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from manila_lite.drivers.file_servers.ganesha_fsal import Fsal
@@ -73,6 +73,11 @@ class CephFsal(Fsal):
         """Return the folder of the plug-ins."""
         behind = plugin()
         return behind.parent if behind else Path('/usr/lib/ganesha')
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """Return the path of the cluster's file: an export that is added later does not read the block for the cluster."""
+        return {'CEPH_CONF': self._ceph_conf}
 
     @property
     def conf(self) -> str:
