@@ -69,8 +69,11 @@ class CephFs:
     def _limit(self):
         demo, alice = self.demo, self.alice
         with demo.step('The size is a limit, and extending lifts it under the client'):
-            mib, said = alice.overfill(1)
-            demo.say(f'alice has a file of 1008 MiB (a hole, which counts), wrote {mib} MiB more and is refused: {said}')
+            alice.hole(1000)
+            demo.wait('the cluster knows the size of the file', lambda: alice.free() < 50)
+            demo.say(f'alice has a file of 1000 MiB, without data, but its size counts: df shows {alice.free()} MiB free')
+            mib, said = alice.overfill()
+            demo.say(f'alice wrote {mib} MiB more, and is refused: {said}. Clients keep the limit, a few MiB late')
             demo.run('share', 'resize', self.shares.ids[DOCS], '2', '--wait')
             demo.wait('alice can write more', lambda: alice.fits(32))
             demo.say('extended to 2 GiB while mounted: alice wrote 32 MiB more')

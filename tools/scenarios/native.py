@@ -11,7 +11,6 @@ from scenarios import private, settings
 from scenarios.service import Trouble
 
 _MIB = 1 << 20
-_GIB = 1 << 30
 #: Size of the files that are copied: a copy takes about as long for small ones.
 _PIECE = 64 << 10
 _MANY = 'many'
@@ -25,7 +24,7 @@ class Client:
         self._there = contextlib.ExitStack()
         mount = FuseMount(cluster.ceph, settings.FILESYSTEM, ident, key, path)
         private.start(f'the mount of {ident}', mount, self._there)
-        self.root = mount.root
+        self.root = mount.mount()
 
     def write(self, name, text):
         """Write a file, and sync it."""
@@ -46,10 +45,18 @@ class Client:
             return bad.strerror
         raise Trouble(f'{self.ident} wrote {name}')
 
-    def overfill(self, gib):
-        """Write until the share is full: a file with a hole, then real data. Return the MiB of data, and the error."""
+    def hole(self, mib):
+        """Make a file of this size that has no data."""
         (self.root / 'hole').touch()
-        os.truncate(self.root / 'hole', gib * _GIB - 16 * _MIB)
+        os.truncate(self.root / 'hole', mib * _MIB)
+
+    def free(self):
+        """Return the free MiB, as df shows them."""
+        about = os.statvfs(self.root)
+        return about.f_bavail * about.f_frsize // _MIB
+
+    def overfill(self):
+        """Write until the share is full. Return the MiB written, and the error."""
         with (self.root / 'big').open('wb', buffering=0) as file:
             for done in range(256):
                 try:
@@ -59,7 +66,7 @@ class Client:
                     if bad.errno != errno.EDQUOT:
                         raise
                     return done, bad.strerror
-        raise Trouble(f'{self.ident} wrote 256 MiB more than {gib} GiB')
+        raise Trouble(f'{self.ident} wrote 256 MiB, and was not refused')
 
     def fits(self, mib):
         """Say whether so much more can be written."""

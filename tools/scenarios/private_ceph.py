@@ -13,8 +13,6 @@ from scenarios import private, settings
 from scenarios.leftovers import ceph_of
 
 _PROGRAMS = ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph', 'ceph-fuse', 'fusermount3', 'ganesha.nfsd', 'dbus-daemon')
-#: Users that are there before the first share.
-_OWN = ('client.admin', 'client.manila')
 
 
 def missing():
@@ -37,6 +35,7 @@ class PrivateCeph:
         self._state = state
         self._there = contextlib.ExitStack()
         self.ceph = None
+        self._own = ()
 
     def start(self):
         """Start the cluster, and name its files for the share service and for whoever wants to look at it."""
@@ -46,6 +45,7 @@ class PrivateCeph:
         self.ceph = Ceph((settings.FILESYSTEM,), standbys=1, grace=self.GRACE)
         private.start('Ceph', self.ceph, self._there)
         self.ceph.add_pool(settings.FILESYSTEM, settings.NFS_POOL)
+        self._own = self._users()
         for name, conf in ((settings.CEPH_CONF, self.ceph.conf), (settings.CEPH_ADMIN_CONF, self.ceph.admin_conf)):
             (self._state / name).unlink(missing_ok=True)
             (self._state / name).symlink_to(conf)
@@ -88,7 +88,9 @@ class PrivateCeph:
         return about['data_pool'], int(about['bytes_used'])
 
     def left(self):
-        """Return the names of all subvolumes, and of users that are not the cluster's own."""
-        users = [one['entity'] for one in self.ceph.ask('auth', 'ls')['auth_dump']]
+        """Return the names of all subvolumes, and of the users that the cluster did not have in the beginning."""
         return [*(one['name'] for one in self.ceph.ask('fs', 'subvolume', 'ls', settings.FILESYSTEM)),
-                *(user for user in users if user.startswith('client.') and user not in _OWN)]
+                *(user for user in self._users() if user not in self._own)]
+
+    def _users(self):
+        return [one['entity'] for one in self.ceph.ask('auth', 'ls')['auth_dump']]

@@ -235,7 +235,7 @@ class OnCeph(WithRoot):
         process.wait()
         said = self.run_tool('--ceph', '--mebibytes', '4')
         for part in ("rita reads: 'before the snapshot'", 'rita writes and is refused: ', "reads: 'hello over NFS'",
-                     '::1 was granted nothing and is refused', 'MiB more and is refused: Disk quota exceeded',
+                     '::1 was granted nothing and is refused', 'MiB more, and is refused: Disk quota exceeded',
                      'extended to 2 GiB while mounted', "hello.txt reads 'before the snapshot'", 'copied  100 %',
                      'the other files, 64, have the same checksums', 'both write again after', 'and nothing failed',
                      'alice is refused', '127.0.0.1 is refused', 'left on the cluster: 0', 'It works.'):
