@@ -111,7 +111,7 @@ def _may_end_sessions(cluster: Cluster, filesystem: str) -> bool:
                for server in one['mdsmap']['info'].values()]
     active = any(server['state'] == 'up:active' for server in servers)
     try:
-        cluster.metadata_server(f'{filesystem}:0', 'session ls', filters=['auth_name=nobody'])
+        cluster.metadata_server(f'{filesystem}:0', 'client ls', filters=['auth_name=nobody'])
     except Away:
         return not active
     except Refused as refused:

@@ -161,6 +161,12 @@ class Native(Protocol):
         wanted, results = self._sorted(rules)
         return results | {rule.id: values.RuleResult() for rule in wanted.values()}
 
+    def confirm(self, share: values.Share, subvolume: Subvolume,
+                rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
+        """Return the key of each id: the service may have died before it stored a new one."""
+        wanted, results = self._sorted(rules)
+        return results | {rule.id: self._let_in(share, subvolume.name, rule, _LEVELS[rule.level]) for rule in wanted.values()}
+
     def defects(self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]) -> list[str]:
         """Return which ids have not the access that the rules say."""
         wanted, _ = self._sorted(rules)

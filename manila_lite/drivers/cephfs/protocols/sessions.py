@@ -31,9 +31,9 @@ class Sessions:
         filesystem = self._subvolumes.filesystem
         for rank in self._ranks():
             server = f'{filesystem}:{rank}'
-            for session in self._cluster.metadata_server(server, 'session ls', filters=[f'auth_name={auth_id}']) or ():
+            for session in self._cluster.metadata_server(server, 'client ls', filters=[f'auth_name={auth_id}']) or ():
                 if session.get('client_metadata', {}).get('root') != '/':
-                    self._cluster.metadata_server(server, 'session evict', filters=[f'id={session["id"]}'])
+                    self._cluster.metadata_server(server, 'client evict', filters=[f'id={session["id"]}'])
 
     def _ranks(self) -> list[int]:
         status = self._cluster.monitor('fs dump')

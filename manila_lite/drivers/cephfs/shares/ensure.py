@@ -42,7 +42,7 @@ class Ensuring:
         """Return the result for every rule, and what was repaired."""
         defects = self._protocol.defects(share, subvolume, rules)
         if not defects:
-            return self._protocol.vet(rules), []
+            return self._protocol.confirm(share, subvolume, rules), []
         results = self._protocol.apply(share, subvolume, rules)
         left = self._protocol.defects(share, self._subvolumes.require(share), rules)
         return results, [defect for defect in defects if defect not in left]

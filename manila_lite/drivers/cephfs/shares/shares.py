@@ -126,8 +126,7 @@ class Shares:
         """Return how far the copy is, if that is known."""
         if source is None or snapshot is None:
             return None
-        done = self._subvolumes.size_so_far(name)
-        total = int(self._subvolumes.ask('snapshot info', source.name, snap_name=snapshot).get('size') or 0)
+        done, total = self._subvolumes.size_so_far(name), self._subvolumes.snapshot_size(source.name, snapshot)
         if done is None or not total:
             return None
         return {'percent': min(99, 100 * done // total), 'bytes_done': min(done, total), 'bytes_total': total}

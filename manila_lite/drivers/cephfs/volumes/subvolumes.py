@@ -107,6 +107,10 @@ class Subvolumes:
         """Return the bytes that are in a subvolume which is still being copied, if that can be seen."""
         return self._cluster.directory_size(self.filesystem, f'/volumes/{self.group}/{name}')
 
+    def snapshot_size(self, name: str, snapshot: str) -> int | None:
+        """Return the bytes that are in a snapshot of the subvolume, if that can be seen."""
+        return self._cluster.directory_size(self.filesystem, f'/volumes/{self.group}/{name}/.snap/{snapshot}')
+
     # Subvolumes -------------------------------------------------------------------------------
 
     def names(self) -> list[str]:

@@ -30,6 +30,7 @@ class Native(base.CephTest):
         self.assertEqual(1 << 30, os.statvfs(place).f_blocks * os.statvfs(place).f_frsize)
         (place / 'sparse').touch()
         os.truncate(place / 'sparse', (1 << 30) - 4 * _MIB)
+        waiting.until(lambda: self.used(share) > (1 << 30) - 8 * _MIB, 'the cluster knows the size')
         done, number = write(place / 'big', 64)
         self.assertEqual(errno.EDQUOT, number)
         self.assertLess(done, 24, 'the limit is not kept')

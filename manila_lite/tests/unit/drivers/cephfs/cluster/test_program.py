@@ -14,4 +14,4 @@ class Words(testtools.TestCase):
                    'retain_snapshots': False}))
 
     def test_filters_come_last(self):
-        self.assertEqual(['session', 'evict', 'auth_name=x'], words({'prefix': 'session evict', 'filters': ['auth_name=x']}))
+        self.assertEqual(['client', 'evict', 'auth_name=x'], words({'prefix': 'client evict', 'filters': ['auth_name=x']}))
