@@ -76,7 +76,9 @@ def _exports(figures: report.Report, driver: load.ShareDriver, count: int) -> No
     for what, unit, scale in (('memory', 'MiB', _MIB), ('threads', '', 1), ('open files', '', 1)):
         figures.add(f'{what} of NFS-Ganesha with all', after[what] / scale, unit)
         figures.add(f'{what} for each export', (after[what] - before[what]) / count / scale, unit)
-    server.process.kill()
+    process = server.process
+    process.kill()
+    process.wait()
     figures.add('restart with all exports', _seconds(server.restart_if_dead), 's')
 
 

@@ -86,6 +86,8 @@ class FileServer(abc.ABC):
         self._life = threading.Lock()
         self._stopped = False
         self._remount: Callable[[], None] = lambda: None
+        #: Seconds that the server may need until it answers, if that is longer than usual.
+        self.patience = 0.0
 
     #: The exports of the server.
     exports: Served
@@ -238,7 +240,7 @@ class FileServer(abc.ABC):
         return f'{self._netns} {ip.identity(self._netns)}' if self._netns else ''
 
     def _wait(self, ready: Callable[[], bool]) -> None:
-        end = time.monotonic() + _READY_SECONDS
+        end = time.monotonic() + max(self.patience, _READY_SECONDS)
         while not ready():
             dead = [name for name, daemon in self.daemons.items() if daemon.record.exists() and daemon.process() is None]
             if dead or time.monotonic() > end:

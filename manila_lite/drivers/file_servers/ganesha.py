@@ -43,14 +43,16 @@ class Ganesha(FileServer):
 
     NAME = 'NFS server'
     LOGS = ('bus.log', 'ganesha.out', 'ganesha.log')
+    exports: Exports
 
     def __init__(self, state: Path, port: int, fsal: Fsal, *, netns: str | None, graceless: bool, grace: int, lacks: str = '',
-                 mirror: Mirror | None = None, most: int = NUMBERS):
+                 mirror: Mirror | None = None, most: int = NUMBERS, patience: float = 0.0):
         """Remember the options. ``lacks`` is the reason why NFS cannot be served here, or ''; ``mirror`` and ``most``:
-        see ``Exports``.
+        see ``Exports``; ``patience``: see ``FileServer``.
         """
         super().__init__(state, state, netns)
         self.fsal = fsal
+        self.patience = patience
         self._lacks = lacks
         self._port = port
         self._socket = _socket(state)

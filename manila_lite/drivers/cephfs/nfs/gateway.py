@@ -27,6 +27,8 @@ LOG = log.getLogger(__name__)
 
 #: Seconds that the former host gets to let go. One that cannot is shut out by the cluster all the same.
 _LET_GO = 3.0
+#: Seconds until NFS-Ganesha answers: it opens a session with the cluster for each export first.
+_FIRST_ANSWER = 120.0
 #: Seconds until the addresses are there.
 _READY = 20.0
 #: Where the keeper finds this package.
@@ -50,7 +52,7 @@ class Gateway:
         self.server = Ganesha(state, conf.cephfs_nfs_port, CephFsal(ceph_conf, filesystem, key_of, records),
                               netns=conf.cephfs_nfs_netns, graceless=conf.cephfs_nfs_graceless,
                               grace=conf.cephfs_nfs_grace_period, mirror=ObjectMirror(objects) if objects else None,
-                              most=conf.cephfs_nfs_max_exports)
+                              most=conf.cephfs_nfs_max_exports, patience=_FIRST_ANSWER)
         self._keeper = Daemon(state / 'keeper.pid')
         self._former: bytes | None = None
         self._keeping = threading.Lock()

@@ -44,7 +44,8 @@ class Objects:
         :raises CommandFailed: the cluster refused, or did not answer in time.
         """
         if bindings.load('rados') is not None:
-            return self._ask(lambda context: bytes(context.read(name, _MOST)), f'get {name}')
+            found: bytes | None = self._ask(lambda context: bytes(context.read(name, _MOST)), f'get {name}')
+            return found
         try:
             return self._run('get', name, '-')
         except CommandFailed as bad:
@@ -82,7 +83,7 @@ class Objects:
 
     def _ask(self, work: Callable[[Any], Any], what: str) -> Any:
         """Return what the work returns, or None if there is no such object."""
-        rados = bindings.load('rados')
+        rados: Any = bindings.load('rados')
         with self._lock:
             try:
                 if self._open is None:

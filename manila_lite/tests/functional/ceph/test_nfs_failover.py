@@ -32,12 +32,20 @@ class Failover(nfs_base.GatewayTest):
         client = nfs4.Client(self.fabric.v4('gateway'), netns=self.fabric.name('one'))
         try:
             client.write(self.file, content)
-            return client.read(self.file) == content
+            return client.read(self.file, len(content)) == content
         finally:
             client.close()
 
     def await_write(self, content):
-        waiting.until(lambda: self.writes(content), 'the client writes', 30, pause=0.05, ignoring=(OSError, nfs4.Refused))
+        def writes():
+            try:
+                return self.writes(content)
+            except (OSError, nfs4.Refused) as bad:
+                tried.append(f'{type(bad).__name__} {bad}')
+                return False
+
+        tried = []
+        waiting.until(writes, lambda: f'the client writes: {tried[-1:]}', 30, pause=0.05)
 
     def process(self, name, record='ganesha.json'):
         return Daemon(self.state / name / record).process()

@@ -72,10 +72,10 @@ class Takeover(testtools.TestCase):
         for host in ('nas', 'other'):
             base.ip('-n', self.fabric.name(host), 'address', 'flush', 'dev', 'eth0', 'to', f'{self.address}/32')
 
-    def pause(self, started):
-        """Stop a share manager for longer than its lease, as a machine that hangs."""
+    def signal(self, started, signo):
+        """Send a signal to a share manager and its daemons."""
         for one in (*process.children(started), started):
-            one.send_signal(signal.SIGSTOP)
+            one.send_signal(signo)
 
     def share(self):
         """Return the path of a share that the first client may write to."""
@@ -104,7 +104,7 @@ class Takeover(testtools.TestCase):
         try:
             with contextlib.closing(self.client()) as client:
                 client.write(handle, content)
-                return client.read(handle) == content
+                return client.read(handle, len(content)) == content
         except (OSError, nfs4.Refused):
             return False
 
@@ -115,12 +115,14 @@ class Takeover(testtools.TestCase):
         self.manager('other')
         self.parts.until(lambda: 'works there; waiting' in self.parts.log.read_text(), 'the other host waits')
         self.assertFalse((self.state / 'other' / 'alpha' / 'kept').exists())
-        self.pause(self.nas)
+        self.signal(self.nas, signal.SIGSTOP)       # as a machine that hangs
         began = time.monotonic()
         self.parts.until((self.state / 'other' / 'alpha' / 'kept').exists, 'the other host has the address')
         self.parts.until(lambda: self.writes(handle, b'by other'), 'the client writes')
         self.assertLess(time.monotonic() - began, _WITHIN)
+        self.signal(self.nas, signal.SIGCONT)
         self.parts.until(lambda: not (self.state / 'nas' / 'alpha' / 'kept').exists(), 'the first host has let go')
+        self.parts.until(lambda: 'stops its work there' in self.parts.log.read_text(), 'the first manager stands back')
         self.assertEqual((True, 'by other'), self.call(path, 'read', 'f'))
         more = self.share()
         self.assertEqual((True, ''), self.call(more, 'write', 'f', 'new'))
