@@ -29,7 +29,7 @@ def writing(shares, alice):
 
 def fail_over(demo, cluster, shares, alice):
     """Kill the active metadata server, and check that both clients go on."""
-    with demo.step('The active metadata server is killed while both clients write: the other one takes over'):
+    with demo.step('A metadata server is killed while both write: the other takes over'):
         name = cluster.active()
         with writing(shares, alice) as writers:
             demo.say(f'$ kill -9 {cluster.pid(name)}    # {name}; the monitor waits {cluster.GRACE} s for a sign of life')
@@ -61,7 +61,7 @@ def _compare(demo, shares, alice, writers):
 
 def shut_out(demo, shares, alice):
     """Take access away from both clients."""
-    with demo.step('Access is taken away under both clients while they write: they are shut out at once'):
+    with demo.step('Access is taken away while both write: they are shut out at once'):
         with writing(shares, alice) as writers:
             for name, who in ((DOCS, alice.ident), (HOME, V4)):
                 writer = writers[who]

@@ -42,7 +42,7 @@ class CephFs:
 
     def _make(self):
         demo = self.demo
-        with demo.step('Two shares on the cluster: one for native clients, one for NFS clients'):
+        with demo.step('Two shares: one for native clients, one for NFS clients'):
             demo.ask('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {
                 'driver_handles_share_servers': 'False', 'snapshot_support': 'True',
                 'create_share_from_snapshot_support': 'True'}}}, user=settings.ADMIN)
@@ -51,7 +51,8 @@ class CephFs:
 
     def _native(self):
         demo = self.demo
-        with demo.step('Native: alice may write, rita may only read; the cluster gives each of them a key'):
+        with demo.step('Native clients: alice may write, rita may only read'):
+            demo.say('The cluster makes a key for each of them, which the API shows to the owner of the rule:')
             self.alice = self.shares.mount(DOCS, 'alice')
             rita = self.shares.mount(DOCS, 'rita', 'ro')
             self.alice.write(_FILE, _THEN)
@@ -60,7 +61,8 @@ class CephFs:
 
     def _nfs(self):
         demo, nfs = self.demo, self.shares.nfs
-        with demo.step(f'NFS, through NFS-Ganesha on this machine: {V4} may write, and nobody else may mount'):
+        with demo.step(f'NFS clients: {V4} may write, and nobody else may mount'):
+            demo.say('The share manager runs an NFS-Ganesha, which has an id of its own at the cluster for each share:')
             self.shares.grant(HOME, 'ip', V4)
             must(nfs('write', _FILE, 'hello over NFS'))
             demo.say(f'{V4} wrote {_FILE} and reads: {must(nfs("read", _FILE))!r}')

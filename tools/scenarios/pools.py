@@ -2,7 +2,7 @@
 """A cluster's pools drawn in a terminal: a bar for each, how much is used and free, and the shares in it below."""
 
 _BAR = 24
-_MIB, _GIB = 1 << 20, 1 << 30
+_UNITS = ('GiB', 1 << 30, 1), ('MiB', 1 << 20, 0), ('KiB', 1 << 10, 0)
 
 
 def draw(title, pools):
@@ -22,5 +22,5 @@ def bar(used, free):
 
 
 def amount(count):
-    """Return bytes in MiB or GiB."""
-    return f'{count / _GIB:.1f} GiB' if count >= _GIB else f'{count / _MIB:.0f} MiB'
+    """Return bytes in the largest unit that fits."""
+    return next((f'{count / size:.{digits}f} {unit}' for unit, size, digits in _UNITS if count >= size), f'{count} B')

@@ -27,7 +27,7 @@ def missing():
 class PrivateCeph:
     """The cluster, with one file system, a data pool for each backend, and a metadata server that stands by."""
 
-    STEP = 'A private Ceph cluster starts: monitor, manager, OSD, and two metadata servers, one of which stands by'
+    STEP = 'A private Ceph cluster starts, with a metadata server that stands by'
     #: Seconds without a sign of life after which another metadata server takes over. By default Ceph waits for 15.
     GRACE = 5
 
@@ -52,7 +52,8 @@ class PrivateCeph:
 
     def told(self):
         """Return a line about it."""
-        return f'to look at it: ceph --conf {self._state / settings.CEPH_ADMIN_CONF} status'
+        conf = self._state / settings.CEPH_ADMIN_CONF
+        return f'one monitor, one manager, one OSD, data in memory; look at it: ceph --conf {conf} status'
 
     def stop(self):
         """End the cluster."""
