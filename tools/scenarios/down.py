@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Removal of all that a run has left."""
 
-import contextlib
-import os
 import shutil
-import signal
-import time
 from pathlib import Path
 
 from manila_lite.cmd import setup
@@ -20,9 +16,7 @@ def down(state):
     if not state.exists():
         print('Nothing to take down.')
         return
-    pid = state / 'pid'
-    if pid.exists():
-        end_process(int(pid.read_text()))
+    leftovers.end(state / 'pid', b'manila-lite')
     release(state, remove_data=True)
     shutil.rmtree(state)
     print(f'Processes, mounts, loop devices and {state} are gone.')
@@ -58,14 +52,3 @@ def _end_gateway(state):
     if place.exists():
         behind = CephFsal(str(state / settings.CEPH_CONF), settings.FILESYSTEM, None)
         Ganesha(place, 2049, behind, netns=None, graceless=True, grace=20).stop()
-
-
-def end_process(pid):
-    """End the service of an earlier run, unless another process has its pid now."""
-    with contextlib.suppress(OSError):
-        if b'manila-lite' not in Path(f'/proc/{pid}/cmdline').read_bytes():
-            return
-        os.kill(pid, signal.SIGTERM)
-        end = time.monotonic() + 70
-        while time.monotonic() < end and Path(f'/proc/{pid}').exists():
-            time.sleep(0.1)

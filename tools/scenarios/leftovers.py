@@ -24,10 +24,9 @@ def ceph_of(state):
 
 def gone(state):
     """End the processes and unmount the folders that a killed run has left."""
-    pid = place_of(state) / 'pid'
-    if pid.exists():
-        _end(int(pid.read_text()))
-        pid.unlink()
+    record = place_of(state) / 'pid'
+    end(record, b'mlite-')
+    record.unlink(missing_ok=True)
     clear(place_of(state))
 
 
@@ -39,13 +38,17 @@ def clear(folder):
         mounts.unmount(Path(place))
 
 
-def _end(pid):
+def end(record, command):
+    """End the service of an earlier run whose pid is in a file, unless another process has that pid now."""
+    if not record.exists():
+        return
+    pid = int(record.read_text())
     with contextlib.suppress(OSError):
-        if b'mlite-' not in Path(f'/proc/{pid}/cmdline').read_bytes():
+        if command not in Path(f'/proc/{pid}/cmdline').read_bytes():
             return
         os.kill(pid, signal.SIGTERM)
-        end = time.monotonic() + 70
-        while time.monotonic() < end and Path(f'/proc/{pid}').exists():
+        last = time.monotonic() + 70
+        while time.monotonic() < last and Path(f'/proc/{pid}').exists():
             time.sleep(0.1)
 
 
