@@ -42,7 +42,7 @@ def files():
 
 class CephfsBinding(base.Binding):
     DRIVER = 'cephfs'
-    MOMENTS = (0.0, 0.05, 0.3)
+    MOMENTS = (0.05,)
     GOOD = (('cephx', 'alice', 'rw'), ('cephx', 'bob', 'ro'))
     OTHER = (('cephx', 'carol', 'rw'), ('cephx', 'alice', 'ro'))
     BAD = (('telepathy', 'joe', 'rw'), ('cephx', 'joe', 'admin'), ('cephx', 'manila', 'rw'), ('cephx', 'admin', 'ro'),

@@ -6,6 +6,7 @@ after a few seconds. Each daemon can be killed and started again, by its name: `
 """
 
 import atexit
+import contextlib
 import functools
 import json
 import shutil
@@ -81,6 +82,7 @@ paxos propose interval = 0.05
 paxos min wait = 0.01
 mon tick interval = 1
 mds tick interval = 0.2
+mds cap revoke eviction timeout = 3
 mds beacon interval = 1
 mds beacon grace = {grace}
 mds beacon mon down grace = {grace}
@@ -331,10 +333,17 @@ class FuseMount(fixtures.Fixture):
         """Return what the client printed."""
         return (self.home / 'out').read_text(errors='replace')[-1000:]
 
+    def pause(self) -> None:
+        """Stop the client: it keeps what it holds of the file system, and answers nobody."""
+        self.process.send_signal(signal.SIGSTOP)
+
     def end(self) -> None:
-        """Unmount; a client that does not answer any more is killed."""
+        """Unmount. A client that does not answer any more is killed; what it held is free only after a while."""
         if self.process is None:
             return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run(['umount', str(self.root)], capture_output=True, timeout=5, check=False)
+            self.process.wait(5)
         self.process.kill()
         self.process.wait()
         subprocess.run(['umount', '--lazy', str(self.root)], capture_output=True, timeout=30, check=False)

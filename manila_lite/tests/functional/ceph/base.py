@@ -119,7 +119,8 @@ class CephTest(testtools.TestCase):
         :raises PermissionError: the cluster refuses.
         """
         place = path or self.path(share) + below
-        return self.useFixture(ceph.FuseMount(self.ceph, self.FILESYSTEM, rule['access_to'], rule['access_key'], place)).mount()
+        self.client = self.useFixture(ceph.FuseMount(self.ceph, self.FILESYSTEM, rule['access_to'], rule['access_key'], place))
+        return self.client.mount()
 
     def snapshot(self, share):
         """Take a snapshot; return its id."""

@@ -111,6 +111,20 @@ class Clients(base.CephTest):
         self.deny(share, rule)
         self.assertTrue(writer.is_shut_out())
 
+    def test_client_that_answers_nobody_keeps_no_access_and_stops_no_work(self):
+        """It holds capabilities for which every command about the share waits."""
+        share = self.share()
+        rule = self.grant(share, self.ident())
+        place = self.mount(share, rule)
+        (place / 'd').mkdir()
+        number = os.open(place / 'f', os.O_CREAT | os.O_WRONLY)
+        os.write(number, b'x')
+        self.client.pause()
+        self.deny(share, rule)
+        self.remove(share)
+        self.client.process.kill()
+        self.assertIsNotNone(base.refused(os.close, number))
+
     def test_id_of_a_manager_does_not_shut_the_manager_out(self):
         share = self.share()
         before = self.sessions()

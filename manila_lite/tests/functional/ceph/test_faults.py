@@ -7,7 +7,7 @@ from manila_lite.tests.functional.ceph import base
 
 class Faults(base.CephTest):
     CLUSTER = {'grace': 5, 'store': 'bluestore'}
-    MORE = 'cephfs_command_timeout = 3'
+    MORE = 'cephfs_command_timeout = 8'
 
     def tearDown(self):
         for name in self.ceph.daemons:
