@@ -119,7 +119,7 @@ class Ganesha(FileServer):
         (self._state / 'bus.conf').write_text(_BUS.format(socket=self._socket))
         self._bus.start(self._bus_words, self._state / 'bus.log', mark=self._mark, env={})
         self._wait(self._is_open)       # NFS-Ganesha connects to the bus once, and never again if that is refused
-        self._server.start(self.inside(self._server_words), self._state / 'ganesha.out', mark=self._mark,
+        self._server.start(self.inside(self.fsal.wrap(self._server_words)), self._state / 'ganesha.out', mark=self._mark,
                            env={'DBUS_SYSTEM_BUS_ADDRESS': f'unix:path={self._socket}', **self.fsal.env})
 
     def _is_open(self) -> bool:

@@ -2,7 +2,7 @@
 """The storage below one NFS-Ganesha, which reaches it by a plug-in ("FSAL"): the interface that each driver implements."""
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
@@ -21,6 +21,10 @@ class Fsal(abc.ABC):
     def env(self) -> Mapping[str, str]:
         """Return environment variables for the server."""
         return {}
+
+    def wrap(self, words: Sequence[str]) -> list[str]:
+        """Return the words that start the server with these words."""
+        return list(words)
 
     @property
     def conf(self) -> str:

@@ -29,7 +29,8 @@ class GatewayBinding(CephfsBinding):
 
     def new_driver(self):
         driver = super().new_driver()
-        self.addCleanup(driver.services.protocol.gateway.stop)
+        if not hasattr(self, 'driver'):
+            self.addCleanup(driver.services.protocol.gateway.stop)      # the last one, after all shares are deleted
         return driver
 
     def a_share(self, *args, **changes):

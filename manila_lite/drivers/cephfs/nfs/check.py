@@ -13,7 +13,8 @@ from manila_lite.drivers.cephfs.nfs import fsal
 from manila_lite.drivers.cephfs.nfs.options import NfsOptions, addresses
 from manila_lite.host.commands import ENV, CommandFailed, run
 
-_PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'dbus-daemon': 'dbus-daemon', 'rados': 'ceph-common', 'ip': 'iproute2'}
+_PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'dbus-daemon': 'dbus-daemon', 'rados': 'ceph-common', 'ip': 'iproute2',
+             'unshare': 'util-linux'}
 
 
 def problems(conf: NfsOptions) -> Iterator[values.Problem]:

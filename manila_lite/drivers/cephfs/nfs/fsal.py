@@ -5,8 +5,10 @@ So a forged file handle ends at the share: the cluster refuses the rest to the N
 """
 
 import dataclasses
+import hashlib
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from manila_lite.drivers.file_servers.ganesha_fsal import Fsal
@@ -17,6 +19,9 @@ PLUGIN = 'libfsalceph.so'
 #: What a text in NFS-Ganesha's configuration may consist of.
 _PLAIN = re.compile(r'[^"\\\x00-\x1f\x7f]+')
 
+#: Program that gives the host a name, in a namespace of its own, and becomes another program.
+_NAMED = 'import os, socket, sys; socket.sethostname(sys.argv[1]); os.execvp(sys.argv[2], sys.argv[2:])'
+_NAME_LENGTH = 32
 _KEY = re.compile(r'User_Id = "([^"]+)"; Secret_Access_Key = "([^"]+)"')
 
 
@@ -30,11 +35,10 @@ class Key:
 
 @dataclasses.dataclass(frozen=True)
 class Records:
-    """The place in the cluster for the records of NFS clients; ``node`` is the name of the NFS server on every host."""
+    """The place in the cluster for the records of NFS clients."""
 
     pool: str
     namespace: str
-    node: str
     auth_id: str
 
 
@@ -60,11 +64,17 @@ def vet(text: str) -> str:
 
 
 class CephFsal(Fsal):
-    """CephFS below one NFS server. ``key_of`` returns the key of an export."""
+    """CephFS below one NFS server. ``key_of`` returns the key of an export.
 
-    def __init__(self, ceph_conf: str, filesystem: str, key_of: Callable[[str], Key], records: Records | None = None):
+    ``node``: a name that no other NFS server at the cluster has. NFS-Ganesha names each session with the cluster by it and
+    by the number of the export, and the cluster refuses a second session of the same name.
+    """
+
+    def __init__(self, ceph_conf: str, filesystem: str, node: str, key_of: Callable[[str], Key],
+                 records: Records | None = None):
         self._ceph_conf = vet(ceph_conf)
         self._filesystem = vet(filesystem)
+        self._node = vet(node)
         self._key_of = key_of
         self._records = records
 
@@ -79,13 +89,23 @@ class CephFsal(Fsal):
         """Return the path of the cluster's file: an export that is added later does not read the block for the cluster."""
         return {'CEPH_CONF': self._ceph_conf}
 
+    def wrap(self, words: Sequence[str]) -> list[str]:
+        """Return the words that start the server with the name of the node as the name of its host.
+
+        Without records in the cluster NFS-Ganesha takes no other name: two servers of a host would shut each other out.
+        """
+        if self._records:
+            return list(words)
+        name = hashlib.sha256(self._node.encode()).hexdigest()[:_NAME_LENGTH]
+        return ['unshare', '--uts', sys.executable, '-I', '-S', '-c', _NAMED, name, *words]
+
     @property
     def conf(self) -> str:
         """Return the blocks for the cluster, and for fresh lists of directories: a snapshot shall be seen at once."""
         kept = self._records
         records = '' if kept is None else (
             f'RADOS_KV {{ ceph_conf = "{self._ceph_conf}"; userid = "{vet(kept.auth_id)}"; pool = "{vet(kept.pool)}"; '
-            f'namespace = "{vet(kept.namespace)}"; nodeid = "{vet(kept.node)}"; }}\n')
+            f'namespace = "{vet(kept.namespace)}"; nodeid = "{self._node}"; }}\n')
         return f'CEPH {{ Ceph_Conf = "{self._ceph_conf}"; }}\nMDCACHE {{ Dir_Chunk = 0; }}\n{records}'
 
     @property

@@ -40,16 +40,16 @@ _KEPT_AGAIN = 'The addresses of the NFS server were not kept here; they are agai
 class Gateway:
     """The gateway of one backend, in the folder ``state``. Safe for threads, if no two change the same share at once.
 
-    ``objects`` are those that all hosts of the backend share; None if the backend has one host only.
+    ``node``: see ``CephFsal``. ``objects`` are those that all hosts of the backend share; None if it has one host only.
     """
 
-    def __init__(self, state: Path, conf: NfsOptions, *, ceph_conf: str, filesystem: str, key_of: Callable[[str], Key],
-                 objects: Objects | None):
+    def __init__(self, state: Path, conf: NfsOptions, *, ceph_conf: str, filesystem: str, node: str,
+                 key_of: Callable[[str], Key], objects: Objects | None):
         self._state = state
         self._conf = conf
         self._objects = objects
-        records = Records(objects.pool, objects.namespace, objects.namespace, objects.auth_id) if objects else None
-        self.server = Ganesha(state, conf.cephfs_nfs_port, CephFsal(ceph_conf, filesystem, key_of, records),
+        records = Records(objects.pool, objects.namespace, objects.auth_id) if objects else None
+        self.server = Ganesha(state, conf.cephfs_nfs_port, CephFsal(ceph_conf, filesystem, node, key_of, records),
                               netns=conf.cephfs_nfs_netns, graceless=conf.cephfs_nfs_graceless,
                               grace=conf.cephfs_nfs_grace_period, mirror=ObjectMirror(objects) if objects else None,
                               most=conf.cephfs_nfs_max_exports, patience=_FIRST_ANSWER)

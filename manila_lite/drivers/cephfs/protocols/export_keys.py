@@ -53,9 +53,13 @@ class ExportKeys:
     def grant(self, share_id: str, subvolume: str) -> None:
         """Make the key of the export, which reaches the subvolume and nothing else, unless there is one."""
         if not self.is_granted(share_id, subvolume):
-            answer = self._subvolumes.ask('authorize', subvolume, auth_id=auth_id(share_id), access_level='rw',
-                                          tenant_id=TENANT)
-            self._keys[share_id] = Key(auth_id(share_id), str(answer))
+            self.renew(share_id, subvolume)
+
+    def renew(self, share_id: str, subvolume: str) -> bool:
+        """Ask for the key of the export anew. Returns whether it is another one than before."""
+        answer = self._subvolumes.ask('authorize', subvolume, auth_id=auth_id(share_id), access_level='rw', tenant_id=TENANT)
+        before, self._keys[share_id] = self._keys.get(share_id), Key(auth_id(share_id), str(answer))
+        return before != self._keys[share_id]
 
     def revoke(self, share_id: str, subvolume: str) -> None:
         """Delete the id of the export, and end its sessions."""

@@ -52,7 +52,7 @@ class Nfs(Protocol):
         """The gateway of this backend. The cluster must answer: it knows the file system."""
         return Gateway(self.backend.state_dir.resolve(), self.backend.conf,
                        ceph_conf=str(Identity.of(self.backend.conf).conf_path), filesystem=self.subvolumes.filesystem,
-                       key_of=self._keys.of, objects=self._objects)
+                       node=f'manila_lite.{self.backend.host}', key_of=self._keys.of, objects=self._objects)
 
     def set_up(self) -> None:
         """Start the gateway with the exports of an earlier run, or adopt it.
@@ -112,9 +112,17 @@ class Nfs(Protocol):
         self.gateway.admit(share.id)
         self._keys.grant(share.id, subvolume.name)
         blocks, results = ganesha_clients.blocks(rules)
-        refused = self.gateway.serve(share.id, _path(subvolume), [block.text for block in blocks],
-                                     _mounted_as(share, subvolume))
+        try:
+            refused = self._serve(share, subvolume, blocks)
+        except CommandFailed:
+            # A process that was killed may have got another key, which it could not note.
+            if not self._keys.renew(share.id, subvolume.name):
+                raise
+            refused = self._serve(share, subvolume, blocks)
         return results | {blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()}
+
+    def _serve(self, share: values.Share, subvolume: Subvolume, blocks: Sequence[ganesha_clients.Block]) -> Mapping[int, str]:
+        return self.gateway.serve(share.id, _path(subvolume), [block.text for block in blocks], _mounted_as(share, subvolume))
 
     def defects(self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]) -> list[str]:
         """Return what the share's export lacks, or the whole gateway."""

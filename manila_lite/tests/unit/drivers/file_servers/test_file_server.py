@@ -95,7 +95,7 @@ class Life(testtools.TestCase):
 
     def test_server_that_ends_at_once_reports_its_log(self):
         self.server.answers = False
-        self.server._inside = lambda _: ['sh', '-c', 'echo because >&2']
+        self.server.inside = lambda _: ['sh', '-c', 'echo because >&2']
         refused = self.assertRaises(CommandFailed, self.server.start, self.mount)
         self.assertIn('sleep ended; log: because', str(refused))
 

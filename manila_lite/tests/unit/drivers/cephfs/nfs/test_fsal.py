@@ -9,7 +9,7 @@ from manila_lite.host.commands import CommandFailed
 
 class FsalTest(testtools.TestCase):
     def fsal(self, key=None, **changes):
-        return CephFsal(**{'ceph_conf': '/etc/ceph/ceph.conf', 'filesystem': 'a',
+        return CephFsal(**{'ceph_conf': '/etc/ceph/ceph.conf', 'filesystem': 'a', 'node': 'node',
                            'key_of': lambda name: key or Key(f'nfs-{name}', 'secret=='), **changes})
 
     def test_each_export_has_a_key_of_its_own(self):
@@ -27,6 +27,8 @@ class FsalTest(testtools.TestCase):
     def test_records_of_clients_are_in_the_cluster_if_hosts_share_them(self):
         self.assertIn('RecoveryRoot = "/state/recov"', self.fsal().recovery(Path('/state')))
         self.assertNotIn('RADOS_KV', self.fsal().conf)
-        shared = self.fsal(records=Records('pool', 'space', 'node', 'manila'))
+        self.assertNotEqual(self.fsal(node='a').wrap(['x']), self.fsal(node='b').wrap(['x']))
+        shared = self.fsal(records=Records('pool', 'space', 'manila'))
         self.assertEqual('RecoveryBackend = rados_ng;', shared.recovery(Path('/state')))
+        self.assertEqual(['x'], shared.wrap(['x']))
         self.assertIn('pool = "pool"; namespace = "space"; nodeid = "node";', shared.conf)

@@ -51,6 +51,14 @@ class KeysTest(testtools.TestCase):
         self.assertEqual(('secret 1', 1), (self.keys.of('x').secret, self.cluster.made))
         self.assertTrue(self.keys.is_granted('x', 'volume'))
 
+    def test_key_that_another_process_got_is_found_by_asking_anew(self):
+        self.keys.remember({'x': Key('nfs-x', 'old')})
+        self.cluster.ids = {'volume': {'nfs-x': keys.TENANT}}
+        self.keys.grant('x', 'volume')
+        self.assertEqual('old', self.keys.of('x').secret)
+        self.assertTrue(self.keys.renew('x', 'volume'))
+        self.assertEqual('secret 1', self.keys.of('x').secret)
+
     def test_id_without_a_known_key_is_asked_for_again(self):
         self.cluster.ids = {'volume': {'nfs-x': keys.TENANT}}
         self.assertFalse(self.keys.is_granted('x', 'volume'))
