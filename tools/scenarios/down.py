@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Removal of all that a run has left."""
 
+import re
 import shutil
 from pathlib import Path
 
 from manila_lite.cmd import setup
 from manila_lite.drivers import load
-from manila_lite.drivers.cephfs.nfs.fsal import CephFsal
-from manila_lite.drivers.file_servers.ganesha import Ganesha
 from scenarios import clients, leftovers, settings
 
 
@@ -47,8 +46,11 @@ def _release_pools(state, config, text, *, remove_data):
 
 
 def _end_gateway(state):
-    """End the NFS server of the gateway, which outlives the share manager. The cluster need not answer any more."""
+    """End the NFS server of the gateway, which outlives the share manager; its cluster ends, too."""
     place = state / 'lib' / settings.GATEWAY
-    if place.exists():
-        behind = CephFsal(str(state / settings.CEPH_CONF), settings.FILESYSTEM, None)
-        Ganesha(place, 2049, behind, netns=None, graceless=True, grace=20).stop()
+    leftovers.clear(place)
+    bus = place / 'bus.conf'
+    for socket in re.findall('unix:path=([^<]+)', bus.read_text()) if bus.exists() else ():
+        Path(socket).unlink(missing_ok=True)
+        if Path(socket).parent != place:        # the path of the scenario's directory is too long for a socket
+            shutil.rmtree(Path(socket).parent, ignore_errors=True)
