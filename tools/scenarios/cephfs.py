@@ -18,8 +18,7 @@ class CephFs:
 
     def __init__(self, demo):
         self.demo = demo
-        if lacks := private_ceph.missing():
-            raise Trouble(f'a Ceph cluster and its clients need {lacks}: run tools/setup-env --ceph as root, or see bindep.txt')
+        private_ceph.vet(demo.state)
         self.cluster = private_ceph.PrivateCeph(demo.state)
         demo.needs.append(self.cluster)
         self.shares = CephShares(demo, self.cluster)

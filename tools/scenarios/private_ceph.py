@@ -11,12 +11,23 @@ from manila_lite.drivers.cephfs.nfs import fsal
 from manila_lite.tests.services.ceph import Ceph
 from scenarios import private, settings
 from scenarios.leftovers import ceph_of
+from scenarios.service import Trouble
 
 _PROGRAMS = ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph', 'ceph-fuse', 'fusermount3', 'ganesha.nfsd', 'dbus-daemon')
 
+#: Length of the path of a scenario's directory. Sockets are below it, and a server without its socket answers no commands.
+_LONGEST = 65
 
-def missing():
-    """Return what this machine lacks for a cluster with both kinds of clients, or an empty text."""
+
+def vet(state):
+    """Check that a cluster can be in the directory, and that this machine has all that it and its clients need."""
+    if lacks := _missing():
+        raise Trouble(f'a Ceph cluster and its clients need {lacks}: run tools/setup-env --ceph as root, or see bindep.txt')
+    if len(str(state)) > _LONGEST:
+        raise Trouble(f'{state} is too long for sockets of Ceph: name a directory of up to {_LONGEST} characters with --state')
+
+
+def _missing():
     path = f'{os.environ["PATH"]}:/usr/sbin:/sbin'
     lacks = [name for name in _PROGRAMS if not shutil.which(name, path=path)]
     lacks += [] if fsal.plugin() else ['nfs-ganesha-ceph']
