@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Removal of all that a run has left."""
 
-import re
 import shutil
 from pathlib import Path
 
@@ -47,10 +46,4 @@ def _release_pools(state, config, text, *, remove_data):
 
 def _end_gateway(state):
     """End the NFS server of the gateway, which outlives the share manager; its cluster ends, too."""
-    place = state / 'lib' / settings.GATEWAY
-    leftovers.clear(place)
-    bus = place / 'bus.conf'
-    for socket in re.findall('unix:path=([^<]+)', bus.read_text()) if bus.exists() else ():
-        Path(socket).unlink(missing_ok=True)
-        if Path(socket).parent != place:        # the path of the scenario's directory is too long for a socket
-            shutil.rmtree(Path(socket).parent, ignore_errors=True)
+    leftovers.clear(state / 'lib' / settings.GATEWAY)
