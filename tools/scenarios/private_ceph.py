@@ -35,15 +35,6 @@ def _missing():
     return ', '.join(lacks)
 
 
-class _Cluster(Ceph):
-    """A cluster that leaves nothing in /var/log/ceph, where monitors log what happens to a cluster."""
-
-    def _write_files(self):
-        super()._write_files()
-        with self.server_conf.open('a') as conf:
-            conf.write(f'mon cluster log file = {self.home}/log/cluster.log\n')
-
-
 class PrivateCeph:
     """The cluster, with one file system, a data pool for each backend, and a metadata server that stands by."""
 
@@ -62,7 +53,7 @@ class PrivateCeph:
         place = ceph_of(self._state)
         place.mkdir(parents=True, exist_ok=True)
         tempfile.tempdir = str(place)       # files of the cluster and of its clients: they go with this folder
-        self.ceph = _Cluster((settings.FILESYSTEM,), standbys=1, grace=self.GRACE)
+        self.ceph = Ceph((settings.FILESYSTEM,), standbys=1, grace=self.GRACE)
         private.start('Ceph', self.ceph, self._there)
         self.ceph.add_pool(settings.FILESYSTEM, settings.NFS_POOL)
         self._own = self._users()

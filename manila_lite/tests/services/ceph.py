@@ -52,6 +52,7 @@ ms bind ipv6 = {six}
 run dir = {home}/sock
 admin socket = {home}/sock/$name.$pid.asok
 log file = {home}/log/$name.log
+mon cluster log file = {home}/log/cluster.log
 crash dir = {home}/crash
 mon data = {home}/mon
 mgr data = {home}/mgr
