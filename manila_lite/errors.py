@@ -5,7 +5,7 @@
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 
 class ManilaLiteError(Exception):
@@ -173,13 +173,17 @@ class RefusedShrink(Final):
 
 
 class Again(ManilaLiteError):
-    """Not done yet: run the same step once more after ``after`` seconds."""
+    """Not done yet: run the same step once more after ``after`` seconds.
+
+    ``progress``: how far it is, as the figures of operations in the API, if that is known.
+    """
 
     code = 'again'
 
-    def __init__(self, after: float, message: str = ''):
+    def __init__(self, after: float, message: str = '', *, progress: Mapping[str, int] | None = None):
         super().__init__(message)
         self.after = after
+        self.progress = progress
 
 
 class LostClaim(ManilaLiteError):

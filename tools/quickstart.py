@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from scenarios.cephfs import CephFs
 from scenarios.cluster import Cluster
 from scenarios.demo import BOLD, GREEN, PLAIN, RED, TOP, Demo
 from scenarios.down import down
@@ -19,14 +20,17 @@ from scenarios.moving import Moving
 from scenarios.one_share import OneShare
 from scenarios.repair import Repair
 from scenarios.service import Trouble
-from scenarios.settings import ADMIN_CLOUD, CLOUD, CLUSTER, DUAL_STACK, ENSURE, MIGRATION, OPTIONS, VM
+from scenarios.settings import ADMIN_CLOUD, CEPH, CLOUD, CLUSTER, DUAL_STACK, ENSURE, MIGRATION, OPTIONS, VM
 from scenarios.vm import Vm
 
 import manila_lite.cmd  # noqa: F401 - threads, not eventlet
 from manila_lite import errors
+from manila_lite.tests.services.daemon import Broken
 
 #: Scenarios other than the life of one share.
-SCENARIOS = {DUAL_STACK: DualStack, ENSURE: Repair, MIGRATION: Moving, VM: Vm, CLUSTER: Cluster}
+SCENARIOS = {DUAL_STACK: DualStack, ENSURE: Repair, MIGRATION: Moving, VM: Vm, CLUSTER: Cluster, CEPH: CephFs}
+#: What becomes of the data after a stay, by the scenario.
+_KEPT = {'': 'what was stored is kept until --down', CEPH: 'the cluster ends with it, and has its data in memory'}
 
 
 def summary(demo, setup_seconds, mount):
@@ -47,7 +51,7 @@ def summary(demo, setup_seconds, mount):
 
 def stay(demo):
     """Keep the service running until Ctrl-C."""
-    print(f'\n{BOLD}Staying{PLAIN}; Ctrl-C stops it; what was stored is kept until --down.', flush=True)
+    print(f'\n{BOLD}Staying{PLAIN}; Ctrl-C stops it; {_KEPT.get(demo.backend, _KEPT[""])}.', flush=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         demo.process.wait()
@@ -65,6 +69,7 @@ def arguments():
     what.add_argument('--migration', dest='backend', action='store_const', const=MIGRATION)
     what.add_argument('--vm', dest='backend', action='store_const', const=VM)
     what.add_argument('--cluster', dest='backend', action='store_const', const=CLUSTER)
+    what.add_argument('--ceph', dest='backend', action='store_const', const=CEPH)
     parser.add_argument('--evacuate', action='store_true')
     parser.add_argument('--keystone', action='store_true')
     parser.add_argument('--mebibytes', type=int, default=100)
@@ -82,10 +87,10 @@ def show(demo, args):
     """Run all steps of the scenario."""
     kind = Evacuating if args.evacuate else SCENARIOS.get(demo.backend, LoggedIn if demo.identity else OneShare)
     scenario = kind(demo)
-    if demo.identity:
-        with demo.step('Keystone starts, with users in projects, and roles'):
-            demo.identity.start()
-            demo.say(f'Identity at {demo.identity.url}')
+    for server in demo.needs:
+        with demo.step(server.STEP):
+            server.start()
+            demo.say(server.told())
     with demo.step(f'manila-lite starts in one process, with backend {demo.backend}'):
         demo.configure()
         demo.start()
@@ -117,13 +122,11 @@ def main():
     demo = Demo(state, args.backend, args.mebibytes, identity)
     try:
         show(demo, args)
-    except (Trouble, errors.ManilaLiteError, subprocess.TimeoutExpired, TimeoutError) as trouble:
+    except (Trouble, Broken, errors.ManilaLiteError, subprocess.TimeoutExpired, OSError) as trouble:
         print(f'{RED}It did not work:{PLAIN} {trouble}\nLogs: {state}. Clean up with tools/quickstart --down', file=sys.stderr)
         return 1
     finally:
         demo.stop()
-        if identity:
-            identity.stop()
     return 0
 
 

@@ -28,7 +28,8 @@ _BEFOREHAND = {
     'manila_lite': (
         'manila_lite.cmd.all_in_one', 'manila_lite.cmd.api', 'manila_lite.cmd.manage', 'manila_lite.cmd.scheduler',
         'manila_lite.cmd.share', 'manila_lite.cmd.status', 'manila_lite.drivers.dummy.driver',
-        'manila_lite.drivers.linux.driver', 'manila_lite.tests.compliance.base', 'manila_lite.tests.crash.victim',
+        'manila_lite.drivers.cephfs.driver', 'manila_lite.drivers.linux.driver', 'manila_lite.tests.compliance.base',
+        'manila_lite.tests.crash.victim',
         'oslo_messaging._drivers.impl_rabbit', 'psycopg2', 'pymysql'),
     'manila_lite.tests.openstack_page': ('openstackclient.shell:main complete', 'openstack.connection'),
 }

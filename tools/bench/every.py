@@ -13,9 +13,9 @@ import report
 
 #: The cheapest first.
 NAMES = ('pecan_memo', 'inproc', 'lists', 'scheduler', 'ensure', 'processes', 'available', 'access', 'fair', 'grants',
-         'migration', 'copying', 'handles', 'create', 'beside', 'pieces', 'scale')
+         'migration', 'copying', 'handles', 'create', 'beside', 'pieces', 'scale', 'gateway')
 #: Those that run only when they are named.
-_NAMED = ('beside', 'pieces', 'scale')
+_NAMED = ('beside', 'pieces', 'scale', 'gateway')
 
 
 def run(name: str, options: list[str]) -> tuple[int, dict | None]:

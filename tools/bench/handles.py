@@ -20,10 +20,11 @@ from pathlib import Path
 import report
 
 from manila_lite import values
+from manila_lite.drivers.file_servers.ganesha import Ganesha
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.protocols import handle_guard
-from manila_lite.drivers.linux.protocols.ganesha import Ganesha
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer
+from manila_lite.drivers.linux.protocols.vfs import Vfs
 from manila_lite.host import mounts
 from manila_lite.host.commands import run
 from manila_lite.tests.process import free_port
@@ -33,34 +34,34 @@ _MIB = 1 << 20
 _RULE = values.AccessRule('r', 'ip', '127.0.0.1', 'rw')
 
 
-class _Open:
-    """The interface of a guard, without a guard."""
+class _Open(Vfs):
+    """Local file systems without a guard."""
 
-    def __init__(self) -> None:
+    @property
+    def plugins(self) -> Path:
+        """Return the folder of the plug-in itself."""
         behind = handle_guard.plugin()
         if behind is None:
             raise SystemExit('nfs-ganesha-vfs is not installed')
-        self.folder, self.env, self.works = behind.parent, {}, True
+        return behind.parent
+
+    @property
+    def safe(self) -> bool:
+        """Say that exports may be served."""
+        return True
 
     def place(self) -> None:
         """Do nothing."""
 
 
-class _Guarded(Ganesha):
-    """NFS-Ganesha with the guard, as shares are served."""
-
-    def __init__(self, state: Path, port: int):
-        super().__init__(state, port, netns=None, graceless=True, grace=30)
+def _guarded(state: Path, port: int) -> Ganesha:
+    """Return NFS-Ganesha with the guard, as shares are served."""
+    return Ganesha(state, port, Vfs(state), netns=None, graceless=True, grace=30)
 
 
-class _AsItComes(_Guarded):
-    """NFS-Ganesha without a guard."""
-
-    def __init__(self, state: Path, port: int):
-        super().__init__(state, port)
-        kept = self._guard
-        self._guard = _Open()
-        self._conf = self._conf.replace(str(kept.folder), str(self._guard.folder))
+def _as_it_comes(state: Path, port: int) -> Ganesha:
+    """Return NFS-Ganesha without a guard."""
+    return Ganesha(state, port, _Open(state), netns=None, graceless=True, grace=30)
 
 
 class Images:
@@ -228,8 +229,8 @@ def measure(figures: report.Report) -> None:
         images.make('share')
         for name in ('open', 'guarded'):
             pool.create(name, 1)
-        places = {'open': (_AsItComes, pool.share('open')), 'guarded': (_Guarded, pool.share('guarded')),
-                  'images': (_AsItComes, images.place('share'))}
+        places = {'open': (_as_it_comes, pool.share('open')), 'guarded': (_guarded, pool.share('guarded')),
+                  'images': (_as_it_comes, images.place('share'))}
         with contextlib.ExitStack() as clients:
             ways = {name: clients.enter_context(_served(kind, root / name, source)) for name, (kind, source) in places.items()}
             for _, source in places.values():

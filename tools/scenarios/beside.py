@@ -2,29 +2,14 @@
 """A service that uses shares, beside the share service of a scenario: a process with its own configuration."""
 
 import base64
-import contextlib
 import json
-import os
-import signal
 import subprocess
-import time
 import urllib.error
 import urllib.request
-from pathlib import Path
 
-import psutil
-
-from manila_lite.host import mounts
 from scenarios import settings
+from scenarios.leftovers import place_of
 from scenarios.service import Trouble, free_port, write_private
-
-#: Folder of its files, below the scenario's directory.
-_PLACE = 'beside'
-
-
-def place_of(state):
-    """Return the folder of files that are deleted at the end of the scenario."""
-    return state / _PLACE
 
 
 class Beside:
@@ -45,15 +30,15 @@ class Beside:
     def start(self, **values):
         """Start the service, and wait until it answers."""
         state = self.demo.state
-        (state / _PLACE).mkdir(exist_ok=True)
+        place_of(state).mkdir(exist_ok=True)
         write_private(state / f'{self.command}.conf', settings.BESIDE.format(
-            state=state, place=state / _PLACE, v4=settings.V4, shares=self.demo.url, user=settings.SERVICE,
+            state=state, place=place_of(state), v4=settings.V4, shares=self.demo.url, user=settings.SERVICE,
             password=self.demo.password, section=settings.accounts(state), log=state / f'{self.command}.log')
             + self._text.format(state=state, port=self.port, v4=settings.V4, **values))
         with (state / 'console.log').open('ab') as log:
             self._process = subprocess.Popen([self.command, f'--config-file={state}/{self.command}.conf'],
                                              stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-        (state / _PLACE / 'pid').write_text(f'{self._process.pid}\n')
+        (place_of(state) / 'pid').write_text(f'{self._process.pid}\n')
         self.demo.beside.append(self)
         self.demo.wait(f'{self.command} answers', self._answers)
 
@@ -96,33 +81,3 @@ class Beside:
         if status >= 400:
             raise Trouble(f'{method} {path}: {status} {document}')
         return next(iter(document.values())) if document else None
-
-
-def gone(state):
-    """End the processes and unmount the folders that a killed run has left."""
-    pid = state / _PLACE / 'pid'
-    if pid.exists():
-        _end(int(pid.read_text()))
-        pid.unlink()
-    _end_guests(f'{state}/{_PLACE}/')
-    table = [line.split(' ')[4] for line in Path('/proc/self/mountinfo').read_text().splitlines()]
-    for place in sorted((place for place in table if place.startswith(f'{state}/{_PLACE}/')), reverse=True):
-        mounts.unmount(Path(place))
-
-
-def _end(pid):
-    with contextlib.suppress(OSError):
-        if b'mlite-' not in Path(f'/proc/{pid}/cmdline').read_bytes():
-            return
-        os.kill(pid, signal.SIGTERM)
-        end = time.monotonic() + 70
-        while time.monotonic() < end and Path(f'/proc/{pid}').exists():
-            time.sleep(0.1)
-
-
-def _end_guests(mark):
-    for one in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if any(mark in word for word in one.cmdline()):
-                one.kill()
-                one.wait(30)

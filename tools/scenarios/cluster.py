@@ -9,7 +9,8 @@ from manila_lite import values
 from manila_lite.drivers.linux.servers.fabric import bridge_of
 from manila_lite.tests.services import nodes
 from scenarios import clients, settings
-from scenarios.beside import Beside, place_of
+from scenarios.beside import Beside
+from scenarios.leftovers import place_of
 from scenarios.nfs import must_not
 from scenarios.service import Trouble
 

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Removal of all that a run has left."""
 
-import contextlib
-import os
 import shutil
-import signal
-import time
 from pathlib import Path
 
 from manila_lite.cmd import setup
 from manila_lite.drivers import load
-from scenarios import beside, clients, settings
+from scenarios import clients, leftovers, settings
 
 
 def down(state):
@@ -18,9 +14,7 @@ def down(state):
     if not state.exists():
         print('Nothing to take down.')
         return
-    pid = state / 'pid'
-    if pid.exists():
-        end_process(int(pid.read_text()))
+    leftovers.end(state / 'pid', b'manila-lite')
     release(state, remove_data=True)
     shutil.rmtree(state)
     print(f'Processes, mounts, loop devices and {state} are gone.')
@@ -28,12 +22,19 @@ def down(state):
 
 def release(state, *, remove_data):
     """End the NFS server, and unmount shares and pool."""
-    beside.gone(state)
+    leftovers.gone(state)
     config = state / 'manila_lite.conf'
-    if not config.exists() or 'driver = linux' not in config.read_text():
-        return
+    text = config.read_text() if config.exists() else ''
+    if 'driver = linux' in text:
+        _release_pools(state, config, text, remove_data=remove_data)
+    if 'driver = cephfs' in text:
+        _end_gateway(state)
+    leftovers.clear(leftovers.ceph_of(state))
+
+
+def _release_pools(state, config, text, *, remove_data):
     clients.gone(settings.prefix(state))
-    if settings.other(state) in config.read_text():
+    if settings.other(state) in text:
         clients.make(settings.other(state))     # its backend is taken down within it
     conf = setup.configure([f'--config-file={config}'], transport_url='inproc://')
     for name in conf.enabled_share_backends:
@@ -43,12 +44,6 @@ def release(state, *, remove_data):
     conf.clear()
 
 
-def end_process(pid):
-    """End the service of an earlier run, unless another process has its pid now."""
-    with contextlib.suppress(OSError):
-        if b'manila-lite' not in Path(f'/proc/{pid}/cmdline').read_bytes():
-            return
-        os.kill(pid, signal.SIGTERM)
-        end = time.monotonic() + 70
-        while time.monotonic() < end and Path(f'/proc/{pid}').exists():
-            time.sleep(0.1)
+def _end_gateway(state):
+    """End the NFS server of the gateway, which outlives the share manager; its cluster ends, too."""
+    leftovers.clear(state / 'lib' / settings.GATEWAY)

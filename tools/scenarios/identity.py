@@ -5,9 +5,8 @@ import contextlib
 
 import yaml
 
-from manila_lite.tests.services.daemon import Broken, Missing
 from manila_lite.tests.services.keystone import ADMIN, REGION, Keystone
-from scenarios import settings
+from scenarios import private, settings
 from scenarios.one_share import OneShare
 from scenarios.service import Trouble
 
@@ -23,6 +22,8 @@ _OTHERS = {'-admin': (ADMIN, ADMIN), '-viewer': ('viewer', settings.PROJECT), '-
 class Identity:
     """A Keystone below a directory; it ends with this process in any case."""
 
+    STEP = 'Keystone starts, with users in projects, and roles'
+
     def __init__(self, state):
         self._state = state
         self._keystone = Keystone()
@@ -32,12 +33,11 @@ class Identity:
         """Start Keystone with its users."""
         self._state.mkdir(parents=True, exist_ok=True)
         self._keystone.root = str(self._state)
-        try:
-            self._keystone.setUp()
-            self._there.callback(self._keystone.cleanUp)
-        except Exception as bad:
-            why = [one[1] for one in bad.args if isinstance(one, tuple) and isinstance(one[1], Missing | Broken)]
-            raise Trouble(f'Keystone: {why[0]}' if why else bad) from bad
+        private.start('Keystone', self._keystone, self._there)
+
+    def told(self):
+        """Return a line about it."""
+        return f'Identity at {self.url}'
 
     def stop(self):
         """End Keystone."""

@@ -22,7 +22,10 @@ class Trouble(Exception):
 
 
 class Service:
-    """One service, with its configuration and logs below a directory, and clients for it."""
+    """One service, with its configuration and logs below a directory, and clients for it.
+
+    ``needs``: servers that run before it starts and until it has ended; ``beside``: those that start later and end before it.
+    """
 
     def __init__(self, state, backend, identity=None):
         self.state = state
@@ -31,6 +34,7 @@ class Service:
         self.process = None
         self.port = 8786
         self.password = secrets.token_urlsafe(12)
+        self.needs = [identity] if identity else []
         self.beside = []
 
     @property
@@ -93,6 +97,8 @@ class Service:
             self.process.wait(timeout=70)
         (self.state / 'pid').unlink(missing_ok=True)
         down.release(self.state, remove_data=False)
+        for server in reversed(self.needs):
+            server.stop()
 
     def logs(self):
         """Return the last lines of the logs."""

@@ -21,7 +21,7 @@ log_file = {state}/manila-lite.log
 host = quickstart
 auth_strategy = {strategy}
 default_share_type = default
-enabled_share_protocols = NFS
+enabled_share_protocols = {protocols}
 enabled_share_backends = {backends}
 osapi_share_listen = {v4}
 osapi_share_listen_port = {port}
@@ -79,6 +79,15 @@ VM = 'vm'
 CLUSTER = 'cluster'
 #: Two linux backends with share servers, and one fabric.
 MIGRATION = 'migration'
+#: Two backends on one file system of a private Ceph cluster, one for each protocol.
+CEPH = 'ceph'
+#: The cluster's configuration as the share service uses it, and as its administrator does, in the scenario's directory.
+CEPH_CONF, CEPH_ADMIN_CONF = 'ceph.conf', 'ceph-admin.conf'
+FILESYSTEM = 'cephfs'
+#: The data pools of the file system: that which it always has, and a second one.
+NATIVE_POOL, NFS_POOL = f'{FILESYSTEM}.data', f'{FILESYSTEM}.nfs'
+#: The backend with an NFS gateway.
+GATEWAY = 'gateway'
 _ONE = '[storage]\ndriver = {driver}\n'
 _LINUX = (_ONE + 'linux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\nlinux_export_ips = {v4},{v6}\n'
           'linux_graceless = true\n')
@@ -98,6 +107,12 @@ linux_fabric_netns = {prefix}-fabric
 linux_peers = quickstart@OTHER:{state}/manila_lite.conf
 server_migration_driver_continue_update_interval = 0.2
 """
+_ON_CEPH = f"""driver = cephfs
+cephfs_conf_path = {{state}}/{CEPH_CONF}
+cephfs_filesystem_name = {FILESYSTEM}
+"""
+_CEPH = (f'[native]\n{_ON_CEPH}cephfs_data_pools = {NATIVE_POOL}\n\n[{GATEWAY}]\n{_ON_CEPH}cephfs_data_pools = {NFS_POOL}\n'
+         'cephfs_protocol_helper_type = NFS\ncephfs_ganesha_export_ips = {v4},{v6}\ncephfs_nfs_graceless = true\n')
 #: Options in the section of a backend, by its kind.
 OPTIONS = {
     'linux': _LINUX,
@@ -108,6 +123,7 @@ OPTIONS = {
     CLUSTER: _SERVERS,
     MIGRATION: ''.join(_PAIR.replace('NAME', name).replace('OTHER', other) for name, other in (
         ('alpha', 'beta'), ('beta', 'alpha'))) + '[standalone_network]\nfile = {state}/networks.yaml\n',
+    CEPH: _CEPH,
 }
 
 #: Networks of scenarios with share servers, in place of Neutron.
@@ -152,7 +168,7 @@ def prefix(state):
 
 def backends(kind):
     """Return the names of the backends of a scenario."""
-    return {MIGRATION: ('alpha', 'beta'), ENSURE: ('storage', 'other')}.get(kind, ('storage',))
+    return {MIGRATION: ('alpha', 'beta'), ENSURE: ('storage', 'other'), CEPH: ('native', GATEWAY)}.get(kind, ('storage',))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,7 +196,8 @@ def files(state, backend, port, login):
     """Return the text of each file by its name; all for their owner alone."""
     names = {'state': state, 'v4': V4, 'v6': V6, 'port': port, 'prefix': prefix(state), 'strategy': login.strategy,
              'section': login.section, 'driver': 'dummy' if backend == 'dummy' else 'linux',
-             'interval': 600 if backend == ENSURE else 10, 'backends': ', '.join(backends(backend))}
+             'protocols': 'NFS, CEPHFS' if backend == CEPH else 'NFS', 'interval': 600 if backend == ENSURE else 10,
+             'backends': ', '.join(backends(backend))}
     return {'manila_lite.conf': CONFIG.format(options=OPTIONS[backend].format(**names), **names),
             'clouds.yaml': login.clouds,
             **({'networks.yaml': NETWORKS} if backend in (DUAL_STACK, MIGRATION, CLUSTER) else {})}

@@ -40,9 +40,11 @@ def running(row: Any, req: Request) -> bool:
 
 
 def progress(row: Any, req: Request) -> dict[str, Any]:
-    """Read the figures as whole numbers; unknown ones are null."""
+    """Read the figures as whole numbers; unknown ones are null. A copy that is done is complete, whenever it was looked at."""
     known = operation_views.data(row).get('progress')
     known = known if isinstance(known, dict) else {}
+    if row.state == rows.DONE and known.get('bytes_total'):
+        known = {**known, 'percent': 100, 'bytes_done': known['bytes_total']}
     if known.get('percent') is None and known.get('total'):
         known = {**known, 'percent': 100 * (known.get('done') or 0) // known['total']}
     return {name: _number(known.get(name)) for name in PROGRESS}

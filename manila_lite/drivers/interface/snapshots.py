@@ -39,7 +39,11 @@ class Clones(abc.ABC):
     @abc.abstractmethod
     def create_share_from_snapshot(self, share: values.Share,
                                    snapshot: values.Snapshot) -> Sequence[values.ExportLocation]:
-        """Create a share as ``create_share`` does, with the data of the snapshot."""
+        """Create a share as ``create_share`` does, with the data of the snapshot.
+
+        :raises errors.Again: the backend copies the data, with the progress if it is known. The call is repeated until the
+            share is complete, or deleted.
+        """
 
 
 class Reverts(abc.ABC):

@@ -36,11 +36,23 @@ def create(work: Work) -> None:
     share = load_share(work)
     if share.share_network_id:
         share = dataclasses.replace(share, server=share_servers.serve(work))
-    if source := _source(work, share):
-        exports = work.service.driver.create_share_from_snapshot(share, source)
-    else:
-        exports = work.service.driver.create_share(share)
+    source = _source(work, share)
+    exports = _create_from(work, share, source) if source else work.service.driver.create_share(share)
     work.data['exports'] = [plain(export) for export in exports]
+
+
+def _create_from(work: Work, share: values.Share, source: values.Snapshot) -> Sequence[values.ExportLocation]:
+    """Create the share from the snapshot.
+
+    :raises errors.Again: the backend still copies; ``data['progress']`` has the progress, if the backend knows it.
+    """
+    try:
+        exports: Sequence[values.ExportLocation] = work.service.driver.create_share_from_snapshot(share, source)
+    except errors.Again as later:
+        if later.progress:
+            work.data['progress'] = dict(later.progress)
+        raise
+    return exports
 
 
 def _source(work: Work, share: values.Share) -> values.Snapshot | None:

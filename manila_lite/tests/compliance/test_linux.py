@@ -15,9 +15,10 @@ from pathlib import Path
 import fixtures
 
 from manila_lite import errors, values
+from manila_lite.drivers.file_servers import ganesha_exports
 from manila_lite.drivers.linux.driver import LinuxDriver
 from manila_lite.drivers.linux.pool import btrfs
-from manila_lite.drivers.linux.protocols import check, ganesha_exports
+from manila_lite.drivers.linux.protocols import check
 from manila_lite.drivers.linux.replication import peer_session
 from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.host.commands import CommandFailed

@@ -15,6 +15,7 @@ import fixtures
 import testtools
 import yaml
 
+from manila_lite.drivers.cephfs.nfs import fsal
 from manila_lite.tests import forks
 from manila_lite.tests.services import nodes, virtiofs_guest
 from manila_lite.tests.services.daemon import Missing
@@ -215,6 +216,35 @@ class Siblings(WithRoot):
                      'mounts left on the node: 0'):
             self.assertIn(part, said)
         self.assertRegex(said, r'it has: .*/srv/data nfs rw,.*_netdev')
+
+
+class OnCeph(WithRoot):
+    """Native and NFS shares on a private Ceph cluster."""
+
+    def setUp(self):
+        lacks = [name for name in ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph-fuse') if not shutil.which(name)]
+        lacks += [] if fsal.plugin() else ['nfs-ganesha-ceph']
+        if lacks:
+            self.skipTest(f'a Ceph cluster and its clients need {", ".join(lacks)}')
+        super().setUp()
+
+    def test_it_runs_after_a_killed_run_and_down_removes_everything(self):
+        self.addCleanup(self.run_tool, '--down')
+        process, _ = self.stay('--ceph', until='The size is a limit')
+        process.kill()
+        process.wait()
+        said = self.run_tool('--ceph', '--mebibytes', '4')
+        for part in ("rita reads: 'before the snapshot'", 'rita writes and is refused: ', "reads: 'hello over NFS'",
+                     '::1 was granted nothing and is refused', 'MiB more, and is refused: Disk quota exceeded',
+                     'extended to 2 GiB while mounted', "hello.txt reads 'before the snapshot'", 'copied  100 %',
+                     'the other files, 64, have the same checksums', 'both write again after', 'and nothing failed',
+                     'alice is refused', '127.0.0.1 is refused', 'left on the cluster: 0', 'It works.'):
+            self.assertIn(part, said)
+        self.assertRegex(said, r'cephfs\.data +▕█.*backend native\n +├─ docs +CEPHFS +2 GiB.*\n +└─ copy +CEPHFS +2 GiB')
+        self.assertRegex(said, r'cephfs\.nfs +▕.*backend gateway\n +└─ home +NFS +1 GiB')
+        self.assertEqual([], traces(self.state))
+        self.run_tool('--down')
+        self.assertFalse(self.state.exists())
 
 
 class DualStack(WithRoot):

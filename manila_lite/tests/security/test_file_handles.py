@@ -235,7 +235,7 @@ class Unguarded(base.LinuxTest):
         share, server = self.share(), self.driver.services.protocol_servers.of('NFS').server
         self.addCleanup(server.start, lambda: None)
         self.addCleanup(server.stop)
-        library = server._guard.folder / handle_guard.LIBRARY
+        library = server.fsal.plugins / handle_guard.LIBRARY
         self.addCleanup(library.unlink)
         server.stop()
         library.unlink()

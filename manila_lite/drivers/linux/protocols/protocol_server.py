@@ -8,9 +8,9 @@ from pathlib import Path
 import psutil
 
 from manila_lite import values
-from manila_lite.drivers.linux.protocols.file_server import FileServer
-from manila_lite.drivers.linux.protocols.ganesha_clients import Block
-from manila_lite.drivers.linux.protocols.ganesha_exports import Seen
+from manila_lite.drivers.file_servers.file_server import FileServer
+from manila_lite.drivers.file_servers.ganesha_clients import Block
+from manila_lite.drivers.file_servers.ganesha_exports import Seen
 from manila_lite.host import mounts
 
 #: Returns the path of a share or snapshot in the pool, or None if it is missing.

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from manila_lite import errors
+from manila_lite.drivers.file_servers.file_server import FileServer
+from manila_lite.drivers.file_servers.ganesha import Ganesha
 from manila_lite.drivers.linux.options import LinuxOptions, wants_directory
 from manila_lite.drivers.linux.protocols import check
-from manila_lite.drivers.linux.protocols.file_server import FileServer
-from manila_lite.drivers.linux.protocols.ganesha import Ganesha
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer, Source
 from manila_lite.drivers.linux.protocols.samba import Samba
+from manila_lite.drivers.linux.protocols.vfs import Vfs
 
 _NO_DIRECTORY = ('the pool is a plain directory, of which clients could reach the whole file system; '
                  'manila-linux-convert copies it to a btrfs pool')
@@ -22,8 +23,8 @@ _FOLDERS = {'NFS': '', 'CIFS': 'cifs'}
 
 
 def _ganesha(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:
-    return Ganesha(home, conf.linux_nfs_port, netns=netns, graceless=conf.linux_graceless, grace=conf.linux_grace_period,
-                   lacks=_lacking(conf).get('NFS', ''))
+    return Ganesha(home, conf.linux_nfs_port, Vfs(home), netns=netns, graceless=conf.linux_graceless,
+                   grace=conf.linux_grace_period, lacks=_lacking(conf).get('NFS', ''))
 
 
 def _samba(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:

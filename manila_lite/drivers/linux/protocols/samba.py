@@ -19,9 +19,9 @@ import psutil
 from oslo_log import log
 
 from manila_lite import errors, values
+from manila_lite.drivers.file_servers.file_server import FileServer
+from manila_lite.drivers.file_servers.ganesha_clients import Block
 from manila_lite.drivers.linux.protocols import samba_config, samba_users
-from manila_lite.drivers.linux.protocols.file_server import FileServer
-from manila_lite.drivers.linux.protocols.ganesha_clients import Block
 from manila_lite.drivers.linux.protocols.samba_shares import SmbShares
 from manila_lite.host.commands import CommandFailed, run
 from manila_lite.host.daemon import Daemon
@@ -105,7 +105,7 @@ class Samba(FileServer):
         self._users.copy()
         self._shares.write()
         self._shares.note()
-        self._server.start(self._inside(self._words), self._state / 'smbd.out', mark=self._mark,
+        self._server.start(self.inside(self._words), self._state / 'smbd.out', mark=self._mark,
                            env=samba_users.wrapped(self._state / 'private'))
 
     def _stop(self) -> None:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from manila_lite import errors
+from manila_lite.drivers.file_servers.ganesha_exports import Seen, differences
 from manila_lite.drivers.linux.protocols import samba_config
-from manila_lite.drivers.linux.protocols.ganesha_exports import Seen, differences
 from manila_lite.drivers.linux.protocols.samba_users import replace
 
 #: Makes a running smbd read its configuration, and close sessions of the share of this name: all, or those denied now.

@@ -17,7 +17,7 @@ from pathlib import Path
 from oslo_log import log
 
 from manila_lite import values
-from manila_lite.drivers.linux.protocols.ganesha_clients import Block
+from manila_lite.drivers.file_servers.ganesha_clients import Block
 
 LOG = log.getLogger(__name__)
 

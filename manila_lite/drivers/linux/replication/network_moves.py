@@ -11,7 +11,7 @@ import time
 from oslo_log import log
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.protocols import fencing
+from manila_lite.drivers.file_servers import fencing
 from manila_lite.drivers.linux.replication import receiving_server
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.servers.share_servers import ShareServers

@@ -10,10 +10,10 @@ import time
 from oslo_log import log
 
 from manila_lite import errors, values
+from manila_lite.drivers.file_servers import fencing
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
-from manila_lite.drivers.linux.protocols import fencing
 from manila_lite.drivers.linux.replication import migration_source, peer_session, receiving_server, transfer_folder
 from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
 from manila_lite.drivers.linux.replication.peer_session import PeerSession

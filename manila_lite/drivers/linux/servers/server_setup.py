@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers import networks
-from manila_lite.drivers.linux.protocols import export_locations
+from manila_lite.drivers.file_servers import export_locations
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
 from manila_lite.host.commands import CommandFailed
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from oslo_log import log
 
 from manila_lite import errors, values
+from manila_lite.drivers.file_servers.ganesha_exports import Seen
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
-from manila_lite.drivers.linux.protocols.ganesha_exports import Seen
 from manila_lite.drivers.linux.protocols.protocol_server import NOT_MOUNTED, ProtocolServer
 from manila_lite.drivers.linux.servers.qos import ShareQos
 from manila_lite.drivers.linux.shares.exports import ShareExports

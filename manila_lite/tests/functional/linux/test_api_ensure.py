@@ -10,7 +10,7 @@ import os
 import signal
 import sqlite3
 
-from manila_lite.drivers.linux.protocols import ganesha, ganesha_dbus
+from manila_lite.drivers.file_servers import ganesha, ganesha_dbus
 from manila_lite.host import mounts
 from manila_lite.tests import nfs_client
 from manila_lite.tests.functional.linux import api_base, base, server_base

@@ -7,8 +7,8 @@ import threading
 import time
 
 from manila_lite import errors, values
+from manila_lite.drivers.file_servers import ganesha_clients
 from manila_lite.drivers.linux.pool import btrfs
-from manila_lite.drivers.linux.protocols import ganesha_clients
 from manila_lite.tests.functional.linux import base
 
 

@@ -47,8 +47,8 @@ class Recovery(base.ShareTest):
         deaf = self.driver.services.protocol_servers.of('NFS').server._server.process()
         deaf.suspend()
         type(self).driver = self.make()
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.linux.protocols.file_server._LONGEST_START', 0))
-        with fixtures.MonkeyPatch('manila_lite.drivers.linux.protocols.ganesha_dbus._SECONDS', 2):
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.file_servers.file_server._LONGEST_START', 0))
+        with fixtures.MonkeyPatch('manila_lite.drivers.file_servers.ganesha_dbus._SECONDS', 2):
             self.driver.setup()
         self.assertNotEqual(deaf, self.driver.services.protocol_servers.of('NFS').server._server.process())
         self.assertEqual('hello', self.works('one', self.made, 'read', 'f'))

@@ -2,7 +2,7 @@
 import types
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.protocols import fencing
+from manila_lite.drivers.file_servers import fencing
 from manila_lite.drivers.linux.replication.network_moves import NetworkMoves
 from manila_lite.drivers.linux.servers.share_servers import ShareServers
 from manila_lite.drivers.linux.shares.exports import ShareExports

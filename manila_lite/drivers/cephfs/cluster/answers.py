@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a Ceph cluster answers to a command, and the exceptions for refusals and for no answer."""
+
+import dataclasses
+import errno
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from manila_lite import errors
+
+#: Statuses of a cluster whose manager or metadata server is just starting: the command works a little later.
+NOT_YET = frozenset({errno.ENOTSUP, errno.ETIMEDOUT, errno.ESHUTDOWN, errno.ENOTCONN})
+
+
+class Refused(errors.ManilaLiteError):
+    """Ceph refused a command. ``number`` is the ``errno`` of its answer."""
+
+    code = 'ceph_refused'
+
+    def __init__(self, what: str, number: int, said: str):
+        super().__init__(f'Ceph refused "{what}": {said or errno.errorcode.get(number, number)}')
+        self.number = number
+        self.said = said
+
+
+class Away(errors.ManilaLiteError):
+    """The cluster, its manager or a metadata server does not answer at the moment."""
+
+    code = 'ceph_away'
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """The answer to one command: ``number`` is 0 or a positive ``errno``, ``said`` the text for people."""
+
+    number: int
+    output: str = ''
+    said: str = ''
+
+    @property
+    def content(self) -> Any:
+        """The output as JSON, or the text if it is none, such as a key or a path."""
+        text = self.output.strip()
+        try:
+            return json.loads(text) if text else None
+        except ValueError:
+            return text
+
+
+class Way(Protocol):
+    """A way to send commands to a cluster. Each call returns within about ``seconds``.
+
+    :raises Away: there was no answer. It must be made anew after that, since a call may still hang.
+    """
+
+    def manager(self, command: Mapping[str, Any], seconds: float) -> Answer:
+        """Send a command to the active manager."""
+
+    def monitor(self, command: Mapping[str, Any], seconds: float) -> Answer:
+        """Send a command to a monitor."""
+
+    def metadata_server(self, rank: str, command: Mapping[str, Any], seconds: float) -> Answer:
+        """Send a command to the metadata server with a rank, as ``filesystem:0``."""
+
+    def directory_size(self, filesystem: str, path: str, seconds: float) -> int | None:
+        """Return the bytes in a directory and below, as the file system counts them; None if this way cannot see them."""
+
+    def close(self) -> None:
+        """Close connections, without waiting for calls that hang."""

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life of a backend: it waits for its cluster, and lets go of it."""
+
+from manila_lite import errors
+from manila_lite.drivers.cephfs.cluster.answers import Refused
+from manila_lite.drivers.cephfs.cluster.cluster import Cluster
+from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.volumes.pools import Pools
+from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
+
+
+class Lifecycle:
+    """The life of one backend."""
+
+    def __init__(self, cluster: Cluster, subvolumes: Subvolumes, pools: Pools, protocol: Protocol):
+        self._cluster = cluster
+        self._subvolumes = subvolumes
+        self._pools = pools
+        self._protocol = protocol
+
+    def set_up(self) -> None:
+        """Wait until the cluster can be used, and make the protocol ready.
+
+        :raises errors.Final: the cluster refuses; with its message. :raises Away: it does not answer.
+        """
+        try:
+            self._subvolumes.make_group()
+            # The volumes module answers this only when a metadata server is active.
+            self._subvolumes.names()
+            self._pools.capacities()
+            self._protocol.set_up()
+        except Refused as refused:
+            raise errors.Final(str(refused)) from refused
+
+    def shut_down(self) -> None:
+        """Close connections. Shares stay served."""
+        self._protocol.shut_down()
+        self._cluster.close()

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CephFS below NFS-Ganesha: each export has a CephX id of its own, which reaches nothing but the share.
+
+So a forged file handle ends at the share: the cluster refuses the rest to the NFS server itself.
+"""
+
+import dataclasses
+import hashlib
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from manila_lite.drivers.file_servers.ganesha_fsal import Fsal
+from manila_lite.host.commands import CommandFailed
+
+#: File name of NFS-Ganesha's plug-in for CephFS, and of the part that keeps records of clients in the cluster.
+PLUGIN = 'libfsalceph.so'
+#: What a text in NFS-Ganesha's configuration may consist of.
+_PLAIN = re.compile(r'[^"\\\x00-\x1f\x7f]+')
+
+#: Program that gives the host a name, in a namespace of its own, and becomes another program.
+_NAMED = 'import os, socket, sys; socket.sethostname(sys.argv[1]); os.execvp(sys.argv[2], sys.argv[2:])'
+_NAME_LENGTH = 32
+_KEY = re.compile(r'User_Id = "([^"]+)"; Secret_Access_Key = "([^"]+)"')
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+    """A CephX id and its secret, which must not be logged."""
+
+    auth_id: str
+    secret: str = dataclasses.field(repr=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Records:
+    """The place in the cluster for the records of NFS clients."""
+
+    pool: str
+    namespace: str
+    auth_id: str
+
+
+def key_in(block: str) -> Key | None:
+    """Return the key in an FSAL block, or None."""
+    found = _KEY.search(block)
+    return Key(found[1], found[2]) if found else None
+
+
+def plugin() -> Path | None:
+    """Return NFS-Ganesha's plug-in for CephFS, or None if it is not installed."""
+    return next(iter(sorted(Path('/usr/lib').glob(f'*/ganesha/{PLUGIN}'))), None)
+
+
+def vet(text: str) -> str:
+    """Return the text if it can stand in quotes in NFS-Ganesha's configuration.
+
+    :raises CommandFailed: it cannot.
+    """
+    if not _PLAIN.fullmatch(text):
+        raise CommandFailed(f'NFS-Ganesha cannot be given {text!r}: it has quotes, backslashes or control characters')
+    return text
+
+
+class CephFsal(Fsal):
+    """CephFS below one NFS server. ``key_of`` returns the key of an export.
+
+    ``node``: a name that no other NFS server at the cluster has. NFS-Ganesha names each session with the cluster by it and
+    by the number of the export, and the cluster refuses a second session of the same name.
+    """
+
+    def __init__(self, ceph_conf: str, filesystem: str, node: str, key_of: Callable[[str], Key],
+                 records: Records | None = None):
+        self._ceph_conf = vet(ceph_conf)
+        self._filesystem = vet(filesystem)
+        self._node = vet(node)
+        self._key_of = key_of
+        self._records = records
+
+    @property
+    def plugins(self) -> Path:
+        """Return the folder of the plug-ins."""
+        behind = plugin()
+        return behind.parent if behind else Path('/usr/lib/ganesha')
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """Return the path of the cluster's file: an export that is added later does not read the block for the cluster."""
+        return {'CEPH_CONF': self._ceph_conf}
+
+    def wrap(self, words: Sequence[str]) -> list[str]:
+        """Return the words that start the server with the name of the node as the name of its host.
+
+        Without records in the cluster NFS-Ganesha takes no other name: two servers of a host would shut each other out.
+        """
+        if self._records:
+            return list(words)
+        name = hashlib.sha256(self._node.encode()).hexdigest()[:_NAME_LENGTH]
+        return ['unshare', '--uts', sys.executable, '-I', '-S', '-c', _NAMED, name, *words]
+
+    @property
+    def conf(self) -> str:
+        """Return the blocks for the cluster, and for fresh lists of directories: a snapshot shall be seen at once."""
+        kept = self._records
+        records = '' if kept is None else (
+            f'RADOS_KV {{ ceph_conf = "{self._ceph_conf}"; userid = "{vet(kept.auth_id)}"; pool = "{vet(kept.pool)}"; '
+            f'namespace = "{vet(kept.namespace)}"; nodeid = "{self._node}"; }}\n')
+        return f'CEPH {{ Ceph_Conf = "{self._ceph_conf}"; }}\nMDCACHE {{ Dir_Chunk = 0; }}\n{records}'
+
+    @property
+    def defaults(self) -> str:
+        """Return the setting for fresh attributes: other clients of the cluster change files, too."""
+        return 'Attr_Expiration_Time = 0; '
+
+    def recovery(self, state: Path) -> str:
+        """Return the settings for records in the cluster, or else in the server's own folder."""
+        return 'RecoveryBackend = rados_ng;' if self._records else f'RecoveryBackend = fs; RecoveryRoot = "{state}/recov";'
+
+    def block(self, name: str) -> str:
+        """Return the FSAL block with the id and the key of the export."""
+        key = self._key_of(name)
+        return (f'FSAL {{ Name = CEPH; Filesystem = "{self._filesystem}"; User_Id = "{vet(key.auth_id)}"; '
+                f'Secret_Access_Key = "{vet(key.secret)}"; }}')
+
+    def name_of(self, path: str) -> str:
+        """Return '': the path in the file system is not named after the share."""
+        return ''

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The services of a backend, each made from those that it uses. A driver has one set of them."""
+
+from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
+from manila_lite.drivers.cephfs.cluster.identity import Identity
+from manila_lite.drivers.cephfs.lifecycle import Lifecycle
+from manila_lite.drivers.cephfs.options import CephfsOptions
+from manila_lite.drivers.cephfs.protocols.table import PROTOCOLS
+from manila_lite.drivers.cephfs.shares.access import ShareAccess
+from manila_lite.drivers.cephfs.shares.ensure import Ensuring
+from manila_lite.drivers.cephfs.shares.locks import Locks
+from manila_lite.drivers.cephfs.shares.manage_shares import ManagedShares
+from manila_lite.drivers.cephfs.shares.manage_snapshots import ManagedSnapshots
+from manila_lite.drivers.cephfs.shares.shares import Shares
+from manila_lite.drivers.cephfs.shares.snapshots import Snapshots
+from manila_lite.drivers.cephfs.volumes.pools import Pools
+from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
+from manila_lite.drivers.interface import Backend
+from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
+
+
+class Services:
+    """All services of one backend."""
+
+    def __init__(self, backend: Backend):
+        conf: CephfsOptions = backend.conf
+        identity, sizes, locks = Identity.of(conf), RecentSizes(), Locks()
+        self.cluster = cluster = Cluster(lambda: conf.cephfs_command_timeout, lambda: find_way(identity))
+        self.subvolumes = subvolumes = Subvolumes(cluster, conf)
+        self.pools = pools = Pools(cluster, subvolumes, conf)
+        self.protocol = protocol = PROTOCOLS[conf.cephfs_protocol_helper_type.upper()](backend, cluster, subvolumes)
+
+        self.shares = Shares(subvolumes, pools, protocol, conf, sizes, locks)
+        self.access = ShareAccess(subvolumes, protocol, locks)
+        self.ensuring = Ensuring(subvolumes, protocol, sizes, locks)
+        self.managed_shares = ManagedShares(subvolumes, pools, protocol, sizes, locks)
+        self.snapshots = Snapshots(subvolumes, self.shares)
+        self.managed_snapshots = ManagedSnapshots(subvolumes, self.snapshots)
+        self.lifecycle = Lifecycle(cluster, subvolumes, pools, protocol)

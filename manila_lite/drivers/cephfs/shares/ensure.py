@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ensuring of shares: state is checked, and repaired only where it is wrong."""
+
+from collections.abc import Sequence
+
+from oslo_log import log
+
+from manila_lite import errors, values
+from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
+from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.shares.locks import Locks
+from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, Subvolume, Subvolumes
+from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
+
+LOG = log.getLogger(__name__)
+
+
+class Ensuring:
+    """The ensuring of one backend's shares. Safe for threads."""
+
+    def __init__(self, subvolumes: Subvolumes, protocol: Protocol, sizes: RecentSizes, locks: Locks):
+        self._subvolumes = subvolumes
+        self._protocol = protocol
+        self._sizes = sizes
+        self._locks = locks
+
+    def ensure(self, target: values.EnsureTarget) -> values.EnsureResult:
+        """Bring back the limit and the rules of the share.
+
+        :raises errors.Final: its data is missing.
+        """
+        share = target.share
+        with self._locks.of(share.id):
+            subvolume = self._subvolumes.require(share)
+            limits = self._limit_again(share, subvolume)
+            results, of_rules = self._rules_again(share, subvolume, target.rules)
+        locations = tuple(self._protocol.export_locations(share, subvolume))
+        return values.EnsureResult(locations, results, repaired=(*limits, *of_rules, *_moved(share, locations)))
+
+    def _rules_again(self, share: values.Share, subvolume: Subvolume,
+                     rules: Sequence[values.AccessRule]) -> tuple[dict[str, values.RuleResult], list[str]]:
+        """Return the result for every rule, and what was repaired."""
+        defects = self._protocol.defects(share, subvolume, rules)
+        if not defects:
+            return self._protocol.confirm(share, subvolume, rules), []
+        results = self._protocol.apply(share, subvolume, rules)
+        left = self._protocol.defects(share, self._subvolumes.require(share), rules)
+        return results, [defect for defect in defects if defect not in left]
+
+    def inspect(self, targets: Sequence[values.EnsureTarget]) -> dict[str, values.EnsureResult]:
+        """Return the repairs that ``ensure`` would make, in the same words, and change nothing."""
+        results = {}
+        for target in targets:
+            try:
+                results[target.share.id] = values.EnsureResult(repaired=tuple(self._differences(target)))
+            except errors.Final as bad:
+                results[target.share.id] = values.EnsureResult(error=str(bad))
+            except (Away, Refused) as bad:
+                LOG.error('Share %s cannot be inspected: %s', target.share.id, bad)
+        return results
+
+    def _differences(self, target: values.EnsureTarget) -> list[str]:
+        subvolume = self._subvolumes.require(target.share)
+        limit = self._limit_difference(target.share, subvolume)
+        return [*([limit] if limit else []), *self._protocol.defects(target.share, subvolume, target.rules),
+                *_moved(target.share, self._protocol.export_locations(target.share, subvolume))]
+
+    def _limit_again(self, share: values.Share, subvolume: Subvolume) -> Sequence[str]:
+        difference = self._limit_difference(share, subvolume)
+        if not difference:
+            return ()
+        self._subvolumes.resize(subvolume.name, share.size)
+        return (difference,)
+
+    def _limit_difference(self, share: values.Share, subvolume: Subvolume) -> str | None:
+        """Return in words how the limit differs. A size that was just set here, and may not be stored yet, is right."""
+        if subvolume.quota in (share.size * GIB, (self._sizes.get(share.id) or 0) * GIB):
+            return None
+        was = 'no limit' if subvolume.quota is None else f'a limit of {subvolume.quota / GIB:g} GiB'
+        return f'It had {was}; it is {share.size} GiB.'
+
+
+def _moved(share: values.Share, locations: Sequence[values.ExportLocation]) -> list[str]:
+    """Return in words that the share's paths have changed; nothing if the caller gave no known paths."""
+    known, now = [one.path for one in share.export_locations], [one.path for one in locations]
+    return [f'It was known as {", ".join(known)}; it is {", ".join(now)}.'] if known and sorted(known) != sorted(now) else []

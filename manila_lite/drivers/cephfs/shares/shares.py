@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Creation, deletion, resizing and copying of shares."""
+
+import errno
+import time
+from collections.abc import Sequence
+
+from manila_lite import errors, values
+from manila_lite.drivers.cephfs.cluster.answers import Refused
+from manila_lite.drivers.cephfs.names import vet_id
+from manila_lite.drivers.cephfs.options import CephfsOptions
+from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.shares.locks import Locks
+from manila_lite.drivers.cephfs.volumes.pools import Pools
+from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes
+from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
+
+#: Seconds between two looks at a copy within a call, and until the next call.
+_LOOK, _LOOK_MOST, _LATER = 0.1, 0.5, 1.0
+_ENDED_BADLY = ('failed', 'canceled')
+
+
+class Shares:
+    """The shares of one backend. Safe for threads, if no two change the same share at once."""
+
+    #: Seconds for which a call waits for a copy. Then it is to be made again: a copy occupies no thread of the service.
+    COPY_SECONDS = 1.0
+
+    def __init__(self, subvolumes: Subvolumes, pools: Pools, protocol: Protocol, conf: CephfsOptions, sizes: RecentSizes,
+                 locks: Locks):
+        self._subvolumes = subvolumes
+        self._pools = pools
+        self._protocol = protocol
+        self._conf = conf
+        self._sizes = sizes
+        self._locks = locks
+
+    def vet(self, share: values.Share) -> None:
+        """Check that the share can be on this backend.
+
+        :raises errors.Final: it cannot.
+        """
+        vet_id(share.id)
+        if share.proto != self._protocol.NAME:
+            raise errors.Final(f'This backend does not serve {share.proto}, only {self._protocol.NAME}.')
+        if share.pool not in self._pools.names():
+            raise errors.Final(f'There is no pool {share.pool!r} here, only {", ".join(self._pools.names())}.')
+
+    def create(self, share: values.Share) -> Sequence[values.ExportLocation]:
+        """Create an empty share, with a RADOS namespace of its own, to which its clients are confined."""
+        self.vet(share)
+        self._protocol.admit(share)
+        present = self._subvolumes.get(share.id)
+        if present and present.marks.get(SHARE, share.id) != share.id:
+            raise errors.Final(f'There is a subvolume {share.id} that is no share of this service.')
+        self._subvolumes.ask('create', share.id, size=share.size * GIB, mode=self._conf.cephfs_volume_mode,
+                             pool_layout=share.pool, namespace_isolated=True)
+        return self._served(share)
+
+    def _served(self, share: values.Share) -> Sequence[values.ExportLocation]:
+        """Mark a new share as one, and serve it to nobody yet."""
+        self._subvolumes.mark(share.id, SHARE, share.id)
+        self._sizes.remember(share.id, share.size)
+        subvolume = self._subvolumes.require(share)
+        self._protocol.apply(share, subvolume, ())
+        return self._protocol.export_locations(share, subvolume)
+
+    # Copies -----------------------------------------------------------------------------------
+
+    def create_from_snapshot(self, share: values.Share, snapshot: values.Snapshot, name: str | None,
+                             source: Subvolume | None) -> Sequence[values.ExportLocation]:
+        """Have the cluster copy the snapshot, called ``name`` there, of the subvolume ``source``.
+
+        :raises errors.Again: it still copies.
+        """
+        self.vet(share)
+        self._protocol.admit(share)
+        state = self._copy_state(share.id)
+        if state is None:
+            if name is None or source is None:
+                raise errors.Final(f'Snapshot {snapshot.id} is not in the file system {self._subvolumes.filesystem}.')
+            if source.data_pool and source.data_pool != share.pool:
+                # Ceph would give clients of the copy the whole pool.
+                raise errors.Final(f'A share from snapshot {snapshot.id} can only be in the pool {source.data_pool}.')
+            self._begin_copy(share, snapshot, source.name, name)
+        self._await_copy(share, source, name)
+        self._subvolumes.resize(share.id, share.size)
+        return self._served(share)
+
+    def _begin_copy(self, share: values.Share, snapshot: values.Snapshot, source: str, name: str) -> None:
+        try:
+            self._subvolumes.clone(source, name, share.id)
+        except Refused as refused:
+            if refused.number == errno.EEXIST:
+                return
+            self._remove(share.id)
+            if refused.number == errno.ENOENT:
+                raise errors.Final(f'Snapshot {snapshot.id} is not in the file system.') from refused
+            raise
+
+    def _copy_state(self, name: str) -> str | None:
+        """Return the state of a copy, 'complete' for any other subvolume, and None if there is none."""
+        if self._subvolumes.get(name):
+            return 'complete'
+        try:
+            return str(self._subvolumes.clone_status(name)['state'])
+        except Refused as refused:
+            if refused.number == errno.ENOENT:
+                return None
+            raise
+
+    def _await_copy(self, share: values.Share, source: Subvolume | None, snapshot: str | None) -> None:
+        end = time.monotonic() + self.COPY_SECONDS
+        pause = _LOOK
+        while (state := self._copy_state(share.id)) != 'complete':
+            if state is None or state in _ENDED_BADLY:
+                self._remove(share.id)
+                raise errors.Final('The cluster could not copy the snapshot.')
+            if time.monotonic() > end:
+                raise errors.Again(_LATER, f'Share {share.id} is being copied: {state}.',
+                                   progress=self._progress(share.id, source, snapshot))
+            time.sleep(pause)
+            pause = min(pause * 2, _LOOK_MOST)
+
+    def _progress(self, name: str, source: Subvolume | None, snapshot: str | None) -> dict[str, int] | None:
+        """Return how far the copy is, if that is known."""
+        if source is None or snapshot is None:
+            return None
+        done, total = self._subvolumes.size_so_far(name), self._subvolumes.snapshot_size(source.name, snapshot)
+        if done is None or not total:
+            return None
+        return {'percent': min(99, 100 * done // total), 'bytes_done': min(done, total), 'bytes_total': total}
+
+    # Deletion ---------------------------------------------------------------------------------
+
+    def delete(self, share: values.Share) -> None:
+        """Shut all clients out, and delete the share. Snapshots that are still there stay, and can be copied."""
+        vet_id(share.id)
+        with self._locks.of(share.id):
+            subvolume = self._subvolumes.find(share)
+            if subvolume:
+                self._protocol.forget(share, subvolume)
+                self._remove(subvolume.name)
+            else:
+                self._protocol.discard(share)
+                if self._is_half(share.id):
+                    self._remove(share.id)
+        self._sizes.forget(share.id)
+
+    def _is_half(self, name: str) -> bool:
+        """Say whether a subvolume of this name was begun and has no mark yet: a copy that is under way, or failed."""
+        if self._subvolumes.get(name):
+            return False        # it is another share, or only its snapshots are left
+        return self._copy_state(name) is not None
+
+    def _remove(self, name: str) -> None:
+        """Remove the subvolume, with ``force`` also a copy that was cancelled."""
+        for tries in range(3):
+            try:
+                self._subvolumes.ask('rm', name, force=True)
+            except Refused as refused:
+                if refused.number == errno.ENOENT:
+                    return
+                if refused.number == errno.ENOTEMPTY:
+                    self._subvolumes.ask('rm', name, force=True, retain_snapshots=True)
+                    return
+                if refused.number != errno.EAGAIN or tries == 2:
+                    raise
+                self._cancel(name)
+            else:
+                return
+
+    def _cancel(self, name: str) -> None:
+        try:
+            self._subvolumes.cancel_clone(name)
+        except Refused as refused:
+            # It has just ended, one way or another.
+            if refused.number not in (errno.EINVAL, errno.ENOENT, errno.EEXIST):
+                raise
+
+    # Size -------------------------------------------------------------------------------------
+
+    def extend(self, share: values.Share, new_size: int) -> None:
+        """Raise the limit to ``new_size`` GiB; clients that have the share mounted can use it at once."""
+        subvolume = self._subvolumes.require(share)
+        self._sizes.remember(share.id, new_size)
+        self._subvolumes.resize(subvolume.name, new_size)
+
+    def shrink(self, share: values.Share, new_size: int) -> None:
+        """Lower the limit to ``new_size`` GiB, unless more is used."""
+        subvolume = self._subvolumes.require(share)
+        if subvolume.used > new_size * GIB:
+            raise _too_full(subvolume, new_size)
+        try:
+            self._subvolumes.resize(subvolume.name, new_size, shrink=True)
+        except Refused as refused:
+            if refused.number != errno.EINVAL:
+                raise
+            raise _too_full(self._subvolumes.require(share), new_size) from refused
+        self._sizes.remember(share.id, new_size)
+
+
+def _too_full(subvolume: Subvolume, new_size: int) -> errors.RefusedShrink:
+    return errors.RefusedShrink(f'The share holds {subvolume.used / GIB:.2f} GiB, more than the {new_size} GiB asked for.')
+
+
+def is_unmanaged(subvolume: Subvolume) -> bool:
+    """Say whether the subvolume belongs to no share now: it was never one of this service, or is no more."""
+    return subvolume.marks.get(SHARE, UNMANAGED) == UNMANAGED

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The subvolumes of one group of a file system, and whose shares they are.
+
+A share is the subvolume with its id as the name, or one that an administrator had managed as it. The mark of a subvolume, a
+key of its metadata in the cluster, says which share it is, so another host that takes the backend over knows it, too.
+"""
+
+import dataclasses
+import errno
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from manila_lite import errors, values
+from manila_lite.drivers.cephfs.cluster.answers import Refused
+from manila_lite.drivers.cephfs.cluster.cluster import Cluster
+from manila_lite.drivers.cephfs.names import SAFE_NAME, vet_id
+from manila_lite.drivers.cephfs.options import CephfsOptions
+
+GIB = 1 << 30
+#: The default group, as it is in paths.
+NO_GROUP = '_nogroup'
+#: Keys of metadata: the share, or snapshot, that it is; and the auth ids whose sessions must still be ended.
+SHARE, SNAPSHOT, TO_EVICT = 'manila_lite.share', 'manila_lite.snapshot', 'manila_lite.to_evict'
+#: The mark of what was managed once, and is no more.
+UNMANAGED = 'unmanaged'
+#: State of a subvolume that is deleted but for its snapshots.
+_RETAINED = 'snapshot-retained'
+
+
+@dataclasses.dataclass(frozen=True)
+class Subvolume:
+    """A subvolume as it is in the cluster. ``path`` is '' if only its snapshots are left; ``quota`` is in bytes."""
+
+    name: str
+    path: str
+    quota: int | None
+    used: int
+    data_pool: str
+    marks: Mapping[str, str]
+
+    @property
+    def is_retained(self) -> bool:
+        """Whether it is deleted, and only its snapshots are left."""
+        return not self.path
+
+
+class Subvolumes:
+    """The subvolumes of a backend's group, and no others. Safe for threads."""
+
+    def __init__(self, cluster: Cluster, conf: CephfsOptions):
+        self._cluster = cluster
+        self._conf = conf
+
+    # The file system --------------------------------------------------------------------------
+
+    @functools.cached_property
+    def filesystem(self) -> str:
+        """The name of the file system.
+
+        :raises errors.Final: there is none of the name, or several, of which the option names none.
+        """
+        return choose_filesystem(self._conf.cephfs_filesystem_name, self.filesystems())
+
+    def filesystems(self) -> list[str]:
+        """Return the names of all file systems of the cluster."""
+        return sorted(one['name'] for one in self._cluster.manager('fs volume ls'))
+
+    @property
+    def group(self) -> str:
+        """The name of the group, as it is in paths."""
+        return self._conf.cephfs_subvolume_group or NO_GROUP
+
+    def make_group(self) -> None:
+        """Create the group that the option names, if it does not exist."""
+        if self._conf.cephfs_subvolume_group:
+            self._cluster.manager('fs subvolumegroup create', vol_name=self.filesystem,
+                                  group_name=self._conf.cephfs_subvolume_group, mode='755')
+
+    def ask(self, verb: str, name: str, **arguments: Any) -> Any:
+        """Do a command of ``fs subvolume`` to the subvolume of this name in the group."""
+        return self._cluster.manager(f'fs subvolume {verb}', vol_name=self.filesystem, sub_name=name, **self._in_group,
+                                     **arguments)
+
+    def clone_status(self, name: str) -> Mapping[str, Any]:
+        """Return the state of a subvolume that is copied from a snapshot, or was."""
+        status: Mapping[str, Any] = self._cluster.manager('fs clone status', vol_name=self.filesystem, clone_name=name,
+                                                          **self._in_group)['status']
+        return status
+
+    def cancel_clone(self, name: str) -> None:
+        """Have the cluster copy no more into this subvolume."""
+        self._cluster.manager('fs clone cancel', vol_name=self.filesystem, clone_name=name, **self._in_group)
+
+    def clone(self, source: str, snapshot: str, target: str) -> None:
+        """Have the cluster begin to copy a snapshot of the subvolume ``source`` to a new subvolume."""
+        target_group = self._conf.cephfs_subvolume_group
+        self.ask('snapshot clone', source, snap_name=snapshot, target_sub_name=target,
+                 **({'target_group_name': target_group} if target_group else {}))
+
+    @property
+    def _in_group(self) -> dict[str, str]:
+        group = self._conf.cephfs_subvolume_group
+        return {'group_name': group} if group else {}
+
+    def size_so_far(self, name: str) -> int | None:
+        """Return the bytes that are in a subvolume which is still being copied, if that can be seen."""
+        return self._cluster.directory_size(self.filesystem, f'/volumes/{self.group}/{name}')
+
+    def snapshot_size(self, name: str, snapshot: str) -> int | None:
+        """Return the bytes that are in a snapshot of the subvolume, if that can be seen."""
+        return self._cluster.directory_size(self.filesystem, f'/volumes/{self.group}/{name}/.snap/{snapshot}')
+
+    # Subvolumes -------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """Return the names of all subvolumes of the group."""
+        return [one['name'] for one in self._cluster.manager('fs subvolume ls', vol_name=self.filesystem, **self._in_group)]
+
+    def get(self, name: str) -> Subvolume | None:
+        """Return the subvolume of this name, whosever it is; None if there is none, or it is still being copied."""
+        if not SAFE_NAME.fullmatch(name):
+            return None
+        try:
+            info = self.ask('info', name)
+            marks = self.ask('metadata ls', name) if info.get('path') else {}
+        except Refused as refused:
+            if refused.number in (errno.ENOENT, errno.EAGAIN):
+                return None
+            raise
+        path = '' if info.get('state') == _RETAINED else info['path']
+        quota = info.get('bytes_quota')     # or "infinite"
+        return Subvolume(name, path, quota if isinstance(quota, int) else None, info.get('bytes_used') or 0,
+                         info.get('data_pool') or '', marks or {})
+
+    def find(self, share: values.Share, *, retained: bool = False) -> Subvolume | None:
+        """Return the subvolume of the share. With ``retained`` also one of which only snapshots are left."""
+        vet_id(share.id)
+        found = self.get(share.id)
+        if found and (found.is_retained or found.marks.get(SHARE, share.id) == share.id):
+            return found if retained or not found.is_retained else None
+        return self._managed(share)
+
+    def require(self, share: values.Share) -> Subvolume:
+        """Return the subvolume of the share.
+
+        :raises errors.Final: there is none.
+        """
+        found = self.find(share)
+        if found is None:
+            raise errors.Final(f'Share {share.id}: its data is not in the file system {self.filesystem}.')
+        return found
+
+    def _managed(self, share: values.Share) -> Subvolume | None:
+        """Return the subvolume with another name that is managed as the share. Its export location names it, if it is
+        stored already; else all have to be looked at.
+        """
+        known = [parts[1] for location in share.export_locations if (parts := parts_of(location.path))]
+        for name in known:
+            found = self.get(name)
+            if found and found.marks.get(SHARE) == share.id:
+                return found
+        for name in self.names():
+            if name not in known and name != share.id and self._mark_of(name) == share.id:
+                return self.get(name)
+        return None
+
+    def _mark_of(self, name: str) -> str | None:
+        try:
+            marks = self.ask('metadata ls', name)
+        except Refused:
+            return None     # deleted meanwhile, or still being copied: then it is no managed one
+        return (marks or {}).get(SHARE)
+
+    def mark(self, name: str, key: str, value: str) -> None:
+        """Give the subvolume a mark, durably."""
+        self.ask('metadata set', name, key_name=key, value=value)
+
+    def unmark(self, name: str, key: str) -> None:
+        """Delete a mark, if it is there."""
+        try:
+            self.ask('metadata rm', name, key_name=key)
+        except Refused as refused:
+            if refused.number != errno.ENOENT:
+                raise
+
+    def resize(self, name: str, size: int, *, shrink: bool = False) -> None:
+        """Set the limit, in GiB. With ``shrink`` Ceph refuses one below what is used."""
+        self.ask('resize', name, new_size=str(size * GIB), **({'no_shrink': True} if shrink else {}))
+
+
+def choose_filesystem(wanted: str | None, there: list[str]) -> str:
+    """Return the file system that is meant.
+
+    :raises errors.Final: there is none of the name, or several, of which the option names none.
+    """
+    if wanted is None and len(there) == 1:
+        return there[0]
+    if wanted in there:
+        return str(wanted)
+    known = f'the cluster has {", ".join(there)}' if there else 'the cluster has none'
+    what = f'there is no file system {wanted}' if wanted else 'it must name one'
+    raise errors.Final(f'cephfs_filesystem_name: {what}; {known}.')
+
+
+def parts_of(path: str) -> tuple[str, ...] | None:
+    """Return group, name and directory of a subvolume from its path, as ``/volumes/GROUP/NAME/DIRECTORY``, with or without
+    the monitors before it; None if it is no such path. Old subvolumes have no further directory.
+    """
+    way = path if path.startswith('/') else path.partition(':/')[1][1:] + path.partition(':/')[2]
+    first, *parts = way.removeprefix('/').split('/')
+    if first != 'volumes' or len(parts) not in (2, 3) or not all(SAFE_NAME.fullmatch(part) for part in parts[1:]):
+        return None
+    return tuple(parts)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Export locations of shares, in the order of the API. Pure."""
+
+from collections.abc import Callable, Iterable
+
+from oslo_utils import netutils
+
+from manila_lite import values
+
+
+def nfs(address: str, path: str) -> str:
+    """Return what NFS clients mount."""
+    return f'{netutils.escape_ipv6(address)}:{path}'
+
+
+_PATHS: dict[str, Callable[[str, str], str]] = {
+    'NFS': lambda address, name: nfs(address, f'/shares/{name}'),
+    'CIFS': lambda address, name: rf'\\{address}\{name}',
+}
+
+
+def at(share: values.Share, addresses: Iterable[str], path: str = '') -> list[values.ExportLocation]:
+    """Return an export location for each address; IPv4 comes first and is preferred.
+
+    ``path``: where NFS clients mount a share that they do not mount by its name.
+    """
+    ordered = sorted(addresses, key=_version)
+    return [_location(share, address, path, preferred=position == 0) for position, address in enumerate(ordered)]
+
+
+def on(share: values.Share, server: values.ShareServer) -> list[values.ExportLocation]:
+    """Return an export location for each address of the server; those in the administrators' network are for them only."""
+    users = [allocation.ip_address for network in server.networks for allocation in network.allocations]
+    admins = [allocation.ip_address for allocation in server.admin_allocations]
+    return at(share, users) + [_location(share, address, '', admin=True) for address in admins]
+
+
+def _location(share: values.Share, address: str, path: str, *, preferred: bool = False,
+              admin: bool = False) -> values.ExportLocation:
+    whole = nfs(address, path) if path else _PATHS[share.proto](address, share.mount_point_name or share.id)
+    return values.ExportLocation(whole, preferred, admin, {'ip_version': str(_version(address))})
+
+
+def _version(address: str) -> int:
+    return 6 if ':' in address else 4

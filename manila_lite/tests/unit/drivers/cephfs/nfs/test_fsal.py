@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
+import testtools
+
+from manila_lite.drivers.cephfs.nfs.fsal import CephFsal, Key, Records
+from manila_lite.host.commands import CommandFailed
+
+
+class FsalTest(testtools.TestCase):
+    def fsal(self, key=None, **changes):
+        return CephFsal(**{'ceph_conf': '/etc/ceph/ceph.conf', 'filesystem': 'a', 'node': 'node',
+                           'key_of': lambda name: key or Key(f'nfs-{name}', 'secret=='), **changes})
+
+    def test_each_export_has_a_key_of_its_own(self):
+        self.assertEqual('FSAL { Name = CEPH; Filesystem = "a"; User_Id = "nfs-x"; Secret_Access_Key = "secret=="; }',
+                         self.fsal().block('x'))
+
+    def test_text_that_would_end_its_quotes_is_refused(self):
+        for bad in ('a"; } EXPORT {', 'a\\', 'a\nb', ''):
+            self.assertRaises(CommandFailed, self.fsal, filesystem=bad)
+            self.assertRaises(CommandFailed, self.fsal(Key(bad, 'secret')).block, 'x')
+
+    def test_secret_is_not_in_the_text_of_a_key(self):
+        self.assertNotIn('secret', f'{Key("nfs-x", "secret")!r} {Key("nfs-x", "secret")}')
+
+    def test_records_of_clients_are_in_the_cluster_if_hosts_share_them(self):
+        self.assertIn('RecoveryRoot = "/state/recov"', self.fsal().recovery(Path('/state')))
+        self.assertNotIn('RADOS_KV', self.fsal().conf)
+        self.assertNotEqual(self.fsal(node='a').wrap(['x']), self.fsal(node='b').wrap(['x']))
+        shared = self.fsal(records=Records('pool', 'space', 'manila'))
+        self.assertEqual('RecoveryBackend = rados_ng;', shared.recovery(Path('/state')))
+        self.assertEqual(['x'], shared.wrap(['x']))
+        self.assertIn('pool = "pool"; namespace = "space"; nodeid = "node";', shared.conf)

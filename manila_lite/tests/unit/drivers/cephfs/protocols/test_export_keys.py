@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+import errno
+
+import testtools
+
+from manila_lite.drivers.cephfs.cluster.answers import Refused
+from manila_lite.drivers.cephfs.nfs.fsal import Key
+from manila_lite.drivers.cephfs.protocols import export_keys as keys
+from manila_lite.host.commands import CommandFailed
+
+
+class Cluster:
+    """The ids of subvolumes, and evicted ids."""
+
+    def __init__(self):
+        self.ids, self.evicted, self.made = {}, [], 0
+
+    def ask(self, verb, name, **arguments):
+        there = self.ids.setdefault(name, {})
+        if verb == 'authorized_list':
+            return [{auth_id: 'rw'} for auth_id in there]
+        if verb == 'authorize':
+            self.made += 1
+            there[arguments['auth_id']] = arguments['tenant_id']
+            return f'secret {self.made}'
+        if arguments['auth_id'] not in there:
+            raise Refused(verb, errno.ENOENT, 'no such id')
+        del there[arguments['auth_id']]
+        return None
+
+    def evict(self, auth_id):
+        self.evicted.append(auth_id)
+
+
+class KeysTest(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.cluster = Cluster()
+        self.keys = keys.ExportKeys(self.cluster, self.cluster)
+
+    def test_each_share_has_an_id_of_a_tenant_that_is_no_project(self):
+        self.keys.grant('x', 'volume')
+        self.assertEqual(Key('nfs-x', 'secret 1'), self.keys.of('x'))
+        self.assertEqual({'volume': {'nfs-x': 'manila_lite.nfs'}}, self.cluster.ids)
+
+    def test_known_key_is_kept_while_the_cluster_has_its_id(self):
+        self.keys.remember({'x': Key('nfs-x', 'of an earlier run')})
+        self.assertFalse(self.keys.is_granted('x', 'volume'))
+        self.keys.grant('x', 'volume')
+        self.keys.grant('x', 'volume')
+        self.assertEqual(('secret 1', 1), (self.keys.of('x').secret, self.cluster.made))
+        self.assertTrue(self.keys.is_granted('x', 'volume'))
+
+    def test_key_that_another_process_got_is_found_by_asking_anew(self):
+        self.keys.remember({'x': Key('nfs-x', 'old')})
+        self.cluster.ids = {'volume': {'nfs-x': keys.TENANT}}
+        self.keys.grant('x', 'volume')
+        self.assertEqual('old', self.keys.of('x').secret)
+        self.assertTrue(self.keys.renew('x', 'volume'))
+        self.assertEqual('secret 1', self.keys.of('x').secret)
+
+    def test_id_without_a_known_key_is_asked_for_again(self):
+        self.cluster.ids = {'volume': {'nfs-x': keys.TENANT}}
+        self.assertFalse(self.keys.is_granted('x', 'volume'))
+        self.keys.grant('x', 'volume')
+        self.assertEqual('secret 1', self.keys.of('x').secret)
+
+    def test_revoked_id_is_deleted_and_its_sessions_end_also_the_second_time(self):
+        self.keys.grant('x', 'volume')
+        self.keys.revoke('x', 'volume')
+        self.assertEqual({}, self.cluster.ids['volume'])
+        self.assertRaises(CommandFailed, self.keys.of, 'x')
+        self.keys.revoke('x', 'volume')
+        self.assertEqual(['nfs-x', 'nfs-x'], self.cluster.evicted)

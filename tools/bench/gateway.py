@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What an NFS gateway of the driver cephfs takes for each export, and how fast it is beside ceph-fuse alone.
+
+A private cluster of one OSD in memory, one NFS-Ganesha, a raw client over the loopback. Exports are added one after another,
+as the driver adds them; then NFS-Ganesha is killed and started with all of them. Needs root and the packages of Ceph.
+"""
+
+import contextlib
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import psutil
+import report
+from oslo_config import cfg
+
+from manila_lite import values
+from manila_lite.drivers import load
+from manila_lite.tests.process import free_port
+from manila_lite.tests.security import nfs4
+from manila_lite.tests.services.ceph import Ceph, FuseMount
+
+_MIB = 1 << 20
+_RULE = values.AccessRule('r', 'ip', '127.0.0.1', 'rw')
+
+
+def _share(number: int) -> values.Share:
+    return values.Share(f'bench-{number}', f'bench-{number}', 'p', 10, 'NFS', 'a.data')
+
+
+@contextlib.contextmanager
+def _driver(cluster: Ceph, port: int) -> Iterator[load.ShareDriver]:
+    with tempfile.TemporaryDirectory(prefix='ml-gateway-') as folder:
+        file = Path(folder, 'conf')
+        file.write_text(f'[ceph]\ncephfs_conf_path = {cluster.conf}\ncephfs_protocol_helper_type = NFS\n'
+                        f'cephfs_ganesha_server_ip = 127.0.0.1\ncephfs_nfs_port = {port}\ncephfs_nfs_graceless = true\n'
+                        'cephfs_nfs_max_exports = 5000\n')
+        conf = cfg.ConfigOpts()
+        conf([], default_config_files=[str(file)])
+        driver = load.make('cephfs', 'ceph', 'bench@ceph', conf, Path(folder, 'state'))
+        driver.setup()
+        try:
+            yield driver
+        finally:
+            driver.services.protocol.gateway.stop()
+            driver.shutdown()
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    began = time.monotonic()
+    call()
+    return time.monotonic() - began
+
+
+def _exports(figures: report.Report, driver: load.ShareDriver, count: int) -> None:
+    """Add exports; measure each, and what they take in NFS-Ganesha together."""
+    server, subvolumes = driver.services.protocol.gateway.server, driver.services.subvolumes
+    before = _size(server.process)
+    shares = [_share(number) for number in range(count)]
+    made = []
+    for share in shares:
+        subvolumes.ask('create', share.id, size=share.size << 30, mode='755', namespace_isolated=True)
+        made.append(_seconds(partial(driver.services.protocol.apply, share, subvolumes.require(share), [_RULE])))
+    figures.add(f'an export added, of {count}', statistics.median(made) * 1e3, 'ms')
+    figures.add('an export added, p99', report.percentile(made, 0.99) * 1e3, 'ms')
+    figures.add('the last tenth of them', statistics.median(made[-max(1, count // 10):]) * 1e3, 'ms')
+    changed = [_seconds(partial(driver.update_access, share, [])) for share in shares[:20]]
+    figures.add('all rules of a share removed', statistics.median(changed) * 1e3, 'ms')
+    after = _size(server.process)
+    for what, unit, scale in (('memory', 'MiB', _MIB), ('threads', '', 1), ('open files', '', 1)):
+        figures.add(f'{what} of NFS-Ganesha with all', after[what] / scale, unit)
+        figures.add(f'{what} for each export', (after[what] - before[what]) / count / scale, unit)
+    process = server.process
+    process.kill()
+    process.wait()
+    figures.add('restart with all exports', _seconds(server.restart_if_dead), 's')
+
+
+def _size(process: psutil.Process) -> dict[str, float]:
+    return {'memory': process.memory_info().rss, 'threads': process.num_threads(), 'open files': process.num_fds()}
+
+
+def _bandwidth(figures: report.Report, cluster: Ceph, driver: load.ShareDriver, port: int, mebibytes: int, rounds: int) -> None:
+    """Write and read one file through the gateway, and by ceph-fuse, in turns."""
+    share = _share(0)
+    driver.update_access(share, [_RULE])
+    client = nfs4.Client('127.0.0.1', port)
+    root = client.walk('shares', share.id)
+    path = driver.services.subvolumes.require(share).path
+    answer = driver.services.subvolumes.ask('authorize', share.id, auth_id='bench', access_level='rw', tenant_id='bench')
+    mount = FuseMount(cluster, 'a', 'bench', str(answer), path)
+    with mount:
+        (mount.root / 'by-gateway').touch()
+        (mount.root / 'by-gateway').chmod(0o666)
+        file = client.lookup(root, 'by-gateway')
+        ways = {'the gateway': (lambda: _write(client, file, mebibytes), lambda: _read(client, file, mebibytes)),
+                'ceph-fuse': (lambda: _write_file(mount.root / 'own', mebibytes), lambda: _read_file(mount.root / 'own'))}
+        taken: dict[str, list[float]] = {f'{what} by {way}': [] for what in ('write', 'read') for way in ways}
+        for _ in range(rounds):
+            for way, (write, read) in ways.items():
+                taken[f'write by {way}'].append(_seconds(write))
+                taken[f'read by {way}'].append(_seconds(read))
+        for what in ('write', 'read'):
+            baseline = None
+            for way in ('ceph-fuse', 'the gateway'):
+                line = figures.add(f'{what} by {way}', mebibytes / statistics.median(taken[f'{what} by {way}']), 'MiB/s',
+                                   to=baseline)
+                baseline = baseline or line
+    client.close()
+
+
+def _write(client: nfs4.Client, file: bytes, mebibytes: int) -> None:
+    piece = os.urandom(_MIB)
+    for number in range(mebibytes):
+        client.write(file, piece, number * _MIB, stable=False)
+    client.commit(file)
+
+
+def _read(client: nfs4.Client, file: bytes, mebibytes: int) -> None:
+    for number in range(mebibytes):
+        client.read(file, _MIB, number * _MIB)
+
+
+def _write_file(path: Path, mebibytes: int) -> None:
+    piece = os.urandom(_MIB)
+    with path.open('wb', buffering=0) as file:
+        for _ in range(mebibytes):
+            file.write(piece)
+        os.fsync(file.fileno())
+
+
+def _read_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        while os.read(descriptor, _MIB):
+            pass
+    finally:
+        os.close(descriptor)
+
+
+def measure(figures: report.Report) -> None:
+    """Measure one gateway."""
+    count, mebibytes, rounds = figures.pick((5, 8, 1), (60, 64, 3), (300, 256, 5))
+    port = free_port()
+    with Ceph() as cluster, _driver(cluster, port) as driver:
+        _exports(figures, driver, count)
+        _bandwidth(figures, cluster, driver, port, mebibytes, rounds)
+
+
+if __name__ == '__main__':
+    sys.exit(report.main(__doc__, measure))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A native and an NFS client that write while a metadata server is killed, and while their access is taken away."""
+
+import contextlib
+import os
+import signal
+import time
+
+from manila_lite.tests.nfs_writer import Writer as NfsWriter
+from scenarios.ceph_shares import DOCS, HOME
+from scenarios.native_writer import Writer
+from scenarios.nfs import must
+from scenarios.service import Trouble
+from scenarios.settings import V4
+
+
+@contextlib.contextmanager
+def writing(shares, alice):
+    """Have both clients write one file after another meanwhile; yield them by their names."""
+    writers = {alice.ident: Writer(alice), V4: NfsWriter(V4, shares.remote, None)}
+    try:
+        for writer in writers.values():
+            writer.goes_on()
+        yield writers
+    finally:
+        for writer in writers.values():
+            writer.end()
+
+
+def fail_over(demo, cluster, shares, alice):
+    """Kill the active metadata server, and check that both clients go on."""
+    with demo.step('A metadata server is killed while both write: the other takes over'):
+        name = cluster.active()
+        with writing(shares, alice) as writers:
+            demo.say(f'$ kill -9 {cluster.pid(name)}    # {name}; the monitor waits {cluster.GRACE} s for a sign of life')
+            os.kill(cluster.pid(name), signal.SIGKILL)
+            began = time.monotonic()
+            for writer in writers.values():
+                writer.goes_on(10)
+            paused = time.monotonic() - began
+        if failed := {who: writer.failed for who, writer in writers.items() if writer.failed}:
+            raise Trouble(f'clients failed: {failed}')
+        now = demo.wait('a metadata server is active', cluster.active)
+        if now == name:
+            raise Trouble(f'{name} was killed, and serves')
+        demo.say(f'{now} took over: both write again after {paused:.1f} s, and nothing failed')
+        _compare(demo, shares, alice, writers)
+        cluster.restart(name)
+        demo.say(f'{name} is started again, and stands by')
+
+
+def _compare(demo, shares, alice, writers):
+    """Check that every file that a client wrote is there."""
+    there = {alice.ident: os.listdir(alice.root), V4: must(shares.nfs('list')).split()}
+    for who, files in there.items():
+        written = writers[who].written
+        if lost := set(written) - set(files):
+            raise Trouble(f'files of {who} are lost: {", ".join(sorted(lost))}')
+        demo.say(f'{who} wrote {len(written)} files, and all are there')
+
+
+def shut_out(demo, shares, alice):
+    """Take access away from both clients."""
+    with demo.step('Access is taken away while both write: they are shut out at once'):
+        with writing(shares, alice) as writers:
+            for name, who in ((DOCS, alice.ident), (HOME, V4)):
+                writer = writers[who]
+                writer.goes_on()
+                began = time.monotonic()
+                shares.deny(name, who)
+                demo.wait(f'{who} is shut out', lambda writer=writer: writer.failed)
+                demo.say(f'{who} is refused {time.monotonic() - began:.1f} s after the request: {writer.failed[0]}')
+        shares.grant(HOME, 'ip', V4)
+        demo.say(f'with a new rule {V4} reads on: {must(shares.nfs("read", writers[V4].written[0]))!r}')
