@@ -27,7 +27,7 @@ class Lifecycle:
             self._subvolumes.make_group()
             # The volumes module answers this only when a metadata server is active.
             self._subvolumes.names()
-            self._pools.capacities()
+            self._pools.await_capacities()
             self._protocol.set_up()
         except Refused as refused:
             raise errors.Final(str(refused)) from refused

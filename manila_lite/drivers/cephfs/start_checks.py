@@ -27,6 +27,9 @@ _OLDEST, _OLDEST_NAME = (16, 2, 8), '16.2.8 (Pacific)'
 #: Seconds that the cluster has for each answer.
 _SECONDS = 5.0
 _DENIED = (errno.EACCES, errno.EPERM)
+#: A metadata server that is active and silent.
+_SILENT = (f'the metadata server did not answer within {_SECONDS:g} s: it does so to a client without capabilities for it, and '
+           'when it is overloaded; then start again when "ceph status" says that all is well')
 
 
 def problems(backend: Backend) -> Iterator[values.Problem]:
@@ -99,13 +102,16 @@ def _capabilities(cluster: Cluster, conf: CephfsOptions, identity: Identity) -> 
         yield values.Problem(str(bad).removesuffix('.'), 'name one of them, or create it with "ceph fs volume create"')
         return
     yield from _pools(cluster, conf, filesystem)
-    if not _may_end_sessions(cluster, filesystem):
-        yield values.Problem(f'cephfs_auth_id: {identity.entity} may not end sessions of clients that lost their access', hint)
+    why = _why_sessions_stay(cluster, filesystem)
+    if why:
+        what = 'may not end sessions of clients that lost their access'
+        yield values.Problem(f'cephfs_auth_id: {identity.entity} {what} ({why})', hint)
 
 
-def _may_end_sessions(cluster: Cluster, filesystem: str) -> bool:
-    """Say whether a metadata server listens to the service, or none can be asked now. One does not answer at all if the
-    service has no capabilities for it.
+def _why_sessions_stay(cluster: Cluster, filesystem: str) -> str | None:
+    """Return why the service cannot end sessions; None if it can, or no metadata server is active that can be asked.
+
+    One does not answer at all if the service has no capabilities for it; one with too much work does not, either.
     """
     servers = [server for one in cluster.monitor('fs dump')['filesystems'] if one['mdsmap']['fs_name'] == filesystem
                for server in one['mdsmap']['info'].values()]
@@ -113,10 +119,10 @@ def _may_end_sessions(cluster: Cluster, filesystem: str) -> bool:
     try:
         cluster.metadata_server(f'{filesystem}:0', 'client ls', filters=['auth_name=nobody'])
     except Away:
-        return not active
+        return _SILENT if active else None
     except Refused as refused:
-        return refused.number not in _DENIED
-    return True
+        return str(refused) if refused.number in _DENIED else None
+    return None
 
 
 def _pools(cluster: Cluster, conf: CephfsOptions, filesystem: str) -> Iterator[values.Problem]:

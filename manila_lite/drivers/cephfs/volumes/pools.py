@@ -3,12 +3,17 @@
 
 import dataclasses
 import functools
+import time
 from typing import Any
 
 from manila_lite import errors
+from manila_lite.drivers.cephfs.cluster.answers import Away
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, Subvolumes
+
+#: Seconds between two looks at capacities that are not known yet.
+_PAUSE = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +31,7 @@ class Pools:
         self._cluster = cluster
         self._subvolumes = subvolumes
         self._conf = conf
+        self._known: dict[str, Capacity] = {}
 
     def names(self) -> tuple[str, ...]:
         """Return their names."""
@@ -43,15 +49,39 @@ class Pools:
         return ()
 
     def capacities(self) -> dict[str, Capacity]:
-        """Return the capacity of each pool.
+        """Return the capacity of each pool. A manager that has just started knows none for some seconds: then as before.
 
-        :raises errors.Final: the cluster has no pool of the name.
+        :raises errors.Final: the file system has no pool of the name. :raises Away: the cluster has not told it yet.
         """
-        stats = {pool['name']: pool['stats'] for pool in self._cluster.monitor('df')['pools']}
-        missing = [name for name in self.names() if name not in stats]
-        if missing:
-            raise errors.Final(f'cephfs_data_pools: there is no pool {missing[0]}.')
-        return {name: _capacity(stats[name]) for name in self.names()}
+        self._known |= self._told()
+        unknown = [name for name in self.names() if name not in self._known]
+        if missing := set(unknown).difference(self.of_filesystem() if unknown else ()):
+            raise errors.Final(f'cephfs_data_pools: the file system {self._subvolumes.filesystem} has no pool {min(missing)}.')
+        if unknown:
+            raise Away(f'The Ceph cluster does not tell yet how full its pool {unknown[0]} is. Look at "ceph df" and "ceph '
+                       'status": a manager and an OSD must be active.')
+        return {name: self._known[name] for name in self.names()}
+
+    def _told(self) -> dict[str, Capacity]:
+        """Return the capacities that the cluster knows now."""
+        found = {pool['name']: _capacity(pool['stats']) for pool in self._cluster.monitor('df')['pools']}
+        return {name: capacity for name, capacity in found.items() if capacity.total}
+
+    def await_capacities(self) -> None:
+        """Wait until the cluster tells the capacity of each pool.
+
+        :raises errors.Final: as ``capacities``. :raises Away: it does not within the patience for a command.
+        """
+        end = time.monotonic() + self._conf.cephfs_command_timeout
+        while True:
+            try:
+                self.capacities()
+            except Away:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(_PAUSE)
+            else:
+                return
 
 
 def _capacity(stats: dict[str, Any]) -> Capacity:

@@ -52,6 +52,12 @@ class Faults(base.CephTest):
             step()
         self.assertEqual(2, self.ends(share, 'available')['size'])
 
+    def test_shares_are_placed_while_a_manager_that_restarted_knows_no_capacity_yet(self):
+        self.ceph.kill('mgr.x')
+        self.ceph.start('mgr.x')
+        for _ in range(4):
+            self.share()
+
     def test_doctor_tells_of_a_manager_that_is_away_and_the_request_is_done_when_it_is_back(self):
         self.ceph.kill('mgr.x')
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'CEPHFS'}})['share']['id']
