@@ -8,7 +8,6 @@ notes it as the tenant, and refuses the id to everyone else. Ids that exist outs
 
 import errno
 import fnmatch
-import functools
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -180,7 +179,6 @@ class Native(Protocol):
         self.apply(share, subvolume, ())
 
 
-@functools.cache
 def _tenant(project_id: str) -> str:
     """Return the project as it is noted in the cluster. Ids of projects are safe; any other text is digested."""
     return project_id if _SAFE_TENANT.fullmatch(project_id) else hashlib.sha256(project_id.encode()).hexdigest()
