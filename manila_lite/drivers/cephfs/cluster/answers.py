@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Ceph cluster answers to a command, and the exceptions for refusals and for no answer."""
+"""Answers of a Ceph cluster to commands, and the exceptions for a refusal and for no answer."""
 
 import dataclasses
 import errno

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks for what an NFS gateway lacks on this machine. Changes nothing."""
+"""Checks for missing requirements of an NFS gateway on this machine. Changes nothing."""
 
 import ipaddress
 import json

@@ -88,7 +88,7 @@ class Gateway:
 
     @property
     def defects(self) -> tuple[str, ...]:
-        """Return in words what ``ensure`` would repair."""
+        """Return in words the repairs that ``ensure`` would make."""
         well = self.server.fits and not self.server.missed
         return (*(() if well else (_RESTARTED,)), *(() if self._is_kept() else (_KEPT_AGAIN,)))
 
@@ -191,7 +191,7 @@ class Gateway:
         self.server.forget(name)
 
     def defects_of(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> list[str]:
-        """Return in words what ``serve`` would repair.
+        """Return in words the repairs that ``serve`` would make.
 
         :raises CommandFailed: the server does not answer.
         """

@@ -134,7 +134,7 @@ class Native(Protocol):
 
     def _shut_out(self, share: values.Share, name: str, losing: frozenset[str], present: Mapping[str, str],
                   wanted: Mapping[str, values.AccessRule]) -> dict[str, values.RuleResult]:
-        """Take what these ids lose away, and end their sessions. Return the results of the rules that they still have."""
+        """Take access away from these ids, and end their sessions. Return the results of the rules that they still have."""
         results = {}
         if losing:
             self._sessions.plan(name, losing)
@@ -181,7 +181,7 @@ class Native(Protocol):
                 for auth_id in sorted(different | planned(subvolume.marks) | (noted(subvolume.marks) - wanted.keys()))]
 
     def forget(self, share: values.Share, subvolume: Subvolume) -> None:
-        """Shut all ids out. What is left of them would be in the way of others."""
+        """Shut all ids out. One that is left could be given to nobody else."""
         self.apply(share, subvolume, ())
 
 
