@@ -97,6 +97,7 @@ def _bandwidth(figures: report.Report, cluster: Ceph, driver: load.ShareDriver, 
     answer = driver.services.subvolumes.ask('authorize', share.id, auth_id='bench', access_level='rw', tenant_id='bench')
     mount = FuseMount(cluster, 'a', 'bench', str(answer), path)
     with mount:
+        mount.mount()
         (mount.root / 'by-gateway').touch()
         (mount.root / 'by-gateway').chmod(0o666)
         file = client.lookup(root, 'by-gateway')
