@@ -20,8 +20,10 @@ from manila_lite.drivers.cephfs.options import CephfsOptions
 GIB = 1 << 30
 #: The default group, as it is in paths.
 NO_GROUP = '_nogroup'
-#: Keys of metadata: the share, or snapshot, that it is; and the auth ids whose sessions must still be ended.
-SHARE, SNAPSHOT, TO_EVICT = 'manila_lite.share', 'manila_lite.snapshot', 'manila_lite.to_evict'
+#: Keys of metadata: the share, or snapshot, that it is; the auth ids that may have access; and those whose sessions must still
+#: be ended.
+SHARE, SNAPSHOT = 'manila_lite.share', 'manila_lite.snapshot'
+NOTED, TO_EVICT = 'manila_lite.auth_ids', 'manila_lite.to_evict'
 #: The mark of what was managed once, and is no more.
 UNMANAGED = 'unmanaged'
 #: State of a subvolume that is deleted but for its snapshots.
