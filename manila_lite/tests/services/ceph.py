@@ -201,6 +201,11 @@ class Ceph(fixtures.Fixture):
         self._commands(f'osd pool create {name} 4', f'osd pool application enable {name} manila_lite',
                        'auth caps client.manila ' + ' '.join(f"{service} '{cap}'" for service, cap in caps.items()))
 
+    def remove_shared_pool(self, name: str) -> None:
+        """Remove the pool, and take what the service may do to it away."""
+        self._commands('auth caps client.manila ' + ' '.join(f"{service} '{cap}'" for service, cap in SERVICE_CAPS.items()),
+                       f'osd pool rm {name} {name} --yes-i-really-really-mean-it')
+
     def add_pool(self, filesystem: str, name: str) -> None:
         """Add a data pool to a file system."""
         self._commands(f'osd pool create {name} 4', f'fs add_data_pool {filesystem} {name}')

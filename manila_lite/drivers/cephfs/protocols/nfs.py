@@ -19,6 +19,7 @@ from manila_lite.drivers.cephfs.nfs.fsal import vet
 from manila_lite.drivers.cephfs.nfs.gateway import Gateway
 from manila_lite.drivers.cephfs.nfs.objects import Objects
 from manila_lite.drivers.cephfs.nfs.options import addresses
+from manila_lite.drivers.cephfs.protocols import export_keys
 from manila_lite.drivers.cephfs.protocols.export_keys import ExportKeys
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.protocols.sessions import Sessions
@@ -30,6 +31,7 @@ from manila_lite.host.commands import CommandFailed
 #: What clients mount if it is not the path in the file system.
 _BY_ID = re.compile(r'(?:[^/]+:)?/shares/([^/]+)')
 _NO_KEY = 'The key of its export was gone at the cluster; there is a new one.'
+_OTHERS = 'Ceph ids had access that are not of its export, and have no more: {}.'
 
 
 class Nfs(Protocol):
@@ -110,13 +112,13 @@ class Nfs(Protocol):
         """Export the share to exactly these clients, also for open sessions."""
         self.gateway.ensure()
         self.gateway.admit(share.id)
-        self._keys.grant(share.id, subvolume.name)
+        self._keys.grant(share.id, subvolume)
         blocks, results = ganesha_clients.blocks(rules)
         try:
             refused = self._serve(share, subvolume, blocks)
         except CommandFailed:
             # A process that was killed may have got another key, which it could not note.
-            if not self._keys.renew(share.id, subvolume.name):
+            if not self._keys.renew(share.id, subvolume):
                 raise
             refused = self._serve(share, subvolume, blocks)
         return results | {blocks[position].rule_id: values.RuleResult(error=why) for position, why in refused.items()}
@@ -128,8 +130,11 @@ class Nfs(Protocol):
         """Return what the share's export lacks, or the whole gateway."""
         if common := self.gateway.defects:
             return list(common)
-        if not self._keys.is_granted(share.id, subvolume.name):
+        there = self._keys.ids(subvolume)
+        if not self._keys.is_granted(share.id, there):
             return [_NO_KEY]
+        if others := there - {export_keys.auth_id(share.id)}:
+            return [_OTHERS.format(', '.join(sorted(others)))]
         blocks, _ = ganesha_clients.blocks(rules)
         return self.gateway.defects_of(share.id, _path(subvolume), [block.text for block in blocks],
                                        _mounted_as(share, subvolume))
@@ -137,7 +142,7 @@ class Nfs(Protocol):
     def forget(self, share: values.Share, subvolume: Subvolume) -> None:
         """Remove the export, delete its key and end its sessions."""
         self.gateway.forget(share.id)
-        self._keys.revoke(share.id, subvolume.name)
+        self._keys.revoke(share.id, subvolume)
 
     def discard(self, share: values.Share) -> None:
         """Remove the export, which leads nowhere."""

@@ -12,10 +12,10 @@ Metadata servers know a session by the id without its type, so ``x`` is also the
 system. It has the whole of it mounted, which Ceph lets no client of a share say.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
+from manila_lite.drivers.cephfs.protocols.auth_ids import ids_in, text_of
 from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolumes
 
 
@@ -46,8 +46,7 @@ class Sessions:
 
     def plan(self, name: str, auth_ids: Iterable[str]) -> None:
         """Mark the subvolume: sessions of these ids must be ended."""
-        # In hexadecimal digits: the file that keeps it has characters of its own.
-        self._subvolumes.mark(name, TO_EVICT, json.dumps(sorted(auth_ids)).encode().hex())
+        self._subvolumes.mark(name, TO_EVICT, text_of(auth_ids))
 
     def done(self, name: str) -> None:
         """Delete the mark."""
@@ -56,5 +55,4 @@ class Sessions:
 
 def planned(marks: Mapping[str, str]) -> frozenset[str]:
     """Return the ids whose sessions must still be ended, by the marks of a subvolume."""
-    text = marks.get(TO_EVICT)
-    return frozenset(json.loads(bytes.fromhex(text))) if text else frozenset()
+    return ids_in(marks.get(TO_EVICT))
