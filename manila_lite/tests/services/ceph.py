@@ -203,8 +203,15 @@ class Ceph(fixtures.Fixture):
         self._commands(f'osd pool create {name} 4', f'osd pool application enable {name} manila_lite',
                        'auth caps client.manila ' + ' '.join(f"{service} '{cap}'" for service, cap in caps.items()))
 
+    @property
+    def has_nfs(self) -> bool:
+        """Whether the module for NFS clusters is enabled."""
+        return (self.home / 'modules' / NFS_MODULE).exists()
+
     def enable_nfs(self) -> None:
-        """Enable the manager's module for NFS clusters. It finds them by what is in its pool."""
+        """Enable the manager's module for NFS clusters, if it is not. It finds them by what is in its pool."""
+        if self.has_nfs:
+            return
         (self.home / 'modules' / NFS_MODULE).symlink_to(_MODULES_OF_DEBIAN / NFS_MODULE)
         self._commands(f'osd pool create {NFS_POOL} 4', f'osd pool application enable {NFS_POOL} nfs',
                        f'mgr module enable {NFS_MODULE} --force')
