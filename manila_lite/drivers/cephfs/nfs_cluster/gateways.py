@@ -16,7 +16,8 @@ from oslo_log import log
 
 from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
 from manila_lite.drivers.cephfs.nfs_cluster.exports import Client, Exports, Export
-from manila_lite.drivers.cephfs.protocols.sessions import Session, Sessions
+from manila_lite.drivers.cephfs.protocols.sessions import Session, Sessions, planned
+from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume
 
 LOG = log.getLogger(__name__)
 
@@ -45,23 +46,29 @@ class Gateways:
         if self._exports.find(pseudo) is None:
             self._exports.vet_room()
 
-    def serve(self, name: str, pseudo: str, path: str, clients: Sequence[Client]) -> bool:
-        """Export the directory to exactly these clients, by every gateway. Returns whether the export is new.
+    def serve(self, name: str, subvolume: Subvolume, pseudo: str, clients: Sequence[Client]) -> bool:
+        """Export the subvolume to exactly these clients, by every gateway. Returns whether the export is new.
 
         ``name`` is that of the share.
 
         :raises Away: no gateway exports it.
         """
         known = self._exports.find(pseudo)
-        if known and not known.leads_to(self._exports.filesystem, path):
+        if known and not known.leads_to(self._exports.filesystem, subvolume.path):
             self.forget(name, pseudo)
             known = None
-        if known is None:
-            self._await_served(self._exports.create(pseudo, path, clients))
-        elif self._change(known, clients):
-            self._follow(name, known, clients)
+        owed = planned(subvolume.marks)
+        closes = bool(known and (owed or not known.is_common or _closes(known.clients, clients)))
+        if known and closes:
+            self._sessions.plan(subvolume.name, owed | {known.user})
+        if known and self._change(known, clients):
+            self._follow(name, known, closes=closes)
         else:
-            self._await_served(self._exports.create(pseudo, path, clients))
+            self._await_served(self._exports.create(pseudo, subvolume.path, clients))
+        for user in owed - {known.user if known else ''}:
+            self._sessions.evict(user)
+        if closes or owed:
+            self._sessions.done(subvolume.name)
         return known is None
 
     def forget(self, name: str, pseudo: str) -> None:
@@ -72,12 +79,13 @@ class Gateways:
                 self._exports.remove(one)
                 self._let_go(known.user)
 
-    def defects_of(self, pseudo: str, path: str, clients: Sequence[Client]) -> list[str]:
+    def defects_of(self, subvolume: Subvolume, pseudo: str, clients: Sequence[Client]) -> list[str]:
         """Return in words what ``serve`` would repair."""
         known = self._exports.find(pseudo)
-        if known is None or not known.leads_to(self._exports.filesystem, path):
+        if known is None or not known.leads_to(self._exports.filesystem, subvolume.path):
             return [_NOT_SERVED]
-        return [*([] if known.clients == tuple(clients) else [_OTHER_RULES]), *([] if known.is_common else [_OTHER_SETTINGS])]
+        other_rules = known.clients != tuple(clients) or planned(subvolume.marks)
+        return [*([_OTHER_RULES] if other_rules else []), *([] if known.is_common else [_OTHER_SETTINGS])]
 
     # Changes ----------------------------------------------------------------------------------
 
@@ -99,13 +107,12 @@ class Gateways:
             raise Away(f'No gateway of the NFS cluster {self._exports.name} exports {export.pseudo}. Look at "ceph orch ps": do '
                        'its gateways run, and do they watch its configuration in the pool?')
 
-    def _follow(self, name: str, known: Export, clients: Sequence[Client]) -> None:
-        """Wait until every gateway that has the export admits these clients, and not those of before. If somebody loses
-        access, gateways that do not follow lose the export.
+    def _follow(self, name: str, known: Export, *, closes: bool) -> None:
+        """Wait until every gateway that has the export has put its change in force. If that closes it to somebody, gateways
+        that do not follow lose it.
         """
-        closes = _closes(known.clients, clients)
         if not self._sessions.of(known.user):
-            if not closes or known.clients == tuple(clients):
+            if not closes:
                 self._await_served(known)
             return      # a gateway that starts reads the export as it is now
         late = self._late(name, known)
@@ -159,9 +166,9 @@ def _machines(sessions: Iterable[Session]) -> str:
 
 
 def _closes(before: Sequence[Client], after: Sequence[Client]) -> bool:
-    """Say whether a client may lose something. The same clients again are those of a change that was interrupted."""
+    """Say whether a client may lose something: one that was admitted, or one of a network for which there is a rule ``ro`` now."""
     added = set(after) - set(before)
-    return not added or not set(before) <= set(after) or any(level != 'rw' for _, level in added)
+    return not set(before) <= set(after) or any(level != 'rw' for _, level in added)
 
 
 def _await(check: Callable[[], bool], seconds: float) -> bool:

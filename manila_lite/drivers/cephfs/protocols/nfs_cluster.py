@@ -62,14 +62,15 @@ class NfsCluster(NfsMounts):
               rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
         """Export the share to exactly these clients, also for open sessions."""
         chosen, results = ganesha_clients.clients(rules)
-        if self.gateways.serve(share.id, mounted_as(share, subvolume), vet(subvolume.path), _clients(chosen)):
+        vet(subvolume.path)
+        if self.gateways.serve(share.id, subvolume, mounted_as(share, subvolume), _clients(chosen)):
             self._former_keys.revoke(share.id, subvolume.name)
         return results
 
     def defects(self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]) -> list[str]:
         """Return what the share's export lacks."""
         chosen, _ = ganesha_clients.clients(rules)
-        return self.gateways.defects_of(mounted_as(share, subvolume), vet(subvolume.path), _clients(chosen))
+        return self.gateways.defects_of(subvolume, mounted_as(share, subvolume), _clients(chosen))
 
     def forget(self, share: values.Share, subvolume: Subvolume) -> None:
         """Remove the export with its id, and end the sessions of the id."""

@@ -59,4 +59,4 @@ def mounted_as(share: values.Share, subvolume: Subvolume) -> str:
 
 def by_id(share: values.Share) -> str:
     """Return the path by which clients mount a share that was made here."""
-    return f'/shares/{share.mount_point_name or share.id}'
+    return vet(f'/shares/{share.mount_point_name or share.id}')

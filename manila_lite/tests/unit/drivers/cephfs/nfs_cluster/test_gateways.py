@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gateways that follow changes, and gateways that do not."""
 
+import json
+from unittest import mock
+
 import testtools
 
 from manila_lite.drivers.cephfs.cluster.answers import Away
 from manila_lite.drivers.cephfs.nfs_cluster import gateways
 from manila_lite.drivers.cephfs.nfs_cluster.exports import Exports
 from manila_lite.drivers.cephfs.protocols.sessions import Session
+from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolume
 from manila_lite.tests.unit.drivers.cephfs.nfs_cluster.module import Cluster
 
 ONE, TWO, RO = (('10.0.0.1',), 'rw'), (('10.0.0.2',), 'rw'), (('10.0.0.3',), 'ro')
@@ -19,7 +23,7 @@ class Sessions:
         self._cluster = cluster
         self.machines = list(machines)
         self.deaf = {}
-        self.ended = []
+        self.ended, self.marks = [], {}
 
     def silence(self, machine):
         self.deaf[machine] = self._users()
@@ -31,7 +35,13 @@ class Sessions:
         return [Session('a:0', number, machine) for number, machine in enumerate(self.machines)
                 if user in self.deaf.get(machine, self._users()) and (user, machine) not in self.ended]
 
-    def end(self, sessions, user=None):
+    def plan(self, name, users):
+        self.marks[TO_EVICT] = json.dumps(sorted(users)).encode().hex()
+
+    def done(self, name):
+        self.marks.clear()
+
+    def end(self, sessions):
         self.ended += [(told['fsal']['user_id'], session.machine) for session in sessions
                        for told in self._cluster.exports.values() if told['pseudo'] == '/shares/x']
 
@@ -48,8 +58,14 @@ class GatewaysTest(testtools.TestCase):
         self.sessions = Sessions(self.cluster, 'north', 'south')
         self.gateways = gateways.Gateways(Exports(self.cluster, 'c', 'a'), self.sessions)
 
-    def serve(self, *clients):
-        return self.gateways.serve('x', '/shares/x', '/volumes/x', clients)
+    def subvolume(self, path='/volumes/x'):
+        return Subvolume('x', path, None, 0, 'data', dict(self.sessions.marks))
+
+    def serve(self, *clients, pseudo='/shares/x', path='/volumes/x'):
+        return self.gateways.serve('x', self.subvolume(path), pseudo, clients)
+
+    def defects(self, *clients):
+        return self.gateways.defects_of(self.subvolume(), '/shares/x', clients)
 
     def served(self):
         return {pseudo: tuple((tuple(client['addresses']), client['access_type']) for client in told['clients'])
@@ -75,6 +91,7 @@ class GatewaysTest(testtools.TestCase):
     def test_deaf_gateway_loses_the_export_when_somebody_loses_access(self):
         for before, after in (((ONE, TWO), (TWO,)), ((ONE,), ()), ((TWO, ONE), (ONE, TWO, RO)), ((ONE,), (RO,))):
             self.sessions.ended, self.sessions.deaf = [], {}
+            self.gateways.forget('x', '/shares/x')
             self.serve(*before)
             self.sessions.silence('south')
             self.serve(*after)
@@ -87,11 +104,22 @@ class GatewaysTest(testtools.TestCase):
         self.serve(ONE, TWO)
         self.assertEqual([], self.sessions.ended)
 
-    def test_same_clients_again_finish_what_was_interrupted(self):
+    def test_change_that_was_interrupted_is_finished_whatever_comes_next(self):
         self.serve(ONE)
         self.sessions.silence('south')
-        self.cluster.exports['/shares/x']['clients'] = []       # a process changed it, and was killed
-        self.serve()
+        with mock.patch.object(self.gateways, '_follow', side_effect=Away('killed')):
+            self.assertRaises(Away, self.serve)
+        self.assertEqual(1, len(self.defects()))
+        self.serve(TWO)
+        self.assertEqual(['south'], [machine for _, machine in self.sessions.ended])
+        self.assertEqual([], self.defects(TWO))
+
+    def test_export_that_was_open_to_all_is_closed(self):
+        self.serve(ONE)
+        self.cluster.exports['/shares/x']['access_type'] = 'rw'
+        self.assertEqual(1, len(self.defects(ONE)))
+        self.sessions.silence('south')
+        self.serve(ONE, TWO)
         self.assertEqual(['south'], [machine for _, machine in self.sessions.ended])
 
     def test_of_two_gateways_on_a_machine_both_lose_the_export_if_one_is_deaf(self):
@@ -101,12 +129,12 @@ class GatewaysTest(testtools.TestCase):
                                                                  Session('a:0', 9, 'n')]))
 
     def test_export_of_another_directory_is_made_anew(self):
-        self.gateways.serve('x', '/shares/x', '/volumes', (ONE,))
+        self.serve(ONE, path='/volumes')
         number = self.cluster.exports['/shares/x']['export_id']
-        self.assertEqual(1, len(self.gateways.defects_of('/shares/x', '/volumes/x', (ONE,))))
+        self.assertEqual(1, len(self.defects(ONE)))
         self.serve(ONE)
         self.assertNotEqual(number, self.cluster.exports['/shares/x']['export_id'])
-        self.assertEqual([], self.gateways.defects_of('/shares/x', '/volumes/x', (ONE,)))
+        self.assertEqual([], self.defects(ONE))
 
     def test_export_that_cannot_be_changed_is_made_anew(self):
         self.serve(ONE)
@@ -117,7 +145,7 @@ class GatewaysTest(testtools.TestCase):
 
     def test_forgotten_export_and_its_witness_are_removed(self):
         self.serve(ONE)
-        self.gateways.serve('x', '/manila_lite/x', '/volumes/x', ())
+        self.serve(pseudo='/manila_lite/x')
         self.gateways.forget('x', '/shares/x')
         self.gateways.forget('x', '/shares/x')
         self.assertEqual({}, self.cluster.exports)
