@@ -218,7 +218,8 @@ class Ceph(fixtures.Fixture):
 
     def add_nfs_cluster(self, name: str) -> None:
         """Make an NFS cluster without gateways, once its module is enabled."""
-        self._run('rados', '--conf', str(self.admin_conf), '--pool', NFS_POOL, '--namespace', name, 'create', f'conf-nfs.{name}')
+        self._run('rados', '--conf', str(self.admin_conf), '--pool', NFS_POOL, '--namespace', name, 'create',
+                  f'conf-nfs.{name}')
         waiting.until(lambda: self._has_nfs_cluster(name), self._why_not, self.PATIENCE, pause=0.1)
 
     def _has_nfs_cluster(self, name: str) -> bool:

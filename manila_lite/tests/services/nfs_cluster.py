@@ -13,7 +13,8 @@ from manila_lite.tests.services.daemon import Daemon, Missing, program
 _CONF = """NFS_KRB5 {{ Active_krb5 = false; }}
 NFS_CORE_PARAM {{ Plugins_Dir = "{plugins}"; NFS_Port = {port}; Protocols = 4; Enable_NLM = false; Enable_RQUOTA = false;
   Enable_UDP = false; }}
-NFSv4 {{ Minor_Versions = 0,1,2; Graceless = true; Lease_Lifetime = 20; RecoveryBackend = rados_ng; Only_Numeric_Owners = true; }}
+NFSv4 {{ Minor_Versions = 0,1,2; Graceless = true; Lease_Lifetime = 20; RecoveryBackend = rados_ng;
+  Only_Numeric_Owners = true; }}
 MDCACHE {{ Dir_Chunk = 0; }}
 RADOS_KV {{ ceph_conf = "{ceph_conf}"; userid = "{user}"; pool = "{pool}"; namespace = "{cluster}"; nodeid = "{node}"; }}
 RADOS_URLS {{ ceph_conf = "{ceph_conf}"; userid = "{user}"; {watch}}}

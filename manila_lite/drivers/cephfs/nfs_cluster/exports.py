@@ -100,8 +100,8 @@ class Exports:
             raise errors.Final(f'The NFS cluster {self.name} has lost the export {pseudo}.')
         if made.user in {told['fsal'].get('user_id') for told in there}:
             self.remove(pseudo)
-            raise errors.Final(f'The NFS cluster {self.name} gives several exports one CephX id, {made.user}, so a client of one '
-                               'share could reach others. Use a release of Ceph that gives each export its own.')
+            raise errors.Final(f'The NFS cluster {self.name} gives several exports one CephX id, {made.user}, so a client of '
+                               'one share could reach others. Use a release of Ceph that gives each export its own.')
         return made
 
     def change(self, known: Export, clients: Sequence[Client]) -> None:

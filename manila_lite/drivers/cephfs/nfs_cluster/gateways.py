@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from oslo_log import log
 
 from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
-from manila_lite.drivers.cephfs.nfs_cluster.exports import Client, Exports, Export
+from manila_lite.drivers.cephfs.nfs_cluster.exports import Client, Export, Exports
 from manila_lite.drivers.cephfs.protocols.sessions import Session, Sessions, planned
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume
 
@@ -96,7 +96,7 @@ class Gateways:
         try:
             self._exports.change(known, clients)
         except Refused as refused:
-            LOG.warning('The export %s of the NFS cluster %s is made anew: %s', known.pseudo, self._exports.name, refused)
+            LOG.warning('%s: the export of the NFS cluster %s is made anew: %s', known.pseudo, self._exports.name, refused)
             self._exports.remove(known.pseudo)
             self._let_go(known.user)
             return False
@@ -118,8 +118,8 @@ class Gateways:
         late = self._late(name, known)
         if not late:
             return
-        LOG.error('The gateways %s of the NFS cluster %s do not follow changes; restart them. %s', _machines(late),
-                  self._exports.name, f'They lost the share {name}' if closes else f'They may not admit all to share {name}')
+        LOG.error('Share %s: gateways of the NFS cluster %s do not follow changes, and %s. Restart those on %s', name,
+                  self._exports.name, 'lost the share' if closes else 'may not admit all clients', _machines(late))
         if closes:
             self._sessions.end(late)
 
@@ -166,7 +166,7 @@ def _machines(sessions: Iterable[Session]) -> str:
 
 
 def _closes(before: Sequence[Client], after: Sequence[Client]) -> bool:
-    """Say whether a client may lose something: one that was admitted, or one of a network for which there is a rule ``ro`` now."""
+    """Say whether a client may lose something: by a rule that is gone, or by a new rule ``ro`` for part of its network."""
     added = set(after) - set(before)
     return not set(before) <= set(after) or any(level != 'rw' for _, level in added)
 

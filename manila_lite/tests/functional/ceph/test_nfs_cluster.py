@@ -267,7 +267,8 @@ class Deaf(ClusterTest):
 
     def mounts(self, share):
         """Have the client write by the gateway that does not hear; return whether that worked, and what it said."""
-        return nfs_client.call(self.fabric.v4('other'), f'/shares/{share.id}', 'write', 'f', 'on', netns=self.fabric.name('one'))
+        return nfs_client.call(self.fabric.v4('other'), f'/shares/{share.id}', 'write', 'f', 'on',
+                               netns=self.fabric.name('one'))
 
     def forgive(self):
         """Let the cluster forget which clients it has evicted, as it does after an hour."""
@@ -281,7 +282,8 @@ class Moving(ClusterTest):
     GATEWAYS = ('nas',)
 
     def test_its_own_gateway_ends_and_its_keys_are_deleted(self):
-        own = self.with_options('other', f'cephfs_ganesha_export_ips = {self.fabric.v4("other")}\ncephfs_nfs_graceless = true\n')
+        own = self.with_options('other', f'cephfs_ganesha_export_ips = {self.fabric.v4("other")}\n'
+                                         'cephfs_nfs_graceless = true\n')
         own.call('setup')
         share = values.Share(uuidutils.generate_uuid(), 's', 'p', 1, 'NFS', host.POOL)
         own.call('create', share)
