@@ -96,7 +96,7 @@ class Gateways:
         try:
             self._exports.change(known, clients)
         except Refused as refused:
-            LOG.warning('%s: the export of the NFS cluster %s is made anew: %s', known.pseudo, self._exports.name, refused)
+            LOG.warning('%s: the export by the NFS cluster %s is made anew: %s', known.pseudo, self._exports.name, refused)
             self._exports.remove(known.pseudo)
             self._let_go(known.user)
             return False
