@@ -104,8 +104,8 @@ class Gateways:
 
     def _await_served(self, export: Export) -> None:
         if not _await(lambda: bool(self._sessions.of(export.user)), _FOLLOW):
-            raise Away(f'No gateway of the NFS cluster {self._exports.name} exports {export.pseudo}. Look at "ceph orch ps": do '
-                       'its gateways run, and do they watch its configuration in the pool?')
+            raise Away(f'No gateway of the NFS cluster {self._exports.name} exports {export.pseudo}. Look at "ceph orch ps": '
+                       'do its gateways run, and do they watch its configuration in the pool?')
 
     def _follow(self, name: str, known: Export, *, closes: bool) -> None:
         """Wait until every gateway that has the export has put its change in force. If that closes it to somebody, gateways
