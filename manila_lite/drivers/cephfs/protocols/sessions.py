@@ -24,7 +24,7 @@ from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolumes
 @dataclasses.dataclass(frozen=True)
 class Session:
     """A session of a client with the metadata server ``server``, as ``filesystem:0``. ``number`` is the client's, and
-    ``machine`` where it says that it is, with the address from which it is connected.
+    ``machine`` the host and the process that it says to be, with the address from which it is connected.
     """
 
     server: str
@@ -75,7 +75,8 @@ class Sessions:
 
 def _session(server: str, told: Mapping[str, Any]) -> Session:
     address, _, _ = str(told.get('entity', {}).get('addr', {}).get('addr', '')).rpartition(':')
-    return Session(server, int(told['id']), f'{told.get("client_metadata", {}).get("hostname", "")} at {address}')
+    says = told.get('client_metadata', {})
+    return Session(server, int(told['id']), f'{says.get("hostname", "?")} at {address}, process {says.get("pid", "?")}')
 
 
 def planned(marks: Mapping[str, str]) -> frozenset[str]:
