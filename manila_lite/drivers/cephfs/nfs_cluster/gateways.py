@@ -4,8 +4,11 @@
 Ceph's manager tells the gateways that exports have changed, and does not know when they have read them, or whether: a gateway
 may have missed it. So each change of an export is followed by a new export of the same directory to nobody, the witness. A
 gateway reads all exports in one go, and in their order, and opens a session for a new one: when it has one for the witness, it
-has put in force whatever changed before. A gateway that has none for it after a while is shut out of the share: the metadata
-servers end its session for the export, and clients that lost their access there have it no more.
+has put in force whatever changed before.
+
+A gateway that has none for it after a while is shut out of the share: the export is removed with its key, the metadata servers
+end the gateway's session, and there is a new export with another id. Without the former the gateway could come back: the cluster
+keeps its address out for an hour only, which is as long as a ticket lasts that it got by the key.
 """
 
 import time
@@ -61,9 +64,7 @@ class Gateways:
         closes = bool(known and (owed or not known.is_common or _closes(known.clients, clients)))
         if known and closes:
             self._sessions.plan(subvolume.name, owed | {known.user})
-        if known and self._change(known, clients):
-            self._follow(name, known, closes=closes)
-        else:
+        if not (known and self._change(known, clients) and self._follow(name, known, closes=closes)):
             self._await_served(self._exports.create(pseudo, subvolume.path, clients))
         for user in owed - {known.user if known else ''}:
             self._sessions.evict(user)
@@ -76,8 +77,7 @@ class Gateways:
         for one in (self._witness(name), pseudo):
             known = self._exports.find(one)
             if known:
-                self._exports.remove(one)
-                self._let_go(known.user)
+                self._drop(known)
 
     def defects_of(self, subvolume: Subvolume, pseudo: str, clients: Sequence[Client]) -> list[str]:
         """Return in words what ``serve`` would repair."""
@@ -97,41 +97,52 @@ class Gateways:
             self._exports.change(known, clients)
         except Refused as refused:
             LOG.warning('%s: the export by the NFS cluster %s is made anew: %s', known.pseudo, self._exports.name, refused)
-            self._exports.remove(known.pseudo)
-            self._let_go(known.user)
+            self._drop(known)
             return False
         return True
+
+    def _drop(self, known: Export) -> None:
+        self._exports.remove(known.pseudo)
+        self._let_go(known.user)
 
     def _await_served(self, export: Export) -> None:
         if not _await(lambda: bool(self._sessions.of(export.user)), _FOLLOW):
             raise Away(f'No gateway of the NFS cluster {self._exports.name} exports {export.pseudo}. Look at "ceph orch ps": '
                        'do its gateways run, and do they watch its configuration in the pool?')
 
-    def _follow(self, name: str, known: Export, *, closes: bool) -> None:
+    def _follow(self, name: str, known: Export, *, closes: bool) -> bool:
         """Wait until every gateway that has the export has put its change in force. If that closes it to somebody, gateways
-        that do not follow lose it.
+        that do not follow lose it. Returns false if it was removed for that.
         """
         if not self._sessions.of(known.user):
             if not closes:
                 self._await_served(known)
-            return      # a gateway that starts reads the export as it is now
+            return True     # a gateway that starts reads the export as it is now
         late = self._late(name, known)
-        if not late:
-            return
-        LOG.error('Share %s: gateways of the NFS cluster %s do not follow changes, and %s. Restart those on %s', name,
-                  self._exports.name, 'lost the share' if closes else 'may not admit all clients', _machines(late))
-        if closes:
-            self._sessions.end(late)
+        if late:
+            LOG.error('Share %s: gateways of the NFS cluster %s do not follow changes, and %s. Restart those on %s', name,
+                      self._exports.name, 'lose the share' if closes else 'may not admit all clients', _machines(late))
+        if not closes:
+            return True
+        if late:
+            self._exports.remove(known.pseudo)      # first of all, so that a gateway gets no ticket any more
+        self._sessions.end([*late, *(session for session in self._sessions.of(known.user) if session.is_stale)])
+        if late:
+            self._let_go(known.user)
+        return not late
 
     def _late(self, name: str, export: Export) -> list[Session]:
-        """Return the sessions for the export of gateways that have not followed in time."""
+        """Return the sessions for the export of gateways that have not followed in time. Those that are stale are of gateways
+        that have ended, most likely.
+        """
         pseudo = self._witness(name)
         self._exports.remove(pseudo)        # of a process that was killed
         witness = self._exports.create(pseudo, export.path, ())
         late: list[Session] = []
 
         def followed() -> bool:
-            late[:] = _late(self._sessions.of(export.user), self._sessions.of(witness.user))
+            served = [session for session in self._sessions.of(export.user) if not session.is_stale]
+            late[:] = _late(served, self._sessions.of(witness.user))
             return not late
         try:
             _await(followed, _FOLLOW)

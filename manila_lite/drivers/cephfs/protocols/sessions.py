@@ -24,12 +24,14 @@ from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolumes
 @dataclasses.dataclass(frozen=True)
 class Session:
     """A session of a client with the metadata server ``server``, as ``filesystem:0``. ``number`` is the client's, and
-    ``machine`` the host and the process that it says to be, with the address from which it is connected.
+    ``machine`` the host and the process that it says to be, with the address from which it is connected. It is stale if the
+    client has not been heard of for a minute.
     """
 
     server: str
     number: int
     machine: str
+    is_stale: bool = False
 
 
 class Sessions:
@@ -76,7 +78,8 @@ class Sessions:
 def _session(server: str, told: Mapping[str, Any]) -> Session:
     address, _, _ = str(told.get('entity', {}).get('addr', {}).get('addr', '')).rpartition(':')
     says = told.get('client_metadata', {})
-    return Session(server, int(told['id']), f'{says.get("hostname", "?")} at {address}, process {says.get("pid", "?")}')
+    machine = f'{says.get("hostname", "?")} at {address}, process {says.get("pid", "?")}'
+    return Session(server, int(told['id']), machine, told.get('state') == 'stale')
 
 
 def planned(marks: Mapping[str, str]) -> frozenset[str]:

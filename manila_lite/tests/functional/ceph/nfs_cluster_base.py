@@ -84,6 +84,10 @@ class ClusterTest(nfs_base.GatewayTest):
                                'apply', NAME, '-i', '-'], input=json.dumps(export), capture_output=True, text=True, timeout=60)
         self.assertEqual(0, done.returncode, done.stderr)
 
+    def ids(self):
+        """Return all ids of the cluster."""
+        return [entry['entity'] for entry in self.cluster.ask('auth', 'ls')['auth_dump']]
+
     def sessions(self, user):
         """Return the addresses of gateways that have a session for an export by this id."""
         told = self.cluster.ask('tell', 'mds.a:0', 'client', 'ls', f'auth_name={user}')

@@ -22,7 +22,7 @@ class Sessions:
     def __init__(self, cluster, *machines):
         self._cluster = cluster
         self.machines = list(machines)
-        self.deaf = {}
+        self.deaf, self.stale = {}, set()
         self.ended, self.marks = [], {}
 
     def silence(self, machine):
@@ -32,7 +32,7 @@ class Sessions:
         return {told['fsal']['user_id'] for told in self._cluster.exports.values()}
 
     def of(self, user):
-        return [Session('a:0', number, machine) for number, machine in enumerate(self.machines)
+        return [Session('a:0', number, machine, machine in self.stale) for number, machine in enumerate(self.machines)
                 if user in self.deaf.get(machine, self._users()) and (user, machine) not in self.ended]
 
     def plan(self, name, users):
@@ -94,9 +94,22 @@ class GatewaysTest(testtools.TestCase):
             self.gateways.forget('x', '/shares/x')
             self.serve(*before)
             self.sessions.silence('south')
+            number = self.cluster.exports['/shares/x']['export_id']
             self.serve(*after)
             self.assertEqual(['south'], [machine for _, machine in self.sessions.ended], (before, after))
             self.assertEqual({'/shares/x': after}, self.served())
+            self.assertNotEqual(number, self.cluster.exports['/shares/x']['export_id'], 'the gateway knows the key')
+
+    def test_gateway_that_has_ended_delays_nobody_and_the_export_stays(self):
+        self.serve(ONE)
+        self.sessions.silence('south')
+        self.sessions.stale = {'south'}
+        number = self.cluster.exports['/shares/x']['export_id']
+        self.serve(ONE, TWO)
+        self.assertEqual([], self.sessions.ended)
+        self.serve(TWO)
+        self.assertEqual(['south'], [machine for _, machine in self.sessions.ended])
+        self.assertEqual(number, self.cluster.exports['/shares/x']['export_id'])
 
     def test_deaf_gateway_keeps_the_export_when_somebody_gets_access(self):
         self.serve(ONE)
