@@ -7,8 +7,8 @@ gateway reads all exports in one go, and in their order, and opens a session for
 has put in force whatever changed before.
 
 A gateway that has none for it after a while is shut out of the share: the export is removed with its key, the metadata servers
-end the gateway's session, and there is a new export with another id. Without the former the gateway could come back: the cluster
-keeps its address out for an hour only, which is as long as a ticket lasts that it got by the key.
+end the gateway's session, and there is a new export with another id. Without the former the gateway could come back: the
+cluster keeps its address out for an hour only, which is as long as a ticket lasts that it got by the key.
 """
 
 import time
@@ -65,7 +65,7 @@ class Gateways:
         if known and closes:
             self._sessions.plan(subvolume.name, owed | {known.user})
         if not (known and self._change(known, clients) and self._follow(name, known, closes=closes)):
-            self._await_served(self._exports.create(pseudo, subvolume.path, clients))
+            self._await_served(self._exports.create(pseudo, subvolume.path, clients), absent_is_well=closes)
         for user in owed - {known.user if known else ''}:
             self._sessions.evict(user)
         if closes or owed:
@@ -105,10 +105,16 @@ class Gateways:
         self._exports.remove(known.pseudo)
         self._let_go(known.user)
 
-    def _await_served(self, export: Export) -> None:
-        if not _await(lambda: bool(self._sessions.of(export.user)), _FOLLOW):
-            raise Away(f'No gateway of the NFS cluster {self._exports.name} exports {export.pseudo}. Look at "ceph orch ps": '
-                       'do its gateways run, and do they watch its configuration in the pool?')
+    def _await_served(self, export: Export, *, absent_is_well: bool = False) -> None:
+        """Wait until a gateway has the export. With ``absent_is_well`` there may be none:
+        nobody has access, then."""
+        if _await(lambda: bool(self._sessions.of(export.user)), _FOLLOW):
+            return
+        why = (f'No gateway of the NFS cluster {self._exports.name} exports {export.pseudo}. Look at "ceph orch ps": do its '
+               'gateways run, and do they watch its configuration in the pool?')
+        if not absent_is_well:
+            raise Away(why)
+        LOG.error(why)
 
     def _follow(self, name: str, known: Export, *, closes: bool) -> bool:
         """Wait until every gateway that has the export has put its change in force. If that closes it to somebody, gateways

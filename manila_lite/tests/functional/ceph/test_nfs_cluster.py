@@ -225,7 +225,7 @@ class Repair(ClusterTest):
     def test_gateway_that_starts_again_serves_by_the_present_rules(self):
         other = self.share()
         self.grant(other, (self.fabric.v4('two'), 'rw'))
-        self.gateways['nas'].abort()
+        self.gateways['nas'].stop()
         self.grant(self.its, (self.one, 'ro'))
         self.gateways['nas'].start()
         self.refused('ROFS', 'one', self.its, 'write', 'f', 'x')

@@ -100,6 +100,15 @@ class GatewaysTest(testtools.TestCase):
             self.assertEqual({'/shares/x': after}, self.served())
             self.assertNotEqual(number, self.cluster.exports['/shares/x']['export_id'], 'the gateway knows the key')
 
+    def test_somebody_is_shut_out_also_if_the_only_gateway_was_killed(self):
+        self.sessions.machines = ['south']
+        self.serve(ONE)
+        self.sessions.silence('south')
+        self.serve()
+        self.assertEqual({'/shares/x': ()}, self.served())
+        self.assertEqual([], self.defects())
+        self.assertRaises(Away, self.serve, ONE)
+
     def test_gateway_that_has_ended_delays_nobody_and_the_export_stays(self):
         self.serve(ONE)
         self.sessions.silence('south')
