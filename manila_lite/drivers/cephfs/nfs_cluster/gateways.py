@@ -7,8 +7,8 @@ gateway reads all exports in one go, and in their order, and opens a session for
 has put in force whatever changed before.
 
 A gateway that has none for it after a while is shut out of the share: the export is removed with its key, the metadata servers
-end the gateway's session, and there is a new export with another id. Without the former the gateway could come back: the
-cluster keeps its address out for an hour only, which is as long as a ticket lasts that it got by the key.
+end the gateway's session, and there is a new export with another id. The cluster keeps the gateway out for an hour, and tickets
+that it got by the former key may last longer. So sessions of former ids are looked for as long as that, and ended.
 """
 
 import time
@@ -28,6 +28,8 @@ LOG = log.getLogger(__name__)
 _WITNESSES = '/manila_lite'
 #: Seconds that gateways have to put a change in force, or to let go of an export that is removed.
 _FOLLOW, _LET_GO = 20.0, 5.0
+#: Seconds for which a client can get tickets of Ceph anew, by default, without its key.
+_TICKETS = 72 * 3600.0
 _PAUSE, _PAUSE_MOST = 0.05, 0.5
 _NOT_SERVED = 'The share was not exported; it is again.'
 _OTHER_RULES = 'Other access rules were in force than there should be; those that should be are.'
@@ -40,6 +42,7 @@ class Gateways:
     def __init__(self, exports: Exports, sessions: Sessions):
         self._exports = exports
         self._sessions = sessions
+        self._shut_out: dict[str, float] = {}       # former ids, until none of their tickets can be good any more
 
     def admit(self, pseudo: str) -> None:
         """Check that the cluster can have this export.
@@ -79,6 +82,13 @@ class Gateways:
             if known:
                 self._drop(known)
 
+    def keep_out(self) -> None:
+        """End sessions of gateways that were shut out, and have come back."""
+        for user, end in tuple(self._shut_out.items()):
+            self._sessions.evict(user)
+            if time.monotonic() > end:
+                self._shut_out.pop(user, None)
+
     def defects_of(self, subvolume: Subvolume, pseudo: str, clients: Sequence[Client]) -> list[str]:
         """Return in words what ``serve`` would repair."""
         known = self._exports.find(pseudo)
@@ -106,8 +116,7 @@ class Gateways:
         self._let_go(known.user)
 
     def _await_served(self, export: Export, *, absent_is_well: bool = False) -> None:
-        """Wait until a gateway has the export. With ``absent_is_well`` there may be none:
-        nobody has access, then."""
+        """Wait until a gateway has the export. With ``absent_is_well`` there may be none: nobody has access, then."""
         if _await(lambda: bool(self._sessions.of(export.user)), _FOLLOW):
             return
         why = (f'No gateway of the NFS cluster {self._exports.name} exports {export.pseudo}. Look at "ceph orch ps": do its '
@@ -131,7 +140,8 @@ class Gateways:
         if not closes:
             return True
         if late:
-            self._exports.remove(known.pseudo)      # first of all, so that a gateway gets no ticket any more
+            self._shut_out[known.user] = time.monotonic() + _TICKETS
+            self._exports.remove(known.pseudo)      # first of all, with its key
         self._sessions.end([*late, *(session for session in self._sessions.of(known.user) if session.is_stale)])
         if late:
             self._let_go(known.user)
@@ -163,6 +173,7 @@ class Gateways:
     def _let_go(self, user: str) -> None:
         """Wait until no gateway has a session of the id, which is deleted, and end those that stay."""
         if not _await(lambda: not self._sessions.of(user), _LET_GO):
+            self._shut_out[user] = time.monotonic() + _TICKETS
             self._sessions.evict(user)
 
 

@@ -52,6 +52,10 @@ class NfsCluster(NfsMounts):
             raise errors.Final(f'{problem.what}: {problem.hint}')
         Nfs(self.backend, self.cluster, self.subvolumes).retire()
 
+    def keep_up(self) -> None:
+        """Keep gateways out that were shut out of a share."""
+        self.gateways.keep_out()
+
     # Access -----------------------------------------------------------------------------------
 
     def admit(self, share: values.Share) -> None:

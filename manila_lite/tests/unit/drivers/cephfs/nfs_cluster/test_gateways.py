@@ -172,6 +172,15 @@ class GatewaysTest(testtools.TestCase):
         self.gateways.forget('x', '/shares/x')
         self.assertEqual({}, self.cluster.exports)
 
+    def test_gateway_that_comes_back_by_its_former_id_is_shut_out_again_and_others_are_not(self):
+        self.serve(ONE)
+        former = self.cluster.exports['/shares/x']['fsal']['user_id']
+        self.sessions.silence('south')
+        self.serve()
+        self.sessions.ended = []        # the cluster forgets it
+        self.gateways.keep_out()
+        self.assertEqual([(former, 'south')], self.sessions.ended)
+
     def test_gateway_that_keeps_a_removed_export_loses_it(self):
         self.serve(ONE)
         self.sessions.silence('south')
