@@ -261,6 +261,11 @@ class Deaf(ClusterTest):
         self.assertEqual([], self.sessions(user))
         self.assertIn('STALE', other.call('read', 'f')[1])
         self.assertEqual('hello', self.works('two', share, 'read', 'f'))
+        self.forgive()
+        self.mounts(share)      # it comes back, perhaps
+        self.nas.call('report')
+        self.assertFalse(self.mounts(share)[0])
+        self.assertEqual([], self.sessions(user))
         worked, said = self.mounts(untouched)
         self.assertTrue(worked, said)
 
@@ -268,6 +273,11 @@ class Deaf(ClusterTest):
         """Have the client write by the gateway that does not hear; return whether that worked, and what it said."""
         return nfs_client.call(self.fabric.v4('other'), f'/shares/{share.id}', 'write', 'f', 'on',
                                netns=self.fabric.name('one'))
+
+    def forgive(self):
+        """Let the cluster forget which clients it has evicted, as it does after an hour."""
+        self.cluster.ask('osd', 'blocklist', 'clear')
+        waiting.until(lambda: 'addr' not in str(self.cluster.ask('osd', 'blocklist', 'ls')), 'all is forgotten')
 
 
 class Moving(ClusterTest):
