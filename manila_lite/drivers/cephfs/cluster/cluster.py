@@ -42,7 +42,7 @@ class Cluster:
         self._lock = threading.Lock()
         self._way: Way | None = None
 
-    def manager(self, prefix: str, *, file: bytes = b'', **arguments: Any) -> Any:
+    def manager(self, prefix: str, file: bytes = b'', /, **arguments: Any) -> Any:
         """Have the active manager do a command. Returns its output, read as JSON if it is.
 
         ``file``: the content of the file that the command takes, if it takes one.

@@ -125,11 +125,11 @@ class Exports:
         # Releases that let exports share a mount, and with it an id, are told by the path of the mount not to.
         fsal = {'name': 'CEPH', 'fs_name': self.filesystem, 'cmount_path': path, **(user or {})}
         entries = [{'addresses': addresses, 'access_type': level, 'squash': 'none'} for addresses, level in clients]
-        self._ask('apply', file=json.dumps({**_COMMON, 'cluster_id': self.name, 'pseudo': pseudo, 'path': path, 'fsal': fsal,
-                                            'clients': entries, **more}).encode())
+        self._ask('apply', json.dumps({**_COMMON, 'cluster_id': self.name, 'pseudo': pseudo, 'path': path, 'fsal': fsal,
+                                       'clients': entries, **more}).encode())
 
-    def _ask(self, verb: str, **arguments: Any) -> Any:
-        return self._cluster.manager(f'nfs export {verb}', cluster_id=self.name, **arguments)
+    def _ask(self, verb: str, file: bytes = b'', /, **arguments: Any) -> Any:
+        return self._cluster.manager(f'nfs export {verb}', file, cluster_id=self.name, **arguments)
 
 
 def _is_common(told: Mapping[str, Any]) -> bool:

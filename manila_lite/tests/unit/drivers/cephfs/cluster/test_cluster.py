@@ -44,7 +44,7 @@ class Commands(testtools.TestCase):
 
     def test_manager_that_starts_is_waited_for(self):
         script, cluster = self.asked(Answer(errno.ENOTSUP), Away('gone'), Answer(errno.ETIMEDOUT), Answer(0, '7'))
-        self.assertEqual(7, cluster.manager('x', file=b'content'))
+        self.assertEqual(7, cluster.manager('x', b'content'))
         self.assertEqual((4, 1), (len(script.commands), script.closed))
         self.assertEqual([b'content'] * 4, script.files)
 

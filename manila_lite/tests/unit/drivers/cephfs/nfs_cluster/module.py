@@ -19,7 +19,7 @@ class Cluster:
         assert prefix == 'mgr module ls'
         return self.modules
 
-    def manager(self, prefix, *, file=b'', cluster_id, **arguments):
+    def manager(self, prefix, file=b'', /, *, cluster_id, **arguments):
         self.asked.append(prefix)
         if self.refusal:
             raise Refused(prefix, *self.refusal)
