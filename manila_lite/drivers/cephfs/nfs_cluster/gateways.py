@@ -19,7 +19,7 @@ from oslo_log import log
 
 from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
 from manila_lite.drivers.cephfs.nfs_cluster.exports import Client, Export, Exports
-from manila_lite.drivers.cephfs.protocols.sessions import Session, Sessions, planned
+from manila_lite.drivers.cephfs.volumes.sessions import Session, Sessions, planned
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume
 
 LOG = log.getLogger(__name__)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.nfs.fsal import Key
-from manila_lite.drivers.cephfs.protocols.sessions import Sessions
+from manila_lite.drivers.cephfs.volumes.sessions import Sessions
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 from manila_lite.host.commands import CommandFailed
 

@@ -14,7 +14,7 @@ from manila_lite.drivers.cephfs.nfs.gateway import Gateway
 from manila_lite.drivers.cephfs.nfs.objects import Objects
 from manila_lite.drivers.cephfs.protocols.export_keys import ExportKeys
 from manila_lite.drivers.cephfs.protocols.nfs_mounts import NfsMounts, mounted_as
-from manila_lite.drivers.cephfs.protocols.sessions import Sessions
+from manila_lite.drivers.cephfs.volumes.sessions import Sessions
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.drivers.file_servers import ganesha_clients
 from manila_lite.drivers.interface import Backend

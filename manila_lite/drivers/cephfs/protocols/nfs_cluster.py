@@ -13,7 +13,7 @@ from manila_lite.drivers.cephfs.nfs_cluster.gateways import Gateways
 from manila_lite.drivers.cephfs.protocols.export_keys import ExportKeys
 from manila_lite.drivers.cephfs.protocols.nfs import Nfs
 from manila_lite.drivers.cephfs.protocols.nfs_mounts import NfsMounts, by_id, mounted_as
-from manila_lite.drivers.cephfs.protocols.sessions import Sessions
+from manila_lite.drivers.cephfs.volumes.sessions import Sessions
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.drivers.file_servers import ganesha_clients
 from manila_lite.drivers.interface import Backend

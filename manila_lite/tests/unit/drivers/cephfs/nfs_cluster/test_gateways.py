@@ -9,7 +9,7 @@ import testtools
 from manila_lite.drivers.cephfs.cluster.answers import Away
 from manila_lite.drivers.cephfs.nfs_cluster import gateways
 from manila_lite.drivers.cephfs.nfs_cluster.exports import Exports
-from manila_lite.drivers.cephfs.protocols.sessions import Session
+from manila_lite.drivers.cephfs.volumes.sessions import Session
 from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolume
 from manila_lite.tests.unit.drivers.cephfs.nfs_cluster.module import Cluster
 
