@@ -19,7 +19,7 @@ from manila_lite.drivers import load
 from manila_lite.drivers.cephfs.cluster import bindings
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.driver import CephfsDriver
-from manila_lite.drivers.cephfs.protocols.auth_ids import noted
+from manila_lite.drivers.cephfs.volumes.auth_ids import noted
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, NOTED
 from manila_lite.drivers.file_servers import ganesha_clients
 from manila_lite.tests import process
