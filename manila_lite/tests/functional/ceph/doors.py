@@ -76,9 +76,9 @@ class Way:
     def __init__(self, way: Any):
         self._way = way
 
-    def manager(self, command: Mapping[str, Any], seconds: float) -> Answer:
+    def manager(self, command: Mapping[str, Any], seconds: float, content: bytes = b'') -> Answer:
         """Send a command to the active manager."""
-        return _go(command['prefix'], lambda: self._way.manager(command, seconds))
+        return _go(command['prefix'], lambda: self._way.manager(command, seconds, content))
 
     def monitor(self, command: Mapping[str, Any], seconds: float) -> Answer:
         """Send a command to a monitor."""
