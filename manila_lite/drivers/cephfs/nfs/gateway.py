@@ -2,6 +2,7 @@
 """The NFS gateway of one backend: NFS-Ganesha on this host, with the addresses that follow the lease of the backend."""
 
 import os
+import shutil
 import sys
 import threading
 import time
@@ -96,6 +97,21 @@ class Gateway:
         """Remove the addresses and stop the server."""
         self._keeper.stop()
         self.server.stop()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the server was started on this host, and not retired since."""
+        return (self._state / 'exports.d').exists()
+
+    def retire(self) -> None:
+        """Remove the addresses, stop the server, and forget its exports."""
+        self.stop()
+        exports = self.server.exports
+        exports.load()
+        for name in exports.served():
+            exports.discard(name)
+        for place in ('held', 'drafts', 'exports.d'):
+            shutil.rmtree(self._state / place)
 
     @property
     def _token(self) -> str:

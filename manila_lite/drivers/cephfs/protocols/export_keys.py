@@ -8,8 +8,8 @@ only into files that root alone can read.
 from collections.abc import Mapping
 
 from manila_lite.drivers.cephfs.nfs.fsal import Key
-from manila_lite.drivers.cephfs.protocols.auth_ids import AuthIds
-from manila_lite.drivers.cephfs.protocols.sessions import Sessions, planned
+from manila_lite.drivers.cephfs.volumes.auth_ids import AuthIds
+from manila_lite.drivers.cephfs.volumes.sessions import Sessions, planned
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.host.commands import CommandFailed
 
@@ -57,14 +57,19 @@ class ExportKeys:
         ids: they had access before the share was managed.
         """
         there = self.ids(subvolume)
-        if others := there - {auth_id(share_id)}:
-            self._sessions.plan(subvolume.name, others)
-            for other in sorted(others):
-                self._ids.shut_out(subvolume.name, other)
-                self._sessions.evict(other)
-            self._sessions.done(subvolume.name)
+        self.shut_out(subvolume, there - {auth_id(share_id)})
         if not self.is_granted(share_id, there):
             self.renew(share_id, subvolume)
+
+    def shut_out(self, subvolume: Subvolume, auth_ids: frozenset[str]) -> None:
+        """Close the subvolume to these ids, and end their sessions."""
+        if not auth_ids:
+            return
+        self._sessions.plan(subvolume.name, auth_ids)
+        for one in sorted(auth_ids):
+            self._ids.shut_out(subvolume.name, one)
+            self._sessions.evict(one)
+        self._sessions.done(subvolume.name)
 
     def renew(self, share_id: str, subvolume: Subvolume) -> bool:
         """Ask for the key of the export anew. Returns whether it is another one than before."""

@@ -19,9 +19,9 @@ from manila_lite.drivers.cephfs.cluster.cluster import Cluster
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.names import SAFE_AUTH_ID
 from manila_lite.drivers.cephfs.protocols import monitors
-from manila_lite.drivers.cephfs.protocols.auth_ids import AuthIds, noted
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
-from manila_lite.drivers.cephfs.protocols.sessions import Sessions, planned
+from manila_lite.drivers.cephfs.volumes.auth_ids import AuthIds, noted
+from manila_lite.drivers.cephfs.volumes.sessions import Sessions, planned
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.drivers.interface import Backend
 

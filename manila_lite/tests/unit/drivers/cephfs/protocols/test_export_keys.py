@@ -6,7 +6,7 @@ import testtools
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.nfs.fsal import Key
 from manila_lite.drivers.cephfs.protocols import export_keys as keys
-from manila_lite.drivers.cephfs.protocols.sessions import planned
+from manila_lite.drivers.cephfs.volumes.sessions import planned
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume
 from manila_lite.host.commands import CommandFailed
 

@@ -6,7 +6,7 @@ import errno
 import testtools
 
 from manila_lite.drivers.cephfs.cluster.answers import Refused
-from manila_lite.drivers.cephfs.protocols.auth_ids import AuthIds, noted
+from manila_lite.drivers.cephfs.volumes.auth_ids import AuthIds, noted
 
 
 class Subvolumes:

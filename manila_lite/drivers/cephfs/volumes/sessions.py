@@ -12,11 +12,26 @@ Metadata servers know a session by the id without its type, so ``x`` is also the
 system. It has the whole of it mounted, which Ceph lets no client of a share say.
 """
 
+import dataclasses
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
-from manila_lite.drivers.cephfs.protocols.auth_ids import ids_in, text_of
+from manila_lite.drivers.cephfs.volumes.auth_ids import ids_in, text_of
 from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolumes
+
+
+@dataclasses.dataclass(frozen=True)
+class Session:
+    """A session of a client with the metadata server ``server``, as ``filesystem:0``. ``number`` is the client's, and
+    ``machine`` the host and the process that it says to be, with the address from which it is connected. It is stale if the
+    client has not been heard of for a minute.
+    """
+
+    server: str
+    number: int
+    machine: str
+    is_stale: bool = False
 
 
 class Sessions:
@@ -28,18 +43,24 @@ class Sessions:
 
     def evict(self, auth_id: str) -> None:
         """End all sessions of the id, on every active metadata server."""
-        filesystem = self._subvolumes.filesystem
-        for rank in self._ranks():
-            server = f'{filesystem}:{rank}'
-            for session in self._cluster.metadata_server(server, 'client ls', filters=[f'auth_name={auth_id}']) or ():
-                if session.get('client_metadata', {}).get('root') != '/':
-                    self._cluster.metadata_server(server, 'client evict', filters=[f'id={session["id"]}'])
+        self.end(self.of(auth_id))
 
-    def _ranks(self) -> list[int]:
-        status = self._cluster.monitor('fs dump')
-        for one in status['filesystems']:
-            if one['mdsmap']['fs_name'] == self._subvolumes.filesystem:
-                return sorted(one['mdsmap']['in'])
+    def of(self, auth_id: str) -> list[Session]:
+        """Return the sessions of the id with every active metadata server, without those of a whole file system."""
+        return [_session(server, told) for server in self._servers()
+                for told in self._cluster.metadata_server(server, 'client ls', filters=[f'auth_name={auth_id}']) or ()
+                if told.get('client_metadata', {}).get('root') != '/']
+
+    def end(self, sessions: Iterable[Session]) -> None:
+        """End these sessions."""
+        for session in sessions:
+            self._cluster.metadata_server(session.server, 'client evict', filters=[f'id={session.number}'])
+
+    def _servers(self) -> list[str]:
+        filesystem = self._subvolumes.filesystem
+        for one in self._cluster.monitor('fs dump')['filesystems']:
+            if one['mdsmap']['fs_name'] == filesystem:
+                return [f'{filesystem}:{rank}' for rank in sorted(one['mdsmap']['in'])]
         return []
 
     # What must still be ended is marked in the cluster before it is begun, so that a crash in between forgets nothing.
@@ -51,6 +72,13 @@ class Sessions:
     def done(self, name: str) -> None:
         """Delete the mark."""
         self._subvolumes.unmark(name, TO_EVICT)
+
+
+def _session(server: str, told: Mapping[str, Any]) -> Session:
+    address, _, _ = str(told.get('entity', {}).get('addr', {}).get('addr', '')).rpartition(':')
+    says = told.get('client_metadata', {})
+    machine = f'{says.get("hostname", "?")} at {address}, process {says.get("pid", "?")}'
+    return Session(server, int(told['id']), machine, told.get('state') == 'stale')
 
 
 def planned(marks: Mapping[str, str]) -> frozenset[str]:
