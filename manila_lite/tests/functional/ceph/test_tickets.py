@@ -144,6 +144,24 @@ class Tickets(test_recovery.RecoveryTest):
         self.assertIsNone(reader.read('f'))
         self.assertIsNotNone(reader.write('g'))
 
+    def test_id_that_works_on_another_share_keeps_that_until_its_tickets_have_ended(self):
+        other = self.one.share()
+        self.addCleanup(lambda: self.one.common.delete_share(other))
+        self.one.common.create_share(other)
+        rule = values.AccessRule('alice', 'cephx', self.one.client('alice', self.its), 'rw')
+        self.one.common.update_access(other, [rule])
+        back = self.client()
+        self.open()
+        client = self.client()
+        self.assertIsNone(client.mount(worlds.ask('getpath', other.id)))
+        self.assertIsNone(back.mount(self.path), 'Ceph takes the tickets')
+        self.one.common.report()
+        self.assertIsNotNone(back.write('f'))
+        self.assertIsNone(client.write('f'))
+        self.let_tickets_end()
+        self.one.common.report()
+        self.assertEqual([], self.sessions())
+
     def test_tickets_live_as_long_as_the_cluster_says(self):
         self.addCleanup(self.ceph.ask, 'config', 'rm', 'mon', 'auth_service_ticket_ttl')
         self.ceph.ask('config', 'set', 'mon', 'auth_service_ticket_ttl', '7200')
