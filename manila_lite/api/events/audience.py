@@ -64,13 +64,11 @@ class Audience:
         """Say whether these callers may know of a change."""
         if record.event in (OPERATION, STATUS):
             return self._is_of_theirs(record.project_id) and self._may_list(record)
-        return record.about is None or _SEEN[record.about] in self.allowed
+        return record.about is None or self.sees_kind(record.about)
 
-    def counts(self, source: str, project_id: str) -> bool:
-        """Say whether a row of the census is one that these callers see."""
-        if source in _SEEN:
-            return _SEEN[source] in self.allowed
-        return self._is_of_theirs(project_id)
+    def sees_kind(self, event: str) -> bool:
+        """Say whether these callers may see events of pools, or of services."""
+        return _SEEN[event] in self.allowed
 
     def _is_of_theirs(self, project_id: str | None) -> bool:
         if not project_id:

@@ -2,6 +2,7 @@
 """Events as an audience gets them: rendered once, and joined to the two forms of an answer."""
 
 import functools
+import logging
 from typing import Any
 
 import orjson
@@ -13,17 +14,25 @@ from manila_lite.api.contract.services import SERVICE as SERVICE_VIEW
 from manila_lite.api.events.audience import Audience
 from manila_lite.api.events.records import DELETED, OPERATION, POOL, RESET, SERVICE, STATUS, Record
 
+LOG = logging.getLogger(__name__)
+
+#: The data of an event that has none.
+NO_DATA = b'{}'
 #: Bytes of an event beyond which an operation is told without its report, which may be as long as a backend has shares.
 _LONG = 1 << 16
 
 
-def render(record: Record, audience: Audience) -> bytes:
-    """Return the data of an event as one line of JSON."""
+def render(record: Record, audience: Audience) -> tuple[str, bytes]:
+    """Return an event, and its data as one line of JSON. If it cannot be shown, have clients load everything anew."""
     known = record.rendered.get(audience)
     if known is None:
-        known = _RENDERED[record.event](record.payload, audience)
+        try:
+            known = _RENDERED[record.event](record.payload, audience)
+        except Exception:
+            LOG.exception('Events: %s cannot be shown', record.key)
+            return RESET, NO_DATA
         record.keep(audience, known)
-    return known
+    return record.event, known
 
 
 def _operation(row: Any, audience: Audience) -> bytes:
@@ -50,7 +59,7 @@ def _service(row: Any, audience: Audience) -> bytes:
 
 
 def _reset(payload: Any, audience: Audience) -> bytes:
-    return b'{}'
+    return NO_DATA
 
 
 _RENDERED = {OPERATION: _operation, STATUS: _status, POOL: _pool, SERVICE: _service, RESET: _reset}

@@ -19,8 +19,9 @@ from manila_lite.db.queries import events, operations
 SHORT, SWEEP, LATE = 5.0, 10.0, 30.0
 #: Seconds before a position from which on a process must look that has not looked before.
 BEFORE = LATE + SWEEP + SHORT
-#: Changes that one look turns into events; and changes in its time beyond which clients had better load everything anew.
-AT_ONCE, MOST = 1000, 50_000
+#: Changes that one look turns into events, and a look back; and changes in its time beyond which clients had better load
+#: everything anew.
+AT_ONCE, BACK, MOST = 1000, 5000, 50_000
 #: Seconds between looks at what leaves no trace.
 CENSUS = 5.0
 
@@ -64,8 +65,8 @@ class Changes:
         :raises TooMany: there are too many.
         """
         with self._db.reader() as conn:
-            found = events.list_changes(conn, since, AT_ONCE + 1)
-            if len(found) > AT_ONCE:
+            found = events.list_changes(conn, since, BACK + 1)
+            if len(found) > BACK:
                 raise TooMany
             return self._records(conn, [(one.source, one.row_id) for one in found], self.time or since,
                                  {one.row_id: one.at for one in found})
@@ -77,11 +78,11 @@ class Changes:
         self._swept = self._counted = datetime.datetime.min
 
     def _first(self, conn: Connection, now: datetime.datetime) -> list[Record]:
-        self.time = self._swept = self._counted = now
         # What was written before is not news. It may be committed after this look; then it is not in this list.
         self._seen = {(one.source, one.row_id): one.at for one in
                       events.list_changes(conn, now - _seconds(LATE + SWEEP), MOST)}
         self.census = events.take_census(conn)
+        self.time = self._swept = self._counted = now
         return []
 
     def _next(self, conn: Connection, now: datetime.datetime, last: datetime.datetime) -> list[Record]:
@@ -91,9 +92,10 @@ class Changes:
         found.sort(key=lambda one: one.at)
         part = found[:AT_ONCE]
         records = self._records(conn, [(one.source, one.row_id) for one in part], now)
-        self._seen.update(((one.source, one.row_id), one.at) for one in part)
         if now - self._counted >= _seconds(CENSUS):
             records += self._count(conn, now)
+        # Last, since all the above may fail, and is tried again then.
+        self._seen.update(((one.source, one.row_id), one.at) for one in part)
         if len(part) == len(found):
             self.time = now
             if sweeps:
@@ -121,7 +123,7 @@ class Changes:
     def _count(self, conn: Connection, now: datetime.datetime) -> list[Record]:
         """Return the deletions that leave no trace."""
         census = events.take_census(conn)
-        gone, self.census, self._counted = self.census - census, census, now
+        gone = self.census - census
         owners_now = events.owners_of_shares(conn, [row_id for source, row_id, _ in gone if source == 'share_transfer'])
         records = []
         for source, row_id, project_id in sorted(gone):
@@ -132,6 +134,7 @@ class Changes:
                     records.append(_deleted('share', row_id, project_id, now))
             else:
                 records.append(Record(RESET, (RESET, source), None, source, None, (row_id, now), now, about=source))
+        self.census, self._counted = census, now
         return records
 
 

@@ -152,6 +152,8 @@ class Root:
         req.ctx.project_id = given
 
     def _show(self, op: Call, req: Request, answer: Any) -> webob.Response:
+        if isinstance(answer, webob.Response):      # its body follows later
+            return answer
         if op.view is None or req.ok:
             response = webob.Response(status=req.ok or op.ok, content_type='application/json', charset='UTF-8')
             response.headers.update(req.headers)
