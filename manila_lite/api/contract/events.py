@@ -23,5 +23,5 @@ QUERY = (
 )
 
 OPS = [
-    Call('GET', '/events', v2.index, rules.INDEX, EVENTS, query=QUERY, strict=True),
+    Call('GET', '/events', v2.index, rules.INDEX, EVENTS, query=QUERY, strict=True, streams=True),
 ]

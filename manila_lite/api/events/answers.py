@@ -13,8 +13,6 @@ from manila_lite.api.events.hub import Hub
 from manila_lite.api.request import LISTENER, LISTENS, Request
 
 STREAM, DOCUMENT = 'text/event-stream', 'application/json'
-#: Seconds of a stream at a server that gives a thread to each request: it ends then, or with the first events.
-_SHORT = 15.0
 #: The least part of its time after which a listener must come back: not all at the same moment.
 _PART = 0.9
 _HEADERS = (('Cache-Control', 'no-store'), ('X-Accel-Buffering', 'no'))
@@ -63,6 +61,7 @@ def _kind(req: Request) -> str:
 
 
 def _seconds(req: Request, kind: str, has_loop: bool) -> float:
-    if kind == DOCUMENT:
-        return float(req.query.get('wait') or 0)
-    return req.ctx.conf.events.listener_time * random.uniform(_PART, 1.0) if has_loop else _SHORT
+    """Return the time for which to listen. At a server that gives a thread to each request, also a stream is short."""
+    if kind == STREAM and has_loop:
+        return float(req.ctx.conf.events.listener_time * random.uniform(_PART, 1.0))
+    return float(req.query.get('wait') or 0)

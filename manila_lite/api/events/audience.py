@@ -5,6 +5,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from manila_lite import context
+from manila_lite.api import versions
 from manila_lite.api.contract import operations as operation_views
 from manila_lite.api.contract import pools as pool_views
 from manila_lite.api.contract import services as service_views
@@ -50,6 +52,11 @@ class Audience:
         own, bookmark = (link['href'] for link in req.linked('operations')(''))
         return cls(req.ctx.project_id or '', everybody and req.may(rules.LIST_ALL_PROJECTS), req.ctx.is_admin,
                    frozenset(rule for rule in _RULES if req.may(rule)), req.version, (own, bookmark), req.ctx.services)
+
+    @classmethod
+    def operator(cls, services: context.Services) -> 'Audience':
+        """Return the audience of whoever has the database itself."""
+        return cls('', True, True, _RULES, versions.MAX, ('', ''), services)
 
     def may(self, rule: str) -> bool:
         """Say whether policy lets these callers do ``rule``."""

@@ -12,6 +12,8 @@ from manila_lite.api.events.cursor import Cursor
 
 #: Seconds between signs of life.
 KEEP_ALIVE = 15.0
+#: Seconds for which even a client that does not want to wait waits for the database.
+_GRACE = 5.0
 #: Milliseconds until a client comes back; a random time between them, since all listeners of a process may end together.
 _RETRY = (1000, 5000)
 
@@ -41,7 +43,7 @@ class Listener:
         self._lock = threading.Lock()
         self._news = threading.Event()
         self._unsent: list[bytes] = []
-        self._has_ended = False
+        self._has_ended = self._is_welcome = False
         self._beat_at = time.monotonic() + KEEP_ALIVE
 
     # The hub's thread
@@ -53,6 +55,7 @@ class Listener:
             if self._stream:
                 # The position alone, without an event, until there is one: a client that comes back sends it.
                 self._unsent.append(b'retry: %d\n' % retry + (b'\n' if missed else b'id: %b\n\n' % position.encode()))
+            self._is_welcome = True
             self._add(missed, position)
             if self._once and time.monotonic() >= self._until:
                 self._finish()
@@ -91,7 +94,7 @@ class Listener:
     def beat(self, now: float) -> bool:
         """Say whether there is something to take because of the time: an end, or a sign of life."""
         with self._lock:
-            if now >= self._until:
+            if now >= self._deadline():
                 self._finish()
                 return True
             if now < self._beat_at or not self._stream:
@@ -107,7 +110,7 @@ class Listener:
     def wait(self) -> bytes:
         """Wait for its only events, and return them: for servers that give it a thread."""
         while True:
-            self._news.wait(max(self._until - time.monotonic(), 0.0))
+            self._news.wait(max(self._deadline() - time.monotonic(), 0.0))
             self._news.clear()
             self.beat(time.monotonic())
             data, ended = self.take()
@@ -123,6 +126,9 @@ class Listener:
             self.tell = _nothing
         if not was_closed:
             self._leave(self)
+
+    def _deadline(self) -> float:
+        return self._until if self._is_welcome else self._until + _GRACE
 
     def _finish(self) -> None:
         if not self._has_ended and not self._stream:
