@@ -30,6 +30,8 @@ LOG = logging.getLogger(__name__)
 _IN, _OUT = select.EPOLLIN | select.EPOLLONESHOT, select.EPOLLOUT | select.EPOLLONESHOT
 #: For a connection that listens: its client closes it, or is gone. Further input is left where it is.
 _HUNG_UP = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
+#: Bytes that the kernel keeps of the events for one client that does not read.
+_KERNEL = 1 << 17
 #: Seconds between checks for late connections, and seconds without new ones when closing others does not help.
 _TICK, _PAUSE = 0.25, 0.5
 #: Seconds and bytes that input of a client is read for, after an answer to a request that was not read to its end.
@@ -248,6 +250,7 @@ class EventLoop(threading.Thread):
             self._send(conn)
             return
         self._table.move(conn, State.LISTEN)
+        conn.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL)
         conn.listener.tell = functools.partial(self.tell, conn)
         if self._stop_at is None:
             self._deliver(conn)
