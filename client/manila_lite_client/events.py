@@ -18,7 +18,7 @@ from keystoneauth1 import exceptions as keystone_exceptions
 from openstack import exceptions
 
 STREAM, DOCUMENT = 'text/event-stream', 'application/json'
-#: Seconds in which a stream must show a sign of life; the service gives one every 15. Then a proxy keeps it back, or it is broken.
+#: Seconds in which a stream must show a sign of life; the service gives one every 15. Else a proxy keeps it back, or it broke.
 _SILENCE = 20.0
 #: Seconds to connect, and for which one request waits for events behind such a proxy.
 _CONNECT, _WAIT = 10.0, 25
@@ -58,8 +58,7 @@ def listen(service: Any, *, all_projects: bool = False, last_event_id: str = '')
     pause = _FIRST
     while True:
         try:
-            for event in reader.stream() if reader.streams else reader.document():
-                yield event
+            yield from reader.stream() if reader.streams else reader.document()
             asked, pause = reader.retry, _FIRST
         except _Away as away:
             pause = _FIRST if reader.heard else pause

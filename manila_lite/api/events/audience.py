@@ -14,8 +14,19 @@ from manila_lite.api.events.records import OPERATION, POOL, SERVICE, STATUS, Rec
 from manila_lite.api.request import Request
 from manila_lite.db.queries.operation_views import OWN_TYPES
 from manila_lite.policies import events as rules
-from manila_lite.policies import (operations, pools, services, share_backups, share_group_snapshots, share_groups,
-                                  share_networks, share_replicas, share_servers, shares, snapshots)
+from manila_lite.policies import (
+    operations,
+    pools,
+    services,
+    share_backups,
+    share_group_snapshots,
+    share_groups,
+    share_networks,
+    share_replicas,
+    share_servers,
+    shares,
+    snapshots,
+)
 
 #: The rule of the list that has each type of resource: whoever may not list it gets no event of it.
 _LISTED = {

@@ -10,6 +10,7 @@ import json
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+from manila_lite.api.events.cursor import EPOCH
 from manila_lite.api.events.records import DELETED, OPERATION, RESET, STATUS, Record
 from manila_lite.db.core.engine import Connection, Database
 from manila_lite.db.queries import events, operations
@@ -45,7 +46,7 @@ class Changes:
         self.time: datetime.datetime | None = None
         self.census: set[tuple[str, str, str]] = set()
         self._seen: dict[tuple[str, str], datetime.datetime] = {}
-        self._swept = self._counted = datetime.datetime.min
+        self._swept = self._counted = EPOCH
 
     def look(self) -> list[Record]:
         """Return the changes since the last look, and those that were late. At the first look there are none.
@@ -75,7 +76,7 @@ class Changes:
         """Begin anew."""
         self.time = None
         self._seen.clear()
-        self._swept = self._counted = datetime.datetime.min
+        self._swept = self._counted = EPOCH
 
     def _first(self, conn: Connection, now: datetime.datetime) -> list[Record]:
         # What was written before is not news. It may be committed after this look; then it is not in this list.

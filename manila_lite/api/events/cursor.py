@@ -5,7 +5,7 @@ import dataclasses
 import datetime
 import re
 
-_EPOCH = datetime.datetime(1970, 1, 1)
+EPOCH = datetime.datetime(1970, 1, 1)        # noqa: DTZ001 - as in the database
 _MILLISECOND = datetime.timedelta(milliseconds=1)
 _FORM = re.compile(r'1-([0-9a-f]{1,12})-([0-9a-f]{8})-([0-9a-f]{1,12})-([0-9a-f]{8})', re.ASCII)
 #: Characters of a cursor that a request may have.
@@ -26,7 +26,7 @@ class Cursor:
     census: str
 
     def __str__(self) -> str:
-        return f'1-{(self.time - _EPOCH) // _MILLISECOND:x}-{self.hub}-{self.look:x}-{self.census}'
+        return f'1-{(self.time - EPOCH) // _MILLISECOND:x}-{self.hub}-{self.look:x}-{self.census}'
 
 
 def parse(text: str) -> Cursor | None:
@@ -35,7 +35,7 @@ def parse(text: str) -> Cursor | None:
     if match is None:
         return None
     try:
-        time = _EPOCH + int(match[1], 16) * _MILLISECOND
+        time = EPOCH + int(match[1], 16) * _MILLISECOND
     except OverflowError:
         return None
     return Cursor(time, match[2], int(match[3], 16), match[4])

@@ -7,14 +7,15 @@ import datetime
 import logging
 import threading
 import time
-import uuid
 from collections.abc import Iterable
+
+from oslo_utils import uuidutils
 
 from manila_lite import context, errors
 from manila_lite.api.events.audience import Audience
 from manila_lite.api.events.batches import NO_DATA, Batch, render
 from manila_lite.api.events.changes import BEFORE, Changes, TooMany
-from manila_lite.api.events.cursor import Cursor
+from manila_lite.api.events.cursor import EPOCH, Cursor
 from manila_lite.api.events.digests import Digests
 from manila_lite.api.events.listener import Listener
 from manila_lite.api.events.records import POOL, RESET, SERVICE, History, Record
@@ -125,9 +126,9 @@ class Hub:
 
     def _begin(self) -> None:
         """Begin anew: positions of before are those of another process."""
-        self._name, self._number = uuid.uuid4().hex[:8], 0
+        self._name, self._number = uuidutils.generate_uuid(dashed=False)[:8], 0
         self._history: History | None = None
-        self._no_further = datetime.datetime.min
+        self._no_further = EPOCH
         self._found: list[Record] = []
         self._changes.forget()
 
@@ -144,7 +145,7 @@ class Hub:
             self._begin()
             self._changes.look()
             lost = True
-        now = self._changes.time or datetime.datetime.min
+        now = self._changes.time or EPOCH
         if self._history is None:
             self._history = History(now, MOST, KEPT)
         everybody = [*(group.audience for group in self._groups.values()), *(one.audience for one in new)]
@@ -177,7 +178,7 @@ class Hub:
     def _position(self, audience: Audience) -> str:
         if self._digests[0] is not self._changes.census:
             self._digests = self._changes.census, Digests(self._changes.census)
-        return str(Cursor(self._changes.time or datetime.datetime.min, self._name, self._number, self._digests[1].of(audience)))
+        return str(Cursor(self._changes.time or EPOCH, self._name, self._number, self._digests[1].of(audience)))
 
     def _welcome(self, listener: Listener, history: History) -> None:
         audience = listener.audience

@@ -25,9 +25,9 @@ def _nothing() -> None:
 class Listener:
     """A client that listens until ``until`` (of the monotonic clock).
 
-    ``given``: whether it named a position, which is ``cursor`` if that can be read. ``stream``: it gets server-sent events, else
-    one JSON document. ``once``: it ends with the first events. ``buffer``: bytes that may wait for it. ``leave``: called once, when it
-    has ended.
+    ``given``: whether it named a position, which is ``cursor`` if that can be read. ``stream``: it gets server-sent events,
+    else one JSON document. ``once``: it ends with the first events. ``buffer``: bytes that may wait for it. ``leave``: called
+    once, when it has ended.
 
     The hub's thread puts batches in; the thread that serves the connection takes bytes out.
     """

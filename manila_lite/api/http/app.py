@@ -94,7 +94,7 @@ def _answer_failures(app: Callable[..., Any], api: Definition) -> Callable[..., 
     return wrapped
 
 
-def _with_events(app: Callable[..., Any], answers: events.Answers | None) -> Callable[..., Any]:
+def _with_events(app: Any, answers: events.Answers | None) -> Callable[..., Any]:
     """Let the handler of events find what answers clients that listen at this process."""
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
         environ[HUB] = answers

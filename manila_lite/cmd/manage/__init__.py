@@ -17,8 +17,8 @@ from oslo_log import log
 
 from manila_lite import errors, release
 from manila_lite.cmd import log_lines, setup
-from manila_lite.cmd.manage import (copy_database, database, doctor, ensure, evacuate, events, hosts, logs, migration, options, secrets,
-                                    share_backups, share_servers, shares, shell)
+from manila_lite.cmd.manage import (copy_database, database, doctor, ensure, evacuate, events, hosts, logs, migration, options,
+                                    secrets, share_backups, share_servers, shares, shell)
 from manila_lite.cmd.manage.command import USAGE, WRONG, Call, Command
 from manila_lite.db.core.engine import Database
 
