@@ -14,8 +14,8 @@ EVENTS = [
                  help='Seconds after which a client that listens to events must come back, with its token: it goes on where it '
                       'was. So long may it listen after its token was revoked or has expired, or its role was taken away.'),
     cfg.IntOpt('listener_buffer', default=1 << 20, min=1 << 16, mutable=True,
-               help='Maximum number of bytes that wait for one client which listens to events and does not read. A slower client '
-                    'loses its connection, and may come back. Raise it for many changes and slow connections.'),
+               help='Maximum number of bytes that wait for one client which listens to events and does not read. A slower '
+                    'client loses its connection, and may come back. Raise it for many changes and slow connections.'),
 ]
 
 

@@ -73,8 +73,8 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
     memoise.install()
     _tune_garbage_collector()
     answers = events.Answers(services) if api is SHARE else None
-    inner = _Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread)
-    app = _limit_body(_with_events(inner, answers), services.conf.api.max_request_body_size if most is None else most, api.reply)
+    inner = _with_events(_Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread), answers)
+    app = _limit_body(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
     limits = rate_limits.Limits(services.conf, api)
     app = auth.protect(limits.of_projects(app), services.conf, api, services.turns)
     app = readiness.answer_readiness(_answer_healthcheck(app), services)

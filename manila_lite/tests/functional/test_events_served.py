@@ -90,8 +90,8 @@ class Slow(test_events.EventTest):
         other = self.listen(self.admin, query='?all_tenants=1').begun()
         number = itertools.count()
         with self.service.services.db.writer() as conn:
-            ids = [rows.insert(conn, kind=evacuation.KIND, resource_type='service', resource_id='1', topic='nobody', host='none',
-                               lane='work', data={}) for _ in range(5)]
+            ids = [rows.insert(conn, kind=evacuation.KIND, resource_type='service', resource_id='1', topic='none', lane='work',
+                               host='none', data={}) for _ in range(5)]
 
         def change():
             with self.service.services.db.writer() as conn:
@@ -122,7 +122,7 @@ class Ends(testtools.TestCase):
         waits.request('GET', f'/v2/events?wait=30&last_event_id={stream.position}',
                       headers={'X-Auth-Token': lite.token, 'Accept': 'application/json'})
         server = psutil.Process(lite.process.pid)
-        base.eventually(lambda: len([one for one in server.net_connections() if one.status == 'ESTABLISHED']) >= 2, 'no client')
+        base.eventually(lambda: sum(one.status == 'ESTABLISHED' for one in server.net_connections()) >= 2, 'no client')
         begin = time.monotonic()
         lite.process.send_signal(signal.SIGTERM)
         while not stream.is_over:
