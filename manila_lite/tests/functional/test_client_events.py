@@ -7,17 +7,17 @@ import queue
 import threading
 
 from keystoneauth1 import adapter, session, token_endpoint
+from manila_lite_client import events
 from openstack import exceptions
 
 from manila_lite.api.http.server import ApiServer
 from manila_lite.tests.functional import base, test_events
-from manila_lite_client import events
 
 
 class Keeping(http.server.BaseHTTPRequestHandler):
     """A proxy that passes an answer on when it is complete. ``server.behind``: the port of the API."""
 
-    def do_GET(self):                                               # noqa: N802 - the name that http.server calls
+    def do_GET(self):
         """Pass a request on, and then its answer."""
         upstream = http.client.HTTPConnection('127.0.0.1', self.server.behind, timeout=60)
         upstream.request('GET', self.path, headers=dict(self.headers))

@@ -26,7 +26,7 @@ class Watch(manage.ManageTest):
             share = self.admin.share()['id']
             lines = out.read_text().splitlines()
             return next((share for line in lines if share in line and all(word in line for word in words)), None)
-        return base.waiting.until(found, lambda: out.read_text(), 90)
+        return base.waiting.until(found, out.read_text, 90)
 
     def test_lines_for_people(self):
         process, out = self.watch()
