@@ -130,6 +130,7 @@ class Hub:
         self._history: History | None = None
         self._no_further = EPOCH
         self._found: list[Record] = []
+        self._has_lost = False
         self._changes.forget()
 
     def _look(self, new: Iterable[Listener]) -> None:
@@ -137,14 +138,13 @@ class Hub:
         if time.monotonic() - self._looked > KEPT:
             self._begin()
         self._looked = time.monotonic()
-        lost = False
         try:
             self._found += self._changes.look()     # kept, if what follows fails
         except TooMany:
             LOG.warning('Events: more changes at once than are worth an event each; clients load everything anew')
             self._begin()
+            self._has_lost = True
             self._changes.look()
-            lost = True
         now = self._changes.time or EPOCH
         if self._history is None:
             self._history = History(now, MOST, KEPT)
@@ -154,8 +154,8 @@ class Hub:
         if known:
             self._history.prepend(known, self._history.since)
         news = self._remember([*self._found, *changed], self._history, now)
-        self._found = []
-        self._tell([_reset(now)] if lost else news)
+        self._tell([_reset(now)] if self._has_lost else news)
+        self._found, self._has_lost = [], False
 
     def _remember(self, found: Iterable[Record], history: History, now: datetime.datetime) -> list[Record]:
         """Add changes to the history. Return those that are news."""
