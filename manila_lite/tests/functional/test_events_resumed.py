@@ -5,7 +5,7 @@ import datetime
 
 from oslo_utils import timeutils
 
-from manila_lite.api.events import hub
+from manila_lite.api.events import changes, hub
 from manila_lite.api.http import app
 from manila_lite.api.http.server import ApiServer
 from manila_lite.db import models
@@ -113,7 +113,7 @@ class Late(test_events.EventTest):
         share = self.owner.share()['id']
         stream = self.listen(self.owner).begun()
         base.eventually(lambda: not stream.read(2.5), 'it does not come to rest')
-        late = timeutils.utcnow() - datetime.timedelta(seconds=20)
+        late = timeutils.utcnow() - datetime.timedelta(seconds=changes.LATE - changes.SWEEP)
         with self.service.services.db.writer() as conn:
             conn.execute(models.shares.update().where(models.shares.c.id == share).values(name='late', updated_at=late))
         seen = len(stream.events)
