@@ -23,8 +23,6 @@ BEFORE = LATE + SWEEP + SHORT
 #: Changes that one look turns into events, and a look back; and changes in its time beyond which clients had better load
 #: everything anew.
 AT_ONCE, BACK, MOST = 1000, 5000, 50_000
-#: Seconds between looks at what leaves no trace.
-CENSUS = 5.0
 
 
 def _seconds(number: float) -> datetime.timedelta:
@@ -46,7 +44,7 @@ class Changes:
         self.time: datetime.datetime | None = None
         self.census: set[tuple[str, str, str]] = set()
         self._seen: dict[tuple[str, str], datetime.datetime] = {}
-        self._swept = self._counted = EPOCH
+        self._swept = EPOCH
 
     def look(self) -> list[Record]:
         """Return the changes since the last look, and those that were late. At the first look there are none.
@@ -76,14 +74,14 @@ class Changes:
         """Begin anew."""
         self.time = None
         self._seen.clear()
-        self._swept = self._counted = EPOCH
+        self._swept = EPOCH
 
     def _first(self, conn: Connection, now: datetime.datetime) -> list[Record]:
         # What was written before is not news. It may be committed after this look; then it is not in this list.
         self._seen = {(one.source, one.row_id): one.at for one in
                       events.list_changes(conn, now - _seconds(LATE + SWEEP), MOST)}
         self.census = events.take_census(conn)
-        self.time = self._swept = self._counted = now
+        self.time = self._swept = now
         return []
 
     def _next(self, conn: Connection, now: datetime.datetime, last: datetime.datetime) -> list[Record]:
@@ -93,8 +91,7 @@ class Changes:
         found.sort(key=lambda one: one.at)
         part = found[:AT_ONCE]
         records = self._records(conn, [(one.source, one.row_id) for one in part], now)
-        if now - self._counted >= _seconds(CENSUS):
-            records += self._count(conn, now)
+        records += self._count(conn, now)
         # Last, since all the above may fail, and is tried again then.
         self._seen.update(((one.source, one.row_id), one.at) for one in part)
         if len(part) == len(found):
@@ -135,7 +132,8 @@ class Changes:
                     records.append(_deleted('share', row_id, project_id, now))
             else:
                 records.append(Record(RESET, (RESET, source), None, source, None, (row_id, now), now, about=source))
-        self.census, self._counted = census, now
+        if census != self.census:       # else the same object: whoever derives something from it need not do so again
+            self.census = census
         return records
 
 

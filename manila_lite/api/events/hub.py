@@ -101,15 +101,17 @@ class Hub:
     def _run(self) -> None:
         while (new := self._await()) is not None:
             try:
-                if time.monotonic() >= self._looked + EVERY:
+                looks = time.monotonic() >= self._looked + EVERY
+                if looks:
                     self._look(new)
-                if self._history is not None:
-                    while new:
-                        self._welcome(new.pop(), self._history)
+                # Who begins anew knows what there is at the time of a look, and not only what there was before.
+                for listener in [one for one in new if looks or one.given] if self._history is not None else ():
+                    new.remove(listener)
+                    self._welcome(listener, self._history)
             except Exception:
                 LOG.exception('Events: the look for changes failed')
             with self._changed:
-                self._new += new        # those wait for the first look that does not fail
+                self._new += new        # those wait for the next look, or for the first that does not fail
 
     def _await(self) -> list[Listener] | None:
         """Wait for the time of the next look, or for a new listener. Return the new ones; None if nobody listens."""

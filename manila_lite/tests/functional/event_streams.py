@@ -19,6 +19,7 @@ class Stream:
         self.socket.connect(('127.0.0.1', port))
         more = f'Last-Event-ID: {position}\r\n' if position else ''
         self.socket.sendall(f'GET /v2/events{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Auth-Token: {token}\r\n'
+                            'X-OpenStack-Manila-API-Version: 2.99\r\n'
                             f'Accept: {accept}\r\n{more}\r\n'.encode())
         self.events, self.position, self.comments = [], None, 0
         self.is_over = False
