@@ -31,6 +31,8 @@ class Stream:
         first, *lines = head.decode().split('\r\n')
         self.status = int(first.split()[1])
         self.headers = dict(line.lower().split(': ', 1) for line in lines)
+        self._unchunk()
+        self._parse()
 
     def __enter__(self):
         return self
@@ -56,6 +58,8 @@ class Stream:
         return came
 
     def _unchunk(self):
+        if 'transfer-encoding' not in self.headers:
+            return
         while b'\r\n' in self._wire:
             size, _, rest = self._wire.partition(b'\r\n')
             length = int(size, 16)

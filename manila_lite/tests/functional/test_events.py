@@ -190,7 +190,8 @@ class Requests(EventTest):
             stream.read()
         document = stream.document()
         self.assertEqual([], document['events'])
-        stream.socket.sendall(f'GET /v2/shares HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Auth-Token: {self.owner.token}\r\n\r\n'.encode())
+        stream.socket.sendall('GET /v2/shares HTTP/1.1\r\nHost: 127.0.0.1\r\n'
+                              f'X-Auth-Token: {self.owner.token}\r\n\r\n'.encode())
         self.assertIn(b' 200 ', stream.socket.recv(1 << 16).partition(b'\r\n')[0])
 
     def test_header_wins_over_the_query(self):

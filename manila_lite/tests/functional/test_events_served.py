@@ -117,10 +117,11 @@ class Ends(testtools.TestCase):
         lite = self.useFixture(process.Lite())
         lite.start()
         lite.ok('POST', '/types', process.DEFAULT_TYPE)
-        stream = event_streams.Stream(lite.port, lite.token).begun()
+        token = 'u:p:member,reader'
+        stream = event_streams.Stream(lite.port, token).begun()
         waits = http.client.HTTPConnection('127.0.0.1', lite.port, timeout=60)
         waits.request('GET', f'/v2/events?wait=30&last_event_id={stream.position}',
-                      headers={'X-Auth-Token': lite.token, 'Accept': 'application/json'})
+                      headers={'X-Auth-Token': token, 'Accept': 'application/json'})
         server = psutil.Process(lite.process.pid)
         base.eventually(lambda: sum(one.status == 'ESTABLISHED' for one in server.net_connections()) >= 2, 'no client')
         begin = time.monotonic()
@@ -134,7 +135,7 @@ class Ends(testtools.TestCase):
         lite.start()
         share = lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS'}})['share']['id']
         for position in (stream.position, document['last_event_id']):
-            again = event_streams.Stream(lite.port, lite.token, position)
+            again = event_streams.Stream(lite.port, token, position)
             again.until(status_of(share, 'available'), 'lost at the restart')
             self.assertNotIn('reset', [event for event, _ in again.events])
             again.socket.close()
