@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import requests
 from keystoneauth1 import exceptions as keystone_exceptions
 from openstack import exceptions
 
@@ -26,7 +25,8 @@ _CONNECT, _WAIT = 10.0, 25
 _FIRST, _LAST = 1.0, 30.0
 #: Answers after which another try may succeed.
 _AWAY = (429, 500, 502, 503, 504)
-_BROKEN = (requests.RequestException, keystone_exceptions.ConnectFailure, exceptions.SDKException)
+#: Errors of the connection; those of the library requests are OSErrors.
+_BROKEN = (OSError, keystone_exceptions.ConnectFailure, exceptions.SDKException)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,7 +88,7 @@ class _Reader:
                 self.heard = True
                 if event is not None:
                     yield event
-        except requests.RequestException:
+        except OSError:
             # Nothing at all, not even the position that comes first: a proxy waits for the end of the answer.
             self.streams = self.heard
             raise _Away from None
