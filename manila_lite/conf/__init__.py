@@ -10,6 +10,7 @@ from manila_lite.conf import (
     database,
     deletion,
     encryption,
+    events,
     limits,
     metrics,
     network,
@@ -22,8 +23,8 @@ from manila_lite.conf import (
     secrets,
 )
 
-MODULES = (api, backend, backup, database, deletion, encryption, limits, metrics, network, neutron, operations, quota,
-           rate_limits, rpc, scheduler, secrets)
+MODULES = (api, backend, backup, database, deletion, encryption, events, limits, metrics, network, neutron, operations,
+           quota, rate_limits, rpc, scheduler, secrets)
 
 
 def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:

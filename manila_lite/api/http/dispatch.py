@@ -152,6 +152,8 @@ class Root:
         req.ctx.project_id = given
 
     def _show(self, op: Call, req: Request, answer: Any) -> webob.Response:
+        if isinstance(answer, webob.Response):      # its body follows later
+            return answer
         if op.view is None or req.ok:
             response = webob.Response(status=req.ok or op.ok, content_type='application/json', charset='UTF-8')
             response.headers.update(req.headers)
@@ -211,7 +213,7 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
     """
     known = _known(op, req.version)
     try:
-        sent = req.raw.GET.items()
+        sent = list(req.raw.GET.items())
         most = req.ctx.conf.limits.filter_length
         values = {}
         if op.strict:

@@ -39,6 +39,7 @@ BY_CODE = {
     # Of the request itself.
     'no_such_path': _OPENAPI, 'wrong_method': _OPENAPI,
     'no_such_action': 'Check the action in /openapi.json; some actions need a newer microversion.',
+    'media_type_not_offered': 'Send Accept: text/event-stream, or Accept: application/json.',
     'microversion_out_of_range': _VERSIONS,
     'malformed_body': 'Send one complete JSON document, with its length.',
     'malformed_header': 'Send the header once, in the form that RFC 9110 defines.',

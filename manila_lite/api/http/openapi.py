@@ -125,6 +125,8 @@ def _responses(ops: list[Call], version: int) -> dict[str, Any]:
         # If one action of the path has no answer, the answers of others cannot be required.
         if views and all(op.view is not None for op in ops if op.ok == status):
             responses[str(status)]['content'] = _content(views[0] if len(views) == 1 else {'anyOf': views})
+            if any(op.streams for op in ops):
+                responses[str(status)]['content']['text/event-stream'] = {'schema': {'type': 'string'}}
     for status in sorted({status for op in ops for status in refusals(op, version)}):
         responses[str(status)] = {'$ref': '#/components/responses/error'}
     return responses

@@ -92,7 +92,8 @@ class WalkTest(base.ServiceTest):
 
     def listed(self, caller, op, query=''):
         """Return status and document of a list."""
-        return caller.call('GET', f'{op.path}?{query}', headers={versions.EXPERIMENTAL_HEADER: 'true'})[:2]
+        return caller.call('GET', f'{op.path}?{query}', headers={versions.EXPERIMENTAL_HEADER: 'true',
+                                                                 'Accept': 'application/json'})[:2]
 
     def theirs(self, op):
         """Return the rows that the first project sees in a list, in short and in full."""
