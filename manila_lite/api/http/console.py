@@ -21,9 +21,9 @@ Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 PREFIX = '/console'
 SESSION, SETTINGS, PROJECTS = f'{PREFIX}/session', f'{PREFIX}/settings', f'{PREFIX}/projects'
 #: The page loads nothing from elsewhere, runs no text as a program, asks no other host, and is shown in no other page.
-POLICY = '; '.join((
-    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'", "base-uri 'none'",
-    "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'"))
+_OWN = tuple(f"{kind}-src 'self'" for kind in ('script', 'style', 'img', 'connect'))
+_NONE = tuple(f"{kind} 'none'" for kind in ('default-src', 'base-uri', 'form-action', 'frame-ancestors', 'trusted-types'))
+POLICY = '; '.join((*_OWN, *_NONE, "require-trusted-types-for 'script'"))
 HEADERS = {'Content-Security-Policy': POLICY, 'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY',
            'Referrer-Policy': 'no-referrer', 'Cross-Origin-Opener-Policy': 'same-origin',
            'Cross-Origin-Resource-Policy': 'same-origin'}

@@ -4,6 +4,8 @@
 In a module of its own, since other strategies do not need the packages imported here.
 """
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from keystoneauth1 import exceptions
@@ -50,7 +52,7 @@ class Keystone:
         """
         project = console_session.word(document, 'project_id')
         auth = self._identity(document, token, project)
-        with _Explained(_WRONG_LOGIN):
+        with _explained(_WRONG_LOGIN):
             session = self._session(auth)
             first = str(session.get_token())
             if project:
@@ -68,7 +70,7 @@ class Keystone:
         :raises errors.Unauthorized: the token is not valid any more.
         :raises errors.Unavailable: Keystone does not answer.
         """
-        with _Explained(_ENDED):
+        with _explained(_ENDED):
             return self._projects(self._session(), {'X-Auth-Token': token})
 
     def revoke(self, token: str) -> None:
@@ -77,7 +79,7 @@ class Keystone:
         :raises errors.Unavailable: Keystone does not answer.
         """
         try:
-            with _Explained(_ENDED):
+            with _explained(_ENDED):
                 self._session().delete(f'{self._v3}/auth/tokens', authenticated=False,
                                        headers={'X-Auth-Token': token, 'X-Subject-Token': token})
         except errors.Unauthorized:
@@ -110,19 +112,13 @@ class Keystone:
                                                     insecure=own.insecure, timeout=login.PATIENCE)
 
 
-class _Explained:
-    """Turns errors of Keystone into our own. ``wrong``: the sentence for a refusal."""
-
-    def __init__(self, wrong: str):
-        self._wrong = wrong
-
-    def __enter__(self) -> None:
-        """Begin."""
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        """Raise the error that tells."""
-        if isinstance(error, _WRONG):
-            raise errors.Unauthorized(self._wrong, code='unauthorized') from None
-        if isinstance(error, exceptions.ClientException):
-            LOG.error('Keystone cannot be reached to log a user of the console in: %s', error)
-            raise errors.Unavailable(_AWAY, code='identity_unavailable') from None
+@contextlib.contextmanager
+def _explained(wrong: str) -> Iterator[None]:
+    """Turn errors of Keystone into our own. ``wrong``: the sentence for a refusal."""
+    try:
+        yield
+    except _WRONG:
+        raise errors.Unauthorized(wrong, code='unauthorized') from None
+    except exceptions.ClientException as away:
+        LOG.error('Keystone cannot be reached to log a user of the console in: %s', away)
+        raise errors.Unavailable(_AWAY, code='identity_unavailable') from None
