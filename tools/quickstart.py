@@ -20,7 +20,19 @@ from scenarios.moving import Moving
 from scenarios.one_share import OneShare
 from scenarios.repair import Repair
 from scenarios.service import Trouble
-from scenarios.settings import ADMIN, ADMIN_CLOUD, CEPH, CLOUD, CLUSTER, DUAL_STACK, ENSURE, MIGRATION, OPTIONS, USER, VM
+from scenarios.settings import (
+    ADMIN,
+    ADMIN_CLOUD,
+    CEPH,
+    CLOUD,
+    CLUSTER,
+    DUAL_STACK,
+    ENSURE,
+    MIGRATION,
+    OPTIONS,
+    USER,
+    VM,
+)
 from scenarios.vm import Vm
 
 import manila_lite.cmd  # noqa: F401 - threads, not eventlet

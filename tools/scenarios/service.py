@@ -24,7 +24,8 @@ class Trouble(Exception):
 class Service:
     """One service, with its configuration and logs below a directory, and clients for it.
 
-    ``console``: whether it serves the console. ``needs``: servers that run before it starts and until it has ended; ``beside``: those that start later and end before it.
+    ``console``: whether it serves the console.
+    ``needs``: servers that run before it starts and until it has ended; ``beside``: those that start later and end before it.
     """
 
     def __init__(self, state, backend, identity=None):
