@@ -26,9 +26,10 @@ _METHODS = {'get': 'GET', 'list': 'GET', 'put': 'PUT', 'remove': 'DELETE', 'crea
 def templates(text):
     """Yield the templates of markup in a program, without the programs in them."""
     for template in re.findall(r'html`((?:[^`\\]|\\.)*)`', text):
-        while (shorter := _INSIDE.sub('', template)) != template:
-            template = shorter
-        yield template
+        text_alone = template
+        while (shorter := _INSIDE.sub('', text_alone)) != text_alone:
+            text_alone = shorter
+        yield text_alone
 
 
 class ConsoleTest(testtools.TestCase):

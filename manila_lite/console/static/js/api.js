@@ -54,7 +54,7 @@ export async function fetchApi(address, options) {
   }
 }
 
-async function call(method, path, {query, body, once} = {}) {
+async function call(method, path, {query, body, once, operation} = {}) {
   const key = once && {'Idempotency-Key': randomKey()};
   const answer = await fetchApi(url(path, query), () => ({
     method, signal: AbortSignal.timeout(PATIENCE), body: body && JSON.stringify(body),
@@ -67,7 +67,7 @@ async function call(method, path, {query, body, once} = {}) {
     throw new ApiError(answer.status);
   }
   if (!answer.ok) throw new ApiError(answer.status, Object.values(document ?? {})[0]);
-  return document;
+  return operation ? answer.headers.get('Operation-Id') : document;
 }
 
 // crypto.randomUUID exists only over HTTPS and on localhost.
@@ -76,6 +76,8 @@ function randomKey() {
 }
 
 const id = encodeURIComponent;
+// Begins work, and returns the id of its operation.
+export const begin = (path, body) => call('POST', path, {body, operation: true});
 export const get = (path, query) => call('GET', path, {query});
 export const put = (path, body) => call('PUT', path, {body});
 export const remove = (path) => call('DELETE', path);

@@ -11,7 +11,7 @@ export function bytes(count) {
     value /= 1024;
     unit += 1;
   }
-  return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+  return `${unit && value < 10 && !Number.isInteger(value) ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
 }
 
 export const gib = (count) => (typeof count === 'number' ? bytes(count * 1024 ** 3) : String(count ?? S.none));

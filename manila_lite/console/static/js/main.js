@@ -24,7 +24,7 @@ function Page({name, rest}) {
 }
 
 // Pages that belong to another one of the navigation.
-const IN = {share: 'shares', 'create-share': 'shares'};
+const IN = {share: 'shares', 'create-share': 'shares', evacuate: 'services'};
 
 function App() {
   const {phase, user, everything} = useStore(session);

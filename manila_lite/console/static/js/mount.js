@@ -19,6 +19,9 @@ export function system() {
   return /mac|iphone|ipad/i.test(platform) ? 'mac' : 'linux';
 }
 
+// Windows writes addresses of IPv6 in names without colons.
+const windowsHost = (host) => (host.startsWith('[') ? `${host.slice(1, -1).replaceAll(':', '-')}.ipv6-literal.net` : host);
+
 // \\host\name, //host/name or host:/name to its two parts.
 function parts(path) {
   const found = /^[\\/]{2}([^\\/]+)[\\/](.+)$/.exec(path) ?? /^(\[[^\]]+\]|[^:/]+):\/?(.*)$/.exec(path);
@@ -30,7 +33,7 @@ const nfs = {
   mac: (path) => words('mount', '-t', 'nfs', '-o', 'vers=4', path, FOLDER),
   windows: (path) => {
     const [host, name] = parts(path) ?? [];
-    return host && `mount -o anon ${windows(`\\\\${host}\\${name.replaceAll('/', '\\')}`)} Z:`;
+    return host && `mount -o anon ${windows(`\\\\${windowsHost(host)}\\${name.replaceAll('/', '\\')}`)} Z:`;
   },
 };
 const cifs = {
@@ -44,7 +47,7 @@ const cifs = {
   },
   windows: (path, user) => {
     const [host, name] = parts(path) ?? [];
-    return host && `net use Z: ${windows(`\\\\${host}\\${name.replaceAll('/', '\\')}`)} /user:${windows(user)}`;
+    return host && `net use Z: ${windows(`\\\\${windowsHost(host)}\\${name.replaceAll('/', '\\')}`)} /user:${windows(user)}`;
   },
 };
 const ceph = {linux: (path, user) => words('mount', '-t', 'ceph', '-o', `name=${user},secretfile=${user}.secret`, path, FOLDER)};

@@ -47,7 +47,7 @@ export const S = {
   },
   action: {
     create: 'Create', delete: 'Delete', cancel: 'Cancel', close: 'Close', save: 'Save', copy: 'Copy', copied: 'Copied',
-    copyFailed: 'The text is selected: press Ctrl+C to copy it.', add: 'Add', edit: 'Edit', more: 'Actions', refresh: 'Refresh',
+    copyFailed: 'The text is selected: press Ctrl+C to copy it.', add: 'Add',
     ofThis: (action, name) => `${action}: ${name}`,
   },
   confirm: {
@@ -56,7 +56,7 @@ export const S = {
   },
   table: {
     status: 'Status', name: 'Name', size: 'Size', created: 'Created', type: 'Type', protocol: 'Protocol', project: 'Project',
-    host: 'Host', id: 'Id', zone: 'Zone', description: 'Description', actions: 'Actions', updated: 'Updated', share: 'Share',
+    host: 'Host', id: 'Id', zone: 'Zone', description: 'Description', actions: 'Actions', share: 'Share',
     network: 'Network', progress: 'Progress', state: 'State',
     scroll: (what) => `${what}, scrollable`,
     unnamed: (id) => `(${id.slice(0, 8)})`,
@@ -75,7 +75,6 @@ export const S = {
     resize: 'Resize', resizeTitle: (name) => `Resize ${name}`, newSize: 'New size in GiB',
     shrinkHint: 'A smaller size is refused if the share has more data.',
     edit: 'Edit', editTitle: (name) => `Edit ${name}`,
-    snapshot_: 'Take a snapshot',
   },
   mount: {
     title: 'Mount', system: 'Your system', systems: {linux: 'Linux', mac: 'macOS', windows: 'Windows'},
@@ -103,8 +102,8 @@ export const S = {
   },
   create: {
     title: 'Create a share', name: 'Name', description: 'Description', type: 'Share type', protocol: 'Protocol', size: 'Size in GiB',
-    network: 'Share network', zone: 'Availability zone', anyZone: 'Any zone', snapshot: 'From snapshot', noSnapshot: 'An empty share',
-    public: 'Visible to all projects', mountPoint: 'Name in the mount path', group: 'Share group', noGroup: 'No group',
+    network: 'Share network', zone: 'Availability zone', anyZone: 'Any zone', snapshot: 'From snapshot',
+    public: 'Visible to all projects', mountPoint: 'Name in the mount path',
     noNetworks: 'This type needs a share network, and the project has none.', createNetwork: 'Create a share network',
     noTypes: 'There is no share type that you may use. Ask the operator.',
     default: (name) => `${name} (default)`, sizeHint: (least, most) => (most === null ? `At least ${least}.` : `From ${least} to ${most}.`),
@@ -118,13 +117,12 @@ export const S = {
     protocols: ['NFS', 'CIFS', 'CEPHFS', 'GLUSTERFS', 'HDFS', 'MAPRFS'],
   },
   operation: {
-    title: 'Operations', none: 'There are no operations.', running: 'running', waiting: 'waiting', undoing: 'undoing',
+    title: 'Operations', none: 'There are no operations.', running: 'running', waiting: 'waiting',
     step: (step, steps) => `step ${step} of ${steps}`, attempts: (count) => `try ${count}`,
     of: (done, total) => `${done} of ${total}`, rate: (text) => `${text}/s`,
     states: {open: 'Open', parked: 'Parked', failed: 'Failed', done: 'Done'}, any: 'All', state: 'State',
-    bar: (what) => `Progress of ${what}`, kind: 'Operation', resource: 'Resource', phase: 'Phase', error: 'Error', next: 'Next try',
+    bar: (what) => `Progress of ${what}`, kind: 'Operation', resource: 'Resource', phase: 'Phase', error: 'Error', 
     parked: 'Parked operations wait for an administrator. Examine the cause; then manila-manage operations retry continues one.',
-    speed: 'Speed',
   },
   messages: {title: 'Messages', none: 'There are no messages.', dismiss: 'Delete the message', text: 'Message', about: 'About'},
   networks: {
@@ -136,7 +134,7 @@ export const S = {
     version: (number) => `IPv${number}`,
   },
   quotas: {
-    title: 'Quotas', unlimited: 'no limit', reserved: 'reserved',
+    title: 'Quotas', reserved: 'reserved',
     used: (used, limit) => `${used} of ${limit}`, usedOnly: (used) => `${used}, without a limit`,
     names: {shares: 'Shares', gigabytes: 'Size of shares (GiB)', snapshots: 'Snapshots', snapshot_gigabytes: 'Size of snapshots (GiB)',
       share_networks: 'Share networks', share_groups: 'Share groups', share_group_snapshots: 'Snapshots of groups',
@@ -168,9 +166,16 @@ export const S = {
     disableTitle: (name) => `Disable ${name}?`, disableText: 'It gets no new shares. Those that it has are served on.',
     heartbeat: 'Last sign of life', release: 'Release', ensure: 'Check shares', ensureTitle: (name) => `Check all shares of ${name}?`,
     ensureText: 'The backend compares its shares with the database, and repairs what differs.', ensuring: 'checking shares',
-    evacuate: 'Plan an evacuation', evacuateTitle: (name) => `Evacuate ${name}`,
-    plan: 'Show the plan', start: 'Evacuate', stop: 'Stop the evacuation',
-    evacuateText: 'Moves every share and share server to other hosts. The plan changes nothing.',
+    evacuate: 'Evacuate',
+  },
+  evacuation: {
+    title: (host) => `Evacuate ${host}`, text: 'Moves every share and share server to other hosts. The plan changes nothing.',
+    plan: 'Make a plan', start: 'Evacuate now', stop: 'Stop', planned: 'Plan', nothing: 'There is nothing to move.',
+    startTitle: (host) => `Move everything off ${host}?`, startText: 'The backend gets no new shares from now on.',
+    stopTitle: (host) => `Stop the evacuation of ${host}?`,
+    stopText: 'Migrations under way go on; no other begins. What has moved stays where it is.',
+    resource: 'Resource', from: 'From', to: 'To', clients: 'Clients', moving: 'Moving', left: 'What stays', reason: 'Reason',
+    back: 'All services', none: 'It was not evacuated yet.',
   },
   servers: {
     title: 'Share servers', none: 'There are no share servers.', map: 'Share servers by host, with their networks', what: 'the share server',
@@ -180,8 +185,8 @@ export const S = {
   migrations: {
     title: 'Migrations', none: 'Nothing is being migrated.', from: 'From', to: 'To', complete: 'Complete', cancel: 'Cancel',
     cancelTitle: 'Cancel this migration?', cancelText: 'The source stays as it is; the copy is removed.',
-    start: 'Migrate', startTitle: (name) => `Migrate ${name}`, target: 'Target pool', writable: 'Clients write meanwhile',
-    nondisruptive: 'Without an interruption', snapshots: 'Keep snapshots', speed: 'Speed', what: 'What',
-    curve: (text) => `Speed over time, now ${text}`, noTargets: 'There is no other pool.',
+    start: 'Migrate', startTitle: (name) => `Migrate ${name}`, target: 'Target', writable: 'Clients must be able to write meanwhile',
+    nondisruptive: 'Clients must notice nothing', snapshots: 'Keep snapshots', noTargets: 'There is no other place.',
+    curve: (text) => `Speed over time, now ${text}`,
   },
 };

@@ -69,10 +69,10 @@ class ShareTest(base.ConsoleTest):
         self.press('Resize')
         self.write('New size in GiB', '3', '//dialog')
         self.press('Resize', '//dialog')
-        self.see("//dd[normalize-space()='3.0 GiB']")
+        self.see("//dd[normalize-space()='3 GiB']")
         self.press('Revert: monday')
         self.press('Revert', '//dialog')
-        self.see("//dd[normalize-space()='1.0 GiB']")
+        self.see("//dd[normalize-space()='1 GiB']")
         self.press('New share from it: monday')
         self.see_title('Create a share')
         self.write('Name', 'copy')
@@ -169,7 +169,7 @@ class ShareTest(base.ConsoleTest):
         share = self.lite.ok('GET', '/shares?name=lasting')['shares'][0]
         self.lite.ok('PUT', f'/shares/{share["id"]}', {'share': {'display_description': 'changed meanwhile'}})
         self.lite.ok('POST', f'/shares/{share["id"]}/action', {'extend': {'new_size': 2}})
-        self.see("//dd[normalize-space()='2.0 GiB']")
+        self.see("//dd[normalize-space()='2 GiB']")
         self.see("//dd[normalize-space()='changed meanwhile']")
 
     def test_another_user_sees_only_the_own_project(self):

@@ -2,6 +2,7 @@
 // The pages by the first word of the address.
 import {Backups} from './backups.js';
 import {CreateShare} from './create_share.js';
+import {Evacuation} from './evacuation.js';
 import {Groups} from './groups.js';
 import {Messages} from './messages.js';
 import {Migrations} from './migrations.js';
@@ -20,4 +21,4 @@ export const PAGES = Object.assign(Object.create(null), {
   shares: Shares, share: Share,
   'create-share': CreateShare, snapshots: Snapshots, networks: Networks, groups: Groups, backups: Backups, replicas: Replicas,
   operations: Operations, messages: Messages, quotas: Quotas, pools: Pools, services: Services, servers: Servers,
-  migrations: Migrations});
+  migrations: Migrations, evacuate: Evacuation});

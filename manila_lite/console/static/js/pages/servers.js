@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Share servers: a map of networks and hosts, and a table.
-import {html} from '../html.js';
+import {html, useState} from '../html.js';
 import {get, id as quoted, list, remove} from '../api.js';
 import {isOf, useLoad} from '../load.js';
 import {Loaded, Own, Status, Title} from '../parts/basics.js';
 import {deletion, useConfirm} from '../parts/dialog.js';
+import {MigrateServer} from '../parts/migrate.js';
 import {ServerMap} from '../parts/server_map.js';
 import {places} from '../parts/subnets.js';
 import {Table} from '../parts/table.js';
@@ -19,6 +20,7 @@ async function load() {
 }
 
 export function Servers() {
+  const [moving, migrate] = useState(null);
   const [ask, confirm] = useConfirm();
   const found = useLoad(load, [], isOf('share_server', 'share_network'));
   const erase = (row) => ask(deletion(T.what, row.id, async () => {
@@ -37,11 +39,14 @@ export function Servers() {
         ${subnets.has(id) ? places(subnets.get(id)) : id}</code></div>`)},
       {key: 'project', head: S.table.project, class: 'wide', cell: (row) => html`<${Own} text=${row.project_id} />`},
       {key: 'unused', head: T.unused, class: 'wider', cell: (row) => (row.is_auto_deletable ? S.yes : S.no)},
-      {key: 'actions', head: S.table.actions, cell: (row) => html`<button type="button" onClick=${() => erase(row)}
-        aria-label=${S.action.ofThis(S.action.delete, row.id)}>${S.action.delete}</button>`},
+      {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions"><button type="button"
+        onClick=${() => migrate(row)} aria-label=${S.action.ofThis(S.migrations.start, row.id)}>${S.migrations.start}</button>
+        <button type="button" onClick=${() => erase(row)} aria-label=${S.action.ofThis(S.action.delete, row.id)}>
+        ${S.action.delete}</button></div>`},
     ];
   };
   return html`<${Title}>${T.title}<//><${Loaded} from=${found}>${({servers, networks}) => html`
     ${servers.length > 0 && html`<${ServerMap} ...${{servers, networks}} />`}
-    <${Table} caption=${T.title} columns=${columns(networks)} rows=${servers} none=${T.none} />`}<//>${confirm}`;
+    <${Table} caption=${T.title} columns=${columns(networks)} rows=${servers} none=${T.none} />`}<//>${confirm}
+    ${moving && html`<${MigrateServer} server=${moving} onClose=${() => migrate(null)} />`}`;
 }

@@ -8,6 +8,7 @@ import {Loaded, Own, Status, Title} from '../parts/basics.js';
 import {FormDialog, useConfirm} from '../parts/dialog.js';
 import {Text} from '../parts/form.js';
 import {Table} from '../parts/table.js';
+import {link} from '../router.js';
 import {S} from '../strings.js';
 
 const T = S.services;
@@ -48,7 +49,8 @@ export function Services() {
     {key: 'release', head: T.release, class: 'wider', cell: (row) => row.release ?? S.none},
     {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
       ${row.status === 'enabled' ? button(T.disable, row, () => disable(row)) : button(T.enable, row, () => enable(row))}
-      ${row.binary === 'manila-share' && button(T.ensure, row, () => ensure(row))}</div>`},
+      ${row.binary === 'manila-share' && html`${button(T.ensure, row, () => ensure(row))}<a class="button"
+        href=${link('evacuate', row.host, row.id)} aria-label=${S.action.ofThis(T.evacuate, row.host)}>${T.evacuate}</a>`}</div>`},
   ];
   const close = () => {
     disable(null);

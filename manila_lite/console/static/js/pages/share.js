@@ -7,12 +7,14 @@ import {isAbout, isOf, useLoad} from '../load.js';
 import {Facts, Loaded, Name, Own, Section, Status, Time, Title, named} from '../parts/basics.js';
 import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Area, Check, Text, Whole, useFields} from '../parts/form.js';
+import {MigrateShare} from '../parts/migrate.js';
 import {Running} from '../parts/operation.js';
 import {MessageList} from './messages.js';
 import {Mount} from './share_mount.js';
 import {Rules} from './share_rules.js';
 import {SnapshotsOfShare} from './snapshots.js';
 import {go, link} from '../router.js';
+import {session} from '../session.js';
 import {S} from '../strings.js';
 
 const path = (id) => `shares/${quoted(id)}`;
@@ -83,6 +85,7 @@ function Found({share, places, rules, operations, reload}) {
   return html`<${Title} actions=${html`
       <button type="button" onClick=${() => open('edit')}>${S.share.edit}</button>
       <button type="button" onClick=${() => open('resize')}>${S.share.resize}</button>
+      ${session.value.user.administrator && html`<button type="button" onClick=${() => open('migrate')}>${S.migrations.start}</button>`}
       <button type="button" class="danger" onClick=${() => ask(deletion(S.share.what, named(share), erase))}>${S.action.delete}</button>`}>
       <${Name} row=${share} text=${named(share)} /><//>
     ${operations.length > 0 && html`<${Running} operations=${operations} />`}
@@ -92,6 +95,7 @@ function Found({share, places, rules, operations, reload}) {
     ${share.snapshot_support && html`<${SnapshotsOfShare} share=${share} />`}
     <${Section} title=${S.messages.title}><${MessageList} resource=${share.id} /><//>
     ${dialog === 'resize' && html`<${Resize} share=${share} onClose=${close} />`}
+    ${dialog === 'migrate' && html`<${MigrateShare} share=${share} onClose=${close} />`}
     ${dialog === 'edit' && html`<${Edit} share=${share} onClose=${close} />`}${confirm}`;
 }
 
