@@ -18,7 +18,7 @@ from manila_lite.api.http import console_session, login
 
 LOG = log.getLogger(__name__)
 
-_WRONG = (exceptions.Unauthorized, exceptions.BadRequest, exceptions.NotFound)
+_WRONG = (exceptions.Unauthorized, exceptions.BadRequest, exceptions.Forbidden)
 #: Keystone's answers to a login for a project: 401 means also that the user has no role in it.
 _WRONG_LOGIN = 'The user, the domain or the password is wrong, or the user has no role in the project.'
 _ENDED = 'The session has ended.'
@@ -39,7 +39,8 @@ class Keystone:
         url = conf.console.identity_url or own.url
         if not url:
             raise errors.BadConfig('[console] identity_url: missing; the login of [keystone_authtoken] has no URL of Keystone')
-        self._url: str = url
+        # The plugins for version 3 look nothing up, and want its own URL.
+        self._url = url.rstrip('/') if url.rstrip('/').endswith('/v3') else url.rstrip('/') + '/v3'
         self._tls = conf[login.TOKENS]
 
     def log_in(self, document: dict[str, Any], token: str | None) -> tuple[str | None, list[dict[str, str]]]:
@@ -78,12 +79,9 @@ class Keystone:
 
         :raises errors.Unavailable: Keystone does not answer.
         """
-        try:
-            with _explained(_ENDED):
-                self._session().delete(f'{self._v3}/auth/tokens', authenticated=False,
-                                       headers={'X-Auth-Token': token, 'X-Subject-Token': token})
-        except errors.Unauthorized:
-            pass
+        with contextlib.suppress(errors.Unauthorized), _explained(_ENDED), contextlib.suppress(exceptions.NotFound):
+            self._session().delete(f'{self._url}/auth/tokens', authenticated=False,
+                                   headers={'X-Auth-Token': token, 'X-Subject-Token': token})
 
     def _identity(self, document: dict[str, Any], token: str | None, project: str) -> Any:
         user, password = (console_session.word(document, name, _LONGEST) for name in ('user', 'password'))
@@ -95,13 +93,8 @@ class Keystone:
         return v3.Password(self._url, username=user, password=password, reauthenticate=False,
                            user_domain_name=console_session.word(document, 'user_domain') or 'Default', **scope)
 
-    @property
-    def _v3(self) -> str:
-        url = self._url.rstrip('/')
-        return url if url.endswith('/v3') else f'{url}/v3'
-
     def _projects(self, session: Any, headers: dict[str, str] | None = None) -> list[dict[str, str]]:
-        found = session.get(f'{self._v3}/auth/projects', headers=headers or {}, authenticated=not headers).json()['projects']
+        found = session.get(f'{self._url}/auth/projects', headers=headers or {}, authenticated=not headers).json()['projects']
         return sorted(({'id': row['id'], 'name': row['name'], 'domain_id': row.get('domain_id') or ''}
                        for row in found if row.get('enabled', True)), key=lambda row: (row['name'], row['id']))
 

@@ -111,7 +111,7 @@ export function usePages(load, deps, wants) {
   }, []);
   useEffect(() => {
     kept.current.seen = [0, 0];
-    set((old) => ({...old, error: null}));
+    set((old) => ({...old, rows: [], error: null}));
     reload();
   }, deps);
   useEvents(reload, wants);

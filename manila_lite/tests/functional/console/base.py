@@ -54,7 +54,8 @@ class Browser(fixtures.Fixture):
 class ConsoleTest(testtools.TestCase):
     """A service in a process, its console open in a browser. Skipped, with the reason, without one."""
 
-    CONFIG = '[console]\nenabled = true\n'
+    #: Who does not log in is of the project of ``Lite``.
+    CONFIG = '[console]\nenabled = true\n[api]\nnoauth_project = p\n'
 
     def setUp(self):
         super().setUp()

@@ -19,7 +19,8 @@ class ServersTest(base.ConsoleTest):
         self.lite.config.write_text(self.lite.config.read_text().replace('file = networks.yaml', f'file = {file}'))
 
     def ready(self):
-        self.lite.ok('POST', '/types', {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'True'}}})
+        self.lite.ok('POST', '/types', {'share_type': {
+            'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'True'}}})
         waiting.until(lambda: self.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'a pool')
 
     def test_network_with_two_subnets_gets_a_server_that_the_map_shows(self):
@@ -59,13 +60,14 @@ class ServersTest(base.ConsoleTest):
 class MovesTest(base.ConsoleTest):
     """Two backends, to move shares between them."""
 
-    CONFIG = f'{_QUICK}[beta]\ndriver = dummy\n{_QUICK}[DEFAULT]\nenabled_share_backends = alpha,beta\n{base.ConsoleTest.CONFIG}'
+    CONFIG = (f'{_QUICK}[beta]\ndriver = dummy\n{_QUICK}[DEFAULT]\nenabled_share_backends = alpha,beta\n'
+              f'{base.ConsoleTest.CONFIG}')
 
     def ready(self):
         super().ready()
         waiting.until(lambda: len(self.lite.ok('GET', '/scheduler-stats/pools')['pools']) == 2, 'two pools')
-        self.share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'mover', 'scheduler_hints': {
-            'only_host': 'test@alpha#pool1'}}})['share']
+        self.share = self.lite.ok('POST', '/shares', {'share': {
+            'size': 1, 'share_proto': 'NFS', 'name': 'mover', 'scheduler_hints': {'only_host': 'test@alpha#pool1'}}})['share']
         self.lite.wait(f'/shares/{self.share["id"]}', 'share', 'available')
 
     def test_migration_is_begun_watched_and_completed(self):
