@@ -35,7 +35,7 @@ async function attempt(address, options) {
   try {
     const answer = await fetch(address, {...options, headers: {...requestHeaders(), ...options.headers},
                                          credentials: credentials(), cache: 'no-store', redirect: 'error'});
-    link.set({away: false});
+    if (link.value.away) link.set({away: false});
     return answer;
   } catch (error) {
     if (options.signal?.aborted && error.name !== 'TimeoutError') throw error;

@@ -7,6 +7,9 @@ import {session} from './session.js';
 const TICK = 3000;
 const FIRST_BYTES = 25000;
 const LONGEST_WAIT = 30000;
+// A stream that the service ended, as it does now and then, is asked for again.
+const AGAIN = 1000;
+const SLOWEST = 8000;
 const LISTENERS = new Set();
 let running = null;
 let last = null;
@@ -55,11 +58,12 @@ export class Parser {
   }
 }
 
-function heard({event, data, id}) {
-  if (id) last = id;
+function heard({event, data}) {
   tell(event, typeof data === 'string' ? JSON.parse(data) : data);
 }
 
+// Operators' pages are about all projects.
+const everybody = () => (session.value.user?.administrator ? {all_tenants: 1} : {});
 const resume = () => (last === null ? {} : {'Last-Event-ID': last});
 
 // Returns how to go on: 'stream' again, 'poll' (nothing came through), or 'tick' (the service has no events).
@@ -68,18 +72,23 @@ async function stream(signal) {
   const either = AbortSignal.any([signal, silent.signal]);
   let timer = setTimeout(() => silent.abort(), FIRST_BYTES);
   try {
-    const answer = await fetchApi(url('events'), () => ({headers: {Accept: 'text/event-stream', ...resume()}, signal: either}));
+    const answer = await fetchApi(url('events', everybody()), () => ({headers: {Accept: 'text/event-stream', ...resume()}, signal: either}));
     if (answer.status === 404) return 'tick';
     if (!answer.ok || !answer.body) throw new Error(String(answer.status));
     const parser = new Parser();
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const {value, done} = await reader.read();
-      if (done) return timer === null ? 'stream' : 'poll';
+      if (done) break;
       clearTimeout(timer);
       timer = null;
       parser.feed(value).forEach(heard);
+      // A position may come without an event.
+      last = parser.id ?? last;
     }
+    if (timer !== null) return 'poll';
+    await pause(AGAIN, signal);
+    return 'stream';
   } catch (error) {
     if (silent.signal.aborted && !signal.aborted) return 'poll';
     throw error;
@@ -89,12 +98,12 @@ async function stream(signal) {
 }
 
 async function poll(signal) {
-  const query = {wait: LONGEST_WAIT / 1000, last_event_id: last};
+  const query = {...everybody(), wait: LONGEST_WAIT / 1000, last_event_id: last};
   const answer = await fetchApi(url('events', query), () => ({headers: {Accept: 'application/json'}, signal}));
   if (answer.status === 404) return 'tick';
   if (!answer.ok) throw new Error(String(answer.status));
   const found = await answer.json();
-  for (const {event, type, data, id} of found.events) heard({event: event ?? type, data, id});
+  found.events.forEach(heard);
   last = found.last_event_id ?? last;
   return 'poll';
 }
@@ -117,7 +126,7 @@ async function run(signal) {
     } catch {
       if (signal.aborted) return;
       await pause(wait, signal);
-      wait = Math.min(wait * 2, LONGEST_WAIT);
+      wait = Math.min(wait * 2, SLOWEST);
       tell('reset');
     }
   }

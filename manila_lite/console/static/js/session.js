@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who the user is. Tokens are in a cookie that no script can read; a password for HTTP Basic is only in this module's memory.
 import {Store} from './store.js';
+import {S} from './strings.js';
 
 const HERE = new URL('./', document.baseURI);
 const CONSOLE = {'X-Manila-Lite-Console': '1'};
@@ -8,6 +9,7 @@ const CONSOLE = {'X-Manila-Lite-Console': '1'};
 // phase: 'begin', 'out', 'in'; asking: the session ended in the middle of something, and a dialog asks for it again.
 export const session = new Store({phase: 'begin', settings: null, user: null, asking: false, error: null, everything: false});
 
+const AGAIN = 3000;
 let basic = null;
 let waiting = [];
 
@@ -23,7 +25,8 @@ export function credentials() {
 async function ask(path, method = 'GET', body = undefined) {
   const answer = await fetch(new URL(path, HERE), {
     method, headers: {...headers(), ...(body && {'Content-Type': 'application/json'})}, credentials: credentials(),
-    body: body && JSON.stringify(body), cache: 'no-store', redirect: 'error'});
+    body: body && JSON.stringify(body), cache: 'no-store', redirect: 'error',
+  }).catch(() => { throw Object.assign(new Error(S.error.away), {status: 0, next: S.error.awayNext}); });
   const text = await answer.text();
   const document = text ? JSON.parse(text) : null;
   if (!answer.ok) {
@@ -35,10 +38,13 @@ async function ask(path, method = 'GET', body = undefined) {
 
 async function recognise() {
   const {session: user} = await ask('session');
+  const {user: before} = session.value;
   session.set({phase: 'in', user, error: null, asking: false, everything: session.value.everything && user.administrator});
-  const resolved = waiting;
+  // What one user began is not done as another one.
+  const isSame = before === null || (before.user_id === user.user_id && before.project_id === user.project_id);
+  const woken = waiting;
   waiting = [];
-  for (const {resolve} of resolved) resolve();
+  for (const {resolve, reject} of woken) (isSame ? resolve : reject)(isSame ? undefined : new Error(S.error.otherUser));
 }
 
 export async function begin() {
@@ -48,6 +54,7 @@ export async function begin() {
     await recognise();
   } catch (error) {
     session.set(error.status === 401 ? {phase: 'out'} : {phase: 'out', error});
+    if (session.value.settings === null) setTimeout(begin, AGAIN);
   }
   return undefined;
 }

@@ -18,7 +18,7 @@ export const S = {
     awayNext: 'Nothing was lost. Try again in a moment.',
     forbidden: 'You may not see this, or do this, with your roles.',
     gone: 'It does not exist, or not any more.',
-    dismiss: 'Dismiss',
+    dismiss: 'Dismiss', otherUser: 'It was not sent: another user logged in.',
   },
   time: {
     seconds: (seconds) => `${seconds} s`,

@@ -2,7 +2,7 @@
 // Messages of the service to its users: why something did not work, and what to do next.
 import {html} from '../html.js';
 import {id as quoted, list, remove} from '../api.js';
-import {useLoad} from '../load.js';
+import {isAbout, isEvent, useLoad} from '../load.js';
 import {Loaded, Own, Time, Title} from '../parts/basics.js';
 import {Table} from '../parts/table.js';
 import {link} from '../router.js';
@@ -13,7 +13,7 @@ const about = ({resource_type: type, resource_id: id}) => (type === 'SHARE' && i
 
 export function MessageList({resource}) {
   const found = useLoad(() => list('messages', 'messages', {resource_id: resource}), [resource],
-    (event) => event.event === 'status' || event.event === 'operation');
+    resource ? isAbout(resource) : isEvent('status', 'operation'));
   const dismiss = async (message) => {
     await remove(`messages/${quoted(message.id)}`).catch(() => {});
     found.reload();
