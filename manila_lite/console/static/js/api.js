@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public API, as every client uses it.
-import {askAgain, credentials, headers, session} from './session.js';
+import {askAgain, credentials, headers, isSame, session} from './session.js';
 import {Store} from './store.js';
 import {S} from './strings.js';
 
@@ -46,11 +46,13 @@ async function attempt(address, options) {
 
 // Send a request. A session that has ended is asked for again, and the request is then sent once more, as often as needed.
 export async function fetchApi(address, options) {
+  const first = session.value.user;
   for (;;) {
     const {user} = session.value;
     const answer = await attempt(address, options());
     if (answer.status !== 401 || session.value.phase !== 'in') return answer;
     if (user === session.value.user) await askAgain();
+    if (!isSame(first, session.value.user)) throw new ApiError(401, {message: S.error.otherUser});
   }
 }
 

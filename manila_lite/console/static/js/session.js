@@ -36,15 +36,19 @@ async function ask(path, method = 'GET', body = undefined) {
   return document;
 }
 
+export const isSame = (one, other) => one?.user_id === other?.user_id && one?.project_id === other?.project_id;
+
 async function recognise() {
   const {session: user} = await ask('session');
   const {user: before} = session.value;
   session.set({phase: 'in', user, error: null, asking: false, everything: session.value.everything && user.administrator});
   // What one user began is not done as another one.
-  const isSame = before === null || (before.user_id === user.user_id && before.project_id === user.project_id);
   const woken = waiting;
   waiting = [];
-  for (const {resolve, reject} of woken) (isSame ? resolve : reject)(isSame ? undefined : new Error(S.error.otherUser));
+  for (const {resolve, reject} of woken) {
+    if (isSame(before, user)) resolve();
+    else reject(new Error(S.error.otherUser));
+  }
 }
 
 export async function begin() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every text that the console shows. Another language is another file of this form.
 
+const counted = (count, what) => `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+
 export const S = {
   title: 'Manila Lite',
   skip: 'Skip to the content',
@@ -63,7 +65,7 @@ export const S = {
   },
   shares: {
     title: 'Shares', create: 'Create a share', search: 'Search by name', state: 'State', anyState: 'Any state',
-    count: (count) => (count === 1 ? '1 share' : `${count.toLocaleString()} shares`),
+    count: (count) => counted(count, 'share'),
     none: 'There are no shares.', noneFound: 'No share fits the search.',
     states: ['available', 'creating', 'extending', 'shrinking', 'reverting', 'migrating', 'deleting', 'inactive', 'error',
       'error_deleting', 'extending_error', 'shrinking_error', 'reverting_error'],
@@ -98,7 +100,7 @@ export const S = {
     revert: 'Revert', revertTitle: (name) => `Revert the share to ${name}?`,
     revertText: 'All changes since then are lost. Only the latest snapshot can be chosen.',
     createFrom: 'New share from it', name: 'Name', description: 'Description', show: 'Share',
-    count: (count) => (count === 1 ? '1 snapshot' : `${count.toLocaleString()} snapshots`),
+    count: (count) => counted(count, 'snapshot'),
   },
   create: {
     title: 'Create a share', name: 'Name', description: 'Description', type: 'Share type', protocol: 'Protocol', size: 'Size in GiB',
@@ -179,7 +181,7 @@ export const S = {
   },
   servers: {
     title: 'Share servers', none: 'There are no share servers.', map: 'Share servers by host, with their networks', what: 'the share server',
-    picture: (servers, hosts) => `${servers} share servers on ${hosts} hosts`, network: 'Share network', subnets: 'Subnets',
+    picture: (servers, hosts) => `${counted(servers, 'share server')} on ${counted(hosts, 'host')}`, network: 'Share network', subnets: 'Subnets',
     unused: 'Deleted by itself when unused',
   },
   migrations: {

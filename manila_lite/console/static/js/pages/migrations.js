@@ -44,7 +44,7 @@ function Migration({operation, ends, ask}) {
   const complete = () => ask({title: S.action.ofThis(T.complete, name), text: '', submit: T.complete,
     act: () => act(path, 'migration_complete')});
   return html`<li class="card"><h2>${operation.kind === 'share.migrate'
-      ? html`<a href=${link('share', operation.resource_id)}><bdi>${name}</bdi></a>` : html`<code>${name}</code>`}
+      ? html`<a href=${link('share', operation.resource_id)}><bdi>${name}</bdi></a>` : html`<code>${name}</code>`}${' '}
       <${Status} of=${ends.task ?? operation.state} /></h2>
     <p class="ends"><span>${T.from} <code>${ends.from ?? S.none}</code></span><span aria-hidden="true"> → </span>
       <span>${T.to} <code>${ends.to ?? S.none}</code></span></p>

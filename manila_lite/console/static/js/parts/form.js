@@ -22,7 +22,7 @@ export function Form({submit, onSubmit, onCancel, children, danger = false}) {
   }
   return html`<form onSubmit=${send} autocomplete="off">${children}<${Problem} error=${error} />
     <div class="actions"><button type="submit" class=${danger ? 'danger' : 'main'} aria-disabled=${busy}>${submit}</button>
-    ${onCancel && html`<button type="button" onClick=${onCancel}>${S.action.cancel}</button>`}</div></form>`;
+    ${onCancel && html`<button type="button" onClick=${onCancel} autofocus=${danger}>${S.action.cancel}</button>`}</div></form>`;
 }
 
 function Labelled({label, hint, children}) {
