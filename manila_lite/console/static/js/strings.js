@@ -124,7 +124,7 @@ export const S = {
     of: (done, total) => `${done} of ${total}`, rate: (text) => `${text}/s`,
     states: {open: 'Open', parked: 'Parked', failed: 'Failed', done: 'Done'}, any: 'All', state: 'State',
     bar: (what) => `Progress of ${what}`, kind: 'Operation', resource: 'Resource', phase: 'Phase', error: 'Error', 
-    parked: 'Parked operations wait for an administrator. Examine the cause; then manila-manage operations retry continues one.',
+    parked: 'Parked operations wait for an administrator. Repair the cause; then manila-manage doctor --fix starts them once more.',
   },
   messages: {title: 'Messages', none: 'There are no messages.', dismiss: 'Delete the message', text: 'Message', about: 'About'},
   networks: {

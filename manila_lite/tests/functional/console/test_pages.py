@@ -70,7 +70,7 @@ class PagesTest(base.ConsoleTest):
         self.see("//li[contains(., '1 of 50')]")
         self.assert_quiet()
 
-    def test_parked_operations_are_shown_with_their_cause(self):
+    def test_share_that_could_not_be_created_has_a_message(self):
         self.lite.knobs('create_share:fail')
         self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'broken'}})
         self.open('shares', 'Shares')
