@@ -2,6 +2,7 @@
 """A real browser, without a window, in front of a real service."""
 
 import json
+import os
 from pathlib import Path
 
 import fixtures
@@ -9,6 +10,9 @@ import testtools
 
 from manila_lite.tests import process, waiting
 from manila_lite.tests.services import daemon
+
+#: Names a folder for pictures of pages.
+PICTURES = 'MANILA_LITE_TEST_PICTURES'
 
 _AXE = Path(__file__).parent / 'vendor' / 'axe.min.js'
 #: As root chromium has no sandbox. It asks nobody but the service.
@@ -147,6 +151,12 @@ class ConsoleTest(testtools.TestCase):
             if not self.driver.execute_script('return typeof axe === "object"'):
                 self.driver.execute_script(_AXE.read_text())
             self.assertEqual([], self.driver.execute_async_script(_CHECK), f'{where}, {scheme}')
+
+    def picture(self, name):
+        """Keep a picture of the page for the guides, if a folder for them is named."""
+        if folder := os.environ.get(PICTURES):
+            self.driver.execute_script('scrollTo(0, 0)')
+            self.driver.save_screenshot(str(Path(folder) / f'console-{name}.png'))
 
     def assert_quiet(self):
         """Check that the browser refused nothing by the policy, and that no script failed."""

@@ -40,6 +40,7 @@ class ShareTest(base.ConsoleTest):
         self.write('Address or network', '192.0.2.7', '//dialog')
         self.press('Add', '//dialog')
         self.see("//section//tr[.//bdi[.='192.0.2.7']]//span[normalize-space()='active']")
+        self.picture('share')
         self.press('Delete: 192.0.2.7')
         self.press('Delete', '//dialog')
         self.see_gone("//bdi[.='192.0.2.7']")

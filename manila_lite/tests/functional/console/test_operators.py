@@ -54,6 +54,7 @@ class ServersTest(base.ConsoleTest):
         self.assertEqual(2, len(self.all("//*[name()='svg']//*[name()='path']")))
         self.see("//tr[td='sea']//code[normalize-space()='10.10.0.0/24']")
         self.assert_accessible('servers')
+        self.picture('servers')
         self.assert_quiet()
 
 
@@ -81,6 +82,7 @@ class MovesTest(base.ConsoleTest):
         self.see(f"{card}//code[.='test@alpha#pool1']")
         self.see(f"{card}//code[.='test@beta#pool1']")
         self.see(f'{card}//progress')
+        self.picture('migrations')
         self.assert_accessible('migrations')
         self.press('Complete: mover')
         self.press('Complete', '//dialog')

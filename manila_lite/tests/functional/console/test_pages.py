@@ -55,6 +55,7 @@ class PagesTest(base.ConsoleTest):
         self.open('pools', 'Pools')
         self.see("//h2[normalize-space()='test@alpha#alpha' or starts-with(normalize-space(), 'test@alpha#')]")
         self.assertIn('promised', self.see("//li[@class='card']/p").text)
+        self.picture('pools')
         self.open('services', 'Services')
         self.see("//tr[th='manila-share']//span[normalize-space()='up']")
         self.press('Disable: manila-share test@alpha')
@@ -107,6 +108,7 @@ class ManyTest(base.ConsoleTest):
             self.assertTrue(len(self.all('//tbody/tr')) < 100)
         self.assertEqual('10001', self.see('//table').get_attribute('aria-rowcount'))
         self.assert_accessible('many')
+        self.picture('shares')
         self.assert_quiet()
 
     def names(self):
