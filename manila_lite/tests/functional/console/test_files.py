@@ -32,8 +32,9 @@ class FilesTest(base.ServiceTest):
         self.assertEqual({"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
                           "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "trusted-types 'none'",
                           "require-trusted-types-for 'script'"}, set(policy))
-        for name, value in (('X-Content-Type-Options', 'nosniff'), ('X-Frame-Options', 'DENY'),
-                            ('Referrer-Policy', 'no-referrer'), ('Cross-Origin-Opener-Policy', 'same-origin'), ('Cross-Origin-Resource-Policy', 'same-origin')):
+        for name, value in {'X-Content-Type-Options': 'nosniff', 'X-Frame-Options': 'DENY', 'Referrer-Policy': 'no-referrer',
+                            'Cross-Origin-Opener-Policy': 'same-origin',
+                            'Cross-Origin-Resource-Policy': 'same-origin'}.items():
             self.assertEqual(value, answer.headers[name])
 
     def test_page_needs_no_login_and_has_a_strict_policy(self):
