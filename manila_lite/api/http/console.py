@@ -55,7 +55,10 @@ class Console:
                 environ[request_log.ROUTE] = 'console'
                 if (environ.get('REQUEST_METHOD'), path) != ('GET', SESSION):
                     return self._answer(webob.Request(environ), path)(environ, start_response)
-            self._sessions.apply(environ)
+            try:
+                self._sessions.apply(environ)
+            except errors.Forbidden as foreign:
+                return self._api.fault(foreign)(environ, start_response)
             return app(environ, start_response)
         return wrapped
 

@@ -41,10 +41,14 @@ class Sessions:
             self._keystone = console_keystone.Keystone(services.conf)
 
     def apply(self, environ: dict[str, Any]) -> None:
-        """Let a request of the page have the token of its session."""
-        if _HEADER_KEY in environ and 'HTTP_X_AUTH_TOKEN' not in environ and _is_from_page(environ):
+        """Let a request of the page have the token of its session.
+
+        :raises errors.Forbidden: a page of another site sent it.
+        """
+        if _HEADER_KEY in environ and 'HTTP_X_AUTH_TOKEN' not in environ:
             token = _token(environ)
             if token is not None:
+                must_be_from_page(environ)
                 environ['HTTP_X_AUTH_TOKEN'] = token
 
     def log_in(self, raw: webob.Request) -> tuple[str | None, list[dict[str, str]]]:

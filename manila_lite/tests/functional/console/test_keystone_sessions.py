@@ -72,7 +72,7 @@ class KeystoneSessionsTest(Wire, keystone_base.KeystoneTest):
     def test_pages_of_other_sites_are_refused(self):
         page = self.page(self.log_in())
         for foreign in ({'Origin': 'http://evil.example'}, {'Sec-Fetch-Site': 'cross-site'}):
-            self.assertEqual(401, self.ask('GET', '/v2/shares', headers=page | foreign).status_int, foreign)
+            self.refused(self.ask('GET', '/v2/shares', headers=page | foreign), 403, 'foreign_origin')
 
     def test_user_of_several_projects_chooses_one_and_changes_it(self):
         self.user_of_two_projects('twofold')

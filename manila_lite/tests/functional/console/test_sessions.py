@@ -102,7 +102,8 @@ class NoauthTest(Wire, base.ServiceTest):
         sent = self.log_in()
         for foreign in ({'Origin': 'http://evil.example'}, {'Origin': 'null'}, {'Sec-Fetch-Site': 'cross-site'},
                         {'Sec-Fetch-Site': 'same-site'}):
-            self.assertEqual(('admin', 'admin'), self.who(sent | foreign), foreign)
+            self.refused(self.ask('GET', '/console/session', headers=sent | foreign), 403, 'foreign_origin')
+            self.refused(self.ask('GET', '/v2/shares', headers=sent | foreign), 403, 'foreign_origin')
         for own in ({'Origin': 'http://localhost:80'}, {'Sec-Fetch-Site': 'same-origin'}):
             self.assertEqual(('ann', 'blue'), self.who(sent | own), own)
 

@@ -25,8 +25,9 @@ const COLUMNS = [
   {key: 'created', head: S.table.created, class: 'wide', cell: (row) => html`<${Time} at=${row.created_at} />`},
 ];
 
-function Create({onClose}) {
-  const found = useLoad(() => list('shares', 'shares', {status: 'available'}), []);
+// `only`: the share, if it is chosen already.
+function Create({only, onClose}) {
+  const found = useLoad(() => (only ? [only] : list('shares', 'shares', {status: 'available'})), []);
   const {values, field} = useFields({name: '', share_id: ''});
   const shares = found.value ?? [];
   const share = values.share_id || shares[0]?.id;
@@ -37,10 +38,12 @@ function Create({onClose}) {
     <${Text} label=${S.table.name} ...${field('name')} maxlength="255" /><//>`;
 }
 
-export function Backups() {
+// `share`: the one whose backups are shown; default: all.
+export function BackupList({share}) {
   const [creating, make] = useState(false);
   const [ask, confirm] = useConfirm();
-  const found = useLoad(() => list('share-backups/detail', 'share_backups', allProjects()), [], isOf('share_backup'));
+  const query = share ? {share_id: share.id, all_tenants: 1} : allProjects();
+  const found = useLoad(() => list('share-backups/detail', 'share_backups', query), [share?.id], isOf('share_backup'));
   const erase = (row) => ask(deletion(T.what, named(row), async () => {
     await remove(`share-backups/${quoted(row.id)}`);
     found.reload();
@@ -51,13 +54,17 @@ export function Backups() {
   }});
   const button = (label, row, onClick) => html`<button type="button" onClick=${() => onClick(row)}
     aria-label=${S.action.ofThis(label, named(row))}>${label}</button>`;
-  const columns = [...COLUMNS, {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
+  const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
     ${row.status === 'available' && button(T.restore, row, restore)}${button(S.action.delete, row, erase)}</div>`}];
   const close = () => {
     make(false);
     found.reload();
   };
-  return html`<${Title} actions=${html`<button type="button" class="main" onClick=${() => make(true)}>${T.create}</button>`}>${T.title}<//>
+  return html`<div class="actions"><button type="button" class=${share ? '' : 'main'} onClick=${() => make(true)}>${T.create}</button></div>
     <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows} none=${T.none} />`}<//>
-    ${creating && html`<${Create} onClose=${close} />`}${confirm}`;
+    ${creating && html`<${Create} only=${share} onClose=${close} />`}${confirm}`;
+}
+
+export function Backups() {
+  return html`<${Title}>${T.title}<//><${BackupList} />`;
 }

@@ -22,14 +22,15 @@ const COLUMNS = [
   {key: 'created', head: S.table.created, class: 'wide', cell: (row) => html`<${Time} at=${row.created_at} />`},
 ];
 
-async function load() {
-  const [shares, {availability_zones: zones}] = await Promise.all([list('shares/detail', 'shares', {status: 'available'}),
+async function load(only) {
+  const [shares, {availability_zones: zones}] = await Promise.all([only ? [only] : list('shares/detail', 'shares', {status: 'available'}),
     get('availability-zones')]);
   return {shares: shares.filter((row) => row.replication_type), zones};
 }
 
-function Create({onClose}) {
-  const found = useLoad(load, []);
+// `only`: the share, if it is chosen already.
+function Create({only, onClose}) {
+  const found = useLoad(() => load(only), []);
   const {values, field} = useFields({share_id: '', availability_zone: ''});
   const share = values.share_id || found.value?.shares[0]?.id;
   const submit = () => create('share-replicas', {share_replica: {share_id: share, availability_zone: values.availability_zone || null}});
@@ -40,10 +41,11 @@ function Create({onClose}) {
         options=${[['', S.create.anyZone], ...zones.map(({name}) => [name, name])]} />`)}<//><//>`;
 }
 
-export function Replicas() {
+// `share`: the one whose replicas are shown; default: all.
+export function ReplicaList({share}) {
   const [creating, make] = useState(false);
   const [ask, confirm] = useConfirm();
-  const found = useLoad(() => list('share-replicas/detail', 'share_replicas'), [], isOf('share_replica', 'share'));
+  const found = useLoad(() => list('share-replicas/detail', 'share_replicas', {share_id: share?.id}), [share?.id], isOf('share_replica', 'share'));
   const path = (row) => `share-replicas/${quoted(row.id)}`;
   const erase = (row) => ask(deletion(T.what, short(row), async () => {
     await remove(path(row));
@@ -59,13 +61,17 @@ export function Replicas() {
   };
   const button = (label, row, onClick) => html`<button type="button" onClick=${() => onClick(row)}
     aria-label=${S.action.ofThis(label, short(row))}>${label}</button>`;
-  const columns = [...COLUMNS, {key: 'actions', head: S.table.actions, cell: (row) => row.replica_state !== 'active' && html`
+  const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), {key: 'actions', head: S.table.actions, cell: (row) => row.replica_state !== 'active' && html`
     <div class="actions">${button(T.promote, row, promote)}${button(T.resync, row, resync)}${button(S.action.delete, row, erase)}</div>`}];
   const close = () => {
     make(false);
     found.reload();
   };
-  return html`<${Title} actions=${html`<button type="button" class="main" onClick=${() => make(true)}>${T.create}</button>`}>${T.title}<//>
+  return html`<div class="actions"><button type="button" class=${share ? '' : 'main'} onClick=${() => make(true)}>${T.create}</button></div>
     <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows} none=${T.none} />`}<//>
-    ${creating && html`<${Create} onClose=${close} />`}${confirm}`;
+    ${creating && html`<${Create} only=${share} onClose=${close} />`}${confirm}`;
+}
+
+export function Replicas() {
+  return html`<${Title}>${T.title}<//><${ReplicaList} />`;
 }

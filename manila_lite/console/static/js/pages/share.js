@@ -9,7 +9,9 @@ import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Area, Check, Text, Whole, useFields} from '../parts/form.js';
 import {MigrateShare} from '../parts/migrate.js';
 import {Running} from '../parts/operation.js';
+import {BackupList} from './backups.js';
 import {MessageList} from './messages.js';
+import {ReplicaList} from './replicas.js';
 import {Mount} from './share_mount.js';
 import {Rules} from './share_rules.js';
 import {SnapshotsOfShare} from './snapshots.js';
@@ -93,6 +95,8 @@ function Found({share, places, rules, operations, reload}) {
     <${Section} title=${S.mount.title}><${Mount} ...${{share, places, rules}} /><//>
     <${Rules} ...${{share, rules, reload}} />
     ${share.snapshot_support && html`<${SnapshotsOfShare} share=${share} />`}
+    ${share.replication_type && html`<${Section} title=${S.replicas.title}><${ReplicaList} share=${share} /><//>`}
+    <${Section} title=${S.backups.title}><${BackupList} share=${share} /><//>
     <${Section} title=${S.messages.title}><${MessageList} resource=${share.id} /><//>
     ${dialog === 'resize' && html`<${Resize} share=${share} onClose=${close} />`}
     ${dialog === 'migrate' && html`<${MigrateShare} share=${share} onClose=${close} />`}
