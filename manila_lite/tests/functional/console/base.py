@@ -55,14 +55,14 @@ class Browser(fixtures.Fixture):
         self.driver.set_script_timeout(60)
 
 
-class ConsoleTest(testtools.TestCase):
-    """A service in a process, its console open in a browser. Skipped, with the reason, without one."""
+class Page:
+    """Mixin of tests with ``lite``, a running service: its console, open in a browser. Skipped, with the reason, without one."""
 
     #: Who does not log in is of the project of ``Lite``.
-    CONFIG = '[console]\nenabled = true\n[api]\nnoauth_project = p\n'
+    CONSOLE = '[console]\nenabled = true\n[api]\nnoauth_project = p\n'
 
-    def setUp(self):
-        super().setUp()
+    def start_browser(self):
+        """Start a browser for the test."""
         browser = Browser()
         try:
             browser.setUp()
@@ -75,18 +75,6 @@ class ConsoleTest(testtools.TestCase):
             self.skipTest(str(missing))
         self.addCleanup(browser.cleanUp)
         self.driver = browser.driver
-        self.lite = self.useFixture(process.Lite(f'[alpha]\ndriver = dummy\n{self.CONFIG}'))
-        self.configure()
-        self.lite.start()
-        self.ready()
-
-    def configure(self):
-        """Change the configuration before the service starts."""
-
-    def ready(self):
-        """Make a share type, and wait for the pool."""
-        self.lite.ok('POST', '/types', process.DEFAULT_TYPE)
-        waiting.until(lambda: self.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'a pool')
 
     @property
     def url(self):
@@ -164,6 +152,28 @@ class ConsoleTest(testtools.TestCase):
                if 'Content Security Policy' in entry['message'] or 'Trusted' in entry['message']
                or (entry['source'] in ('javascript', 'console-api') and entry['level'] == 'SEVERE')]
         self.assertEqual([], bad)
+
+
+class ConsoleTest(Page, testtools.TestCase):
+    """A service with the dummy backend in a process, and its console."""
+
+    CONFIG = Page.CONSOLE
+
+    def setUp(self):
+        super().setUp()
+        self.start_browser()
+        self.lite = self.useFixture(process.Lite(f'[alpha]\ndriver = dummy\n{self.CONFIG}'))
+        self.configure()
+        self.lite.start()
+        self.ready()
+
+    def configure(self):
+        """Change the configuration before the service starts."""
+
+    def ready(self):
+        """Make a share type, and wait for the pool."""
+        self.lite.ok('POST', '/types', process.DEFAULT_TYPE)
+        waiting.until(lambda: self.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'a pool')
 
 
 def literal(text):

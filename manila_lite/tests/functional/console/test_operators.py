@@ -11,7 +11,7 @@ _QUICK = 'migration_driver_continue_update_interval = 0.2\n'
 class ServersTest(base.ConsoleTest):
     """A backend that makes share servers."""
 
-    CONFIG = f'driver_handles_share_servers = true\n{base.ConsoleTest.CONFIG}[standalone_network]\nfile = networks.yaml\n'
+    CONFIG = f'driver_handles_share_servers = true\n{base.Page.CONSOLE}[standalone_network]\nfile = networks.yaml\n'
 
     def configure(self):
         file = self.lite.state / 'networks.yaml'
@@ -62,7 +62,7 @@ class MovesTest(base.ConsoleTest):
     """Two backends, to move shares between them."""
 
     CONFIG = (f'{_QUICK}[beta]\ndriver = dummy\n{_QUICK}[DEFAULT]\nenabled_share_backends = alpha,beta\n'
-              f'{base.ConsoleTest.CONFIG}')
+              f'{base.Page.CONSOLE}')
 
     def ready(self):
         super().ready()

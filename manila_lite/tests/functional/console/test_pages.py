@@ -21,7 +21,7 @@ INSERT INTO {table} ({names}) SELECT {values} FROM numbers, {table} AS old WHERE
 class PagesTest(base.ConsoleTest):
     """Pages of a service with one of each thing."""
 
-    CONFIG = base.ConsoleTest.CONFIG + '[quota]\nshares = 50\n'
+    CONFIG = base.Page.CONSOLE + '[quota]\nshares = 50\n'
 
     def fill(self):
         """Make a share with a rule and a snapshot, and a network."""
