@@ -97,8 +97,14 @@ const PAGE = 1000;
 export async function list(path, key, query = {}) {
   const rows = [];
   for (;;) {
-    const page = (await get(path, {...query, limit: PAGE, offset: rows.length}))[key];
-    rows.push(...page);
-    if (page.length === 0 || page.length % 100 !== 0) return rows;
+    const page = await get(path, {...query, limit: PAGE, offset: rows.length});
+    rows.push(...page[key]);
+    if (page[key].length === 0 || !page[`${key}_links`]?.some(({rel}) => rel === 'next')) return rows;
   }
 }
+
+// What the caller may not see is as if there were none of it: it breaks no page.
+export const unlessForbidden = (promise, instead) => promise.catch((error) => {
+  if (error.status === 403) return instead;
+  throw error;
+});

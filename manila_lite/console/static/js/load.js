@@ -74,6 +74,16 @@ export const isEvent = (...names) => ({event}) => names.includes(event);
 
 const PAGE = 100;
 
+// One page of a list, also where the service gives fewer rows at once.
+async function whole(load, first) {
+  const rows = [];
+  for (;;) {
+    const {rows: more, total} = await load(first + rows.length, PAGE - rows.length);
+    rows.push(...more);
+    if (more.length === 0 || rows.length >= PAGE || first + rows.length >= total) return {rows, total};
+  }
+}
+
 // A list of any length: `load(offset, limit)` gives {rows, total}; only pages that are looked at are asked for.
 export function usePages(load, deps, wants) {
   const [state, set] = useState({rows: [], total: null, error: null});
@@ -84,7 +94,7 @@ export function usePages(load, deps, wants) {
     const {run} = kept.current;
     kept.current.pages.add(page);
     try {
-      const {rows, total} = await latest.current(page * PAGE, PAGE);
+      const {rows, total} = await whole(latest.current, page * PAGE);
       if (run !== kept.current.run) return;
       set((old) => {
         const all = old.rows.slice(0, total);

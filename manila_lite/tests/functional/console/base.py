@@ -56,7 +56,7 @@ class Browser(fixtures.Fixture):
 
 
 class Page:
-    """Mixin of tests with ``lite``, a running service: its console, open in a browser. Skipped, with the reason, without one."""
+    """Mixin of tests with ``lite``, a running service: its console in a browser. Skipped, with the reason, without one."""
 
     #: Who does not log in is of the project of ``Lite``.
     CONSOLE = '[console]\nenabled = true\n[api]\nnoauth_project = p\n'

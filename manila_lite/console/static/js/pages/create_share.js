@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The form for a new share, empty or from a snapshot. It offers only what types, networks and quotas allow.
 import {html} from '../html.js';
-import {create, get, id as quoted, list} from '../api.js';
+import {create, get, id as quoted, list, unlessForbidden} from '../api.js';
 import {gib} from '../format.js';
 import {useLoad} from '../load.js';
 import * as offers from '../offers.js';
@@ -14,7 +14,9 @@ const T = S.create;
 
 async function load(snapshotId) {
   const [{share_types: types}, networks, {availability_zones: zones}, {limits}, snapshot] = await Promise.all([
-    get('types'), list('share-networks/detail', 'share_networks'), get('availability-zones'), get('limits'),
+    get('types'), unlessForbidden(list('share-networks/detail', 'share_networks'), []),
+    unlessForbidden(get('availability-zones'), {availability_zones: []}),
+    unlessForbidden(get('limits'), {limits: {absolute: {maxTotalShareGigabytes: -1}}}),
     snapshotId ? get(`snapshots/${quoted(snapshotId)}`) : null]);
   const source = snapshot && (await get(`shares/${quoted(snapshot.snapshot.share_id)}`)).share;
   return {types, networks, zones: zones.map(({name}) => name), limits: limits.absolute, snapshot: snapshot?.snapshot ?? null, source};

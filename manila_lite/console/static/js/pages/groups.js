@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Share groups and their snapshots.
 import {html, useState} from '../html.js';
-import {allProjects, create, get, id as quoted, list, remove} from '../api.js';
+import {allProjects, create, get, id as quoted, list, remove, unlessForbidden} from '../api.js';
 import {hasServers} from '../offers.js';
 import {isOf, useLoad} from '../load.js';
 import {Loaded, Name, Section, Status, Time, Title, named} from '../parts/basics.js';
@@ -43,7 +43,8 @@ async function load() {
   const [groups, snapshots, {share_group_types: groupTypes}, {share_types: types}, networks] = await Promise.all([
     list('share-groups/detail', 'share_groups', allProjects()),
     list('share-group-snapshots/detail', 'share_group_snapshots', allProjects()),
-    get('share-group-types'), get('types'), list('share-networks/detail', 'share_networks')]);
+    unlessForbidden(get('share-group-types'), {share_group_types: []}), unlessForbidden(get('types'), {share_types: []}),
+    unlessForbidden(list('share-networks/detail', 'share_networks'), [])]);
   return {groups, snapshots, groupTypes, types, networks};
 }
 

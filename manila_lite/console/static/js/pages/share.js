@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One share: how to mount it, who may, its snapshots and copies, what is done to it, and what went wrong.
 import {html, useState} from '../html.js';
-import {act, get, id as quoted, put, remove} from '../api.js';
+import {act, get, id as quoted, put, remove, unlessForbidden} from '../api.js';
 import {gib} from '../format.js';
 import {isAbout, isOf, useLoad} from '../load.js';
 import {Facts, Loaded, Name, Own, Section, Status, Time, Title, named} from '../parts/basics.js';
@@ -68,8 +68,9 @@ const SHOWN = ['open', 'parked'];
 
 async function load(id) {
   const [{share}, {export_locations: places}, {access_list: rules}, operations] = await Promise.all([
-    get(path(id)), get(`${path(id)}/export_locations`), get('share-access-rules', {share_id: id}),
-    get('operations', {resource_id: id, limit: 20, all_tenants: 1})]);
+    get(path(id)), unlessForbidden(get(`${path(id)}/export_locations`), {export_locations: []}),
+    unlessForbidden(get('share-access-rules', {share_id: id}), {access_list: []}),
+    unlessForbidden(get('operations', {resource_id: id, limit: 20, all_tenants: 1}), {operations: []})]);
   return {share, places, rules, operations: operations.operations.filter(({state}) => SHOWN.includes(state))};
 }
 
