@@ -216,8 +216,27 @@ _COMMANDS = (
 )
 
 
-class MountTest(base.ConsoleTest):
-    """Commands to mount shares, which users paste into a shell as root."""
+#: Pieces of a stream, and the events that each completes.
+_STREAM = (
+    ('retry: 1000\nid: a\n\n', [], 'a'),
+    ('event: status\nda', [], 'a'),
+    ('ta: {"n":1}\nid: b\n', [], 'b'),
+    ('\n: keep-alive\n\nevent: pool\r\ndata: 1\r\ndata: 2\r\n\r\n', [['status', '{"n":1}'], ['pool', '1\n2']], 'b'),
+    ('event: lost\n\ndata:x\n\n', [['message', 'x']], 'b'),
+)
+
+
+class ProgramsTest(base.ConsoleTest):
+    """Parts of the console's programs, in the browser."""
+
+    def test_stream_of_events_may_come_in_any_pieces(self):
+        self.open('shares', 'Shares')
+        told = self.driver.execute_async_script(
+            'const [pieces, done] = arguments;'
+            'const parse = ({Parser}) => { const parser = new Parser(); return pieces.map('
+            '(piece) => [parser.feed(piece).map(({event, data}) => [event, data]), parser.id]); };'
+            'import("./js/events.js").then((events) => done(parse(events)), done)', [piece for piece, _, _ in _STREAM])
+        self.assertEqual([[events, position] for _, events, position in _STREAM], told)
 
     def test_commands_fit_the_system_and_run_nothing_else(self):
         self.open('shares', 'Shares')
