@@ -36,6 +36,7 @@ export class Parser {
     this.event = '';
     this.data = [];
     this.id = null;
+    this.given = null;
   }
 
   feed(text) {
@@ -44,6 +45,8 @@ export class Parser {
     this.rest = lines.pop();
     for (const line of lines) {
       if (line === '') {
+        // A position counts when its event is complete.
+        this.id = this.given;
         if (this.data.length) found.push({event: this.event || 'message', data: this.data.join('\n'), id: this.id});
         this.event = '';
         this.data = [];
@@ -51,7 +54,7 @@ export class Parser {
         const [, name, value] = /^([^:]*):? ?(.*)$/.exec(line);
         if (name === 'event') this.event = value;
         if (name === 'data') this.data.push(value);
-        if (name === 'id') this.id = value;
+        if (name === 'id') this.given = value;
       }
     }
     return found;

@@ -220,7 +220,7 @@ _COMMANDS = (
 _STREAM = (
     ('retry: 1000\nid: a\n\n', [], 'a'),
     ('event: status\nda', [], 'a'),
-    ('ta: {"n":1}\nid: b\n', [], 'b'),
+    ('ta: {"n":1}\nid: b\n', [], 'a'),
     ('\n: keep-alive\n\nevent: pool\r\ndata: 1\r\ndata: 2\r\n\r\n', [['status', '{"n":1}'], ['pool', '1\n2']], 'b'),
     ('event: lost\n\ndata:x\n\n', [['message', 'x']], 'b'),
 )
