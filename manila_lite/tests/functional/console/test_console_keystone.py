@@ -4,7 +4,7 @@
 from manila_lite.tests import hush, waiting
 from manila_lite.tests.functional import keystone_base
 from manila_lite.tests.functional.console.test_files import ON
-from manila_lite.tests.functional.console.test_sessions import PAGE, Wire, cookie
+from manila_lite.tests.functional.console.test_console_session import PAGE, Wire, cookie
 from manila_lite.tests.services.keystone import ADMIN
 
 
