@@ -3,8 +3,8 @@
 
 from manila_lite.tests import hush, waiting
 from manila_lite.tests.functional import keystone_base
-from manila_lite.tests.functional.console.test_files import ON
 from manila_lite.tests.functional.console.test_console_session import PAGE, Wire, cookie
+from manila_lite.tests.functional.console.test_files import ON
 from manila_lite.tests.services.keystone import ADMIN
 
 
