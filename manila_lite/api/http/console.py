@@ -33,22 +33,26 @@ _READ = ('GET', 'HEAD')
 class Console:
     """The console of one application. ``outside`` is for requests that nobody has authenticated, ``inside`` for others."""
 
-    def __init__(self, services: context.Services, api: Definition):
-        """Read the files.
+    _sessions: console_session.Sessions
 
-        :raises errors.BadConfig: Keystone's URL is not known.
-        """
+    def __init__(self, services: context.Services, api: Definition):
+        """Read the files."""
         self._services = services
         self._api = api
         self._files = files.load()
-        self._sessions = console_session.Sessions(services)
         self._calls = {('POST', SESSION): self._log_in, ('DELETE', SESSION): self._log_out,
                        ('GET', SETTINGS): self._settings, ('GET', PROJECTS): self._projects}
         self._allowed = {path: [method for method, other in (*self._calls, ('GET', SESSION)) if other == path]
                          for path in (SESSION, SETTINGS, PROJECTS)}
 
     def outside(self, app: Wsgi) -> Wsgi:
-        """Answer requests for the console; give requests of its page to the API the token of their session."""
+        """Answer requests for the console; give requests of its page to the API the token of their session.
+
+        :raises errors.BadConfig: Keystone's URL is not known.
+        """
+        # Only now: what checks tokens registers the options of its login.
+        self._sessions = console_session.Sessions(self._services)
+
         def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
             path = environ.get('PATH_INFO', '')
             if path == PREFIX or path.startswith(f'{PREFIX}/'):

@@ -94,6 +94,7 @@ class KeystoneSessionsTest(Wire, keystone_base.KeystoneTest):
         self.assertEqual(204, self.ask('DELETE', '/console/session', headers=page).status_int)
         waiting.until(lambda: self.ask('GET', '/v2/shares', headers=page).status_int == 401, 'the token is refused')
         self.assertEqual(204, self.ask('DELETE', '/console/session', headers=page).status_int)
+        self.app.reset()        # WebTest would send the cookie that the answer set
         self.refused(self.ask('GET', '/console/projects', headers=page), 401, 'unauthorized')
 
 

@@ -12,7 +12,7 @@ from manila_lite.tests import hush
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.console.test_files import ON
 
-PAGE = {'X-Manila-Lite-Console': '1'}
+PAGE = {'X-Manila-Lite-Console': '1', 'X-OpenStack-Manila-API-Version': base.LATEST}
 _USER = {'user': 'ann', 'project': 'blue', 'roles': 'member,reader'}
 
 

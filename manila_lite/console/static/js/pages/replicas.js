@@ -61,8 +61,9 @@ export function ReplicaList({share}) {
   };
   const button = (label, row, onClick) => html`<button type="button" onClick=${() => onClick(row)}
     aria-label=${S.action.ofThis(label, short(row))}>${label}</button>`;
-  const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), {key: 'actions', head: S.table.actions, cell: (row) => row.replica_state !== 'active' && html`
-    <div class="actions">${button(T.promote, row, promote)}${button(T.resync, row, resync)}${button(S.action.delete, row, erase)}</div>`}];
+  const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), {key: 'actions', head: S.table.actions,
+    cell: (row) => row.replica_state !== 'active' && html`<div class="actions">${button(T.promote, row, promote)}${
+      button(T.resync, row, resync)}${button(S.action.delete, row, erase)}</div>`}];
   const close = () => {
     make(false);
     found.reload();
