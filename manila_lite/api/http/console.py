@@ -51,7 +51,8 @@ class Console:
         :raises errors.BadConfig: Keystone's URL is not known.
         """
         # Only now: what checks tokens registers the options of its login.
-        self._sessions = console_session.Sessions(self._services)
+        keystone = _keystone(self._services.conf) if self._services.conf.auth_strategy == 'keystone' else None
+        self._sessions = console_session.Sessions(self._services, keystone)
 
         def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
             path = environ.get('PATH_INFO', '')
@@ -135,6 +136,12 @@ class Console:
 
     def _projects(self, raw: webob.Request) -> webob.Response:
         return _json({'projects': self._sessions.projects(raw)})
+
+
+def _keystone(conf: Any) -> Any:
+    from manila_lite.api.http import console_keystone  # its packages are slow to import
+
+    return console_keystone.Keystone(conf)
 
 
 def _json(document: dict[str, Any]) -> webob.Response:

@@ -31,14 +31,10 @@ _TOKEN = re.compile(r'[!-~]+', re.ASCII)
 class Sessions:
     """The sessions of an application. Nothing of them is kept here: several processes may answer."""
 
-    def __init__(self, services: context.Services):
-        """:raises errors.BadConfig: Keystone's URL is not known."""
+    def __init__(self, services: context.Services, keystone: Any = None):
+        """Keep what logs users in. ``keystone``: Keystone, as users log in there, with that strategy."""
         self._services = services
-        self._keystone: Any = None
-        if services.conf.auth_strategy == 'keystone':
-            from manila_lite.api.http import console_keystone  # its packages are slow to import
-
-            self._keystone = console_keystone.Keystone(services.conf)
+        self._keystone = keystone
 
     def apply(self, environ: dict[str, Any]) -> None:
         """Let a request of the page have the token of its session.

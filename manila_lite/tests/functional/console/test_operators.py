@@ -72,7 +72,7 @@ class MovesTest(base.ConsoleTest):
         self.lite.wait(f'/shares/{self.share["id"]}', 'share', 'available')
 
     def test_migration_is_begun_watched_and_completed(self):
-        self.lite.knobs('migration_continue:delay=1', backend='beta')
+        self.lite.knobs('share_migration_continue:delay=1', backend='beta')
         self.open(f'share/{self.share["id"]}', 'mover')
         self.press('Migrate')
         self.choose('Target', 'test@beta#pool1', '//dialog')
@@ -99,7 +99,7 @@ class MovesTest(base.ConsoleTest):
         self.assert_accessible('evacuate')
         self.press('Evacuate now')
         self.press('Evacuate now', '//dialog')
+        waiting.until(lambda: self.lite.ok('GET', f'/shares/{self.share["id"]}')['share']['host'] == 'test@beta#pool1',
+                      lambda: self.text, 90)
         self.see("//div[contains(@class, 'card')]//span[normalize-space()='done']", 60)
-        share = self.lite.ok('GET', f'/shares/{self.share["id"]}')['share']
-        self.assertEqual('test@beta#pool1', share['host'])
         self.assert_quiet()
