@@ -30,7 +30,8 @@ class ShareTest(base.ConsoleTest):
         share = self.lite.ok('GET', '/shares/detail?name=first')['shares'][0]
         [place] = self.lite.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations'][:1]
         self.choose('Your system', 'Linux')
-        self.driver.execute_cdp_cmd('Browser.grantPermissions', {'permissions': ['clipboardReadWrite', 'clipboardSanitizedWrite']})
+        granted = ['clipboardReadWrite', 'clipboardSanitizedWrite']
+        self.driver.execute_cdp_cmd('Browser.grantPermissions', {'permissions': granted})
         self.press('Copy: Command to mount the share')
         self.see("//*[@role='status'][normalize-space()='Copied']")
         copied = self.driver.execute_async_script('const [done] = arguments; navigator.clipboard.readText().then(done, done)')

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions of the console behind a real Keystone."""
 
+import base64
+
 from manila_lite.tests import hush, waiting
 from manila_lite.tests.functional import keystone_base
 from manila_lite.tests.functional.console.test_console_session import PAGE, Wire, cookie
@@ -94,8 +96,13 @@ class KeystoneSessionsTest(Wire, keystone_base.KeystoneTest):
         self.assertEqual(204, self.ask('DELETE', '/console/session', headers=page).status_int)
         waiting.until(lambda: self.ask('GET', '/v2/shares', headers=page).status_int == 401, 'the token is refused')
         self.assertEqual(204, self.ask('DELETE', '/console/session', headers=page).status_int)
-        self.app.reset()        # WebTest would send the cookie that the answer set
-        self.refused(self.ask('GET', '/console/projects', headers=page), 401, 'unauthorized')
+
+    def test_cookie_that_is_no_token_is_no_session(self):
+        sent = PAGE | {'Cookie': 'manila_lite_console=' + base64.urlsafe_b64encode(b'invalid').decode()}
+        for path in ('/console/session', '/console/projects', '/v2/shares'):
+            self.refused(self.ask('GET', path, headers=sent), 401, 'unauthorized')
+        self.refused(self.ask('POST', '/console/session', {'project_id': 'p'}, headers=sent), 401, 'unauthorized')
+        self.assertEqual(204, self.ask('DELETE', '/console/session', headers=sent).status_int)
 
 
 class AwayTest(Wire, keystone_base.KeystoneTest):

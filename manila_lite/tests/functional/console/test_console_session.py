@@ -31,7 +31,8 @@ class Wire:
         return tuple(answer.json['session'][name] for name in ('user_id', 'project_id'))
 
     def refused(self, answer, status, reason):
-        self.assertEqual((status, reason), (answer.status_int, next(iter(answer.json.values()))['reason']), answer.text)
+        self.assertEqual(status, answer.status_int, answer.text)
+        self.assertEqual(reason, next(iter(answer.json.values()))['reason'])
         self.assertNotIn('Set-Cookie', answer.headers)
 
 
