@@ -15,7 +15,7 @@ from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
 
 from manila_lite import context, errors, trace
 from manila_lite.api.events import answers as events
-from manila_lite.api.http import auth, host_header, memoise, rate_limits, readiness, request_log, retry_after
+from manila_lite.api.http import auth, console, host_header, memoise, rate_limits, readiness, request_log, retry_after
 from manila_lite.api.http.definition import SHARE, Definition, Reply
 from manila_lite.api.http.dispatch import Root
 from manila_lite.api.request import HUB
@@ -76,7 +76,10 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
     inner = _with_events(_Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread), answers)
     app = _limit_body(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
     limits = rate_limits.Limits(services.conf, api)
-    app = auth.protect(limits.of_projects(app), services.conf, api, services.turns)
+    page = console.Console(services, api) if api is SHARE and services.conf.console.enabled else None
+    app = limits.of_projects(app if page is None else page.inside(app))
+    app = auth.protect(app, services.conf, api, services.turns)
+    app = app if page is None else page.outside(app)
     app = readiness.answer_readiness(_answer_healthcheck(app), services)
     app = host_header.check_sent_host(_apply_proxy_headers(host_header.check_forwarded_host(app, api)), services.conf, api)
     app = retry_after.spare_clients(limits.of_addresses(app))

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real browser, without a window, in front of a real service."""
+
+import json
+import os
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite.tests import process, waiting
+from manila_lite.tests.services import daemon
+
+#: Names a folder for pictures of pages.
+PICTURES = 'MANILA_LITE_TEST_PICTURES'
+
+_AXE = Path(__file__).parent / 'vendor' / 'axe.min.js'
+#: As root chromium has no sandbox. It asks nobody but the service.
+_FLAGS = ('--headless=new', '--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-sync',
+          '--disable-background-networking', '--disable-component-update', '--disable-default-apps', '--disable-extensions',
+          '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1', '--lang=en-US')
+#: What a rule of axe needs to be found.
+_STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+_CHECK = f"""
+const done = arguments[arguments.length - 1];
+axe.run(document, {{runOnly: {{type: 'tag', values: {json.dumps(_STANDARDS)}}}}}).then(
+  (found) => done(found.violations.map(
+    (rule) => rule.id + ': ' + rule.nodes.map((node) => node.html + ' ' + node.failureSummary))),
+  (error) => done(['axe failed: ' + error]));
+"""
+
+
+class Browser(fixtures.Fixture):
+    """Chromium with a profile of its own; ``driver`` is Selenium's."""
+
+    def _setUp(self):
+        """Start it.
+
+        :raises Missing: chromium, its driver or Selenium is not installed.
+        """
+        chromium, chromedriver = daemon.program('chromium'), daemon.program('chromedriver')
+        try:
+            from selenium import webdriver
+            from selenium.webdriver.chrome.service import Service
+        except ModuleNotFoundError:
+            raise daemon.Missing('selenium is not installed (test-requirements.txt)') from None
+        options = webdriver.ChromeOptions()
+        options.binary_location = chromium
+        profile = self.useFixture(fixtures.TempDir()).path
+        for flag in (*_FLAGS, f'--user-data-dir={profile}', '--window-size=1280,1000'):
+            options.add_argument(flag)
+        options.set_capability('goog:loggingPrefs', {'browser': 'ALL'})
+        self.driver = webdriver.Chrome(options, Service(chromedriver))
+        self.addCleanup(self.driver.quit)
+        self.driver.set_script_timeout(60)
+
+
+class Page:
+    """Mixin of tests with ``lite``, a running service: its console in a browser. Skipped, with the reason, without one."""
+
+    #: Who does not log in is of the project of ``Lite``.
+    CONSOLE = '[console]\nenabled = true\n[api]\nnoauth_project = p\n'
+
+    def start_browser(self):
+        """Start a browser for the test."""
+        browser = Browser()
+        try:
+            browser.setUp()
+        except daemon.Missing as missing:
+            self.skipTest(str(missing))
+        except fixtures.MultipleExceptions as several:
+            missing = next((error for _, error, _ in several.args if isinstance(error, daemon.Missing)), None)
+            if missing is None:
+                raise
+            self.skipTest(str(missing))
+        self.addCleanup(browser.cleanUp)
+        self.driver = browser.driver
+
+    @property
+    def url(self):
+        return f'http://127.0.0.1:{self.lite.port}/console/'
+
+    def open(self, where='', title=None):
+        """Open a page, and wait for its title."""
+        self.driver.get(f'{self.url}#/{where}')
+        if title is not None:
+            self.see_title(title)
+
+    def see_title(self, title):
+        self.see(f'//h1[normalize-space()={literal(title)}]')
+
+    def all(self, path):
+        return self.driver.find_elements('xpath', path)
+
+    def see(self, path, patience=30):
+        """Wait until an element is shown; return it."""
+        from selenium.common.exceptions import StaleElementReferenceException
+
+        def shown():
+            return next((element for element in self.all(path) if element.is_displayed()), None)
+        return waiting.until(shown, lambda: f'{path} in:\n{self.text}', patience, pause=0.05,
+                             ignoring=(StaleElementReferenceException,))
+
+    def see_gone(self, path, patience=30):
+        waiting.until(lambda: not self.all(path), lambda: f'{path} is still in:\n{self.text}', patience, pause=0.05)
+
+    @property
+    def text(self):
+        """What a user reads."""
+        return self.driver.find_element('tag name', 'body').text
+
+    def button(self, words, within=''):
+        is_named = f'normalize-space()={literal(words)} or @aria-label={literal(words)}'
+        return self.see(f'{within}//*[self::button or self::a][{is_named}]')
+
+    def press(self, words, within=''):
+        self.button(words, within).click()
+
+    def field(self, label, within=''):
+        """Return the input with this label."""
+        found = self.see(f'{within}//label[normalize-space()={literal(label)}]')
+        return self.driver.find_element('id', found.get_attribute('for'))
+
+    def write(self, label, text, within=''):
+        field = self.field(label, within)
+        field.clear()
+        field.send_keys(text)
+
+    def choose(self, label, words, within=''):
+        from selenium.webdriver.support.select import Select
+
+        Select(self.field(label, within)).select_by_visible_text(words)
+
+    def assert_accessible(self, where):
+        """Check the page with axe, in light and in dark."""
+        for scheme in ('light', 'dark'):
+            self.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': [
+                {'name': 'prefers-color-scheme', 'value': scheme}, {'name': 'prefers-reduced-motion', 'value': 'reduce'}]})
+            if not self.driver.execute_script('return typeof axe === "object"'):
+                self.driver.execute_script(_AXE.read_text())
+            self.assertEqual([], self.driver.execute_async_script(_CHECK), f'{where}, {scheme}')
+
+    def picture(self, name):
+        """Keep a picture of the page for the guides, if a folder for them is named."""
+        if folder := os.environ.get(PICTURES):
+            self.driver.execute_script('scrollTo(0, 0)')
+            self.driver.save_screenshot(str(Path(folder) / f'console-{name}.png'))
+
+    def assert_quiet(self):
+        """Check that the browser refused nothing by the policy, and that no script failed."""
+        bad = [entry['message'] for entry in self.driver.get_log('browser')
+               if 'Content Security Policy' in entry['message'] or 'Trusted' in entry['message']
+               or (entry['source'] in ('javascript', 'console-api') and entry['level'] == 'SEVERE')]
+        self.assertEqual([], bad)
+
+
+class ConsoleTest(Page, testtools.TestCase):
+    """A service with the dummy backend in a process, and its console."""
+
+    CONFIG = Page.CONSOLE
+
+    def setUp(self):
+        super().setUp()
+        self.start_browser()
+        self.lite = self.useFixture(process.Lite(f'[alpha]\ndriver = dummy\n{self.CONFIG}'))
+        self.configure()
+        self.lite.start()
+        self.ready()
+
+    def configure(self):
+        """Change the configuration before the service starts."""
+
+    def ready(self):
+        """Make a share type, and wait for the pool."""
+        self.lite.ok('POST', '/types', process.DEFAULT_TYPE)
+        waiting.until(lambda: self.lite.ok('GET', '/scheduler-stats/pools')['pools'], 'a pool')
+
+
+def literal(text):
+    """Return a text as a literal of XPath."""
+    if "'" not in text:
+        return f"'{text}'"
+    return 'concat(' + ', "\'", '.join(f"'{part}'" for part in text.split("'")) + ')'
