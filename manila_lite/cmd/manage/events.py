@@ -30,7 +30,7 @@ def follow(call: Call) -> int:
             for event, data in watcher.look():
                 text = json.dumps({'event': event, 'data': data}) if call.args.json else _line(event, data)
                 print(text, flush=True)
-            time.sleep(max(began + call.args.interval - time.monotonic(), 0.0))
+            time.sleep(max(began + call.args.every - time.monotonic(), 0.0))
     except KeyboardInterrupt:
         return STOPPED
     finally:
@@ -102,5 +102,6 @@ COMMANDS = (
     Command('watch', '', follow, (
         argument('--project', help='only changes of this project (id)'),
         argument('--json', action='store_true', help='print each change as a JSON document of one line'),
-        argument('--interval', type=seconds, default=1.0, help='seconds between two looks at the database (default: 1)'))),
+        argument('--every', type=seconds, default=1.0, metavar='SECONDS',
+                 help='seconds between two looks at the database; default: 1'))),
 )
