@@ -45,12 +45,13 @@ class Overview:
     services: Sequence[Line]
 
     @property
-    def summary(self) -> str:
-        """The figures as one line."""
+    def summary(self) -> tuple[str, str]:
+        """The figures as two lines."""
+        now = (f'{self.at:%Y-%m-%d %H:%M:%S} UTC', f'operations: {self.running} running, {self.waiting} waiting',
+               f'copying {self.rate:.1f} MiB/s')
         ended = (f'last {name}: {", ".join(f"{counts.get(state, 0)} {state}" for state in rows.ENDED)}'
                  for name, counts in self.ended.items())
-        return '   '.join((f'{self.at:%Y-%m-%d %H:%M:%S} UTC', f'operations: {self.running} running, {self.waiting} waiting',
-                           *ended, f'copying {self.rate:.1f} MiB/s'))
+        return '   '.join(now), '   '.join(ended)
 
 
 class Looker:

@@ -16,6 +16,8 @@ from manila_lite.cmd.manage.overview import Line, Overview
 
 #: Columns of a bar.
 _BAR = 16
+#: Columns that are cut where not all fit; the others are short.
+_CUT = ('operation', 'resource', 'phase', 'host', 'error', 'pool', 'reason')
 #: Lines of a section beside its rows: its heads, and an empty one.
 _AROUND = 2
 
@@ -54,10 +56,10 @@ class Page:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Yield what there is to draw."""
         width, height = options.max_width, options.height or console.height
-        yield Text(self._now.summary, style='bold', no_wrap=True, overflow='ellipsis')
-        yield Text(log_lines.escaped(self._trouble), style='bold red', no_wrap=True, overflow='ellipsis')
+        heads = [_text(line, 'bold') for line in self._now.summary] + [_text(self._trouble, 'bold red')]
+        yield from heads
         lines = [getattr(self._now, part.name) for part in _PARTS]
-        rooms = share_out(height - 2 - _AROUND * len(_PARTS), [max(len(these), 1) for these in lines])
+        rooms = share_out(height - len(heads) - _AROUND * len(_PARTS), [max(len(these), 1) for these in lines])
         for part, these, room in zip(_PARTS, lines, rooms, strict=True):
             yield from _draw(part, these, room, width)
 
@@ -77,7 +79,7 @@ def _draw(part: _Part, lines: Sequence[Line], room: int, width: int) -> Iterator
     drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style='bold')
     heads = part.shown(width)
     for head in heads:
-        drawn.add_column(head.upper(), no_wrap=True, overflow='ellipsis')
+        drawn.add_column(_text(head.upper()), no_wrap=head not in _CUT)
         if part.bar and part.bar[1] == head:
             drawn.add_column('', no_wrap=True, min_width=_BAR)
             drawn.add_column('', no_wrap=True, justify='right', min_width=4)
@@ -91,8 +93,13 @@ def _draw(part: _Part, lines: Sequence[Line], room: int, width: int) -> Iterator
     yield Text('')
 
 
+def _text(text: str, style: str = '') -> Text:
+    """Return a text of one line, escaped."""
+    return Text(log_lines.escaped(text), style=style, no_wrap=True, overflow='ellipsis')
+
+
 def _cells(part: _Part, line: Line, head: str) -> Iterator[RenderableType]:
-    yield Text(log_lines.escaped(str(line[head])), style='red' if line['is_bad'] else '')
+    yield _text(str(line[head]), 'red' if line['is_bad'] else '')
     if part.bar and part.bar[1] == head:
         percent = line[part.bar[0]]
         yield '' if percent is None else progress_bar.ProgressBar(total=100, completed=percent, width=_BAR)
@@ -101,7 +108,7 @@ def _cells(part: _Part, line: Line, head: str) -> Iterator[RenderableType]:
 
 def plain(now: Overview) -> str:
     """Return the overview as text, without anything that steers a terminal."""
-    texts = [now.summary]
+    texts = ['\n'.join(now.summary)]
     for part in _PARTS:
         lines: Sequence[Any] = getattr(now, part.name)
         heads = [head for head, _ in part.heads]

@@ -53,7 +53,8 @@ class Plain(TopTest):
             about = operations.get(conn, parked).resource_id
         out, _ = self.manage('top')
         self.assertNotRegex(out, '[\x00-\x09\x0b-\x1f\u202e]')
-        self.assertRegex(out, r'operations: 1 running, \d+ waiting   last minute: [1-9]\d* done, \d+ failed, 1 parked')
+        self.assertRegex(out, r'operations: 1 running, \d+ waiting   copying 0\.0 MiB/s\n'
+                              r'last minute: [1-9]\d* done, \d+ failed, [1-9]\d* parked')
         self.assertRegex(out, r'share\.migrate +\S+ +running +40 % +\S+ \(1 of 1\) +4\.0 of 10\.0 GiB')
         self.assertRegex(out, fr'share\.migrate +{about} +parked .*away\\u001b\[2J')
         self.assertRegex(out, rf'{re.escape(share["host"])} +\d+ %')

@@ -8,6 +8,8 @@ import threading
 from manila_lite.tests import forks, waiting
 
 _PATIENCE = 120
+#: Characters of an output that are shown if what is waited for does not come.
+_SHOWN = 10_000
 
 
 class Running:
@@ -54,7 +56,8 @@ class Running:
     def says(self, text):
         """Wait until the output has the text, or an object with ``search`` finds something in it."""
         found = text.search if hasattr(text, 'search') else (lambda said: text in said)
-        waiting.until(lambda: found(self.out), lambda: f'not said: {text!r}\n{self.out}\n{self.err}', _PATIENCE)
+        waiting.until(lambda: found(self.out),
+                      lambda: f'not said: {text!r}\n{self.out[-_SHOWN:]}\n{self.err[-_SHOWN:]}', _PATIENCE)
 
     def interrupt(self):
         """Do as Ctrl-C does."""

@@ -70,10 +70,16 @@ class PageTest(testtools.TestCase):
         self.assertNotIn('FIGURES', text)
         self.assertNotIn('ERROR', text)
 
+    def test_figures_are_never_cut(self):
+        for width in (80, 120, 160):
+            lines = self.drawn(_now(2), width, 24)
+            self.assertEqual(2, sum('running ' in line and '40 %' in line and '9 s' in line for line in lines), lines)
+        self.assertIn('1.5 MiB/s', self.drawn(_now(2), 120, 24)[4])
+
     def test_nothing_is_said_to_be_none(self):
         self.assertEqual(3, self.drawn(_now(0), 80, 24).count('none'))
 
     def test_trouble_is_shown_above_what_was(self):
         lines = self.drawn(_now(1), 120, 24, trouble='The database\x1b[2J does not answer')
-        self.assertEqual('The database\\u001b[2J does not answer', lines[1])
+        self.assertEqual('The database\\u001b[2J does not answer', lines[2])
         self.assertIn('h@b#0', '\n'.join(lines))
