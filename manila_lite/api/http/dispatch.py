@@ -216,8 +216,6 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
         sent = list(req.raw.GET.items())
         most = req.ctx.conf.limits.filter_length
         values = {}
-        if op.strict:
-            _check_names(known, sent)
         for name, text in sent:
             if len(name) + len(text) > most:
                 raise errors.Invalid(f'{name[:_SHOWN]}: is longer than {most} characters ([limits] filter_length). Use a '
@@ -233,6 +231,8 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
                 if validate is not None:
                     _check_query(name, validate, value)
                 values[field.name] = value
+        if op.strict:
+            _check_names(known, sent)
         return values
     except UnicodeDecodeError:
         raise errors.Invalid('query: is not UTF-8.') from None

@@ -4,12 +4,19 @@
 import json
 import signal
 
+from oslo_utils import uuidutils
+
 from manila_lite.tests import forks
 from manila_lite.tests.functional import base, manage
 
 
 class Watch(manage.ManageTest):
     """Changes as lines."""
+
+    def setUp(self):
+        super().setUp()
+        self.project = uuidutils.generate_uuid()
+        self.owner = self.caller(self.project)
 
     def watch(self, *words):
         """Start the command; return the process, and the file of its output."""
@@ -21,12 +28,17 @@ class Watch(manage.ManageTest):
         return process, out
 
     def until(self, out, *words):
-        """Make shares until a line about one has all of these words; return its id."""
+        """Make shares until a line about one has all of these words, since the command does not say when it listens.
+
+        Return the share's id.
+        """
+        made = []
+
         def found():
-            share = self.admin.share()['id']
-            lines = out.read_text().splitlines()
-            return next((share for line in lines if share in line and all(word in line for word in words)), None)
-        return base.waiting.until(found, out.read_text, 90)
+            made.append(self.owner.share()['id'])
+            return next((share for line in out.read_text().splitlines() for share in made
+                         if share in line and all(word in line for word in words)), None)
+        return base.waiting.until(found, out.read_text, 90, pause=2)        # a project may have 50 shares
 
     def test_lines_for_people(self):
         process, out = self.watch()
@@ -36,7 +48,7 @@ class Watch(manage.ManageTest):
         self.assertNotIn('Traceback', out.read_text())
 
     def test_json_of_one_project(self):
-        process, out = self.watch('--json', '--project', 'p')
+        process, out = self.watch('--json', '--project', self.project)
         share = self.until(out, 'status', 'available')
         other = self.caller('other').share()['id']
         self.until(out, 'status', 'available')
@@ -45,4 +57,4 @@ class Watch(manage.ManageTest):
         events = [json.loads(line) for line in out.read_text().splitlines()]
         self.assertIn(share, [one['data'].get('resource_id') for one in events])
         self.assertNotIn(other, out.read_text())
-        self.assertEqual({'p'}, {one['data']['project_id'] for one in events})
+        self.assertEqual({self.project}, {one['data']['project_id'] for one in events})

@@ -12,6 +12,8 @@ const AGAIN = 1000;
 const SLOWEST = 8000;
 const LISTENERS = new Set();
 let running = null;
+// Whose position `last` is.
+let known = null;
 let last = null;
 
 // listener({event, data}); event: 'operation', 'status', 'pool', 'service', 'reset' (ask for everything again) or 'tick'.
@@ -135,17 +137,22 @@ async function run(signal) {
   }
 }
 
-// Listens as long as there is a user.
+const userNow = () => (session.value.phase === 'in' ? `${session.value.user.user_id} ${session.value.user.project_id}` : null);
+
+// Listens as long as there is a user, and somebody looks: a browser has six connections to a host for all its tabs.
 export function follow() {
-  const user = session.value.phase === 'in' ? `${session.value.user.user_id} ${session.value.user.project_id}` : null;
-  if (running?.user === user) return;
+  const user = userNow();
+  const wanted = document.hidden ? null : user;
+  if (user !== known) last = null;
+  known = user;
+  if ((running?.user ?? null) === wanted) return;
   running?.abort.abort();
   running = null;
-  last = null;
-  if (user !== null) {
-    running = {user, abort: new AbortController()};
+  if (wanted !== null) {
+    running = {user: wanted, abort: new AbortController()};
     run(running.abort.signal);
   }
 }
 
 session.watch(follow);
+document.addEventListener('visibilitychange', follow);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A user's work in a real browser, with the mouse and with the keyboard alone."""
 
+import time
+
 import bcrypt
 
 from manila_lite.tests import hush, process, waiting
@@ -109,6 +111,28 @@ class ShareTest(base.ConsoleTest):
         self.choose('State', 'error')
         self.see("//*[normalize-space()='No share fits the search.']")
         self.assert_quiet()
+
+    def test_page_that_nobody_looks_at_does_not_listen_and_catches_up(self):
+        self.open('shares', 'Shares')
+        self.see("//*[normalize-space()='There are no shares.']")
+        self.share_named('seen')
+        waiting.until(lambda: self.names() == ['seen'], self.names)
+        self.turn('hidden')
+        self.share_named('missed')
+        time.sleep(3)       # sleeps: nothing must come, and would within two seconds
+        self.assertEqual(['seen'], self.names())
+        self.turn('visible')
+        waiting.until(lambda: sorted(self.names()) == ['missed', 'seen'], self.names)
+
+    def share_named(self, name):
+        share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': name}})['share']
+        self.lite.wait(f'/shares/{share["id"]}', 'share', 'available')
+
+    def turn(self, state):
+        """Do as the browser does when another tab is shown, or this one again: it has no other one here."""
+        self.driver.execute_script(
+            'Object.defineProperty(document, "hidden", {value: arguments[0] === "hidden", configurable: true});'
+            'document.dispatchEvent(new Event("visibilitychange"))', state)
 
     def names(self):
         return self.driver.execute_script('return [...document.querySelectorAll("tbody th bdi")].map((bdi) => bdi.textContent)')
