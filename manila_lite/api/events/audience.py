@@ -61,7 +61,7 @@ class Audience:
     def of(cls, req: Request, *, everybody: bool) -> 'Audience':
         """Return the audience of a request. ``everybody``: it asks for all projects, which counts if policy allows it."""
         own, bookmark = (link['href'] for link in req.linked('operations')(''))
-        return cls(req.ctx.project_id or '', everybody and req.may(rules.LIST_ALL_PROJECTS), req.ctx.is_admin,
+        return cls(req.ctx.project_id or '', everybody and req.may(rules.LIST_ALL_PROJECTS), bool(req.ctx.is_admin),
                    frozenset(rule for rule in _RULES if req.may(rule)), req.version, (own, bookmark), req.ctx.services)
 
     @classmethod

@@ -105,9 +105,10 @@ class Hub:
                 if looks:
                     self._look(new)
                 # Who begins anew knows what there is at the time of a look, and not only what there was before.
-                for listener in [one for one in new if looks or one.given] if self._history is not None else ():
-                    new.remove(listener)
-                    self._welcome(listener, self._history)
+                if (history := self._history) is not None:
+                    for listener in [one for one in new if looks or one.given]:
+                        new.remove(listener)
+                        self._welcome(listener, history)
             except Exception:
                 LOG.exception('Events: the look for changes failed')
             with self._changed:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manila_lite import context
-from manila_lite.api.events import changes, hub, records, standing
+from manila_lite.api.events import changes, cursor, hub, records, standing
 from manila_lite.api.events.audience import Audience
 from manila_lite.api.events.batches import render
 from manila_lite.cmd import log_lines
@@ -58,7 +58,7 @@ class Watcher:
         except engine.TRANSIENT as bad:
             print(f'manila-manage: the database does not answer: {log_lines.escaped(str(bad))}', file=sys.stderr)
             return []
-        self._history = self._history or records.History(now, hub.MOST, hub.KEPT)
+        self._history = self._history or records.History(now or cursor.EPOCH, hub.MOST, hub.KEPT)
         news = [record for record in (*found, *changed) if self._history.is_news(record)
                 and self._project in (None, record.project_id)]
         for record in news:

@@ -52,7 +52,7 @@ class Status(NamedTuple):
 def database_time(conn: Connection) -> datetime.datetime:
     """Return the time of the database's clock: the same for all processes that ask."""
     text = _CLOCKS.get(conn.dialect.name, _CLOCK)
-    found: Any = conn.execute(sa.text(f'SELECT {text} AS now').columns(now=sa.DateTime())).scalar_one()
+    found: datetime.datetime = conn.execute(sa.text(f'SELECT {text} AS now').columns(now=sa.DateTime())).scalar_one()
     return found
 
 

@@ -2,6 +2,7 @@
 """What a service does now, for an overview that is asked for again and again. No statement reads more for a longer past."""
 
 import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
@@ -26,7 +27,7 @@ def count_ended(conn: Connection, since: datetime.datetime) -> dict[str, int]:
     return dict(conn.execute(query.group_by(operations.c.state)).all())
 
 
-def list_operations(conn: Connection, since: datetime.datetime, most: int) -> list[Row]:
+def list_operations(conn: Connection, since: datetime.datetime, most: int) -> list[Row[Any]]:
     """Return at most so many operations: those that were parked since a time, those that run, and those that wait.
 
     Of each sort, those that began first. They have their data as ``text``.
