@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import requests
 from keystoneauth1 import exceptions as keystone_exceptions
 from openstack import exceptions
 
@@ -26,7 +27,8 @@ _FIRST, _LAST = 1.0, 30.0
 #: Answers after which another try may succeed.
 _AWAY = (429, 500, 502, 503, 504)
 #: Errors of the connection; those of the library requests are OSErrors.
-_BROKEN = (OSError, keystone_exceptions.ConnectFailure, exceptions.SDKException)
+_BROKEN = (OSError, keystone_exceptions.ConnectFailure, keystone_exceptions.ConnectTimeout,
+           keystone_exceptions.UnknownConnectionError, exceptions.SDKException)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,11 +41,14 @@ class Event:
 
 
 class _Away(Exception):
-    """The service did not answer, or not with events. ``pause``: the seconds that it asked for."""
+    """The service did not answer, or not with events. ``pause``: the seconds that it asked for.
 
-    def __init__(self, pause: float = 0.0):
+    ``silent``: there was a connection, and nothing came.
+    """
+
+    def __init__(self, pause: float = 0.0, *, silent: bool = False):
         super().__init__()
-        self.pause = pause
+        self.pause, self.silent = pause, silent
 
 
 def listen(service: Any, *, all_projects: bool = False, last_event_id: str = '') -> Iterator[Event]:
@@ -82,7 +87,11 @@ class _Reader:
     def stream(self) -> Iterator[Event]:
         """Yield the events of one connection until it ends."""
         self.heard = False
-        answer = self._ask(STREAM, {}, stream=True, timeout=(_CONNECT, _SILENCE))
+        try:
+            answer = self._ask(STREAM, {}, stream=True, timeout=(_CONNECT, _SILENCE))
+        except _Away as away:
+            self.streams = not away.silent      # a proxy may keep even the head of an answer back
+            raise
         try:
             for event in self._parsed(answer.iter_lines(chunk_size=None)):
                 self.heard = True
@@ -112,8 +121,9 @@ class _Reader:
         headers = {'Accept': media_type, **({'Last-Event-ID': self._position} if self._position else {})}
         try:
             answer = self._service.get('/events', params={**self._query, **query}, headers=headers, raise_exc=False, **more)
-        except _BROKEN:
-            raise _Away from None
+        except _BROKEN as broken:
+            # keystoneauth has one error for a connection that is not made, and one on which nothing comes.
+            raise _Away(silent=isinstance(broken.__context__, requests.exceptions.ReadTimeout)) from None
         if answer.status_code in _AWAY:
             after = answer.headers.get('Retry-After', '')
             answer.close()

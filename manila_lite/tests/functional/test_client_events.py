@@ -15,28 +15,30 @@ from manila_lite.tests.functional import base, test_events
 
 
 class Keeping(http.server.BaseHTTPRequestHandler):
-    """A proxy that passes an answer on when it is complete. ``server.behind``: the port of the API."""
+    """A proxy that passes an answer on when it is complete; with ``server.heads`` its head at once.
+
+    ``server.behind``: the port of the API; ``server.wanted``: the media types that clients asked for.
+    """
 
     def do_GET(self):
         """Pass a request on, and then its answer."""
+        self.server.wanted.append(self.headers['Accept'])
         upstream = http.client.HTTPConnection('127.0.0.1', self.server.behind, timeout=60)
         upstream.request('GET', self.path, headers=dict(self.headers))
         answer = upstream.getresponse()
-        body = answer.read()
+        body = None if self.server.heads else answer.read()
         self.send_response(answer.status)
         self.send_header('Content-Type', answer.headers['Content-Type'])
-        self.send_header('Content-Length', str(len(body)))
+        self.send_header('Connection', 'close')
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(answer.read() if body is None else body)
 
     def log_message(self, *_):
         """Write nothing."""
 
 
-class Iterator(test_events.EventTest):
+class ListeningTest(test_events.EventTest):
     """Programs that listen."""
-
-    EXTRA = '[events]\nlistener_time = 5\n'
 
     def service_of(self, caller, port):
         token = token_endpoint.Token(f'http://127.0.0.1:{port}/v2', caller.token)
@@ -58,6 +60,12 @@ class Iterator(test_events.EventTest):
             seen.append(found.get(timeout=60))
         return seen
 
+
+class Iterator(ListeningTest):
+    """Streams that end every few seconds."""
+
+    EXTRA = '[events]\nlistener_time = 5\n'
+
     def test_events_come_also_after_the_end_of_a_stream_and_of_a_process(self):
         server = ApiServer(self.service.wsgi, '127.0.0.1', 0)
         server.start()
@@ -72,18 +80,6 @@ class Iterator(test_events.EventTest):
         seen = self.until_available(found, missed)
         self.assertNotIn('reset', [one.event for one in seen])
 
-    def test_json_is_used_behind_a_proxy_that_keeps_streams_back(self):
-        proxy = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Keeping)
-        proxy.daemon_threads = True
-        proxy.behind = self.server.port
-        threading.Thread(target=proxy.serve_forever, daemon=True).start()
-        self.addCleanup(proxy.shutdown)
-        # The stream ends after five seconds here, so that also this client hears something of it in the end.
-        found = self.heard(self.owner, proxy.server_port, last_event_id=self.listen(self.owner).begun().position)
-        share = self.owner.share()['id']
-        seen = self.until_available(found, share)
-        self.assertEqual({self.owner.token.split(':')[1]}, {one.data['project_id'] for one in seen})
-
     def test_document_form_by_itself(self):
         reader = events._Reader(self.service_of(self.owner, self.server.port), False,
                                 self.listen(self.owner).begun().position)
@@ -93,3 +89,26 @@ class Iterator(test_events.EventTest):
     def test_refusal_ends_it(self):
         stranger = self.caller('somebody', roles='none')
         self.assertRaises(exceptions.HttpException, next, events.listen(self.service_of(stranger, self.server.port)))
+
+
+class Kept(ListeningTest):
+    """A proxy that passes nothing on before the end of an answer."""
+
+    def proxy(self, *, heads):
+        proxy = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Keeping)
+        proxy.daemon_threads = True
+        proxy.behind, proxy.wanted, proxy.heads = self.server.port, [], heads
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        self.addCleanup(proxy.shutdown)
+        return proxy
+
+    def test_json_is_asked_for_after_a_stream_of_which_nothing_came(self):
+        begin = self.listen(self.owner).begun().position
+        proxies = [self.proxy(heads=heads) for heads in (True, False)]
+        programs = [self.heard(self.owner, proxy.server_port, last_event_id=begin) for proxy in proxies]
+        share = self.owner.share()['id']
+        for proxy, found in zip(proxies, programs, strict=True):
+            seen = self.until_available(found, share)
+            self.assertEqual({self.owner.token.split(':')[1]}, {one.data['project_id'] for one in seen})
+            self.assertEqual([events.STREAM, events.DOCUMENT], proxy.wanted[:2])
+            self.assertNotIn(events.STREAM, proxy.wanted[1:])

@@ -5,7 +5,8 @@ import {fetchApi, url} from './api.js';
 import {session} from './session.js';
 
 const TICK = 3000;
-const FIRST_BYTES = 25000;
+// The service sends the position at once.
+const FIRST_BYTES = 10000;
 const LONGEST_WAIT = 30000;
 // A stream that the service ended, as it does now and then, is asked for again.
 const AGAIN = 1000;

@@ -124,6 +124,17 @@ class ShareTest(base.ConsoleTest):
         self.turn('visible')
         waiting.until(lambda: sorted(self.names()) == ['missed', 'seen'], self.names)
 
+    def test_page_behind_a_proxy_that_keeps_streams_back_polls(self):
+        self.open('shares', 'Shares')
+        self.see("//*[normalize-space()='There are no shares.']")
+        self.turn('hidden')
+        self.driver.execute_script(_KEEP_BACK)
+        self.turn('visible')
+        waiting.until(lambda: self.driver.execute_script('return window.polls'), 'no poll')
+        self.share_named('polled')
+        waiting.until(lambda: self.names() == ['polled'], self.names)
+        self.assert_quiet()
+
     def share_named(self, name):
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': name}})['share']
         self.lite.wait(f'/shares/{share["id"]}', 'share', 'available')
@@ -248,6 +259,23 @@ _STREAM = (
     ('\n: keep-alive\n\nevent: pool\r\ndata: 1\r\ndata: 2\r\n\r\n', [['status', '{"n":1}'], ['pool', '1\n2']], 'b'),
     ('event: lost\n\ndata:x\n\n', [['message', 'x']], 'b'),
 )
+
+
+#: Lets the page get nothing of a stream, as behind a proxy that waits for its end; counts its other requests for events.
+_KEEP_BACK = """
+const real = window.fetch;
+window.polls = 0;
+window.fetch = (address, options) => {
+  const {Accept: wanted} = options.headers;
+  if (wanted !== 'text/event-stream') {
+    window.polls += String(address).includes('/v2/events');
+    return real(address, options);
+  }
+  return Promise.resolve(new Response(new ReadableStream({start(stream) {
+    options.signal.addEventListener('abort', () => stream.error(options.signal.reason));
+  }})));
+};
+"""
 
 
 class ProgramsTest(base.ConsoleTest):
