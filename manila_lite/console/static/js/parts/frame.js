@@ -11,7 +11,8 @@ import {FormDialog} from './dialog.js';
 import {Check, Choice} from './form.js';
 import {ActAs, LoginAgain, LogOut} from './login.js';
 
-const PROJECT = ['shares', 'snapshots', 'networks', 'groups', 'backups', 'replicas', 'operations', 'messages', 'quotas'];
+const PROJECT = ['shares', 'snapshots', 'networks', 'groups', 'backups', 'replicas', 'operations', 'messages', 'quotas',
+  'api'];
 const OPERATOR = ['pools', 'services', 'servers', 'migrations'];
 
 function Links({title, names, here}) {
