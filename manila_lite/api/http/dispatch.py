@@ -211,7 +211,7 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
     """
     known = _known(op, req.version)
     try:
-        sent = req.raw.GET.items()
+        sent = list(req.raw.GET.items())
         most = req.ctx.conf.limits.filter_length
         values = {}
         if op.strict:
