@@ -11,7 +11,8 @@ from manila_lite.tests.functional.console import base
 PAGES = {'shares': 'Shares', 'create-share': 'Create a share', 'snapshots': 'Snapshots', 'networks': 'Share networks',
          'groups': 'Share groups', 'backups': 'Backups', 'replicas': 'Replicas', 'operations': 'Operations',
          'messages': 'Messages', 'quotas': 'Quotas', 'pools': 'Pools', 'services': 'Services', 'servers': 'Share servers',
-         'migrations': 'Migrations', 'evacuate/test@alpha/1': 'Evacuate test@alpha', 'nothing': 'No such page'}
+         'migrations': 'Migrations', 'findings': 'Findings', 'evacuate/test@alpha/1': 'Evacuate test@alpha', 'api': 'API',
+         'api/2.99/POST/%2Fshares': 'POST /shares', 'nothing': 'No such page'}
 _MANY = 10_000
 _ID = "printf('00000000-0000-4000-8000-%012d', n)"
 _COPY = """WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {last})

@@ -8,6 +8,7 @@ import {S} from '../strings.js';
 import {Backups} from './backups.js';
 import {CreateShare} from './create_share.js';
 import {Evacuation} from './evacuation.js';
+import {Findings} from './findings.js';
 import {Groups} from './groups.js';
 import {Messages} from './messages.js';
 import {Migrations} from './migrations.js';
@@ -35,5 +36,5 @@ export const PAGES = Object.assign(Object.create(null), {
   shares: Shares, share: Share,
   'create-share': CreateShare, snapshots: Snapshots, networks: Networks, groups: Groups, backups: Backups, replicas: Replicas,
   operations: Operations, messages: Messages, quotas: Quotas, pools: Pools, services: Services, servers: Servers,
-  migrations: Migrations, evacuate: Evacuation,
+  migrations: Migrations, evacuate: Evacuation, findings: Findings,
   api: later(() => import('./api.js'), 'Api')});

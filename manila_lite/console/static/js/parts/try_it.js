@@ -2,14 +2,13 @@
 // A form that sends one call of the API as the user of the session, and shows the answer as it came.
 import {html, useState} from '../html.js';
 import {PATIENCE, fetchApi, id as quoted, url} from '../api.js';
+import {TURNING} from '../names.js';
 import {Area, Choice, Form, Text, useFields} from './form.js';
 import {choices, example} from './schema.js';
 import {S} from '../strings.js';
 
 const T = S.api;
 const LONGEST = 200000;
-// Characters that would turn the text around them.
-const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const escaped = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 const isIn = (call, place) => call.parameters.filter((one) => one.in === place);
