@@ -134,6 +134,16 @@ class Page:
 
         Select(self.field(label, within)).select_by_visible_text(words)
 
+    def act_as(self, user, project, roles):
+        """Become another user, without authentication."""
+        self.open('shares', 'Shares')
+        self.press('Act as another user')
+        self.write('User', user, '//dialog')
+        self.write('Project', project, '//dialog')
+        self.write('Roles', roles, '//dialog')
+        self.press('Log in', '//dialog')
+        self.see(f"//header//bdi[.='{user}']")
+
     def assert_accessible(self, where):
         """Check the page with axe, in light and in dark."""
         for scheme in ('light', 'dark'):

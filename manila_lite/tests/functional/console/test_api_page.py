@@ -98,7 +98,7 @@ class ApiPageTest(base.ConsoleTest):
                           lambda: self.text)
 
     def test_refusals_are_answers_and_lose_nothing(self):
-        self.press_as_member()
+        self.act_as('ann', 'blue', 'member,reader')
         self.call('POST', '/types')
         self.write('Body', '{"share_type": 1}')
         self.press('Send POST')
@@ -108,12 +108,3 @@ class ApiPageTest(base.ConsoleTest):
         self.press('Send POST')
         self.assertIn('body', self.answer(400))
         self.assertEqual('{"share": ', self.field('Body').get_attribute('value'))
-
-    def press_as_member(self):
-        self.open('shares', 'Shares')
-        self.press('Act as another user')
-        self.write('User', 'ann', '//dialog')
-        self.write('Project', 'blue', '//dialog')
-        self.write('Roles', 'member,reader', '//dialog')
-        self.press('Log in', '//dialog')
-        self.see("//header//bdi[.='ann']")

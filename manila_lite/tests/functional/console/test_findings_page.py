@@ -58,13 +58,7 @@ class FindingsPageTest(base.ConsoleTest):
         self.assert_quiet()
 
     def test_members_see_why_there_is_nothing(self):
-        self.open('shares', 'Shares')
-        self.press('Act as another user')
-        self.write('User', 'ann', '//dialog')
-        self.write('Project', 'blue', '//dialog')
-        self.write('Roles', 'member,reader', '//dialog')
-        self.press('Log in', '//dialog')
-        self.see("//header//bdi[.='ann']")
+        self.act_as('ann', 'blue', 'member,reader')
         self.assertEqual([], self.all("//nav//a[.='Findings']"))
         self.open('findings', 'Findings')
         self.see("//main//*[@role='alert']")

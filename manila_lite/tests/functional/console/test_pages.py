@@ -80,6 +80,16 @@ class PagesTest(base.ConsoleTest):
         self.press('broken')
         self.see("//section[.//h2='Messages']//tbody/tr", 60)
         self.assert_quiet()
+        self.act_as('rita', 'p', 'reader')
+        self.open('messages', 'Messages')
+        self.see("//tbody//button[normalize-space()='Delete']").click()
+        self.see("//main//*[@role='alert']")
+        self.assertEqual(1, len(self.all('//tbody/tr')))
+        self.open('create-share', 'Create a share')
+        self.write('Name', 'not allowed')
+        self.press('Create')
+        self.see("//main//*[@role='alert']")
+        self.assertEqual('not allowed', self.field('Name').get_attribute('value'))
 
 
 class ManyTest(base.ConsoleTest):
