@@ -19,6 +19,8 @@ from manila_lite.console import files
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Any]
 
 PREFIX = '/console'
+#: Addresses that lead to a page, relative to themselves: nothing of the request may choose another host.
+_PAGES = {PREFIX: 'console/', f'{PREFIX}/api': './#/api', f'{PREFIX}/api/': '../#/api'}
 SESSION, SETTINGS, PROJECTS = f'{PREFIX}/session', f'{PREFIX}/settings', f'{PREFIX}/projects'
 #: The page loads nothing from elsewhere, runs no text as a program, asks no other host, and is shown in no other page.
 _OWN = tuple(f"{kind}-src 'self'" for kind in ('script', 'style', 'img', 'connect'))
@@ -98,9 +100,8 @@ class Console:
     def _file(self, raw: webob.Request, path: str) -> webob.Response:
         if raw.method not in _READ:
             return self._wrong_method(raw, ['GET'])
-        if path == PREFIX:
-            # Links of the page are relative. So is this one: nothing of the request may choose another host.
-            return webob.Response(status=308, location=PREFIX.removeprefix('/') + '/', cache_control='no-cache')
+        if path in _PAGES:
+            return webob.Response(status=308, location=_PAGES[path], cache_control='no-cache')
         file = self._files.get(path.removeprefix(f'{PREFIX}/') or files.INDEX)
         if file is None:
             raise errors.NotFound('The console has no such file. Its page is /console/.', code='no_such_path')

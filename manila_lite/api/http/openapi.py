@@ -86,7 +86,7 @@ def _operation(ops: list[Call], version: int) -> dict[str, Any]:
                        *_once(ops)],
         'responses': _responses(ops, version),
     }
-    bodies = [body.schema(version) for op in ops if (body := op.body_at(version)) is not None]
+    bodies = [{**body.schema(version), 'description': _summary(op)} for op in ops if (body := op.body_at(version)) is not None]
     if bodies:
         operation['requestBody'] = {'required': True, 'content': _content(bodies[0] if len(bodies) == 1 else {'anyOf': bodies})}
     return operation

@@ -57,7 +57,7 @@ class ConsoleTest(testtools.TestCase):
             lines = path.read_text().splitlines()
             self.assertEqual('// SPDX-License-Identifier: Apache-2.0', lines[0], path.name)
             self.assertTrue(lines[1].startswith('// '), path.name)
-            self.assertTrue(len(lines) <= 210, (path.name, len(lines)))
+            self.assertTrue(len(lines) <= (260 if path.name == 'strings.js' else 170), (path.name, len(lines)))
             self.assertEqual([], [line for line in lines if len(line) > 160], path.name)
 
     def test_every_text_is_used(self):

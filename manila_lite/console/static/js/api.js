@@ -6,7 +6,7 @@ import {S} from './strings.js';
 
 export const VERSION = '2.99';
 const API = new URL('../v2/', document.baseURI);
-const PATIENCE = 60000;
+export const PATIENCE = 60000;
 
 // Whether the service answers. The frame shows it, and events.js mends it.
 export const link = new Store({away: false});
@@ -56,11 +56,8 @@ export async function fetchApi(address, options) {
   }
 }
 
-async function call(method, path, {query, body, once, operation} = {}) {
-  const key = once && {'Idempotency-Key': randomKey()};
-  const answer = await fetchApi(url(path, query), () => ({
-    method, signal: AbortSignal.timeout(PATIENCE), body: body && JSON.stringify(body),
-    headers: {...(body && {'Content-Type': 'application/json'}), ...key}}));
+// The document of an answer; an error of the service becomes one of ours.
+export async function read(answer) {
   const text = await answer.text();
   let document = null;
   try {
@@ -69,6 +66,15 @@ async function call(method, path, {query, body, once, operation} = {}) {
     throw new ApiError(answer.status);
   }
   if (!answer.ok) throw new ApiError(answer.status, Object.values(document ?? {})[0]);
+  return document;
+}
+
+async function call(method, path, {query, body, once, operation} = {}) {
+  const key = once && {'Idempotency-Key': randomKey()};
+  const answer = await fetchApi(url(path, query), () => ({
+    method, signal: AbortSignal.timeout(PATIENCE), body: body && JSON.stringify(body),
+    headers: {...(body && {'Content-Type': 'application/json'}), ...key}}));
+  const document = await read(answer);
   return operation ? answer.headers.get('Operation-Id') : document;
 }
 
@@ -77,7 +83,8 @@ function randomKey() {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-const id = encodeURIComponent;
+// One word of a path. Words of dots alone would lead to another path, and no resource is called so.
+const id = (word) => encodeURIComponent(/^\.{1,2}$/.test(word) ? `${word} ` : word);
 // Begins work, and returns the id of its operation.
 export const begin = (path, body) => call('POST', path, {body, operation: true});
 export const get = (path, query) => call('GET', path, {query});

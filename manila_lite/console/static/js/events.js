@@ -32,6 +32,13 @@ const pause = (milliseconds, signal) => new Promise((resolve) => {
   signal.addEventListener('abort', () => { clearTimeout(timer); resolve(); }, {once: true});
 });
 
+// Waits while the user has no session and does not want one now.
+const untilAsked = (signal) => new Promise((resolve) => {
+  const stop = session.watch(({declined}) => declined || done());
+  const done = () => { stop(); resolve(); };
+  signal.addEventListener('abort', done, {once: true});
+});
+
 // Splits the stream into events. A part of one waits for the rest.
 export class Parser {
   constructor() {
@@ -126,6 +133,10 @@ async function run(signal) {
   let way = 'stream';
   let wait = 1000;
   while (!signal.aborted) {
+    if (session.value.declined) {
+      await untilAsked(signal);
+      tell('reset');
+    }
     try {
       way = await WAYS[way](signal);
       wait = 1000;

@@ -18,7 +18,7 @@ function useEvents(act, wants) {
     let since = 0;
     const fire = () => { timer = null; latest.current.act(); };
     const stop = listen((event) => {
-      if (!OFTEN.has(event.event) && !latest.current.wants(event)) return;
+      if (session.value.declined || (!OFTEN.has(event.event) && !latest.current.wants(event))) return;
       const now = Date.now();
       since = timer === null ? now : since;
       clearTimeout(timer);
@@ -53,7 +53,7 @@ export function useLoad(load, deps, wants = () => false, every = 0) {
   useEvents(reload, wants);
   useEffect(() => {
     if (!every) return undefined;
-    const timer = setInterval(() => document.hidden || reload(), every);
+    const timer = setInterval(() => document.hidden || session.value.declined || reload(), every);
     return () => clearInterval(timer);
   }, [every]);
   useEffect(() => {

@@ -9,8 +9,8 @@ const FOLDER = '/mnt/share';
 const quote = (word) => (PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 const words = (...all) => all.map(quote).join(' ');
 
-// cmd.exe has no way to quote these.
-const WINDOWS = /["%!^&|<>]/;
+// cmd.exe has no way to quote the first of these, and PowerShell reads the others within words.
+const WINDOWS = /["%!^&|<>$`']/;
 const windows = (word) => (/[ ,;=()]/.test(word) ? `"${word}"` : word);
 
 export function system() {

@@ -6,8 +6,9 @@ import {S} from './strings.js';
 const HERE = new URL('./', document.baseURI);
 const CONSOLE = {'X-Manila-Lite-Console': '1'};
 
-// phase: 'begin', 'out', 'in'; asking: the session ended in the middle of something, and a dialog asks for it again.
-export const session = new Store({phase: 'begin', settings: null, user: null, asking: false, error: null, everything: false});
+// phase: 'begin', 'out', 'in'; asking: the session ended in the middle of something, and a dialog asks for it again; declined: the
+// user did not log in then. Until something else is asked for, nothing asks again by itself.
+export const session = new Store({phase: 'begin', settings: null, user: null, asking: false, declined: false, error: null, everything: false});
 
 const AGAIN = 3000;
 let basic = null;
@@ -28,7 +29,13 @@ async function ask(path, method = 'GET', body = undefined) {
     body: body && JSON.stringify(body), cache: 'no-store', redirect: 'error',
   }).catch(() => { throw Object.assign(new Error(S.error.away), {status: 0, next: S.error.awayNext}); });
   const text = await answer.text();
-  const document = text ? JSON.parse(text) : null;
+  let document = null;
+  try {
+    document = text ? JSON.parse(text) : null;
+  } catch {
+    // A proxy may have answered in place of the service.
+    throw Object.assign(new Error(S.error.status(answer.status)), {status: answer.status});
+  }
   if (!answer.ok) {
     const fault = Object.values(document ?? {})[0] ?? {};
     throw Object.assign(new Error(fault.message ?? answer.statusText), {status: answer.status, next: fault.next});
@@ -41,7 +48,7 @@ export const isSame = (one, other) => one?.user_id === other?.user_id && one?.pr
 async function recognise() {
   const {session: user} = await ask('session');
   const {user: before} = session.value;
-  session.set({phase: 'in', user, error: null, asking: false, everything: session.value.everything && user.administrator});
+  session.set({phase: 'in', user, error: null, asking: false, declined: false, everything: session.value.everything && user.administrator});
   // What one user began is not done as another one.
   const woken = waiting;
   waiting = [];
@@ -90,7 +97,7 @@ export async function logOut() {
   try {
     if (session.value.settings.auth_strategy !== 'http_basic') await ask('session', 'DELETE');
   } finally {
-    session.set({phase: 'out', user: null, asking: false});
+    session.set({phase: 'out', user: null, asking: false, declined: false});
   }
 }
 
@@ -98,13 +105,13 @@ export const otherProjects = async () => (await ask('projects')).projects;
 
 // Ask for a new log-in, and go on when there is one. What is on the page stays there.
 export function askAgain() {
-  session.set({asking: true});
+  session.set({asking: true, declined: false});
   return new Promise((resolve, reject) => { waiting.push({resolve, reject}); });
 }
 
 export function giveUp() {
   const refused = waiting;
   waiting = [];
-  session.set({asking: false});
-  for (const {reject} of refused) reject(Object.assign(new Error('401'), {status: 401}));
+  session.set({asking: false, declined: true});
+  for (const {reject} of refused) reject(Object.assign(new Error(S.error.ended), {status: 401, next: S.error.endedNext}));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every text that the console shows. Another language is another file of this form.
+import {own} from './names.js';
 
 const counted = (count, what) => `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
 
@@ -20,6 +21,7 @@ export const S = {
     awayNext: 'Nothing was lost. Try again in a moment.',
     forbidden: 'You may not see this, or do this, with your roles.',
     gone: 'It does not exist, or not any more.',
+    ended: 'The session has ended.', endedNext: 'Nothing was lost. Log in, and try again.',
     dismiss: 'Dismiss', otherUser: 'It was not sent: another user logged in.',
   },
   time: {
@@ -33,7 +35,7 @@ export const S = {
     label: 'Pages', project: 'Project', operator: 'Operator',
     shares: 'Shares', snapshots: 'Snapshots', networks: 'Networks', groups: 'Groups', backups: 'Backups', replicas: 'Replicas',
     quotas: 'Quotas', messages: 'Messages', operations: 'Operations', pools: 'Pools', services: 'Services',
-    servers: 'Share servers', migrations: 'Migrations',
+    servers: 'Share servers', migrations: 'Migrations', findings: 'Findings', api: 'API',
   },
   user: {
     account: 'Account', logOut: 'Log out', project: 'Project', everything: 'Show all projects',
@@ -50,10 +52,10 @@ export const S = {
   action: {
     create: 'Create', delete: 'Delete', cancel: 'Cancel', close: 'Close', save: 'Save', copy: 'Copy', copied: 'Copied',
     copyFailed: 'The text is selected: press Ctrl+C to copy it.', add: 'Add',
-    ofThis: (action, name) => `${action}: ${name}`,
+    ofThis: (action, name) => `${action}: ${own(name)}`,
   },
   confirm: {
-    delete: (what, name) => `Delete ${what} ${name}?`,
+    delete: (what, name) => `Delete ${what} ${own(name)}?`,
     deleteText: 'This cannot be undone.',
   },
   table: {
@@ -74,9 +76,9 @@ export const S = {
     what: 'the share', gone: 'The share was deleted.', back: 'All shares',
     details: 'Details', public: 'Visible to all projects', group: 'Group', network: 'Share network', snapshot: 'Made from snapshot',
     server: 'Share server', task: 'Migration', key: 'Encryption key',
-    resize: 'Resize', resizeTitle: (name) => `Resize ${name}`, newSize: 'New size in GiB',
+    resize: 'Resize', resizeTitle: (name) => `Resize ${own(name)}`, newSize: 'New size in GiB',
     shrinkHint: 'A smaller size is refused if the share has more data.',
-    edit: 'Edit', editTitle: (name) => `Edit ${name}`,
+    edit: 'Edit', editTitle: (name) => `Edit ${own(name)}`,
   },
   mount: {
     title: 'Mount', system: 'Your system', systems: {linux: 'Linux', mac: 'macOS', windows: 'Windows'},
@@ -97,7 +99,7 @@ export const S = {
   },
   snapshots: {
     title: 'Snapshots', none: 'There are no snapshots.', create: 'Take a snapshot', what: 'the snapshot',
-    revert: 'Revert', revertTitle: (name) => `Revert the share to ${name}?`,
+    revert: 'Revert', revertTitle: (name) => `Revert the share to ${own(name)}?`,
     revertText: 'All changes since then are lost. Only the latest snapshot can be chosen.',
     createFrom: 'New share from it', name: 'Name', description: 'Description', show: 'Share',
     count: (count) => counted(count, 'snapshot'),
@@ -124,14 +126,14 @@ export const S = {
     of: (done, total) => `${done} of ${total}`, rate: (text) => `${text}/s`,
     states: {open: 'Open', parked: 'Parked', failed: 'Failed', done: 'Done'}, any: 'All', state: 'State',
     bar: (what) => `Progress of ${what}`, kind: 'Operation', resource: 'Resource', phase: 'Phase', error: 'Error', 
-    parked: 'Parked operations wait for an administrator. Repair the cause; then manila-manage doctor --fix starts them once more.',
+    parked: 'Parked operations wait for an administrator. Repair the cause; then mend them on the page of findings.',
   },
   messages: {title: 'Messages', none: 'There are no messages.', dismiss: 'Delete the message', text: 'Message', about: 'About'},
   networks: {
     title: 'Share networks', none: 'There are no share networks.', create: 'Create a share network', what: 'the share network',
     subnets: 'Subnets', addSubnet: 'Add a subnet', net: 'Network of the provider', subnet: 'Subnet of the provider',
     netHint: 'Id of the network. Left empty, the service chooses its default one.', zone: 'Availability zone', default: 'Every zone',
-    noSubnets: 'no subnet', picture: (name, subnets) => `Subnets of ${name}: ${subnets}`,
+    noSubnets: 'no subnet', picture: (name, subnets) => `Subnets of ${own(name)}: ${subnets}`,
     subnetWhat: 'the subnet', unknown: 'no address yet', cidr: 'Addresses', gateway: 'Gateway', segment: 'Segment', kind: 'Kind',
     version: (number) => `IPv${number}`,
   },
@@ -150,7 +152,7 @@ export const S = {
   },
   backups: {
     title: 'Backups', none: 'There are no backups.', create: 'Back a share up', what: 'the backup', restore: 'Restore',
-    restoreTitle: (name) => `Restore ${name}?`, restoreText: 'The data of its share is replaced by that of the backup.', share: 'Share',
+    restoreTitle: (name) => `Restore ${own(name)}?`, restoreText: 'The data of its share is replaced by that of the backup.', share: 'Share',
   },
   replicas: {
     title: 'Replicas', none: 'There are no replicas.', create: 'Create a replica', what: 'the replica', promote: 'Promote',
@@ -165,16 +167,16 @@ export const S = {
   },
   services: {
     title: 'Services', none: 'There are no services.', service: 'Service', enable: 'Enable', disable: 'Disable', reason: 'Reason',
-    disableTitle: (name) => `Disable ${name}?`, disableText: 'It gets no new shares. Those that it has are served on.',
-    heartbeat: 'Last sign of life', release: 'Release', ensure: 'Check shares', ensureTitle: (name) => `Check all shares of ${name}?`,
+    disableTitle: (name) => `Disable ${own(name)}?`, disableText: 'It gets no new shares. Those that it has are served on.',
+    heartbeat: 'Last sign of life', release: 'Release', ensure: 'Check shares', ensureTitle: (name) => `Check all shares of ${own(name)}?`,
     ensureText: 'The backend compares its shares with the database, and repairs what differs.', ensuring: 'checking shares',
     evacuate: 'Evacuate',
   },
   evacuation: {
-    title: (host) => `Evacuate ${host}`, text: 'Moves every share and share server to other hosts. The plan changes nothing.',
+    title: (host) => `Evacuate ${own(host)}`, text: 'Moves every share and share server to other hosts. The plan changes nothing.',
     plan: 'Make a plan', start: 'Evacuate now', stop: 'Stop', planned: 'Plan', nothing: 'There is nothing to move.',
-    startTitle: (host) => `Move everything off ${host}?`, startText: 'The backend gets no new shares from now on.',
-    stopTitle: (host) => `Stop the evacuation of ${host}?`,
+    startTitle: (host) => `Move everything off ${own(host)}?`, startText: 'The backend gets no new shares from now on.',
+    stopTitle: (host) => `Stop the evacuation of ${own(host)}?`,
     stopText: 'Migrations under way go on; no other begins. What has moved stays where it is.',
     resource: 'Resource', from: 'From', to: 'To', clients: 'Clients', moving: 'Moving', left: 'What stays', reason: 'Reason',
     back: 'All services', none: 'It was not evacuated yet.',
@@ -187,8 +189,31 @@ export const S = {
   migrations: {
     title: 'Migrations', none: 'Nothing is being migrated.', from: 'From', to: 'To', complete: 'Complete', cancel: 'Cancel',
     cancelTitle: 'Cancel this migration?', cancelText: 'The source stays as it is; the copy is removed.',
-    start: 'Migrate', startTitle: (name) => `Migrate ${name}`, target: 'Target', writable: 'Clients must be able to write meanwhile',
+    start: 'Migrate', startTitle: (name) => `Migrate ${own(name)}`, target: 'Target', writable: 'Clients must be able to write meanwhile',
     nondisruptive: 'Clients must notice nothing', snapshots: 'Keep snapshots', noTargets: 'There is no other place.',
     curve: (text) => `Speed over time, now ${text}`,
+  },
+  findings: {
+    title: 'Findings', text: 'What the doctor finds wrong: it does not end by itself, or not as it should.',
+    all: 'Also show what is under way', none: 'Everything is in a final state.', noneWrong: 'Nothing is wrong.', what: 'What', why: 'Why',
+    age: 'Age', lastError: 'Last error:', mend: 'Mend', mendTitle: (what, id) => `Mend ${what} ${own(id)}?`,
+    mendText: 'The doctor has its work done again. If that cannot be done, it ends as failed, and its owner gets a message.',
+    mended: (what, id, said) => `${what} ${id}: ${said}.`, byHand: 'By hand, as it says', underWay: 'Under way',
+    cut: (count) => `Only the first ${count} are shown.`,
+  },
+  api: {
+    title: 'API', text: 'All calls of the service, with forms to try them. The same as one document for programs:',
+    document: 'openapi.json', version: 'Microversion', search: 'Search calls', count: (count) => counted(count, 'call'),
+    back: 'All calls', none: 'This microversion has no such call.', policies: 'Rules that allow it:', try: 'Try it',
+    tryHint: 'The request is sent with your rights, and is really carried out.', send: (method) => `Send ${method}`,
+    query: (count) => counted(count, 'parameter'), parameters: 'Parameters', in: 'In', kind: 'Value', body: 'Body',
+    places: {path: 'path', query: 'query', header: 'header'},
+    answers: 'Answers', answer: 'Answer', answered: (status, milliseconds) => `Status ${status}, after ${milliseconds} ms`,
+    headers: 'Headers of the answer', with: (names) => `Headers: ${names}`, empty: 'No body.', refused: 'Refused, failed',
+    cut: (count) => `Only the first ${count.toLocaleString('en')} characters are shown.`,
+    required: 'required', or: ' or ', orNull: 'null', anything: 'anything', anyName: '(any name)', each: '(each)',
+    form: (number) => `(form ${number})`, only: (value) => `only ${value}`, oneOf: (list) => `one of ${list}`,
+    range: (least, most) => (most === undefined ? `from ${least}` : least === undefined ? `up to ${most}` : `${least} to ${most}`),
+    characters: (text) => `${text} characters`, items: (text) => `${text} items`, pattern: (text) => `fits ${text}`,
   },
 };

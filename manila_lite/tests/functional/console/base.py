@@ -92,12 +92,12 @@ class Page:
     def all(self, path):
         return self.driver.find_elements('xpath', path)
 
-    def see(self, path, patience=30):
-        """Wait until an element is shown; return it."""
+    def see(self, path, patience=30, *, hidden=False):
+        """Wait until an element is shown; return it. ``hidden``: it need only be there, such as in a part that is closed."""
         from selenium.common.exceptions import StaleElementReferenceException
 
         def shown():
-            return next((element for element in self.all(path) if element.is_displayed()), None)
+            return next((element for element in self.all(path) if hidden or element.is_displayed()), None)
         return waiting.until(shown, lambda: f'{path} in:\n{self.text}', patience, pause=0.05,
                              ignoring=(StaleElementReferenceException,))
 
@@ -122,14 +122,27 @@ class Page:
         return self.driver.find_element('id', found.get_attribute('for'))
 
     def write(self, label, text, within=''):
+        from selenium.webdriver.common.keys import Keys
+
         field = self.field(label, within)
-        field.clear()
+        # WebDriver's own clear() is no input of a user: the page may put back what was there.
+        field.send_keys(Keys.CONTROL + 'a')
         field.send_keys(text)
 
     def choose(self, label, words, within=''):
         from selenium.webdriver.support.select import Select
 
         Select(self.field(label, within)).select_by_visible_text(words)
+
+    def act_as(self, user, project, roles):
+        """Become another user, without authentication."""
+        self.open('shares', 'Shares')
+        self.press('Act as another user')
+        self.write('User', user, '//dialog')
+        self.write('Project', project, '//dialog')
+        self.write('Roles', roles, '//dialog')
+        self.press('Log in', '//dialog')
+        self.see(f"//header//bdi[.='{user}']")
 
     def assert_accessible(self, where):
         """Check the page with axe, in light and in dark."""

@@ -88,26 +88,39 @@ class FilesTest(base.ServiceTest):
             self.assertEqual((404, 'no_such_path'), (answer.status_int, answer.json['itemNotFound']['reason']), path)
             self.assert_guarded(answer)
 
-    def test_address_without_a_slash_leads_to_the_page_of_this_host_and_to_no_other(self):
-        for headers in ({}, {'X_Forwarded_Prefix': '//evil.example'}, {'X_Forwarded_Prefix': '/share'}):
-            answer = self.get('/console', **headers)
-            self.assertEqual(308, answer.status_int, headers)
-            self.assertRegex(answer.headers['Location'], r'^http://localhost(:80)?/.*console/$')
+    def test_addresses_of_pages_lead_to_them_on_this_host_and_to_no_other(self):
+        for path, page in (('/console', 'console/'), ('/console/api', 'console/#/api'), ('/console/api/', 'console/#/api')):
+            for headers in ({}, {'X_Forwarded_Prefix': '//evil.example'}, {'X_Forwarded_Prefix': '/share'}):
+                answer = self.get(path, **headers)
+                self.assertEqual(308, answer.status_int, headers)
+                self.assertRegex(answer.headers['Location'], rf'^http://localhost(:80)?(/|/.*/){page}$')
+                self.assert_guarded(answer)
 
-    def test_first_visit_loads_little(self):
-        wanted, seen = ['index.html', 'style.css', 'icon.svg', 'js/main.js'], set()
+    def test_first_visit_loads_little_and_the_rest_later(self):
+        first, later = self.loaded(['index.html', 'style.css', 'icon.svg', 'js/main.js'])
+        self.assertIn('vendor/preact.js', first)
+        self.assertTrue(sum((files.ROOT / name).stat().st_size for name in first) < MOST)
+        self.assertEqual({'js/pages/api.js'}, later)
+        every = first | self.loaded(list(later))[0]
+        self.assertEqual({path.relative_to(files.ROOT).as_posix() for path in (files.ROOT / 'js').rglob('*.js')},
+                         {name for name in every if name.startswith('js/')})
+
+    def loaded(self, wanted):
+        """Return these files and all that they import, and those that they import when they are needed."""
+        seen, later = set(), set()
         while wanted:
             name = wanted.pop()
             if name not in seen:
                 seen.add(name)
                 text = self.get(f'/console/{name}').text
-                folder = (files.ROOT / name).parent
-                wanted += [str((folder / other).resolve().relative_to(files.ROOT)) for other in
-                           re.findall(r"from ?['\"](\.[^'\"]+)['\"]", text)]
-        self.assertIn('vendor/preact.js', seen)
-        self.assertEqual({path.relative_to(files.ROOT).as_posix() for path in (files.ROOT / 'js').rglob('*.js')},
-                         {name for name in seen if name.startswith('js/')})
-        self.assertTrue(sum((files.ROOT / name).stat().st_size for name in seen) < MOST)
+                wanted += self.names(name, r"from ?['\"](\.[^'\"]+)['\"]", text)
+                later |= set(self.names(name, r"import\(['\"](\.[^'\"]+)['\"]\)", text))
+        return seen, later
+
+    def names(self, name, pattern, text):
+        """Return the files that a file names, by their paths below the root."""
+        folder = (files.ROOT / name).parent
+        return [str((folder / other).resolve().relative_to(files.ROOT)) for other in re.findall(pattern, text)]
 
     def test_foreign_hosts_are_refused(self):
         answer = self.get('/console/', Host='evil.example')

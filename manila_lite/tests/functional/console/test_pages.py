@@ -11,7 +11,8 @@ from manila_lite.tests.functional.console import base
 PAGES = {'shares': 'Shares', 'create-share': 'Create a share', 'snapshots': 'Snapshots', 'networks': 'Share networks',
          'groups': 'Share groups', 'backups': 'Backups', 'replicas': 'Replicas', 'operations': 'Operations',
          'messages': 'Messages', 'quotas': 'Quotas', 'pools': 'Pools', 'services': 'Services', 'servers': 'Share servers',
-         'migrations': 'Migrations', 'evacuate/test@alpha/1': 'Evacuate test@alpha', 'nothing': 'No such page'}
+         'migrations': 'Migrations', 'findings': 'Findings', 'evacuate/test@alpha/1': 'Evacuate test@alpha', 'api': 'API',
+         'api/2.99/POST/%2Fshares': 'POST /shares', 'nothing': 'No such page'}
 _MANY = 10_000
 _ID = "printf('00000000-0000-4000-8000-%012d', n)"
 _COPY = """WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {last})
@@ -79,6 +80,16 @@ class PagesTest(base.ConsoleTest):
         self.press('broken')
         self.see("//section[.//h2='Messages']//tbody/tr", 60)
         self.assert_quiet()
+        self.act_as('rita', 'p', 'reader')
+        self.open('messages', 'Messages')
+        self.see("//tbody//button[normalize-space()='Delete']").click()
+        self.see("//main//*[@role='alert']")
+        self.assertEqual(1, len(self.all('//tbody/tr')))
+        self.open('create-share', 'Create a share')
+        self.write('Name', 'not allowed')
+        self.press('Create')
+        self.see("//main//*[@role='alert']")
+        self.assertEqual('not allowed', self.field('Name').get_attribute('value'))
 
 
 class ManyTest(base.ConsoleTest):

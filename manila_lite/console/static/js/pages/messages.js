@@ -3,8 +3,8 @@
 import {html} from '../html.js';
 import {id as quoted, list, remove} from '../api.js';
 import {isAbout, isEvent, useLoad} from '../load.js';
-import {Loaded, Own, Time, Title} from '../parts/basics.js';
-import {Table} from '../parts/table.js';
+import {Loaded, Own, Time, Title, useAct} from '../parts/basics.js';
+import {OF_TEXTS, Table} from '../parts/table.js';
 import {link} from '../router.js';
 import {S} from '../strings.js';
 
@@ -14,10 +14,11 @@ const about = ({resource_type: type, resource_id: id}) => (type === 'SHARE' && i
 export function MessageList({resource}) {
   const found = useLoad(() => list('messages', 'messages', {resource_id: resource}), [resource],
     resource ? isAbout(resource) : isEvent('status', 'operation'));
-  const dismiss = async (message) => {
-    await remove(`messages/${quoted(message.id)}`).catch(() => {});
+  const [run, problem] = useAct();
+  const dismiss = (message) => run(async () => {
+    await remove(`messages/${quoted(message.id)}`);
     found.reload();
-  };
+  });
   const columns = [
     {key: 'text', head: S.messages.text, class: 'long', cell: (row) => html`<${Own} text=${row.user_message} />`},
     ...(resource ? [] : [{key: 'about', head: S.messages.about, class: 'wide', cell: about}]),
@@ -25,8 +26,8 @@ export function MessageList({resource}) {
     {key: 'actions', head: S.table.actions, cell: (row) => html`<button type="button" onClick=${() => dismiss(row)}
       aria-label=${S.action.ofThis(S.messages.dismiss, row.user_message)}>${S.action.delete}</button>`},
   ];
-  return html`<${Loaded} from=${found}>${(rows) => html`<${Table} caption=${S.messages.title} columns=${columns} rows=${rows}
-    none=${S.messages.none} />`}<//>`;
+  return html`${problem}<${Loaded} from=${found}>${(rows) => html`<${Table} caption=${S.messages.title} columns=${columns} rows=${rows}
+    none=${S.messages.none} most=${OF_TEXTS} />`}<//>`;
 }
 
 export function Messages() {

@@ -31,7 +31,7 @@ function Create({onClose}) {
 function AddSubnet({network, onClose}) {
   const {values, field} = useFields(PLACE);
   const submit = () => create(`share-networks/${quoted(network.id)}/subnets`, {'share-network-subnet': filled(values)});
-  return html`<${FormDialog} title=${`${T.addSubnet}: ${named(network)}`} submit=${S.action.add} onSubmit=${submit} onClose=${onClose}>
+  return html`<${FormDialog} title=${S.action.ofThis(T.addSubnet, named(network))} submit=${S.action.add} onSubmit=${submit} onClose=${onClose}>
     <${Place} field=${field} /><//>`;
 }
 

@@ -6,13 +6,12 @@ import {isEvent, useLoad} from '../load.js';
 import {Loaded, Own, Status, Time, Title} from '../parts/basics.js';
 import {Choice} from '../parts/form.js';
 import {Progress, kindOf} from '../parts/operation.js';
-import {Table} from '../parts/table.js';
+import {OF_TEXTS, Table} from '../parts/table.js';
 import {link} from '../router.js';
 import {session} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.operation;
-const MOST = 500;
 
 const resource = ({resource_type: type, resource_id: id}) => (type === 'share'
   ? html`<a href=${link('share', id)}><code>${id}</code></a>` : html`${type.replaceAll('_', ' ')} <code>${id}</code>`);
@@ -30,12 +29,13 @@ const HOST = {key: 'host', head: S.table.host, class: 'wider', cell: (row) => ht
 
 export function Operations() {
   const [state, choose] = useState('open');
-  const found = useLoad(async () => (await get('operations', {...allProjects(), state, limit: MOST})).operations, [state],
+  const found = useLoad(async () => (await get('operations', {...allProjects(), state, limit: OF_TEXTS})).operations, [state],
     isEvent('operation'));
   return html`<${Title}>${T.title}<//>
     <form class="filters" onSubmit=${(event) => event.preventDefault()}><${Choice} label=${T.state} value=${state} onChange=${choose}
       options=${[['', T.any], ...Object.entries(T.states)]} /></form>
-    ${state === 'parked' && html`<p class="hint">${T.parked}</p>`}
-    <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} rows=${rows} none=${T.none}
+    ${state === 'parked' && html`<p class="hint">${T.parked} ${session.value.user.administrator
+      && html`<a href=${link('findings')}>${S.findings.title}</a>`}</p>`}
+    <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} rows=${rows} none=${T.none} most=${OF_TEXTS}
       columns=${session.value.user.administrator ? [...COLUMNS, HOST] : COLUMNS} />`}<//>`;
 }

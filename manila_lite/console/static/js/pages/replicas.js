@@ -3,7 +3,7 @@
 import {html, useState} from '../html.js';
 import {act, create, get, id as quoted, list, remove} from '../api.js';
 import {isOf, useLoad} from '../load.js';
-import {Loaded, Status, Time, Title, named} from '../parts/basics.js';
+import {Loaded, Status, Time, Title, named, useAct} from '../parts/basics.js';
 import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
 import {Choice, useFields} from '../parts/form.js';
 import {Table} from '../parts/table.js';
@@ -55,10 +55,11 @@ export function ReplicaList({share}) {
     await act(path(row), 'promote');
     found.reload();
   }});
-  const resync = async (row) => {
-    await act(path(row), 'resync').catch(() => {});
+  const [run, problem] = useAct();
+  const resync = (row) => run(async () => {
+    await act(path(row), 'resync');
     found.reload();
-  };
+  });
   const button = (label, row, onClick) => html`<button type="button" onClick=${() => onClick(row)}
     aria-label=${S.action.ofThis(label, short(row))}>${label}</button>`;
   const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), {key: 'actions', head: S.table.actions,
@@ -68,7 +69,7 @@ export function ReplicaList({share}) {
     make(false);
     found.reload();
   };
-  return html`<div class="actions"><button type="button" class=${share ? '' : 'main'} onClick=${() => make(true)}>${T.create}</button></div>
+  return html`<div class="actions"><button type="button" class=${share ? '' : 'main'} onClick=${() => make(true)}>${T.create}</button></div>${problem}
     <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows} none=${T.none} />`}<//>
     ${creating && html`<${Create} only=${share} onClose=${close} />`}${confirm}`;
 }

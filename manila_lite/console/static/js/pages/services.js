@@ -4,7 +4,7 @@ import {html, useState} from '../html.js';
 import {get, post, put} from '../api.js';
 import {ago} from '../format.js';
 import {isEvent, useLoad} from '../load.js';
-import {Loaded, Own, Status, Title} from '../parts/basics.js';
+import {Loaded, Own, Status, Title, useAct} from '../parts/basics.js';
 import {FormDialog, useConfirm} from '../parts/dialog.js';
 import {Text} from '../parts/form.js';
 import {Table} from '../parts/table.js';
@@ -28,10 +28,11 @@ export function Services() {
   const [disabling, disable] = useState(null);
   const [ask, confirm] = useConfirm();
   const found = useLoad(async () => (await get('services')).services, [], isEvent('service'), OFTEN);
-  const enable = async (service) => {
-    await put('services/enable', which(service)).catch(() => {});
+  const [run, problem] = useAct();
+  const enable = (service) => run(async () => {
+    await put('services/enable', which(service));
     found.reload();
-  };
+  });
   const ensure = (service) => ask({title: T.ensureTitle(service.host), text: T.ensureText, submit: T.ensure, act: async () => {
     await post('services/ensure', {host: service.host});
     found.reload();
@@ -56,6 +57,6 @@ export function Services() {
     disable(null);
     found.reload();
   };
-  return html`<${Title}>${T.title}<//><${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns}
+  return html`<${Title}>${T.title}<//>${problem}<${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns}
     rows=${rows} none=${T.none} />`}<//>${disabling && html`<${Disable} service=${disabling} onClose=${close} />`}${confirm}`;
 }

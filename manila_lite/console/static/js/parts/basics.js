@@ -2,6 +2,7 @@
 // Small parts of every page.
 import {html, useEffect, useLayoutEffect, useRef, useState} from '../html.js';
 import {time} from '../format.js';
+import {own} from '../names.js';
 import {S} from '../strings.js';
 
 // A text that somebody else wrote: it may be in any script, and must not turn the text around it.
@@ -30,7 +31,7 @@ export const focusTitle = () => { moved = true; };
 export function Title({children, actions}) {
   const ref = useRef();
   const text = [children].flat().map((child) => (typeof child === 'string' ? child : child?.props?.text ?? '')).join('');
-  useLayoutEffect(() => { document.title = `${text} – ${S.title}`; }, [text]);
+  useLayoutEffect(() => { document.title = `${own(text)} – ${S.title}`; }, [text]);
   // Screen readers begin to read here, after a link led to this page.
   useEffect(() => {
     if (moved) ref.current.focus();
@@ -66,6 +67,10 @@ export function Facts({rows}) {
     .map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
+// A picture that scrolls by itself where the screen is too narrow for it.
+export const Picture = ({label, children}) => html`<div class="picture" role="region" tabindex="0"
+  aria-label=${S.table.scroll(label)}>${children}</div>`;
+
 async function write(text) {
   if (!navigator.clipboard) throw new Error('only over HTTPS');
   await navigator.clipboard.writeText(text);
@@ -87,6 +92,16 @@ export function Copied({text, label}) {
   return html`<div class="copied"><code ref=${code} dir="ltr" tabindex="0" role="group" aria-label=${label}>${text}</code>
     <button type="button" onClick=${copy} aria-label=${S.action.ofThis(S.action.copy, label)}>${S.action.copy}</button>
     <span role="status">${said}</span></div>`;
+}
+
+// [run, problem]: `run(act)` does something at once; the problem is shown where it is put.
+export function useAct() {
+  const [error, set] = useState(null);
+  const run = async (act) => {
+    set(null);
+    await act().catch(set);
+  };
+  return [run, html`<${Problem} error=${error} onDismiss=${() => set(null)} />`];
 }
 
 // A button that asks the service for something, and shows why it did not do it.

@@ -2,6 +2,7 @@
 // Share servers drawn between the networks they are in and the hosts they are on. A table beside it says the same.
 import {html} from '../html.js';
 import {S} from '../strings.js';
+import {Picture} from './basics.js';
 import {places} from './subnets.js';
 
 const [WIDE, LEFT, RIGHT, ROW, GAP] = [860, 330, 430, 28, 16];
@@ -44,9 +45,10 @@ export function ServerMap({servers, networks}) {
   const wires = right.flatMap((box) => box.lines.flatMap(({key, y, server}) => (server.share_network_subnet_ids ?? [])
     .filter((id) => subnets.has(id)).map((id) => ({key: `${key} ${id}`, from: subnets.get(id), y}))));
   const high = Math.max(...[...left, ...right].map((box) => box.top + box.high), 0) + 8;
-  return html`<svg class="map" viewBox="0 0 ${WIDE} ${high}" role="img" aria-label=${S.servers.picture(servers.length, right.length)}>
+  const label = S.servers.picture(servers.length, right.length);
+  return html`<${Picture} label=${S.servers.map}><svg class="map" viewBox="0 0 ${WIDE} ${high}" role="img" aria-label=${label}>
     ${wires.map(({key, from, y}) => html`<path key=${key} class="wire ${from.class}"
       d="M${LEFT} ${from.y} C${LEFT + 50} ${from.y} ${RIGHT - 50} ${y} ${RIGHT} ${y}" />`)}
     ${left.map((box) => html`<${Box} key=${box.id} box=${box} x=${4} width=${LEFT - 4} />`)}
-    ${right.map((box) => html`<${Box} key=${box.id} box=${box} x=${RIGHT} width=${WIDE - RIGHT - 4} />`)}</svg>`;
+    ${right.map((box) => html`<${Box} key=${box.id} box=${box} x=${RIGHT} width=${WIDE - RIGHT - 4} />`)}</svg><//>`;
 }

@@ -2,6 +2,7 @@
 // The subnets of a share network, drawn as lines of a bus. Beside the picture there is a table for those who do not see it.
 import {html} from '../html.js';
 import {S} from '../strings.js';
+import {Picture} from './basics.js';
 
 const [WIDE, STEP, TOP] = [560, 46, 10];
 
@@ -20,11 +21,11 @@ function Line({subnet, index}) {
 export function Subnets({name, subnets}) {
   const high = TOP * 2 + Math.max(subnets.length, 1) * STEP;
   const middle = (index) => TOP + index * STEP + STEP / 2;
-  return html`<svg class="subnets" viewBox="0 0 ${WIDE} ${high}" role="img"
-      aria-label=${S.networks.picture(name, subnets.map(places).join(', ') || S.networks.noSubnets)}>
+  const label = S.networks.picture(name, subnets.map(places).join(', ') || S.networks.noSubnets);
+  return html`<${Picture} label=${label}><svg class="subnets" viewBox="0 0 ${WIDE} ${high}" role="img" aria-label=${label}>
     <rect x="4" y=${high / 2 - 18} width="96" height="36" rx="8" class="center" />
     <text x="52" y=${high / 2 + 5} text-anchor="middle">${name.length > 11 ? `${[...name].slice(0, 10).join('')}…` : name}</text>
     ${subnets.length > 0 && html`<line x1="100" y1=${high / 2} x2="120" y2=${high / 2} class="wire" />
       <line x1="120" y1=${middle(0)} x2="120" y2=${middle(subnets.length - 1)} class="wire" />`}
-    ${subnets.map((subnet, index) => html`<${Line} key=${subnet.id} ...${{subnet, index}} />`)}</svg>`;
+    ${subnets.map((subnet, index) => html`<${Line} key=${subnet.id} ...${{subnet, index}} />`)}</svg><//>`;
 }
