@@ -62,7 +62,14 @@ class Page:
     CONSOLE = '[console]\nenabled = true\n[api]\nnoauth_project = p\n'
 
     def start_browser(self):
-        """Start a browser for the test."""
+        """Have the browser of the class, as if it was new."""
+        if 'browser' not in vars(type(self)):
+            type(self).browser = self.new_browser()
+        self.driver = self.browser.driver
+        self.addCleanup(self.forget)
+
+    def new_browser(self):
+        """Start a browser, which ends with the class."""
         browser = Browser()
         try:
             browser.setUp()
@@ -73,8 +80,17 @@ class Page:
             if missing is None:
                 raise
             self.skipTest(str(missing))
-        self.addCleanup(browser.cleanUp)
-        self.driver = browser.driver
+        self.addClassCleanup(browser.cleanUp)
+        return browser
+
+    def forget(self):
+        """Have nothing of this test left in the browser."""
+        self.driver.get('about:blank')
+        self.driver.execute_cdp_cmd('Storage.clearCookies', {})
+        for reset in ('Emulation.clearDeviceMetricsOverride', 'Browser.resetPermissions'):
+            self.driver.execute_cdp_cmd(reset, {})
+        self.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': []})
+        self.driver.get_log('browser')
 
     @property
     def url(self):
