@@ -35,7 +35,7 @@ def index(req: Request) -> list[doctor.Finding]:
     found = doctor.look(req.ctx.services, req.query.get('older_than') or 0)
     wanted = req.query.get('wrong')
     shown = sorted((one for one in found if wanted in (None, one.wrong)), key=lambda one: not one.wrong)
-    return shown[req.page.offset:req.page.offset + req.page.limit]
+    return shown[req.page.offset:][:req.page.limit]
 
 
 def mend(req: Request) -> str:
