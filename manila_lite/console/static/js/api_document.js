@@ -16,7 +16,7 @@ async function fetchDocument(version) {
 }
 
 // The microversions that the service has, the newest first.
-async function fetchVersions() {
+export async function fetchVersions() {
   const [{version, min_version: least}] = (await get('')).versions;
   const [newest, oldest] = [version, least].map((text) => Number(text.split('.')[1]));
   return Array.from({length: newest - oldest + 1}, (_, index) => `2.${newest - index}`);
@@ -46,12 +46,12 @@ function callsAt(whole, path, method, call) {
     ...shared, action, body, summary: body?.description ?? call.summary}));
 }
 
-// {version, versions, calls} of a microversion.
+// {version, calls} of a microversion.
 export async function describe(version) {
-  const [whole, versions] = await Promise.all([fetchDocument(version), fetchVersions()]);
+  const whole = await fetchDocument(version);
   const calls = Object.entries(whole.paths).flatMap(([path, methods]) => Object.entries(methods).flatMap(
     ([method, call]) => callsAt(whole, path, method, call)));
-  return {version, versions, calls};
+  return {version, calls};
 }
 
 export const titleOf = ({method, path, action}) => [method, path, action].filter(Boolean).join(' ');

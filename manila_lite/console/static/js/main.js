@@ -23,6 +23,9 @@ function Page({name, rest}) {
   return html`<${PAGES[name] ?? Missing} id=${rest[0]} rest=${rest} />`;
 }
 
+// Words of the address that make no other page: the microversion.
+const SAME = {api: 1};
+
 // Pages that belong to another one of the navigation.
 const IN = {share: 'shares', 'create-share': 'shares', evacuate: 'services'};
 
@@ -37,7 +40,7 @@ function App() {
   if (phase === 'begin') return html`<p class="loading" role="status">${S.loading}…</p>`;
   if (phase === 'out') return html`<${LoginPage} />`;
   // A page of another project or address is another page; a new log-in of the same user keeps it.
-  const key = [page, ...rest, user.user_id, user.project_id, everything].join(' ');
+  const key = [page, ...rest.slice(SAME[page] ?? 0), user.user_id, user.project_id, everything].join(' ');
   return html`<${Frame} here=${IN[page] ?? page}><${Page} key=${key} name=${page} rest=${rest} /><//>`;
 }
 

@@ -52,7 +52,7 @@ class FindingsPageTest(base.ConsoleTest):
         self.press(f'Mend: share {share_id}')
         self.lite.ok('POST', f'/shares/{share_id}/action', {'reset_status': {'status': 'available'}})
         self.press('Mend', '//dialog')
-        self.assertIn('not any more', self.see("//dialog//*[@role='alert']").text)
+        self.assertIn('not among the findings', self.see("//dialog//*[@role='alert']").text)
         self.press('Cancel', '//dialog')
         self.see(f"//tr[.//code='{share_id}']")         # the size that it was to get is one more finding
         self.assert_quiet()

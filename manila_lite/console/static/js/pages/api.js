@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls of the API at a microversion, as the service describes them itself; each can be tried here.
-import {html, useState} from '../html.js';
+import {html, useRef, useState} from '../html.js';
 import {VERSION} from '../api.js';
-import {addressOf, describe, titleOf} from '../api_document.js';
+import {addressOf, describe, fetchVersions, titleOf} from '../api_document.js';
 import {useLoad} from '../load.js';
 import {Loaded, Section, Title} from '../parts/basics.js';
 import {Choice, Text} from '../parts/form.js';
@@ -20,11 +20,6 @@ const linkTo = (version, {method, path, action}) => link('api', version, method,
 const isAsked = ([method, path, action = '']) => (call) => call.method === method && call.path === path && call.action === action;
 const fits = (words) => (call) => words.every((word) => `${titleOf(call)} ${call.summary} ${call.tag}`.toLowerCase().includes(word));
 
-function Version({data, rest = []}) {
-  return html`<${Choice} label=${T.version} value=${data.version} onChange=${(version) => go('api', version, ...rest)}
-    options=${data.versions.map((one) => [one, one])} />`;
-}
-
 const Names = ({call: {method, path, action}}) => html`<code>${method}</code> <code>${path}</code>
   ${action && html` <code>${action}</code>`}`;
 
@@ -35,7 +30,7 @@ function List({data}) {
   const tags = [...new Set(calls.map(({tag}) => tag))].sort();
   return html`<p>${T.text} <a href=${addressOf(data.version).href} target="_blank" rel="noopener">${T.document}</a></p>
     <form class="filters" role="search" onSubmit=${(event) => event.preventDefault()}>
-      <${Version} data=${data} /><${Text} label=${T.search} type="search" value=${text} onChange=${search} maxlength="255" />
+      <${Text} label=${T.search} type="search" value=${text} onChange=${search} maxlength="255" />
       <p role="status">${T.count(calls.length)}</p></form>
     ${tags.map((tag) => html`<${Section} key=${tag} title=${tag.replaceAll('_', ' ')}><ul class="calls">
       ${calls.filter((call) => call.tag === tag).map((call) => html`<li key=${titleOf(call)}>
@@ -61,8 +56,8 @@ function Answers({answers}) {
 
 function Call({data, rest}) {
   const call = data.calls.find(isAsked(rest));
-  if (!call) return html`<${Version} ...${{data, rest}} /><p class="none">${T.none}</p>`;
-  return html`<p>${call.summary}</p><${Version} ...${{data, rest}} />
+  if (!call) return html`<p class="none">${T.none}</p>`;
+  return html`<p>${call.summary}</p>
     <p class="hint">${T.policies} ${call.policies.map((rule) => html`<code key=${rule}>${rule}</code> `)}</p>
     <${Section} title=${T.try}><${TryIt} call=${call} version=${data.version} /><//>
     <${Section} title=${T.parameters}><${Table} caption=${T.parameters} columns=${PARAMETERS} rows=${call.parameters}
@@ -72,9 +67,15 @@ function Call({data, rest}) {
 }
 
 export function Api({rest: [version = VERSION, ...rest]}) {
+  const versions = useLoad(fetchVersions, []);
   const found = useLoad(() => describe(version), [version]);
+  // While another version comes, the page and what was written on it stay.
+  const last = useRef(null);
+  last.current = found.value ?? last.current;
   const isList = rest.length === 0;
   return html`${!isList && html`<p><a href=${link('api', version)}>${T.back}</a></p>`}
     <${Title}>${isList ? T.title : rest.join(' ')}<//>
-    <${Loaded} from=${found}>${(data) => (isList ? html`<${List} data=${data} />` : html`<${Call} ...${{data, rest}} />`)}<//>`;
+    <${Loaded} from=${versions}>${(all) => html`<${Choice} label=${T.version} value=${version}
+      onChange=${(chosen) => go('api', chosen, ...rest)} options=${all.map((one) => [one, one])} />`}<//>
+    <${Loaded} from=${{...found, value: found.error ? null : last.current}}>${(data) => (isList ? html`<${List} data=${data} />` : html`<${Call} ...${{data, rest}} />`)}<//>`;
 }

@@ -15,7 +15,7 @@ const isIn = (call, place) => call.parameters.filter((one) => one.in === place);
 const onceOf = (call) => isIn(call, 'header').find(({name}) => name === 'Idempotency-Key');
 
 function addressOf(call, values) {
-  const path = call.path.slice(1).replace(/{(\w+)}/g, (_, name) => quoted(values[`path ${name}`].trim()));
+  const path = call.path.slice(1).replace(/{(\w+)}/g, (_, name) => quoted((values[`path ${name}`] ?? '').trim()));
   return url(path, Object.fromEntries(isIn(call, 'query').map(({name}) => [name, values[`query ${name}`]])));
 }
 
@@ -58,6 +58,7 @@ export function TryIt({call, version}) {
   const {values, field} = useFields({
     ...Object.fromEntries(['path', 'query'].flatMap((place) => isIn(call, place).map(({name}) => [`${place} ${name}`, '']))),
     once: '', body: call.body ? JSON.stringify(example(call.body), null, 2) : ''});
+  const of = (name) => ({...field(name), value: values[name] ?? ''});
   const query = isIn(call, 'query');
   const submit = async () => {
     tell(null);
@@ -65,9 +66,9 @@ export function TryIt({call, version}) {
   };
   return html`<p>${T.tryHint}</p><${Form} submit=${T.send(call.method)} danger=${call.method === 'DELETE'}
       onSubmit=${submit}>
-    ${isIn(call, 'path').map((one) => html`<${Parameter} key=${one.name} parameter=${one} field=${field(`path ${one.name}`)} required />`)}
+    ${isIn(call, 'path').map((one) => html`<${Parameter} key=${one.name} parameter=${one} field=${of(`path ${one.name}`)} required />`)}
     ${query.length > 0 && html`<details open=${query.length < 9}><summary>${T.query(query.length)}</summary>
-      ${query.map((one) => html`<${Parameter} key=${one.name} parameter=${one} field=${field(`query ${one.name}`)} />`)}</details>`}
+      ${query.map((one) => html`<${Parameter} key=${one.name} parameter=${one} field=${of(`query ${one.name}`)} />`)}</details>`}
     ${onceOf(call) && html`<${Parameter} parameter=${onceOf(call)} field=${field('once')} />`}
     ${call.body && html`<${Area} label=${T.body} ...${field('body')} class="program" rows="8" dir="ltr" autocapitalize="off"
       spellcheck=${false} />`}<//>
