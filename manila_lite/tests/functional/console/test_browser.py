@@ -246,8 +246,9 @@ class ProgramsTest(base.ConsoleTest):
 
     def test_durations_are_told_in_two_units(self):
         self.open('shares', 'Shares')
-        told = self.driver.execute_async_script('const [all, done] = arguments; import("./js/format.js").then('
-                                                '(format) => done(all.map(format.duration)), done)', [one for one, _ in _DURATIONS])
+        told = self.driver.execute_async_script(
+            'const [all, done] = arguments; import("./js/format.js").then('
+            '(format) => done(all.map(format.duration)), done)', [one for one, _ in _DURATIONS])
         self.assertEqual([words for _, words in _DURATIONS], told)
 
     def test_commands_fit_the_system_and_run_nothing_else(self):
