@@ -19,6 +19,7 @@ export const gib = (count) => (typeof count === 'number' ? bytes(count * 1024 **
 export function duration(seconds) {
   const all = Math.max(0, Math.round(seconds));
   const [hours, minutes] = [Math.floor(all / 3600), Math.floor(all / 60) % 60];
+  if (hours >= 48) return S.time.days(Math.floor(hours / 24), hours % 24);
   if (hours) return S.time.hours(hours, minutes);
   return minutes ? S.time.minutes(minutes, all % 60) : S.time.seconds(all);
 }

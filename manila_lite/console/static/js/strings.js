@@ -27,6 +27,7 @@ export const S = {
   time: {
     seconds: (seconds) => `${seconds} s`,
     minutes: (minutes, seconds) => `${minutes} min ${seconds} s`,
+    days: (days, hours) => `${days} d ${hours} h`,
     hours: (hours, minutes) => `${hours} h ${minutes} min`,
     ago: (text) => `${text} ago`,
     left: (text) => `${text} left`,

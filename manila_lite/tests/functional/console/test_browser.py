@@ -277,6 +277,9 @@ window.fetch = (address, options) => {
   }})));
 };
 """
+#: Seconds, and how they are told.
+_DURATIONS = ((0.4, '0 s'), (59.6, '1 min 0 s'), (3725, '1 h 2 min'), (172799, '47 h 59 min'), (172800, '2 d 0 h'),
+              (9 * 86400 + 7200, '9 d 2 h'))
 
 
 class ProgramsTest(base.ConsoleTest):
@@ -290,6 +293,13 @@ class ProgramsTest(base.ConsoleTest):
             '(piece) => [parser.feed(piece).map(({event, data}) => [event, data]), parser.id]); };'
             'import("./js/events.js").then((events) => done(parse(events)), done)', [piece for piece, _, _ in _STREAM])
         self.assertEqual([[events, position] for _, events, position in _STREAM], told)
+
+    def test_durations_are_told_in_two_units(self):
+        self.open('shares', 'Shares')
+        told = self.driver.execute_async_script(
+            'const [all, done] = arguments; import("./js/format.js").then('
+            '(format) => done(all.map(format.duration)), done)', [one for one, _ in _DURATIONS])
+        self.assertEqual([words for _, words in _DURATIONS], told)
 
     def test_commands_fit_the_system_and_run_nothing_else(self):
         self.open('shares', 'Shares')
