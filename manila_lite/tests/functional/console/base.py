@@ -28,6 +28,21 @@ axe.run(document, {{runOnly: {{type: 'tag', values: {json.dumps(_STANDARDS)}}}}}
     (rule) => rule.id + ': ' + rule.nodes.map((node) => node.html + ' ' + node.failureSummary))),
   (error) => done(['axe failed: ' + error]));
 """
+#: Pixels of a telephone.
+_WIDE, _HIGH = 360, 740
+#: How much wider the page is than the screen, whether it hides what does not fit, and what is outside and scrolls in nothing.
+OUTSIDE = """
+const most = document.documentElement.clientWidth;
+const hides = [document.documentElement, document.body, document.querySelector('main')].some(
+  (element) => element && getComputedStyle(element).overflowX !== 'visible');
+const scrolls = (element) => element && (['auto', 'scroll'].includes(getComputedStyle(element).overflowX)
+  || scrolls(element.parentElement));
+const out = [...document.querySelectorAll('body *')].filter((element) => {
+  const {left, right, width} = element.getBoundingClientRect();
+  return width > 1 && (right > most + 1 || left < -1) && !element.closest('.skip, svg') && !scrolls(element);
+});
+return [document.documentElement.scrollWidth - most, hides, out.map((element) => element.outerHTML.slice(0, 200))];
+"""
 
 
 class Browser(fixtures.Fixture):
@@ -160,9 +175,19 @@ class Page:
         self.press('Log in', '//dialog')
         self.see(f"//header//bdi[.='{user}']")
 
-    def assert_accessible(self, where):
+    def narrow(self):
+        """Have a screen as narrow as a telephone's."""
+        self.driver.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', {
+            'width': _WIDE, 'height': _HIGH, 'deviceScaleFactor': 1, 'mobile': False})
+
+    def assert_fits(self, where):
+        """Check that nothing is only beyond a narrow screen."""
+        self.assertEqual(_WIDE, self.driver.execute_script('return innerWidth'))
+        self.assertEqual([0, False, []], self.driver.execute_script(OUTSIDE), where)
+
+    def assert_accessible(self, where, schemes=('light', 'dark')):
         """Check the page with axe, in light and in dark."""
-        for scheme in ('light', 'dark'):
+        for scheme in schemes:
             self.driver.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': [
                 {'name': 'prefers-color-scheme', 'value': scheme}, {'name': 'prefers-reduced-motion', 'value': 'reduce'}]})
             if not self.driver.execute_script('return typeof axe === "object"'):

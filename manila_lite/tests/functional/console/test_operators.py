@@ -56,6 +56,15 @@ class ServersTest(base.ConsoleTest):
         self.assert_accessible('servers')
         self.picture('servers')
         self.assert_quiet()
+        self.narrow()
+        for where, title in (('servers', 'Share servers'), ('networks', 'Share networks')):
+            self.open(where, title)
+            self.assert_scrolls(self.see("//*[@class='picture']"))
+            self.assert_fits(where)
+
+    def assert_scrolls(self, picture):
+        waiting.until(lambda: self.driver.execute_script('return arguments[0].scrollWidth > arguments[0].clientWidth', picture),
+                      'the picture scrolls by itself')
 
 
 class MovesTest(base.ConsoleTest):
