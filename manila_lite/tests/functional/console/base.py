@@ -18,7 +18,8 @@ _AXE = Path(__file__).parent / 'vendor' / 'axe.min.js'
 #: As root chromium has no sandbox. It asks nobody but the service.
 _FLAGS = ('--headless=new', '--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--no-first-run', '--disable-sync',
           '--disable-background-networking', '--disable-component-update', '--disable-default-apps', '--disable-extensions',
-          '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1', '--lang=en-US')
+          '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1', '--lang=en-US',
+          '--force-prefers-reduced-motion')
 #: What a rule of axe needs to be found.
 _STANDARDS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 _CHECK = f"""
@@ -129,11 +130,11 @@ class Page:
 
         def shown():
             return next((element for element in self.all(path) if hidden or element.is_displayed()), None)
-        return waiting.until(shown, lambda: f'{path} in:\n{self.text}', patience, pause=0.05,
+        return waiting.until(shown, lambda: f'{path} in:\n{self.text}', patience, pause=0.1,
                              ignoring=(StaleElementReferenceException,))
 
     def see_gone(self, path, patience=30):
-        waiting.until(lambda: not self.all(path), lambda: f'{path} is still in:\n{self.text}', patience, pause=0.05)
+        waiting.until(lambda: not self.all(path), lambda: f'{path} is still in:\n{self.text}', patience, pause=0.1)
 
     @property
     def text(self):
