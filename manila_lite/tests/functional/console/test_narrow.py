@@ -69,8 +69,8 @@ class NarrowTest(Narrow, base.ConsoleTest):
 
     def assert_outside_is_noticed(self):
         self.open('shares', 'Shares')
-        self.driver.execute_script("document.querySelector('main').append(Object.assign(document.createElement('p'),"
-                                   " {id: 'wide', textContent: 'W'.repeat(99)}))")
+        self.driver.execute_script("const wide = document.createElement('p'); wide.id = 'wide'; wide.style.width = '400px';"
+                                   " document.querySelector('main').append(wide)")
         wider, _, outside = self.driver.execute_script(_OUTSIDE)
         self.assertTrue(wider > 0)
         self.assertIn('id="wide"', outside[-1])
