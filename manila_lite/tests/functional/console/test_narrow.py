@@ -70,6 +70,7 @@ class NarrowTest(Narrow, base.ConsoleTest):
     def assert_outside_is_noticed(self):
         self.open('shares', 'Shares')
         self.driver.execute_script("const wide = document.createElement('p'); wide.id = 'wide'; wide.style.width = '400px';"
+                                   " wide.textContent = 'W';"
                                    " document.querySelector('main').append(wide)")
         wider, _, outside = self.driver.execute_script(_OUTSIDE)
         self.assertTrue(wider > 0)
