@@ -77,6 +77,6 @@ export function Api({rest: [version = VERSION, ...rest]}) {
     <${Title}>${isList ? T.title : rest.join(' ')}<//>
     <${Loaded} from=${versions}>${(all) => html`<${Choice} label=${T.version} value=${version}
       onChange=${(chosen) => go('api', chosen, ...rest)} options=${all.map((one) => [one, one])} />`}<//>
-    <${Loaded} from=${{...found, value: found.error ? null : last.current}}>${(data) => (
-      isList ? html`<${List} data=${data} />` : html`<${Call} ...${{data, rest}} />`)}<//>`;
+    <${Loaded} from=${{...found, value: found.error ? null : last.current}}>${(data) => (isList
+      ? html`<${List} data=${data} />` : html`<${Call} ...${{data, rest}} />`)}<//>`;
 }
