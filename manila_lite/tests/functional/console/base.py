@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real browser, without a window, in front of a real service."""
 
+import base64
+import itertools
 import os
 from pathlib import Path
 
 import fixtures
 import testtools
 
-from manila_lite.tests import process, waiting
+from manila_lite.tests import hush, process, waiting
 from manila_lite.tests.services import daemon
 
 #: Names a folder for pictures of pages.
@@ -146,25 +148,38 @@ class Page:
         return self.see(f'{within}//*[self::button or self::a][{is_named}]')
 
     def press(self, words, within=''):
-        self.button(words, within).click()
+        self.use(lambda: self.button(words, within).click(), words)
+
+    def click(self, path):
+        self.use(lambda: self.see(path).click(), path)
+
+    def use(self, act, what):
+        """Do what a user does with an element, as soon as nothing covers it and the page does not draw it anew."""
+        from selenium.common import exceptions
+
+        def used():
+            act()
+            return True
+        # Whoever raises one of these has done nothing.
+        waiting.until(used, lambda: f'{what} cannot be used in:\n{self.text}', 30, pause=0.1, ignoring=(
+            exceptions.ElementClickInterceptedException, exceptions.ElementNotInteractableException,
+            exceptions.StaleElementReferenceException))
 
     def field(self, label, within=''):
         """Return the input with this label."""
-        found = self.see(f'{within}//label[normalize-space()={literal(label)}]')
-        return self.driver.find_element('id', found.get_attribute('for'))
+        self.see(f'{within}//label[normalize-space()={literal(label)}]')
+        return self.see(f'//*[@id=({within}//label[normalize-space()={literal(label)}]/@for)]', hidden=True)
 
     def write(self, label, text, within=''):
         from selenium.webdriver.common.keys import Keys
 
-        field = self.field(label, within)
         # WebDriver's own clear() is no input of a user: the page may put back what was there.
-        field.send_keys(Keys.CONTROL + 'a')
-        field.send_keys(text)
+        self.use(lambda: self.field(label, within).send_keys(Keys.CONTROL + 'a' + Keys.NULL + text), label)
 
     def choose(self, label, words, within=''):
         from selenium.webdriver.support.select import Select
 
-        Select(self.field(label, within)).select_by_visible_text(words)
+        self.use(lambda: Select(self.field(label, within)).select_by_visible_text(words), label)
 
     def act_as(self, user, project, roles):
         """Become another user, without authentication."""
@@ -210,17 +225,45 @@ class Page:
 
 
 class ConsoleTest(Page, testtools.TestCase):
-    """A service with the dummy backend in a process, and its console."""
+    """A service of the class with the dummy backend in a process, and its console. Each test is in a project of its own."""
 
     CONFIG = Page.CONSOLE
+    ROLES = 'admin,member,reader'
 
     def setUp(self):
         super().setUp()
         self.start_browser()
-        self.lite = self.useFixture(process.Lite(f'[alpha]\ndriver = dummy\n{self.CONFIG}'))
+        if 'service' not in vars(type(self)):
+            self.start_service()
+        self.lite = self.service
+        self.assertIsNone(self.lite.process.poll(), self.lite.tail())
+        self.addCleanup(self.undo)
+        self.enter_project()
+
+    def start_service(self):
+        """Start a service, which ends with the class."""
+        self.lite = process.Lite(f'[alpha]\ndriver = dummy\n{self.CONFIG}')
+        self.lite.setUp()
+        self.addClassCleanup(self.lite.cleanUp)
         self.configure()
         self.lite.start()
         self.ready()
+        type(self).service, type(self).projects = self.lite, itertools.count(1)
+
+    def undo(self):
+        """Have the service as other tests want it: it runs, and nothing in it fails or waits."""
+        self.lite.knobs()
+        if self.lite.process is None:
+            self.lite.start()
+
+    def enter_project(self):
+        """Be the administrator in a project where nothing is, in the browser as with ``lite``."""
+        self.project = f'p{next(self.projects)}'
+        token = f'u:{self.project}:{self.ROLES}'
+        self.lite.token = f'{token}:{hush.MARK}token'
+        self.driver.execute_cdp_cmd('Network.setCookie', {
+            'name': 'manila_lite_console', 'value': base64.urlsafe_b64encode(token.encode()).decode().rstrip('='),
+            'url': self.url, 'httpOnly': True, 'sameSite': 'Strict'})
 
     def configure(self):
         """Change the configuration before the service starts."""

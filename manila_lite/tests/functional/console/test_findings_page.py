@@ -8,6 +8,7 @@ from manila_lite.tests.functional.console import base
 
 _STUCK = ("UPDATE share_instances SET status = 'extending' WHERE share_id = ?",
           'UPDATE shares SET target_size = 2 WHERE id = ?')
+_REPAIR = ("DELETE FROM services WHERE host = 'gone@alpha'", 'UPDATE shares SET target_size = NULL')
 _LONG_AGO = '2020-01-01 00:00:00.000000'
 _DOWN = f"""INSERT INTO services (host, binary, topic, stopped, disabled, created_at, heartbeat_at)
 VALUES ('gone@alpha', 'manila-share', 'manila-share', 0, 0, '{_LONG_AGO}', '{_LONG_AGO}')"""
@@ -20,11 +21,15 @@ class FindingsPageTest(base.ConsoleTest):
         """Leave a share in the middle of a resize, and a service dead. Return the id of the share."""
         share = self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': 'stuck'}})['share']
         self.lite.wait(f'/shares/{share["id"]}', 'share', 'available')
-        with contextlib.closing(sqlite3.connect(self.lite.state / 'manila_lite.sqlite', timeout=30)) as rows, rows:
-            for statement in _STUCK:
-                rows.execute(statement, (share['id'],))
-            rows.execute(_DOWN)
+        self.addCleanup(self.execute, *((statement, ()) for statement in _REPAIR))
+        self.execute(*((statement, (share['id'],)) for statement in _STUCK), (_DOWN, ()))
         return share['id']
+
+    def execute(self, *statements):
+        """Execute statements with their values in the database of the service."""
+        with contextlib.closing(sqlite3.connect(self.lite.state / 'manila_lite.sqlite', timeout=30)) as rows, rows:
+            for statement, values in statements:
+                rows.execute(statement, values)
 
     def test_finding_is_shown_with_what_mends_it_and_mended(self):
         self.open('findings', 'Findings')

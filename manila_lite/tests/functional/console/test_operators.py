@@ -76,6 +76,11 @@ class MovesTest(base.ConsoleTest):
     def ready(self):
         super().ready()
         waiting.until(lambda: len(self.lite.ok('GET', '/scheduler-stats/pools')['pools']) == 2, 'two pools')
+
+    def setUp(self):
+        super().setUp()
+        # An evacuation leaves it disabled.
+        self.lite.ok('PUT', '/services/enable', {'host': 'test@alpha', 'binary': 'manila-share'})
         self.share = self.lite.ok('POST', '/shares', {'share': {
             'size': 1, 'share_proto': 'NFS', 'name': 'mover', 'scheduler_hints': {'only_host': 'test@alpha#pool1'}}})['share']
         self.lite.wait(f'/shares/{self.share["id"]}', 'share', 'available')
