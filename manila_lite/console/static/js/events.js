@@ -79,6 +79,12 @@ function heard({event, data}) {
 const everybody = () => (session.value.user?.administrator ? {all_tenants: 1} : {});
 const resume = () => (last === null ? {} : {'Last-Event-ID': last});
 
+// Before the first position nothing is heard: what a page asked for until then may have changed meanwhile.
+function goOnFrom(position) {
+  if (last === null && position) tell('reset');
+  last = position ?? last;
+}
+
 // Returns how to go on: 'stream' again, 'poll' (nothing came through), or 'tick' (the service has no events).
 async function stream(signal) {
   const silent = new AbortController();
@@ -97,7 +103,7 @@ async function stream(signal) {
       timer = null;
       parser.feed(value).forEach(heard);
       // A position may come without an event.
-      last = parser.id ?? last;
+      goOnFrom(parser.id);
     }
     if (timer !== null) return 'poll';
     await pause(AGAIN, signal);
@@ -111,13 +117,13 @@ async function stream(signal) {
 }
 
 async function poll(signal) {
-  const query = {...everybody(), wait: LONGEST_WAIT / 1000, last_event_id: last};
+  const query = {...everybody(), wait: last === null ? 0 : LONGEST_WAIT / 1000, last_event_id: last};
   const answer = await fetchApi(url('events', query), () => ({headers: {Accept: 'application/json'}, signal}));
   if (answer.status === 404) return 'tick';
   if (!answer.ok) throw new Error(String(answer.status));
   const found = await answer.json();
   found.events.forEach(heard);
-  last = found.last_event_id ?? last;
+  goOnFrom(found.last_event_id);
   return 'poll';
 }
 
