@@ -30,12 +30,12 @@ class ApiPageTest(base.ConsoleTest):
         self.driver.get(self.url + 'api')
         self.see_title('API')
         self.see("//*[@role='status'][contains(., ' calls')]")
-        shown = {' '.join(link.get_attribute('textContent').split()) for link in self.all("//ul[@class='calls']//a")}
+        shown = {' '.join(words.split()) for words in self.driver.execute_script(
+            'return [...document.querySelectorAll("ul.calls a")].map((link) => link.textContent)')}
         paths = openapi.document(versions.MAX)['paths']
         self.assertEqual({(method.upper(), path) for path, methods in paths.items() for method in methods},
                          {tuple(name.split(' ')[:2]) for name in shown})
         self.assertIn('POST /shares/{share_id}/action extend', shown)
-        self.assert_accessible('api')
         self.write('Search calls', 'action extend')
         self.see("//*[@role='status'][normalize-space()='1 call']")
         self.click("//ul[@class='calls']//a")
