@@ -31,6 +31,8 @@ axe.run(document, {runOnly}).then(
     (rule) => rule.id + ': ' + rule.nodes.map((node) => node.html + ' ' + node.failureSummary))),
   (error) => done(['axe failed: ' + error]));
 """
+#: Seconds between two looks at a page: each is work for the test, the driver and the browser.
+_PAUSE = 0.2
 #: Pixels of a telephone.
 _WIDE, _HIGH = 360, 740
 #: How much wider the page is than the screen, whether it hides what does not fit, and what is outside and scrolls in nothing.
@@ -120,6 +122,13 @@ class Page:
         if title is not None:
             self.see_title(title)
 
+    def until(self, condition, what, patience=60, ignoring=()):
+        """Wait until a page, or what a test sees of the service behind it, is as it should be."""
+        from selenium.common.exceptions import StaleElementReferenceException
+
+        # What is drawn anew while a test looks at it is looked at again.
+        return waiting.until(condition, what, patience, pause=_PAUSE, ignoring=(StaleElementReferenceException, *ignoring))
+
     def see_title(self, title):
         self.see(f'//h1[normalize-space()={literal(title)}]')
 
@@ -128,15 +137,12 @@ class Page:
 
     def see(self, path, patience=30, *, hidden=False):
         """Wait until an element is shown; return it. ``hidden``: it need only be there, such as in a part that is closed."""
-        from selenium.common.exceptions import StaleElementReferenceException
-
         def shown():
             return next((element for element in self.all(path) if hidden or element.is_displayed()), None)
-        return waiting.until(shown, lambda: f'{path} in:\n{self.text}', patience, pause=0.1,
-                             ignoring=(StaleElementReferenceException,))
+        return self.until(shown, lambda: f'{path} in:\n{self.text}', patience)
 
     def see_gone(self, path, patience=30):
-        waiting.until(lambda: not self.all(path), lambda: f'{path} is still in:\n{self.text}', patience, pause=0.1)
+        self.until(lambda: not self.all(path), lambda: f'{path} is still in:\n{self.text}', patience)
 
     @property
     def text(self):
@@ -161,9 +167,8 @@ class Page:
             act()
             return True
         # Whoever raises one of these has done nothing.
-        waiting.until(used, lambda: f'{what} cannot be used in:\n{self.text}', 30, pause=0.1, ignoring=(
-            exceptions.ElementClickInterceptedException, exceptions.ElementNotInteractableException,
-            exceptions.StaleElementReferenceException))
+        self.until(used, lambda: f'{what} cannot be used in:\n{self.text}', 30, ignoring=(
+            exceptions.ElementClickInterceptedException, exceptions.ElementNotInteractableException))
 
     def field(self, label, within=''):
         """Return the input with this label."""

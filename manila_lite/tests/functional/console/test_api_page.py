@@ -5,7 +5,6 @@ import json
 
 from manila_lite.api import versions
 from manila_lite.api.http import openapi
-from manila_lite.tests import waiting
 from manila_lite.tests.functional.console import base
 
 #: Turns the text after it.
@@ -66,7 +65,7 @@ class ApiPageTest(base.ConsoleTest):
         self.press('Send POST')
         self.answer(200)
         self.press('Send POST')         # with the same key
-        waiting.until(lambda: self.text.count('Status 200'), lambda: self.text)
+        self.until(lambda: self.text.count('Status 200'), lambda: self.text)
         [share] = self.lite.ok('GET', '/shares')['shares']
         self.call('GET', '/shares/{share_id}')
         self.write('share_id', share['id'])
@@ -99,8 +98,8 @@ class ApiPageTest(base.ConsoleTest):
         for word in ('..', '.', '..%2Ftypes', 'a?b#c'):
             self.write('share_id', word.replace('%2F', '/'))
             self.press('Send GET')
-            waiting.until(lambda word=word: f'Share {word} ' in json.loads(self.answer(404))['itemNotFound']['message'],
-                          lambda: self.text)
+            self.until(lambda word=word: f'Share {word} ' in json.loads(self.answer(404))['itemNotFound']['message'],
+                       lambda: self.text)
 
     def test_refusals_are_answers_and_lose_nothing(self):
         self.act_as('ann', 'blue', 'member,reader')

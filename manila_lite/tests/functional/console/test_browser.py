@@ -13,7 +13,7 @@ _EVIL = ('<img src=x onerror="document.title=1">', '\u202eevil\u202c', "'; alert
 
 
 class ShareTest(base.ConsoleTest):
-    """Pages of shares, without authentication."""
+    """Pages of shares, without authentication, and the programs behind them."""
 
     def create(self, name):
         """Create a share on the page; be on its page."""
@@ -89,7 +89,7 @@ class ShareTest(base.ConsoleTest):
             self.lite.ok('POST', '/shares', {'share': {'size': 1, 'share_proto': 'NFS', 'name': name, 'description': name}})
         self.open('shares', 'Shares')
         for name in _EVIL:
-            waiting.until(lambda name=name: name in self.names(), name)
+            self.until(lambda name=name: name in self.names(), name)
         self.assertEqual([], self.all('//img') + self.all('//tbody//b'))
         self.press(_EVIL[1])
         self.press('Edit')
@@ -97,7 +97,7 @@ class ShareTest(base.ConsoleTest):
         self.press('Cancel', '//dialog')
         self.open('shares', 'Shares')
         self.press(_EVIL[0])
-        waiting.until(lambda: _EVIL[0] in [h1.get_attribute('textContent') for h1 in self.all('//h1')], 'the page of the share')
+        self.until(lambda: _EVIL[0] in [h1.get_attribute('textContent') for h1 in self.all('//h1')], 'the page of the share')
         self.assertEqual(_EVIL[0], self.driver.title.removesuffix(' \u2013 Manila Lite'))
         self.assert_quiet()
 
@@ -110,9 +110,9 @@ class ShareTest(base.ConsoleTest):
         self.see("//*[normalize-space()='2 shares']")
         self.press('Size')
         self.see("//th[@aria-sort='ascending']")
-        waiting.until(lambda: self.names() == ['alpha', 'alphabet'], self.names)
+        self.until(lambda: self.names() == ['alpha', 'alphabet'], self.names)
         self.press('Size ▴')
-        waiting.until(lambda: self.names() == ['alphabet', 'alpha'], self.names)
+        self.until(lambda: self.names() == ['alphabet', 'alpha'], self.names)
         self.choose('State', 'error')
         self.see("//*[normalize-space()='No share fits the search.']")
         self.assert_quiet()
@@ -121,13 +121,13 @@ class ShareTest(base.ConsoleTest):
         self.open('shares', 'Shares')
         self.see("//*[normalize-space()='There are no shares.']")
         self.share_named('seen')
-        waiting.until(lambda: self.names() == ['seen'], self.names)
+        self.until(lambda: self.names() == ['seen'], self.names)
         self.turn('hidden')
         self.share_named('missed')
         time.sleep(3)       # sleeps: nothing must come, and would within two seconds
         self.assertEqual(['seen'], self.names())
         self.turn('visible')
-        waiting.until(lambda: sorted(self.names()) == ['missed', 'seen'], self.names)
+        self.until(lambda: sorted(self.names()) == ['missed', 'seen'], self.names)
 
     def test_page_behind_a_proxy_that_keeps_streams_back_polls(self):
         self.open('shares', 'Shares')
@@ -135,9 +135,9 @@ class ShareTest(base.ConsoleTest):
         self.turn('hidden')
         self.driver.execute_script(_KEEP_BACK)
         self.turn('visible')
-        waiting.until(lambda: self.driver.execute_script('return window.polls'), 'no poll')
+        self.until(lambda: self.driver.execute_script('return window.polls'), 'no poll')
         self.share_named('polled')
-        waiting.until(lambda: self.names() == ['polled'], self.names)
+        self.until(lambda: self.names() == ['polled'], self.names)
         self.assert_quiet()
 
     def share_named(self, name):
@@ -223,6 +223,30 @@ class ShareTest(base.ConsoleTest):
         self.see("//main//*[@role='alert']")
         self.assert_quiet()
 
+    def test_stream_of_events_may_come_in_any_pieces(self):
+        self.open('shares', 'Shares')
+        told = self.driver.execute_async_script(
+            'const [pieces, done] = arguments;'
+            'const parse = ({Parser}) => { const parser = new Parser(); return pieces.map('
+            '(piece) => [parser.feed(piece).map(({event, data}) => [event, data]), parser.id]); };'
+            'import("./js/events.js").then((events) => done(parse(events)), done)', [piece for piece, _, _ in _STREAM])
+        self.assertEqual([[events, position] for _, events, position in _STREAM], told)
+
+    def test_durations_are_told_in_two_units(self):
+        self.open('shares', 'Shares')
+        told = self.driver.execute_async_script(
+            'const [all, done] = arguments; import("./js/format.js").then('
+            '(format) => done(all.map(format.duration)), done)', [one for one, _ in _DURATIONS])
+        self.assertEqual([words for _, words in _DURATIONS], told)
+
+    def test_commands_fit_the_system_and_run_nothing_else(self):
+        self.open('shares', 'Shares')
+        for proto, path, system, user, wanted in _COMMANDS:
+            told = self.driver.execute_async_script(
+                'const [proto, path, system, user, done] = arguments; import("./js/mount.js").then('
+                '(mount) => done(mount.command(proto, path, system, user)), done)', proto, path, system, user)
+            self.assertEqual(wanted, told, (proto, path, system, user))
+
 
 #: Protocol, path, system, user; and the command, or None where none is safe to paste.
 _COMMANDS = (
@@ -280,34 +304,6 @@ window.fetch = (address, options) => {
 #: Seconds, and how they are told.
 _DURATIONS = ((0.4, '0 s'), (59.6, '1 min 0 s'), (3725, '1 h 2 min'), (172799, '47 h 59 min'), (172800, '2 d 0 h'),
               (9 * 86400 + 7200, '9 d 2 h'))
-
-
-class ProgramsTest(base.ConsoleTest):
-    """Parts of the console's programs, in the browser."""
-
-    def test_stream_of_events_may_come_in_any_pieces(self):
-        self.open('shares', 'Shares')
-        told = self.driver.execute_async_script(
-            'const [pieces, done] = arguments;'
-            'const parse = ({Parser}) => { const parser = new Parser(); return pieces.map('
-            '(piece) => [parser.feed(piece).map(({event, data}) => [event, data]), parser.id]); };'
-            'import("./js/events.js").then((events) => done(parse(events)), done)', [piece for piece, _, _ in _STREAM])
-        self.assertEqual([[events, position] for _, events, position in _STREAM], told)
-
-    def test_durations_are_told_in_two_units(self):
-        self.open('shares', 'Shares')
-        told = self.driver.execute_async_script(
-            'const [all, done] = arguments; import("./js/format.js").then('
-            '(format) => done(all.map(format.duration)), done)', [one for one, _ in _DURATIONS])
-        self.assertEqual([words for _, words in _DURATIONS], told)
-
-    def test_commands_fit_the_system_and_run_nothing_else(self):
-        self.open('shares', 'Shares')
-        for proto, path, system, user, wanted in _COMMANDS:
-            told = self.driver.execute_async_script(
-                'const [proto, path, system, user, done] = arguments; import("./js/mount.js").then('
-                '(mount) => done(mount.command(proto, path, system, user)), done)', proto, path, system, user)
-            self.assertEqual(wanted, told, (proto, path, system, user))
 
 
 class SessionTest(base.ConsoleTest):

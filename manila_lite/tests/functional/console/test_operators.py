@@ -37,7 +37,7 @@ class ServersTest(base.ConsoleTest):
         self.write('Network of the provider', 'blue', '//dialog')
         self.write('Subnet of the provider', 'blue-v6', '//dialog')
         self.press('Add', '//dialog')
-        waiting.until(lambda: len(self.all("//*[name()='svg']//*[@class='cidr']")) == 2, lambda: self.text)
+        self.until(lambda: len(self.all("//*[name()='svg']//*[@class='cidr']")) == 2, lambda: self.text)
         self.assert_accessible('networks')
         self.open('create-share', 'Create a share')
         self.assertEqual('sea', self.field('Share network').text)
@@ -47,7 +47,7 @@ class ServersTest(base.ConsoleTest):
         self.see("//dd/span[normalize-space()='available']")
         self.open('networks', 'Share networks')
         cidrs = ['10.10.0.0/24', 'fd10::/64']
-        waiting.until(lambda: [one.text for one in self.all("//*[name()='svg']//*[@class='cidr']")] == cidrs, lambda: self.text)
+        self.until(lambda: [one.text for one in self.all("//*[name()='svg']//*[@class='cidr']")] == cidrs, lambda: self.text)
         self.open('servers', 'Share servers')
         picture = self.see("//*[name()='svg'][@role='img']")
         self.assertEqual('1 share server on 1 host', picture.get_attribute('aria-label'))
@@ -63,8 +63,8 @@ class ServersTest(base.ConsoleTest):
             self.assert_fits(where)
 
     def assert_scrolls(self, picture):
-        waiting.until(lambda: self.driver.execute_script('return arguments[0].scrollWidth > arguments[0].clientWidth', picture),
-                      'the picture scrolls by itself')
+        self.until(lambda: self.driver.execute_script('return arguments[0].scrollWidth > arguments[0].clientWidth', picture),
+                   'the picture scrolls by itself')
 
 
 class MovesTest(base.ConsoleTest):
@@ -113,7 +113,7 @@ class MovesTest(base.ConsoleTest):
         self.assert_accessible('evacuate')
         self.press('Evacuate now')
         self.press('Evacuate now', '//dialog')
-        waiting.until(lambda: self.lite.ok('GET', f'/shares/{self.share["id"]}')['share']['host'] == 'test@beta#pool1',
-                      lambda: self.text, 90)
+        self.until(lambda: self.lite.ok('GET', f'/shares/{self.share["id"]}')['share']['host'] == 'test@beta#pool1',
+                   lambda: self.text, 90)
         self.see("//div[contains(@class, 'card')]//span[normalize-space()='done']", 60)
         self.assert_quiet()

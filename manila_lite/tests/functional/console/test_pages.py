@@ -4,7 +4,6 @@
 import contextlib
 import sqlite3
 
-from manila_lite.tests import waiting
 from manila_lite.tests.functional.console import base
 
 #: The address of each page, and its title.
@@ -110,12 +109,12 @@ class ManyTest(base.ConsoleTest):
         self.open('shares', 'Shares')
         self.see("//*[normalize-space()='10,000 shares']")
         self.press('Name')
-        waiting.until(lambda: self.names()[:1] == ['share 00000'], self.names)
+        self.until(lambda: self.names()[:1] == ['share 00000'], self.names)
         box = self.see("//div[contains(@class, 'long') and @role='region']")
         self.assertTrue(len(self.all('//tbody/tr')) < 100)
         for row in (5000, 9999, 20):
             self.driver.execute_script('arguments[0].scrollTop = arguments[1] * 41', box, row)
-            waiting.until(lambda row=row: f'share {row:05d}' in self.names(), self.names)
+            self.until(lambda row=row: f'share {row:05d}' in self.names(), self.names)
             self.assertTrue(len(self.all('//tbody/tr')) < 100)
         self.assertEqual('10001', self.see('//table').get_attribute('aria-rowcount'))
         self.assert_accessible('many')
