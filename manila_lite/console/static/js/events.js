@@ -13,8 +13,7 @@ const AGAIN = 1000;
 const SLOWEST = 8000;
 const LISTENERS = new Set();
 let running = null;
-// Whose position `last` is.
-let known = null;
+let known = null;   // whose position `last` is
 let last = null;
 
 // listener({event, data}); event: 'operation', 'status', 'pool', 'service', 'reset' (ask for everything again) or 'tick'.
@@ -23,9 +22,7 @@ export function listen(listener) {
   return () => LISTENERS.delete(listener);
 }
 
-function tell(event, data = {}) {
-  for (const listener of [...LISTENERS]) listener({event, data});
-}
+const tell = (event, data = {}) => [...LISTENERS].forEach((listener) => listener({event, data}));
 
 const pause = (milliseconds, signal) => new Promise((resolve) => {
   const timer = setTimeout(resolve, milliseconds);
@@ -71,15 +68,13 @@ export class Parser {
   }
 }
 
-function heard({event, data}) {
-  tell(event, typeof data === 'string' ? JSON.parse(data) : data);
-}
+const heard = ({event, data}) => tell(event, typeof data === 'string' ? JSON.parse(data) : data);
 
 // Operators' pages are about all projects.
 const everybody = () => (session.value.user?.administrator ? {all_tenants: 1} : {});
 const resume = () => (last === null ? {} : {'Last-Event-ID': last});
 
-// Before the first position nothing is heard: what a page asked for until then may have changed meanwhile.
+// A position may come without an event. Before the first nothing is heard: what a page asked for until then may have changed.
 function goOnFrom(position) {
   if (last === null && position) tell('reset');
   last = position ?? last;
@@ -102,7 +97,6 @@ async function stream(signal) {
       clearTimeout(timer);
       timer = null;
       parser.feed(value).forEach(heard);
-      // A position may come without an event.
       goOnFrom(parser.id);
     }
     if (timer !== null) return 'poll';
