@@ -59,7 +59,9 @@ class FindingsPageTest(base.ConsoleTest):
         self.press('Mend', '//dialog')
         self.assertIn('not among the findings', self.see("//dialog//*[@role='alert']").text)
         self.press('Cancel', '//dialog')
-        self.see_gone(f"//tr[.//*[.='{share_id}']]", 60)      # without a reload: the page asks now and then
+        self.driver.refresh()
+        self.see("//tr[.//code='gone@alpha']")
+        self.assertEqual([], self.all(f"//tr[.//*[.='{share_id}']]"))
         self.assert_quiet()
 
     def test_members_see_why_there_is_nothing(self):
