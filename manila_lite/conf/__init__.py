@@ -7,9 +7,11 @@ from manila_lite.conf import (
     api,
     backend,
     backup,
+    console,
     database,
     deletion,
     encryption,
+    events,
     limits,
     metrics,
     network,
@@ -22,8 +24,8 @@ from manila_lite.conf import (
     secrets,
 )
 
-MODULES = (api, backend, backup, database, deletion, encryption, limits, metrics, network, neutron, operations, quota,
-           rate_limits, rpc, scheduler, secrets)
+MODULES = (api, backend, backup, console, database, deletion, encryption, events, limits, metrics, network, neutron,
+           operations, quota, rate_limits, rpc, scheduler, secrets)
 
 
 def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:
