@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sees which events. Callers who see the same, in the same form, are one audience: each event is rendered once for it."""
+"""Audiences of events. Callers with the same view, in the same form, are one audience: each event is rendered once for it."""
 
 import dataclasses
 from collections.abc import Callable
@@ -66,7 +66,7 @@ class Audience:
 
     @classmethod
     def operator(cls, services: context.Services) -> 'Audience':
-        """Return the audience of whoever has the database itself."""
+        """Return the audience of a command that reads the database itself."""
         return cls('', True, True, _RULES, versions.MAX, ('', ''), services)
 
     def may(self, rule: str) -> bool:

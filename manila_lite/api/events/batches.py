@@ -66,8 +66,8 @@ _RENDERED = {OPERATION: _operation, STATUS: _status, POOL: _pool, SERVICE: _serv
 
 
 class Batch:
-    """Events that come together. ``before`` and ``after``: the cursors of all but the last one, and of that: whoever loses
-    the connection among them gets all of them again.
+    """Events that come together. ``after``: the cursor of the last one. ``before``: that of all others, so that a client
+    whose connection ends among them gets all of them again.
     """
 
     def __init__(self, events: list[tuple[str, bytes]], before: str, after: str):

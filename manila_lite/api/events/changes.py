@@ -111,7 +111,7 @@ class Changes:
 
     def _records(self, conn: Connection, changed: list[tuple[str, str]], now: datetime.datetime,
                  at: dict[str, datetime.datetime] | None = None) -> list[Record]:
-        """Return what changed rows are now. ``at``: when rows were written, by id; others count as changed ``now``."""
+        """Return the present records of changed rows. ``at``: the times of changes, by id; others count as changed ``now``."""
         at = at or {}
         rows = events.list_operations(conn, [row_id for source, row_id in changed if source == events.OPERATION])
         records = [_of_operation(row, at.get(row.id, now)) for row in rows]

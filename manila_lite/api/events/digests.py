@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Digests of what leaves no trace when it is deleted: a process that did not look meanwhile knows by them that it missed it."""
+"""Digests of rows whose deletion leaves no trace. A process that did not look meanwhile learns from them of deletions."""
 
 import collections
 import zlib
@@ -23,7 +23,7 @@ class Digests:
                 self._of[key] ^= digest         # in any order
 
     def of(self, audience: Audience) -> str:
-        """Return the digest of what an audience sees, in eight characters."""
+        """Return the digest of an audience's view, in eight characters."""
         value = self._of[(_ALL, '') if audience.everybody else ('', audience.project_id)]
         for kind in (POOL, SERVICE):
             if audience.sees_kind(kind):

@@ -137,7 +137,7 @@ class Hub:
         self._changes.forget()
 
     def _look(self, new: Iterable[Listener]) -> None:
-        """Look for changes, and give them to those who listen."""
+        """Look for changes, and give them to the listeners."""
         if time.monotonic() - self._looked > KEPT:
             self._begin()
         self._looked = time.monotonic()

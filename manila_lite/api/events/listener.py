@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client that listens: what it still gets, and when it ends."""
+"""A client that listens: its unsent events, and its end."""
 
 import random
 import threading
@@ -103,7 +103,7 @@ class Listener:
             return True
 
     def end(self) -> None:
-        """End it: what it missed comes from another process, or later."""
+        """End it. The client gets the missing events from another process, or later."""
         with self._lock:
             self._finish()
 

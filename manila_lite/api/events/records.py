@@ -16,7 +16,7 @@ _KEPT = 8
 
 @dataclasses.dataclass(eq=False)
 class Record:
-    """A change. ``payload``: what it is rendered from. ``state``: compared with that of the change before.
+    """A change. ``payload``: the row or status behind it. ``state``: compared with that of the change before.
 
     ``at``: when it was found, or for one that is older than the history, when it was written. ``look``: the number of the look
     that found it; 0 for an older one. ``about``: of a reset, what there is to load anew.

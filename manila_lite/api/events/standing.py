@@ -13,7 +13,7 @@ EVERY = 5.0
 
 
 class Standing:
-    """The pools and the services. For one thread, and only while somebody listens who may see them."""
+    """The pools and the services. For one thread, and only while a listener may see them."""
 
     def __init__(self, db: Database, conf: Any):
         self._db, self._conf = db, conf

@@ -55,6 +55,22 @@ class Quickstart(testtools.TestCase):
         self.assertEqual(ok, done.returncode == 0, done.stdout + done.stderr)
         return done.stdout
 
+    def stay(self, *words, by='--stay', until='Staying'):
+        """Start a run that stays; return its process, and its output up to the line with ``until``."""
+        process = subprocess.Popen([*_TOOL, '--state', str(self.state), by, *words], env=self.env,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(process.kill)
+        guard = threading.Timer(600, process.kill)
+        guard.start()
+        self.addCleanup(guard.cancel)
+        said = ''
+        for line in process.stdout:
+            said += line
+            if until in line:
+                break
+        self.assertIn(until, said)
+        return process, said
+
     def assert_no_traces(self):
         """Wait until nothing is left. A node or machine of another test, in mounts of its own, keeps what was mounted
         when it began, and loop devices with it.
@@ -77,15 +93,7 @@ class Quickstart(testtools.TestCase):
         self.assertFalse(self.state.exists())
 
     def test_console_is_there_while_it_stays(self):
-        process = subprocess.Popen([*_TOOL, '--state', str(self.state), '--backend', 'dummy', '--console'], env=self.env,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.addCleanup(process.kill)
-        guard = threading.Timer(300, process.kill)
-        guard.start()
-        self.addCleanup(guard.cancel)
-        said = ''
-        while 'Staying' not in said and (line := process.stdout.readline()):
-            said += line
+        process, said = self.stay('--backend', 'dummy', by='--console')
         url = re.search(r'The console for browsers: (\S+)', said)
         self.assertIsNotNone(url, said)
         with urllib.request.urlopen(url[1], timeout=30) as page:
@@ -113,20 +121,9 @@ class WithRoot(Quickstart):
             self.skipTest('needs root, nfs-ganesha and btrfs-progs')
         super().setUp()
 
-    def stay(self, *words, until='Staying'):
-        """Start a run that stays; return its process, and its output up to the line with ``until``."""
-        process = subprocess.Popen([*_TOOL, '--state', str(self.state), '--stay', *words], env=self.env,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        self.addCleanup(process.kill)
-        guard = threading.Timer(600, process.kill)
-        guard.start()
-        self.addCleanup(guard.cancel)
-        said = ''
-        for line in process.stdout:
-            said += line
-            if until in line:
-                break
-        self.assertIn(until, said)
+    def stay(self, *words, **more):
+        """Do as the base class, and look that there is something to remove."""
+        process, said = super().stay(*words, **more)
         self.assertNotEqual([], traces(self.state))
         return process, said
 
