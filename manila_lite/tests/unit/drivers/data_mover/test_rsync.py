@@ -6,7 +6,7 @@ from pathlib import Path
 
 import testtools
 
-from manila_lite.drivers.linux.backups import rsync
+from manila_lite.drivers.data_mover import rsync
 
 
 class Said(testtools.TestCase):

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NFS export of a share of any driver, as a host that copies the share sees it."""
+
+import errno
+import os
+import socket
+from pathlib import Path
+
+from manila_lite import errors, values
+
+PROTOCOL, _PORT = 'NFS', 2049
+
+
+def location_of(share: values.Share) -> str:
+    """Return the export location by which an administrator's host mounts a share.
+
+    :raises errors.Final: there is no location, or the share is not an NFS share.
+    """
+    if share.proto.upper() != PROTOCOL:
+        raise errors.Final(f'A host can copy {PROTOCOL} shares only, and this one is {share.proto}.')
+    if not share.export_locations:
+        raise errors.Final(f'Share {share.share_id} has no export location.')
+    return min(share.export_locations, key=lambda one: (not one.is_admin_only, not one.preferred)).path
+
+
+def server_of(location: str) -> str:
+    """Return the name or the address of the server of an export location, without the brackets of IPv6."""
+    return location.partition(':/')[0].strip('[]')
+
+
+def address_towards(location: str) -> str:
+    """Return this host's own address on the way to the server of an export location. Sends nothing.
+
+    :raises OSError: there is no route to the server.
+    """
+    family, kind, _, _, target = socket.getaddrinfo(server_of(location), _PORT, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, kind) as probe:
+        probe.connect(target)
+        return str(probe.getsockname()[0])
+
+
+def shows_attributes(place: Path) -> bool:
+    """Say whether the file system mounted there has extended attributes."""
+    try:
+        os.getxattr(place, 'user.any')
+    except OSError as bad:
+        return bad.errno != errno.ENOTSUP
+    return True
