@@ -7,6 +7,7 @@ from manila_lite.conf import (
     api,
     backend,
     backup,
+    data,
     database,
     deletion,
     encryption,
@@ -22,7 +23,7 @@ from manila_lite.conf import (
     secrets,
 )
 
-MODULES = (api, backend, backup, database, deletion, encryption, limits, metrics, network, neutron, operations, quota,
+MODULES = (api, backend, backup, data, database, deletion, encryption, limits, metrics, network, neutron, operations, quota,
            rate_limits, rpc, scheduler, secrets)
 
 

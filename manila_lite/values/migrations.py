@@ -102,6 +102,8 @@ class MigrationProgress:
     percent: int
     bytes_done: int | None = None
     bytes_total: int | None = None
+    files_done: int | None = None
+    files_total: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)

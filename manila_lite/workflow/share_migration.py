@@ -78,10 +78,12 @@ class ShareMigrations(Migrations):
         for row in shares.list_second_instances(conn, instance_id=data['target']):
             transitions.fail(conn, states.SHARE, 'receive', row.instance_id)
             transitions.begin(conn, states.SHARE, 'delete', row.instance_id)
+            shares.update_instance(conn, row.instance_id, copier=None)
             [source] = self.shares(conn, work.resource_id)
             left = what_is_left(row, None, self.snapshots(conn, work.resource_id))
             wakes.append(_begin_removal(conn, work.ctx, row, self.clear_kind, {
-                **left, 'from': data['from'], 'options': data['options'], 'source': source.instance_id,
+                **left, 'from': data['from'], 'options': data['options'], 'by_host': bool(data.get('by_host')),
+                'source': source.instance_id,
                 'source_pool': source.host.partition('#')[2]}))
         return wakes
 

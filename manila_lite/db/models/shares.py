@@ -59,6 +59,8 @@ share_instances = sa.Table(
     flag('cast_rules_to_readonly'),
     # Not the share's main instance: the target of a migration, its remains, or a replica. ``db.shares`` passes over it.
     flag('is_aside'),
+    # The addresses from which the host of the target mounts the share, while it copies it to this instance.
+    sa.Column('copier', Name),
     sa.Column('progress', sa.String(32)),
     sa.Column('scheduled_at', Time),
     sa.Column('launched_at', Time),

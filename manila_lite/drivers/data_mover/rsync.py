@@ -37,9 +37,9 @@ _FILES = re.compile(rb' \(xfr#[0-9]+, to-chk=(?P<left>[0-9]+)/(?P<all>[0-9]+)\)'
 #: The path in a message about a file, and the reason. The receiver writes to a temporary name.
 _FAILED = re.compile(rb'^rsync: [^"]*"/(?:source|target)/(?P<path>.*?)"(?: -> ".*")?(?: failed)?: (?P<why>[^":]*) \([0-9]+\)$')
 _TEMPORARY = re.compile(rb'(?P<folder>^|/)\.(?P<name>[^/]+)\.[A-Za-z0-9]{6}$')
-#: A file that differs, in the answer to ``COMPARE``; that only its time differs does not count for a directory.
+#: A file that differs, in the answer to ``COMPARE``. A time alone does not count: not every file system can keep it.
 _DIFFERS = re.compile(rb'^(?P<how>[<>ch.][fdLDS][.+?a-zA-Z]{9}|\*deleting  ) (?P<path>.*)$')
-_ONLY_TIME = b'.d..t......'
+_ONLY_TIME = b'..t......'
 #: Lines of output, and paths in them, that are looked at and kept.
 _LINE, _PATHS = 1 << 14, 10
 
@@ -170,7 +170,7 @@ class Copy(threading.Thread):
         for line in lines:
             if (found := _FAILED.match(line)) and len(self.failed) < _PATHS:
                 self.failed.setdefault(_path(found['path']), _text(found['why']))
-            elif (found := _DIFFERS.match(line)) and found['how'] != _ONLY_TIME and len(self.differing) < _PATHS:
+            elif (found := _DIFFERS.match(line)) and found['how'][2:] != _ONLY_TIME and len(self.differing) < _PATHS:
                 self.differing.append(_text(found['path']))
 
     def stop(self) -> None:

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Migrations by a host that mounts the share: the addresses that have access meanwhile."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = '0026'
+down_revision = '0025'
+
+
+def upgrade() -> None:
+    op.add_column('share_instances', sa.Column('copier', sa.String(length=255), nullable=True))

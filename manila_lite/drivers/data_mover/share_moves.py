@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of shares that move from one backend to another, of any drivers: this host mounts both sides as a client does.
+
+A move is known by the id of the target. Each copy of it is a pass: the next one finds what changed since. The last pass,
+with nobody writing any more, is followed by a comparison.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from oslo_log import log
+
+from manila_lite import errors, values
+from manila_lite.drivers.data_mover import exports, rsync
+from manila_lite.drivers.data_mover.copies import Copies
+from manila_lite.host.commands import ENV, CommandFailed
+
+LOG = log.getLogger(__name__)
+
+_GIB = 1 << 30
+#: The programs that a copy needs, and their packages.
+_PROGRAMS = {'rsync': 'rsync', 'bwrap': 'bubblewrap', 'find': 'findutils', 'mount': 'mount'}
+#: Letters of a path and of a reason in a text for people.
+_LETTERS = 100
+#: The reason for people, by the error that ended the copy.
+_WHY = (
+    (rsync.CannotKeepAll, 'Files have ACLs or extended attributes that the destination cannot keep.'),
+    (rsync.TooDeep, 'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.'),
+    (rsync.TooMuch, 'The apparent size of the files is more than {ratio:g} times the share (data_copy_apparent_ratio).'),
+    (rsync.NoRoom, 'There is not enough space for all files: the destination is full.'))
+
+
+class CannotMount(CommandFailed):
+    """A side of the move cannot be mounted; the message has what mount said, for the operator."""
+
+
+class MoverOptions(Protocol):
+    """The values of the options of ``conf/data.py``."""
+
+    data_node_access_ips: Sequence[object]
+    data_node_mount_options: Mapping[str, str]
+    data_node_local_exports: Sequence[str]
+    mount_tmp_location: str | None
+    check_hash: bool
+    data_copy_bandwidth_limit: float
+    data_copy_apparent_ratio: float
+
+
+class MoveOptions(Protocol):
+    """The values of the options in the section of the destination's backend."""
+
+    migration_ignore_files: Sequence[str]
+
+
+class ShareMoves(Copies):
+    """Moves of shares to one backend. ``state`` is its own directory, by its real path; ``section`` has its options."""
+
+    what = 'migration'
+    tries = 3
+
+    def __init__(self, state: Path, conf: MoverOptions, section: MoveOptions):
+        super().__init__((Path(conf.mount_tmp_location, 'manila_lite', state.name) if conf.mount_tmp_location else state)
+                         / 'moves')
+        self._conf = conf
+        self._section = section
+
+    # Before ---------------------------------------------------------------------------------------
+
+    def objection(self, source: values.Share) -> str:
+        """Return why this host cannot copy the share, or ''."""
+        lacks = {package for program, package in _PROGRAMS.items() if not shutil.which(program, path=ENV['PATH'])}
+        if lacks:
+            return f'The host of the destination lacks the packages {" ".join(sorted(lacks))}.'
+        try:
+            exports.location_of(source)
+        except errors.Final as bad:
+            return str(bad)
+        return ''
+
+    def clients_of(self, share: values.Share) -> tuple[str, ...]:
+        """Return the IP addresses from which this host mounts the share; the backend has to admit them.
+
+        :raises errors.Final: the share cannot be mounted, or there is no route to its server.
+        """
+        location = exports.location_of(share)
+        if self._conf.data_node_access_ips:
+            return tuple(map(str, self._conf.data_node_access_ips))
+        try:
+            return (exports.address_towards(location),)
+        except OSError as bad:
+            raise errors.Final(f'The host that copies has no route to {exports.server_of(location)} '
+                               f'({bad.strerror or bad}).') from None
+
+    # Copying --------------------------------------------------------------------------------------
+
+    def places(self, copy_id: str) -> tuple[Path, ...]:
+        """Return the mount points of both sides."""
+        return self.folder / f'{copy_id}.from', self.folder / f'{copy_id}.to'
+
+    def copy(self, source: values.Share, target: values.Share) -> rsync.Copy:
+        """Return the present pass; start one if there is none, or if it failed.
+
+        :raises errors.Final: passes failed too often, or would fail each time; with the first paths.
+        :raises CannotMount: a side cannot be mounted.
+        """
+        return self._run(source, target, rsync.SAME, *rsync.at_rate(self._conf.data_copy_bandwidth_limit))
+
+    def compare(self, source: values.Share, target: values.Share) -> rsync.Copy:
+        """Return the comparison of both sides; start it if it does not run. It changes nothing.
+
+        :raises errors.Final: they could not be compared.
+        """
+        return self._run(source, target, rsync.SAME_CONTENT if self._conf.check_hash else rsync.SAME, *rsync.COMPARE)
+
+    def _run(self, source: values.Share, target: values.Share, *how: str) -> rsync.Copy:
+        last: list[rsync.Copy] = []
+
+        def begin() -> rsync.Copy:
+            self._must_be_ours()
+            places = self.places(target.id)
+            self._mount(source, places[0], 'ro')
+            self._mount(target, places[1], 'rw')
+            if target.id not in self._failed and not exports.shows_attributes(places[0]):
+                LOG.warning('Migration %s: the server of share %s shows no extended attributes, so the copy has none', target.id,
+                            source.share_id)
+            last.append(rsync.Copy(*places, *how, *rsync.without(self._section.migration_ignore_files),
+                                   at_most=self._at_most(source)))
+            return last[0]
+
+        if failing := self._running.get(target.id):
+            last.append(failing)
+        return self.poll(target.id, begin, lambda bad, times: self._explain(bad, times, last[0].failed if last else {}))
+
+    def _at_most(self, share: values.Share) -> int | None:
+        return int(self._conf.data_copy_apparent_ratio * max(share.size, 1) * _GIB) or None
+
+    def _explain(self, bad: Exception | None, times: int, failed: Mapping[str, str]) -> str:
+        why = next((why for kind, why in _WHY if isinstance(bad, kind)), 'The copy broke {times} times.')
+        return ' '.join(filter(None, (why.format(times=times, ratio=self._conf.data_copy_apparent_ratio), not_copied(failed))))
+
+    # Mounts ---------------------------------------------------------------------------------------
+
+    def _must_be_ours(self) -> None:
+        """Refuse a directory for mount points that another user could have made.
+
+        :raises errors.Final: it is one.
+        """
+        if not self._conf.mount_tmp_location:
+            return
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for place in (self.folder, *self.folder.parents[:2]):
+            about = os.lstat(place)
+            if not stat.S_ISDIR(about.st_mode) or about.st_uid not in (0, os.geteuid()) or about.st_mode & 0o022:
+                raise errors.Final(f'mount_tmp_location: other users could change {place}; name a directory that only root can '
+                                   'write to.')
+
+    def _mount(self, share: values.Share, place: Path, level: str) -> None:
+        """Mount the share, or the directory behind its export if this host serves it.
+
+        :raises CannotMount: it cannot be mounted.
+        """
+        location = exports.location_of(share)
+        options = self._conf.data_node_mount_options.get(share.proto.lower(), '').removeprefix('-o ')
+        directory = directory_of(location, self._conf.data_node_local_exports)
+        try:
+            if directory:
+                self.mount(directory, place, 'none', f'bind,{level}')
+            else:
+                self.mount(location, place, share.proto.lower(), ','.join(word for word in (level, options) if word))
+        except CommandFailed as bad:
+            raise CannotMount(f'The host that copies cannot mount {location}: {_said(bad, place)}') from bad
+
+
+def _said(bad: CommandFailed, place: Path) -> str:
+    """Return what mount said, without its arguments."""
+    lines = str(bad).rpartition(f'{place}: ')[2].splitlines()
+    return lines[0].rstrip('.') + '.' if lines else 'mount failed.'
+
+
+def directory_of(location: str, local: Iterable[str]) -> str:
+    """Return the directory of this host behind an export location, or ''. ``local``: as in data_node_local_exports."""
+    for entry in local:
+        start, _, directory = entry.partition('=')
+        rest = location.removeprefix(f'{start.rstrip("/")}/')
+        if directory and rest != location and not {'', '.', '..'} & set(rest.split('/')):
+            return f'{directory.rstrip("/")}/{rest}'
+    return ''
+
+
+def not_copied(failed: Mapping[str, str]) -> str:
+    """Return a sentence with the paths that could not be copied and the reasons, or ''."""
+    paths = '; '.join(f'{path[:_LETTERS]} ({why[:_LETTERS]})' for path, why in failed.items())
+    return f'Not copied: {paths}.' if paths else ''

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Migration of a share by this host, the destination's, between backends of any drivers: it mounts both sides and copies.
+
+The life cycle is that of ``migration.py``: ``calls`` is what it calls in place of a driver. The source admits this host by
+an access rule of its own, which ``db/queries/access.py`` adds to those of the share, and the destination's driver by one
+that no row has, since nobody else may reach the copy yet.
+"""
+
+import dataclasses
+import functools
+import time
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors, values
+from manila_lite.db.queries import access, messages, shares
+from manila_lite.db.queries import operations as rows
+from manila_lite.drivers.data_mover.rsync import Copy
+from manila_lite.drivers.data_mover.share_moves import CannotMount, ShareMoves
+from manila_lite.engine import Work
+from manila_lite.manager.plans import copy_checks
+from manila_lite.manager.plans.migration import DriverCalls
+from manila_lite.manager.plans.task import plain
+from manila_lite.workflow.access import apply_rules
+
+LOG = log.getLogger(__name__)
+
+#: Seconds between looks whether the source's backend admits this host.
+_LOOK = 0.2
+_ALL = 100
+#: Keys of the operation's data: whether this host copies; the addresses that the source admits, and since when that is asked
+#: for; the target's export locations; the number of passes, and the seconds that the last one took; the part of the cut-over
+#: that is reached.
+BY_HOST = 'by_host'
+_LET_IN, _ASKED, _EXPORTS, _PASSES, _PASS_TOOK, _PART = 'let_in', 'let_in_asked', 'exports', 'passes', 'pass_seconds', 'part'
+_LAST_PASS, _COMPARISON = 'last pass', 'comparison'
+
+
+def is_wanted(work: Work, support: dict[str, Any] | None) -> bool:
+    """Say whether this host should copy: it has to, or it may and the driver, which gave this answer, does not."""
+    assist = work.data.get('assist')
+    return assist == 'must' or bool(assist == 'may' and support is not None and not support['compatible'])
+
+
+def check(work: Work, migration: values.ShareMigration) -> dict[str, Any]:
+    """Return what this host supports, as a driver's answer to a check."""
+    reason = work.service.moves.objection(migration.source)
+    return {BY_HOST: True, **dataclasses.asdict(values.MigrationSupport(
+        not reason, writable=work.service.section.migration_keep_writable, migration_cancel=True, migration_get_progress=True,
+        reason=reason))}
+
+
+def calls(work: Work) -> DriverCalls:
+    """Return what the steps of a migration call in place of a driver."""
+    return DriverCalls(
+        check=functools.partial(check, work), start=functools.partial(_start, work),
+        carry_on=functools.partial(_carry_on, work), progress=functools.partial(_progress, work),
+        complete=functools.partial(_complete, work), cancel=functools.partial(_cancel, work))
+
+
+# Phase one --------------------------------------------------------------------------------------------
+
+def _start(work: Work, migration: values.ShareMigration) -> None:
+    """Create the target, which is empty and admits nobody but this host."""
+    _admit_here(work, migration)
+
+
+def _carry_on(work: Work, migration: values.ShareMigration) -> bool:
+    """Copy in passes. Return whether the last one was short, or there were enough."""
+    run = _run(work, migration)
+    if not run.is_complete:
+        return False
+    data, conf = work.data, work.ctx.conf
+    data[_PASSES], data[_PASS_TOOK] = data.get(_PASSES, 0) + 1, round(run.took, 1)
+    work.service.moves.forget(migration.id)
+    copy_checks.begin_anew(work)
+    # Without writers, there is nothing that another pass could find.
+    if data['freeze'] or run.took <= conf.data_copy_short_pass:
+        return True
+    if data[_PASSES] < conf.data_copy_passes:
+        return False
+    _warn(work, run.took)
+    return True
+
+
+def _warn(work: Work, took: float) -> None:
+    """Tell the operator that the cut-over will be long. To complete or to cancel is their choice."""
+    text = f'The last of {work.data[_PASSES]} passes took {took:.0f} seconds, and the cut-over will take about as long, in which ' \
+           'nobody can write. Complete the migration when clients write less, or cancel it.'
+    LOG.warning('%s: %s', work.resource_id, text)
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        messages.create(conn, work.ctx, 'SHARE', work.resource_id, messages.Action.MIGRATE_SHARE,
+                        messages.Detail.SHARE_CHANGES_FAST, text)
+
+
+def _run(work: Work, migration: values.ShareMigration, *, compare: bool = False) -> Copy:
+    """Return the pass, or the comparison, that runs or has just ended. Start it if there is none.
+
+    :raises errors.Again: the source does not admit this host yet.
+    :raises errors.Final: it failed for good.
+    """
+    moves: ShareMoves = work.service.moves
+    if not moves.is_running(migration.id):
+        _let_in(work, migration)
+        _admit_here(work, migration)
+    try:
+        run = (moves.compare if compare else moves.copy)(migration.source, _target(work, migration))
+    except CannotMount as bad:
+        if work.tries < work.ctx.conf.operations.max_attempts:
+            raise
+        raise errors.Final(str(bad)) from bad
+    _note_progress(work, run)
+    return run
+
+
+def _note_progress(work: Work, run: Copy) -> None:
+    """Keep the figures of the first pass: later ones have to copy little of the same files."""
+    if work.data.get(_PASSES) or not run.files_total:
+        return
+    total = run.bytes_done * _ALL // run.percent if run.percent else None
+    work.data['figures'] = {'percent': run.percent, 'bytes_done': run.bytes_done, 'bytes_total': total,
+                            'files_done': run.files_done, 'files_total': run.files_total}
+    if run.is_complete:
+        work.data['figures'] |= {'bytes_total': run.bytes_done}
+
+
+def _progress(work: Work, migration: values.ShareMigration) -> values.MigrationProgress:
+    """Return the progress of the first pass."""
+    return values.MigrationProgress(**{'percent': 0, **work.data.get('figures', {})})
+
+
+# Access -----------------------------------------------------------------------------------------------
+
+def _let_in(work: Work, migration: values.ShareMigration) -> None:
+    """Have the source's backend admit this host, for reading.
+
+    :raises errors.Again: it has not done it yet.
+    :raises errors.Final: it has not done it for too long, or there is no route to it.
+    """
+    data, conf = work.data, work.ctx.conf
+    addresses = ','.join(work.service.moves.clients_of(migration.source))
+    with work.ctx.db.writer() as conn:
+        access.lock(conn, work.resource_id)
+        work.hold(conn)
+        # Those of another machine, when this one goes on with an operation of that one.
+        if data.get(_LET_IN) != addresses:
+            shares.update_instance(conn, data['target'], copier=addresses)
+            apply_rules(conn, work.ctx, work.resource_id, data['from']).send(work.ctx)
+        telling = rows.is_open(conn, access.open_key(work.resource_id))
+    data[_LET_IN] = addresses
+    if not telling:
+        data.pop(_ASKED, None)
+        return
+    if time.time() - data.setdefault(_ASKED, time.time()) > conf.data_access_wait_access_rules_timeout:
+        raise errors.Final(f'The backend of the share did not admit the host that copies ({addresses}) within '
+                           f'{conf.data_access_wait_access_rules_timeout} seconds.')
+    raise errors.Again(_LOOK)
+
+
+def _admit_here(work: Work, migration: values.ShareMigration) -> None:
+    """Have the destination's driver create the target, unless it is there, and admit this host to it.
+
+    :raises errors.Final: the driver refuses.
+    """
+    driver = work.service.driver
+    work.data[_EXPORTS] = [plain(location) for location in driver.create_share(migration.target)]
+    target = _target(work, migration)
+    rules = [values.AccessRule(f'{migration.id}-{number}', 'ip', address, 'rw')
+             for number, address in enumerate(work.service.moves.clients_of(target))]
+    results = driver.update_access(target, rules)
+    for rule in rules:
+        if rule.id not in results or results[rule.id].error:
+            raise errors.Final(f'The destination does not admit the host that copies, {rule.to}: '
+                               f'{results[rule.id].error if rule.id in results else "it gave no answer"}')
+
+
+def _target(work: Work, migration: values.ShareMigration) -> values.Share:
+    """Return the target with its export locations, which no row has yet."""
+    return dataclasses.replace(migration.target, export_locations=tuple(
+        values.ExportLocation(**location) for location in work.data.get(_EXPORTS, ())))
+
+
+# Cut-over ---------------------------------------------------------------------------------------------
+
+def catch_up(work: Work, migration: values.ShareMigration) -> None:
+    """Bring the last changes of the source, which nobody can write to any more, and check the copy; then admit clients.
+
+    :raises errors.Again: it goes on.
+    :raises errors.Final: the copy is not the same as the source; with the first paths.
+    """
+    data, moves = work.data, work.service.moves
+    if data.get(_PART) != _COMPARISON:
+        data[_PART] = _LAST_PASS
+        _await(work, _run(work, migration), migration)
+        data[_PART] = _COMPARISON
+    run = _run(work, migration, compare=True)
+    _await(work, run, migration)
+    if run.differing:
+        raise errors.Final(f'After the last pass the copy differs from the share. Differing: {"; ".join(run.differing)}.')
+    moves.clear(migration.id)
+    results = work.service.driver.update_access(_target(work, migration), list(migration.rules))
+    for rule in migration.rules:
+        # They are applied, and reported to the owner, once more after the switch.
+        if rule.id in results and results[rule.id].error:
+            LOG.warning('%s: the destination refuses access rule %s: %s', work.resource_id, rule.id, results[rule.id].error)
+
+
+def _await(work: Work, run: Copy, migration: values.ShareMigration) -> None:
+    """Wait until the run has ended well, and forget it.
+
+    :raises errors.Again: it has not.
+    """
+    if not run.is_complete:
+        raise copy_checks.look_again(work, work.service.section.migration_driver_continue_update_interval)
+    work.service.moves.forget(migration.id)
+    copy_checks.begin_anew(work)
+
+
+def _complete(work: Work, migration: values.ShareMigration) -> values.MigratedShare:
+    """Return where the share is now: the target serves already."""
+    return values.MigratedShare(_target(work, migration).export_locations)
+
+
+# End --------------------------------------------------------------------------------------------------
+
+def _cancel(work: Work, migration: values.ShareMigration) -> None:
+    """Stop the copy, and delete the target. The source is told when its own rules are applied anew."""
+    work.service.moves.clear(migration.id)
+    with work.ctx.db.writer() as conn:
+        shares.update_instance(conn, migration.id, copier=None)
+    work.service.driver.delete_share(migration.target)
+
+
+def clean(service: Any) -> None:
+    """End copies on this host that no migration needs any more, and unmount what they left."""
+    for target in sorted(service.moves.left()):
+        with service.services.db.reader() as conn:
+            if any(row.status == 'migrating_to' for row in shares.list_second_instances(conn, instance_id=target)):
+                continue
+        LOG.warning('Migration %s: the rest of an abandoned copy is removed', target)
+        try:
+            service.moves.clear(target)
+        except Exception:
+            LOG.exception('Migration %s: something is left of a copy', target)
