@@ -8,7 +8,7 @@ DEFAULT: list[cfg.Opt] = [
                 help='Client addresses that backends admit while this host copies a share from one to the other. Set it where '
                      'this host mounts shares through address translation. Default: the address of this host on its route to '
                      'the server of the share.'),
-    cfg.Opt('data_node_mount_options', type=types.Dict(types.String(quotes=True)), mutable=True,
+    cfg.Opt('data_node_mount_options', type=types.Dict(types.String(quotes=True)), mutable=True, secret=True,
             default={'nfs': 'retry=0,soft,timeo=300'}, sample_default='nfs:"retry=0,soft,timeo=300"',
             help='Mount options of this host for a migration, by protocol, for instance nfs:"vers=4.2,soft". ro or rw is '
                  'added, and nosuid, nodev and noexec.'),

@@ -125,8 +125,8 @@ class ShareMoves(Copies):
             self._mount(source, places[0], 'ro')
             self._mount(target, places[1], 'rw')
             if target.id not in self._failed and not exports.shows_attributes(places[0]):
-                LOG.warning('Migration %s: the server of share %s shows no extended attributes, so the copy has none', target.id,
-                            source.share_id)
+                LOG.warning('Migration %s: the server of share %s shows no extended attributes, so the copy has none',
+                            target.id, source.share_id)
             last.append(rsync.Copy(*places, *how, *rsync.without(self._section.migration_ignore_files),
                                    at_most=self._at_most(source)))
             return last[0]

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves of shares between directories: passes, the comparison, and what is told of failures."""
+
+import os
+import types
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite import errors, values
+from manila_lite.drivers.data_mover import rsync, share_moves
+from manila_lite.tests import waiting
+
+_CONF = types.SimpleNamespace(
+    data_node_access_ips=[], data_node_mount_options={}, data_node_local_exports=[], mount_tmp_location=None, check_hash=False,
+    data_copy_bandwidth_limit=0.0, data_copy_apparent_ratio=64.0)
+_SECTION = types.SimpleNamespace(migration_ignore_files=['lost+found'])
+
+
+def share(name, location='192.0.2.7:/shares/s', proto='NFS'):
+    exports = (values.ExportLocation(location, True),) if location else ()
+    return values.Share(name, 's', 'p', 1, proto, 'pool', export_locations=exports)
+
+
+class Folders(share_moves.ShareMoves):
+    """Moves between the folders ``a`` and ``b``, which need no mount."""
+
+    def places(self, copy_id):
+        return self.folder.parent / 'a', self.folder.parent / 'b'
+
+    def _mount(self, share, place, level):
+        """Do nothing."""
+
+    def unmount(self, place):
+        """Do nothing: nothing is mounted."""
+
+
+class Moves(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.source, self.target = state / 'a', state / 'b'
+        for place in (self.source, self.target):
+            place.mkdir()
+        self.moves = Folders(state, _CONF, _SECTION)
+
+    def ends(self, call):
+        """Wait for the end of a pass or comparison, and forget it. Return it."""
+        run = waiting.until(lambda: (run := call(share('a'), share('b'))).is_complete and run, 'it ends', pause=0.01)
+        self.moves.forget('b')
+        return run
+
+    def test_a_second_pass_brings_the_changes(self):
+        (self.source / 'f').write_text('before')
+        (self.source / 'gone').write_text('gone')
+        first = self.ends(self.moves.copy)
+        self.assertEqual((first.files_total, {}), (first.files_done, first.failed))
+        (self.source / 'f').write_text('changed')
+        (self.source / 'gone').unlink()
+        self.ends(self.moves.copy)
+        self.assertEqual([('f', 'changed')], [(path.name, path.read_text()) for path in self.target.iterdir()])
+
+    def test_comparison_names_what_differs(self):
+        for name in ('content', 'mode', 'extra', 'same', 'lost+found'):
+            (self.source / name).write_text(name)
+        self.ends(self.moves.copy)
+        self.assertEqual([], self.ends(self.moves.compare).differing)
+        self.assertFalse((self.target / 'lost+found').exists())
+        (self.target / 'mode').chmod(0o600)
+        (self.target / 'content').write_text('other')
+        (self.source / 'extra').unlink()
+        os.utime(self.target / 'same')
+        self.assertEqual(['content', 'extra', 'mode'], sorted(self.ends(self.moves.compare).differing))
+        self.assertEqual('other', (self.target / 'content').read_text())
+
+    def test_comparison_by_checksum_finds_content_that_looks_unchanged(self):
+        (self.source / 'f').write_text('before')
+        self.ends(self.moves.copy)
+        was = os.stat(self.target / 'f')
+        (self.target / 'f').write_text('behind')
+        os.utime(self.target / 'f', ns=(was.st_atime_ns, was.st_mtime_ns))
+        self.assertEqual([], self.ends(self.moves.compare).differing)
+        self.moves._conf = types.SimpleNamespace(**{**vars(_CONF), 'check_hash': True})
+        self.assertEqual(['f'], self.ends(self.moves.compare).differing)
+
+    def test_failure_names_the_first_paths(self):
+        text = self.moves._explain(rsync.NoRoom('x'), 3, {'a': 'No space left on device', 'b' * 200: 'why'})
+        self.assertEqual('There is not enough space for all files: the destination is full. Not copied: a (No space left on '
+                         f'device); {"b" * 100} (why).', text)
+        self.assertEqual('The copy broke 3 times.', self.moves._explain(None, 3, {}))
+
+
+class Before(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.moves = share_moves.ShareMoves(Path('/nowhere'), _CONF, _SECTION)
+
+    def test_only_nfs_shares_with_an_export_can_be_copied(self):
+        self.assertIn('NFS shares only', self.moves.objection(share('a', proto='CIFS')))
+        self.assertIn('no export location', self.moves.objection(share('a', None)))
+        self.assertEqual('', self.moves.objection(share('a')))
+
+    def test_configured_addresses_are_admitted(self):
+        self.assertEqual(('127.0.0.1',), self.moves.clients_of(share('a', '127.0.0.1:/s')))
+        bad = self.assertRaises(errors.Final, self.moves.clients_of, share('a', 'no.such.host.invalid:/s'))
+        self.assertIn('no route to no.such.host.invalid', str(bad))
+        self.moves._conf = types.SimpleNamespace(**{**vars(_CONF), 'data_node_access_ips': ['192.0.2.1', '2001:db8::1']})
+        self.assertEqual(('192.0.2.1', '2001:db8::1'), self.moves.clients_of(share('a')))
+
+    def test_directory_of_an_export_that_this_host_serves(self):
+        local = ('192.0.2.7:/shares=/pool/shares/', 'broken')
+        for location, found in (('192.0.2.7:/shares/s', '/pool/shares/s'), ('192.0.2.7:/shares/', ''), ('192.0.2.7:/other/s', ''),
+                                ('192.0.2.7:/shares/../etc', ''), ('192.0.2.7:/shares/a/./b', ''), ('broken/s', ''),
+                                ('192.0.2.70:/shares/s', '')):
+            self.assertEqual(found, share_moves.directory_of(location, local), location)
