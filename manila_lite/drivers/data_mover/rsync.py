@@ -35,7 +35,8 @@ _SAID, _ALL = 1000, 100
 _PROGRESS = re.compile(rb'[\r\n] *(?P<bytes>[0-9,]+) +(?P<percent>[0-9]+)% ')
 _FILES = re.compile(rb' \(xfr#[0-9]+, to-chk=(?P<left>[0-9]+)/(?P<all>[0-9]+)\)')
 #: The path in a message about a file, and the reason. The receiver writes to a temporary name.
-_FAILED = re.compile(rb'^rsync: [^"]*"/(?:source|target)/(?P<path>.*?)"(?: -> ".*")?(?: failed)?: (?P<why>[^":]*) \([0-9]+\)$')
+_FAILED = re.compile(rb'^rsync: [^"]*"/(?:source|target)/(?P<path>.*?)"\)?(?: -> ".*")?(?: failed)?: '
+                     rb'(?P<why>[^":]*) \([0-9]+\)$')
 _TEMPORARY = re.compile(rb'(?P<folder>^|/)\.(?P<name>[^/]+)\.[A-Za-z0-9]{6}$')
 #: A file that differs, in the answer to ``COMPARE``. A time alone does not count: not every file system can keep it.
 _DIFFERS = re.compile(rb'^(?P<how>[<>ch.][fdLDS][.+?a-zA-Z]{9}|\*deleting  ) (?P<path>.*)$')

@@ -30,7 +30,7 @@ class InTwin(testtools.TestCase):
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         env = {'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin', 'HOME': '/root', 'LC_ALL': 'C.UTF-8'}
         # One twin for all: its start and the first imports take minutes of a processor.
-        status, said = twin.run(folder, [sys.executable, '-m', 'testtools.run',
-                                         f'{_IN_TWIN}.backups', f'{_IN_TWIN}.backup_takeover', f'{_IN_TWIN}.moves'], env, _SECONDS)
+        tests = [f'{_IN_TWIN}.{name}' for name in ('backups', 'backup_takeover', 'moves')]
+        status, said = twin.run(folder, [sys.executable, '-m', 'testtools.run', *tests], env, _SECONDS)
         self.assertEqual(0, status, said)
         self.assertRegex(said, r'(?m)^Ran 3 tests in ')

@@ -112,7 +112,8 @@ class Before(testtools.TestCase):
 
     def test_directory_of_an_export_that_this_host_serves(self):
         local = ('192.0.2.7:/shares=/pool/shares/', 'broken')
-        for location, found in (('192.0.2.7:/shares/s', '/pool/shares/s'), ('192.0.2.7:/shares/', ''), ('192.0.2.7:/other/s', ''),
-                                ('192.0.2.7:/shares/../etc', ''), ('192.0.2.7:/shares/a/./b', ''), ('broken/s', ''),
+        for location, found in (('192.0.2.7:/shares/s', '/pool/shares/s'), ('192.0.2.7:/shares/', ''),
+                                ('192.0.2.7:/other/s', ''), ('192.0.2.7:/shares/../etc', ''),
+                                ('192.0.2.7:/shares/a/./b', ''), ('broken/s', ''),
                                 ('192.0.2.70:/shares/s', '')):
             self.assertEqual(found, share_moves.directory_of(location, local), location)
