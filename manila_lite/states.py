@@ -248,7 +248,7 @@ class Migration(enum.StrEnum):
 
 
 #: Task states of a share that a host copies, and of no share server.
-BY_HOST = (Migration.DATA_STARTING, Migration.DATA_COPYING, Migration.DATA_COPIED, Migration.DATA_COMPLETING)
+BY_HOST = (Migration.DATA_STARTING, Migration.DATA_COPYING, Migration.DATA_COMPLETING, Migration.DATA_COPIED)
 #: The task state of a copy that is ready, and the one after a request to complete it.
 COMPLETION: dict[Migration, Migration] = {
     Migration.COPIED: Migration.COMPLETING, Migration.DATA_COPIED: Migration.DATA_COMPLETING}

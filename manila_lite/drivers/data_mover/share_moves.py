@@ -60,7 +60,6 @@ class ShareMoves(Copies):
     """Moves of shares to one backend. ``state`` is its own directory, by its real path; ``section`` has its options."""
 
     what = 'migration'
-    tries = 3
 
     def __init__(self, state: Path, conf: MoverOptions, section: MoveOptions):
         super().__init__((Path(conf.mount_tmp_location, 'manila_lite', state.name) if conf.mount_tmp_location else state)

@@ -73,14 +73,16 @@ def _carry_on(work: Work, migration: values.ShareMigration) -> bool:
         return False
     data, conf = work.data, work.ctx.conf
     data[_PASSES], data[_PASS_TOOK] = data.get(_PASSES, 0) + 1, round(run.took, 1)
-    work.service.moves.forget(migration.id)
-    copy_checks.begin_anew(work)
     # Without writers, there is nothing that another pass could find.
-    if data['freeze'] or run.took <= conf.data_copy_short_pass:
-        return True
-    if data[_PASSES] < conf.data_copy_passes:
+    is_near = data['freeze'] or run.took <= conf.data_copy_short_pass
+    if not is_near and data[_PASSES] < conf.data_copy_passes:
+        work.service.moves.forget(migration.id)
+        copy_checks.begin_anew(work)
         return False
-    _warn(work, run.took)
+    work.service.moves.clear(migration.id)      # nothing stays mounted while an operator thinks
+    copy_checks.begin_anew(work)
+    if not is_near:
+        _warn(work, run.took)
     return True
 
 

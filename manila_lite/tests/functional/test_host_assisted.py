@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share moves although no driver migrates it: the access of the host that copies, failures, and the end.
+
+The files of the dummy's shares are in a directory of the test, which the host mounts in place of their exports. For real
+exports see ``linux/test_host_assisted.py``.
+"""
+
+import os
+import shutil
+import unittest
+
+from manila_lite.tests.functional import base, test_share_migration
+
+_BACKEND = test_share_migration.BACKEND.format('here')
+NOTHING = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': False, 'preserve_metadata': False}
+READY, COPYING = 'data_copying_completed', 'data_copying_in_progress'
+_ME = '192.0.2.33'
+
+
+def missing():
+    """Return what this machine lacks for mounts and copies, or an empty text."""
+    return 'root' if os.geteuid() else ', '.join(name for name in ('rsync', 'bwrap') if not shutil.which(name))
+
+
+class Copied(test_share_migration.MigrationTest):
+    """From ``alpha`` to ``beta``."""
+
+    BACKENDS = {'alpha': _BACKEND, 'beta': _BACKEND, 'live': _BACKEND + 'migration_keep_writable = true\n'}
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if lacks := missing():
+            raise unittest.SkipTest(f'a copy by the host needs {lacks}')
+        cls.plain = cls.make_type('plain')
+        cls.place = cls.service.state / 'served'
+        cls.place.mkdir()
+
+    def setUp(self):
+        super().setUp()
+        self.set('data_node_access_ips', [_ME])
+        self.set('data_node_local_exports', [f'10.0.0.1:/shares={self.place}'])
+
+    def set(self, name, value):
+        conf = self.service.services.conf
+        conf.set_override(name, value)
+        self.addCleanup(conf.clear_override, name)
+
+    def made(self, **files):
+        """Return a share with an access rule and these files."""
+        share = self.make()
+        self.grant(share)
+        folder = self.place / self.instance(share)
+        folder.mkdir()
+        for name, text in files.items():
+            (folder / name).write_text(text)
+        return share
+
+    def begin(self, share, host='test@beta', **more):
+        """Start the migration, and return the id of the target."""
+        self.assertEqual((202, None), self.start(share, host, **{**NOTHING, **more}))
+        return self.target(share)
+
+    def target(self, share):
+        found = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+        [target] = [row['id'] for row in found if row['status'] == 'migrating_to']
+        return target
+
+    def rules(self, backend, instance):
+        store = self.store(backend)
+        with store.locked():
+            return sorted((to, level) for _, to, level in store.share(instance).rules.values())
+
+    def until_rules(self, backend, instance, *rules):
+        base.eventually(lambda: self.rules(backend, instance) == sorted(rules), f'{rules} are not in force')
+
+    def messages(self, share):
+        return ' '.join(row['user_message'] for row in self.admin.ok('GET', f'/messages?resource_id={share["id"]}')['messages'])
+
+    def has_stayed(self, share, source, state):
+        self.task_is(share, state)
+        self.is_as_before(share, set())
+        self.until_rules('alpha', source, ('10.1.0.0/20', 'rw'))
+        self.assertEqual([], list((self.service.state / 'beta' / 'moves').glob('*')))
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
+
+    def test_host_has_access_to_both_sides_until_the_share_has_moved(self):
+        share = self.made(f='hello')
+        source = self.instance(share)
+        target = self.begin(share, force_host_assisted_migration=True)
+        self.until_rules('alpha', source, ('10.1.0.0/20', 'ro'), (_ME, 'ro'))
+        self.task_is(share, COPYING)
+        self.until_rules('beta', target, (_ME, 'rw'))
+        # The mount of the target works from now on.
+        (self.place / target).mkdir()
+        self.task_is(share, READY)
+        [rule] = self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']
+        self.assertEqual(('10.1.0.0/20', 'rw', 'active'), (rule['access_to'], rule['access_level'], rule['state']))
+        told = self.act(share, 'migration_get_progress')[1]
+        self.assertEqual((100, 1, 1), (told['total_progress'], told['phase'], told['details']['passes']))
+        self.assertEqual((202, None), self.act(share, 'migration_complete'))
+        self.task_is(share, 'migration_success')
+        self.at_rest()
+        self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
+        self.assertEqual('hello', (self.place / target / 'f').read_text())
+        self.assertEqual([('10.1.0.0/20', 'rw')], self.rules('beta', target))
+        self.assertNotIn(source, self.held('alpha'))
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
+
+    def test_several_addresses_are_admitted_and_one_rule_of_the_user_is_kept(self):
+        self.set('data_node_access_ips', [_ME, '192.0.2.34'])
+        share = self.made()
+        self.grant(share, '192.0.2.34')
+        source = self.instance(share)
+        target = self.begin(share, 'test@live')
+        self.until_rules('alpha', source, ('10.1.0.0/20', 'rw'), (_ME, 'ro'), ('192.0.2.34', 'rw'))
+        self.until_rules('live', target, (_ME, 'rw'), ('192.0.2.34', 'rw'))
+        self.act(share, 'migration_cancel')
+        self.task_is(share, 'migration_cancelled')
+        self.until_rules('alpha', source, ('10.1.0.0/20', 'rw'), ('192.0.2.34', 'rw'))
+
+    def test_writable_source_is_made_readonly_for_the_last_pass_only(self):
+        share = self.made(f='first')
+        source = self.instance(share)
+        target = self.begin(share, 'test@live')
+        (self.place / target).mkdir()
+        self.task_is(share, READY)
+        self.assertEqual([('10.1.0.0/20', 'rw'), (_ME, 'ro')], self.rules('alpha', source))
+        (self.place / source / 'f').write_text('last of all')
+        (self.place / source / 'more').write_text('more')
+        # What cannot be made read-only is not moved.
+        self.service.knob('alpha', 'update_access:fail_final')
+        self.act(share, 'migration_complete')
+        self.task_is(share, 'migration_error')
+        self.assertIn('could not make its access rules read-only', self.messages(share))
+        self.service.knob('alpha', '')
+        self.at_rest()
+        self.grant(share, '10.2.0.0/20')
+        target = self.begin(share, 'test@live')
+        (self.place / target).mkdir()
+        self.task_is(share, READY)
+        self.act(share, 'migration_complete')
+        self.task_is(share, 'migration_success')
+        self.assertEqual({'f': 'last of all', 'more': 'more'}, {
+            path.name: path.read_text() for path in (self.place / target).iterdir()})
+
+    def test_source_that_does_not_admit_the_host_in_time_stays(self):
+        self.set('data_access_wait_access_rules_timeout', 1)
+        share = self.made()
+        source = self.instance(share)
+        self.service.knob('alpha', 'update_access:hang')
+        self.addCleanup(self.service.knob, 'alpha', '')
+        self.begin(share, 'test@live')
+        self.task_is(share, 'migration_error')
+        self.assertIn(f'did not admit the host that copies ({_ME}) within 1 seconds', self.messages(share))
+        self.service.knob('alpha', '')
+        self.until_rules('alpha', source, ('10.1.0.0/20', 'rw'))
+
+    def test_destination_that_cannot_be_mounted_is_told(self):
+        share = self.made()
+        source = self.instance(share)
+        self.begin(share)
+        self.task_is(share, 'migration_error')
+        self.assertIn('The host that copies cannot mount 10.0.0.1:/shares/', self.messages(share))
+        self.has_stayed(share, source, 'migration_error')
+
+    def test_destination_that_refuses_the_host_is_told(self):
+        share = self.made()
+        source = self.instance(share)
+        self.service.knob('beta', 'update_access:fail_final')
+        self.begin(share)
+        self.has_stayed(share, source, 'migration_error')
+
+    def test_cancelled_migrations_leave_nothing(self):
+        for cancel in (('migration_cancel', None), ('reset_task_state', {'task_state': 'migration_cancelled'})):
+            share = self.made()
+            source = self.instance(share)
+            target = self.begin(share)
+            self.until_rules('beta', target, (_ME, 'rw'))
+            self.assertEqual(202, self.act(share, *cancel)[0])
+            self.has_stayed(share, source, 'migration_cancelled')
+
+    def test_copy_that_differs_at_the_end_is_not_used(self):
+        share = self.made(f='hello')
+        source = self.instance(share)
+        target = self.begin(share)
+        (self.place / target).mkdir()
+        self.task_is(share, READY)
+        moves = self.service.managers['beta'].moves
+        compare = moves.compare
+
+        def spoilt(*sides):
+            (self.place / target / 'extra').write_text('by somebody else')
+            return compare(*sides)
+        self.patch(moves, 'compare', spoilt)
+        self.act(share, 'migration_complete')
+        self.has_stayed(share, source, 'migration_error')
+        self.assertIn('After the last pass the copy differs from the share. Differing: extra.', self.messages(share))
+
+    def test_abandoned_copies_are_removed(self):
+        moves = self.service.managers['beta'].moves
+        for place in moves.places('left-behind'):
+            place.mkdir(parents=True)
+        self.service.managers['beta']._clean_moves()
+        self.assertEqual(frozenset(), moves.left())
+
+    def test_shares_that_no_host_can_copy_are_refused(self):
+        share = self.make(share_proto='CIFS')
+        self.assertEqual((202, None), self.start(share, **NOTHING, force_host_assisted_migration=True))
+        self.task_is(share, 'migration_error')
+        self.assertIn('A host can copy NFS shares only, and this one is CIFS.', self.messages(share))
+        share = self.make()
+        self.take(share)
+        status, document = self.start(share, **NOTHING, force_host_assisted_migration=True)
+        self.assertEqual((409, True), (status, 'preserve_snapshots' in str(document)))
