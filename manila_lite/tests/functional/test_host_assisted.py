@@ -56,10 +56,21 @@ class Copied(test_share_migration.MigrationTest):
             (folder / name).write_text(text)
         return share
 
-    def begin(self, share, host='test@beta', **more):
-        """Start the migration, and return the id of the target."""
-        self.assertEqual((202, None), self.start(share, host, **{**NOTHING, **more}))
-        return self.target(share)
+    def begin(self, share, backend='beta', *, knob='create_share:hang', mounts=True, **more):
+        """Start the migration, and return the id of the target, which can be mounted or not. With another knob, the destination
+        waits there until ``go_on``.
+        """
+        self.service.knob(backend, knob)
+        self.assertEqual((202, None), self.start(share, f'test@{backend}', **{**NOTHING, **more}))
+        target = self.target(share)
+        if mounts:
+            (self.place / target).mkdir()
+        if knob == 'create_share:hang':
+            self.go_on(backend)
+        return target
+
+    def go_on(self, backend='beta'):
+        self.service.knob(backend, '')
 
     def target(self, share):
         found = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
@@ -87,12 +98,10 @@ class Copied(test_share_migration.MigrationTest):
     def test_host_has_access_to_both_sides_until_the_share_has_moved(self):
         share = self.made(f='hello')
         source = self.instance(share)
-        target = self.begin(share, force_host_assisted_migration=True)
-        self.until_rules('alpha', source, ('10.1.0.0/20', 'ro'), (_ME, 'ro'))
-        self.task_is(share, COPYING)
+        target = self.begin(share, knob='update_access:hang_after', force_host_assisted_migration=True)
         self.until_rules('beta', target, (_ME, 'rw'))
-        # The mount of the target works from now on.
-        (self.place / target).mkdir()
+        self.go_on()
+        self.until_rules('alpha', source, ('10.1.0.0/20', 'ro'), (_ME, 'ro'))
         self.task_is(share, READY)
         [rule] = self.admin.ok('GET', f'/share-access-rules?share_id={share["id"]}')['access_list']
         self.assertEqual(('10.1.0.0/20', 'rw', 'active'), (rule['access_to'], rule['access_level'], rule['state']))
@@ -112,9 +121,10 @@ class Copied(test_share_migration.MigrationTest):
         share = self.made()
         self.grant(share, '192.0.2.34')
         source = self.instance(share)
-        target = self.begin(share, 'test@live')
-        self.until_rules('alpha', source, ('10.1.0.0/20', 'rw'), (_ME, 'ro'), ('192.0.2.34', 'rw'))
+        target = self.begin(share, 'live')
+        self.task_is(share, READY)
         self.until_rules('live', target, (_ME, 'rw'), ('192.0.2.34', 'rw'))
+        self.until_rules('alpha', source, ('10.1.0.0/20', 'rw'), (_ME, 'ro'), ('192.0.2.34', 'rw'))
         self.act(share, 'migration_cancel')
         self.task_is(share, 'migration_cancelled')
         self.until_rules('alpha', source, ('10.1.0.0/20', 'rw'), ('192.0.2.34', 'rw'))
@@ -122,8 +132,7 @@ class Copied(test_share_migration.MigrationTest):
     def test_writable_source_is_made_readonly_for_the_last_pass_only(self):
         share = self.made(f='first')
         source = self.instance(share)
-        target = self.begin(share, 'test@live')
-        (self.place / target).mkdir()
+        target = self.begin(share, 'live')
         self.task_is(share, READY)
         self.assertEqual([('10.1.0.0/20', 'rw'), (_ME, 'ro')], self.rules('alpha', source))
         (self.place / source / 'f').write_text('last of all')
@@ -136,8 +145,7 @@ class Copied(test_share_migration.MigrationTest):
         self.service.knob('alpha', '')
         self.at_rest()
         self.grant(share, '10.2.0.0/20')
-        target = self.begin(share, 'test@live')
-        (self.place / target).mkdir()
+        target = self.begin(share, 'live')
         self.task_is(share, READY)
         self.act(share, 'migration_complete')
         self.task_is(share, 'migration_success')
@@ -150,7 +158,7 @@ class Copied(test_share_migration.MigrationTest):
         source = self.instance(share)
         self.service.knob('alpha', 'update_access:hang')
         self.addCleanup(self.service.knob, 'alpha', '')
-        self.begin(share, 'test@live')
+        self.begin(share, 'live')
         self.task_is(share, 'migration_error')
         self.assertIn(f'did not admit the host that copies ({_ME}) within 1 seconds', self.messages(share))
         self.service.knob('alpha', '')
@@ -159,7 +167,7 @@ class Copied(test_share_migration.MigrationTest):
     def test_destination_that_cannot_be_mounted_is_told(self):
         share = self.made()
         source = self.instance(share)
-        self.begin(share)
+        self.begin(share, mounts=False)
         self.task_is(share, 'migration_error')
         self.assertIn('The host that copies cannot mount 10.0.0.1:/shares/', self.messages(share))
         self.has_stayed(share, source, 'migration_error')
@@ -167,16 +175,23 @@ class Copied(test_share_migration.MigrationTest):
     def test_destination_that_refuses_the_host_is_told(self):
         share = self.made()
         source = self.instance(share)
-        self.service.knob('beta', 'update_access:fail_final')
-        self.begin(share)
+        self.begin(share, knob='update_access:fail_final')
         self.has_stayed(share, source, 'migration_error')
 
     def test_cancelled_migrations_leave_nothing(self):
         for cancel in (('migration_cancel', None), ('reset_task_state', {'task_state': 'migration_cancelled'})):
             share = self.made()
             source = self.instance(share)
-            target = self.begin(share)
+            target = self.begin(share, knob='update_access:hang_after')
             self.until_rules('beta', target, (_ME, 'rw'))
+            self.assertEqual(202, self.act(share, *cancel)[0])
+            self.go_on()
+            self.has_stayed(share, source, 'migration_cancelled')
+            share = self.made()
+            source = self.instance(share)
+            self.begin(share)
+            self.task_is(share, READY)
+            self.until_rules('alpha', source, ('10.1.0.0/20', 'ro'), (_ME, 'ro'))
             self.assertEqual(202, self.act(share, *cancel)[0])
             self.has_stayed(share, source, 'migration_cancelled')
 
@@ -184,7 +199,6 @@ class Copied(test_share_migration.MigrationTest):
         share = self.made(f='hello')
         source = self.instance(share)
         target = self.begin(share)
-        (self.place / target).mkdir()
         self.task_is(share, READY)
         moves = self.service.managers['beta'].moves
         compare = moves.compare
