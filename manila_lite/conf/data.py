@@ -22,8 +22,11 @@ DEFAULT: list[cfg.Opt] = [
     cfg.IntOpt('data_access_wait_access_rules_timeout', default=180, min=1, mutable=True,
                help='Seconds within which a backend must admit this host for a migration. After that the migration fails.'),
     cfg.BoolOpt('check_hash', default=False, mutable=True,
-                help='Compare the checksums of all files at the end of a migration by this host. If false, only names, kinds, '
-                     'sizes, times and owners are compared. Checksums make the cut-over last as long as reading both sides.'),
+                help='Compare the checksums of all files at the end of a migration by this host, so that the cut-over takes as '
+                     'long as reading both sides. If false, kinds, sizes, times, modes and owners of all files are compared, '
+                     'and the checksums of data_check_sample.'),
+    cfg.IntOpt('data_check_sample', default=100, min=0, mutable=True,
+               help='Number of files, chosen at random, whose checksums are compared at the end of a migration by this host.'),
     cfg.FloatOpt('data_copy_bandwidth_limit', default=0.0, min=0.0, mutable=True,
                  help='Maximum MiB a second for each migration that this host copies. 0: no limit.'),
     cfg.FloatOpt('data_copy_apparent_ratio', default=64.0, min=0.0, mutable=True,

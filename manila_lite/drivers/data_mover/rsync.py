@@ -3,14 +3,17 @@
 
 import contextlib
 import os
+import random
 import re
 import select
 import signal
 import subprocess
+import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 from manila_lite.drivers.data_mover.activity import Activity
 from manila_lite.host import sandbox, trees
@@ -83,6 +86,9 @@ class Copy(threading.Thread):
     first paths that could not be copied, each with the reason; ``differing`` those that differ. ``took``: seconds, at the end.
     """
 
+    #: The standard input of the programs.
+    _given: IO[bytes] | None = None
+
     def __init__(self, source: Path, target: Path, *how: str, untangle: bool = False, at_most: int | None = None):
         super().__init__(daemon=True, name='data-copy')
         self._steps = (
@@ -116,14 +122,17 @@ class Copy(threading.Thread):
             self.error = bad
         self.took = time.monotonic() - began
 
-    def _do(self, words: tuple[str, ...]) -> None:
+    def _begin(self, words: tuple[str, ...], said: int = subprocess.STDOUT) -> 'subprocess.Popen[bytes]':
         # The process dies with the thread that started it; this one waits for it.
         with self._lock:
             if self._stopped:
                 raise CommandFailed('the copy was stopped')
-            self._process = subprocess.Popen(words, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                             stderr=subprocess.STDOUT, bufsize=0, start_new_session=True)
-        with self._process as process:
+            self._process = subprocess.Popen(words, env=ENV, stdin=self._given or subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                             stderr=said, bufsize=0, start_new_session=True)
+        return self._process
+
+    def _do(self, words: tuple[str, ...]) -> None:
+        with self._begin(words) as process:
             try:
                 said, kind = self._listen(process)
             finally:
@@ -186,6 +195,49 @@ class Copy(threading.Thread):
         self.join(_PATIENCE)
         if self.is_alive():
             raise CommandFailed('a copy does not stop')
+
+
+class Sample(Copy):
+    """A comparison by checksum of ``count`` files, chosen at random from all regular files of the source."""
+
+    def __init__(self, source: Path, target: Path, *how: str, count: int):
+        self._count = count
+        self._find = sandbox.words(target, 'find', sandbox.SOURCE, '-xdev', '-type', 'f', '-printf', '%P\\0', source=source)
+        super().__init__(source, target, SAME_CONTENT, *COMPARE, '--files-from=-', '--from0', *how)
+
+    def run(self) -> None:
+        with tempfile.TemporaryFile() as given:
+            try:
+                given.writelines(name + b'\0' for name in self._chosen())
+                given.seek(0)
+            except Exception as bad:
+                self.error = bad
+                return
+            self._given = given
+            super().run()
+
+    def _chosen(self) -> list[bytes]:
+        """Return names, each with the same chance: the first ones, which later ones replace ever less often."""
+        chosen: list[bytes] = []
+        if not self._count:
+            return chosen
+        with self._begin(self._find, subprocess.DEVNULL) as process:
+            for number, name in enumerate(_names(process)):
+                place = number if number < self._count else random.randrange(number + 1)
+                if place < self._count:
+                    chosen[place:place + 1] = [name]
+        if process.returncode:
+            raise CommandFailed(f'find: exit status {process.returncode}')
+        return chosen
+
+
+def _names(process: 'subprocess.Popen[bytes]') -> Iterator[bytes]:
+    """Yield the names that the process writes, each with a zero byte at its end."""
+    assert process.stdout is not None
+    rest = b''
+    while piece := process.stdout.read(1 << 16):
+        *names, rest = (rest + piece).split(b'\0')
+        yield from names
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -8,7 +8,7 @@ with nobody writing any more, is followed by a comparison.
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -46,6 +46,7 @@ class MoverOptions(Protocol):
     data_node_local_exports: Sequence[str]
     mount_tmp_location: str | None
     check_hash: bool
+    data_check_sample: int
     data_copy_bandwidth_limit: float
     data_copy_apparent_ratio: float
 
@@ -96,7 +97,7 @@ class ShareMoves(Copies):
 
     # Copying --------------------------------------------------------------------------------------
 
-    def places(self, copy_id: str) -> tuple[Path, ...]:
+    def places(self, copy_id: str) -> tuple[Path, Path]:
         """Return the mount points of both sides."""
         return self.folder / f'{copy_id}.from', self.folder / f'{copy_id}.to'
 
@@ -106,18 +107,27 @@ class ShareMoves(Copies):
         :raises errors.Final: passes failed too often, or would fail each time; with the first paths.
         :raises CannotMount: a side cannot be mounted.
         """
-        return self._run(source, target, rsync.SAME, *rsync.at_rate(self._conf.data_copy_bandwidth_limit))
+        return self._run(source, target, lambda *places: rsync.Copy(
+            *places, rsync.SAME, *rsync.at_rate(self._conf.data_copy_bandwidth_limit), *self._ignored,
+            at_most=self._at_most(source)))
 
     def compare(self, source: values.Share, target: values.Share) -> rsync.Copy:
-        """Return the comparison of both sides; start it if it does not run. It changes nothing.
-
-        :raises errors.Final: they could not be compared.
+        """Return the comparison of all files of both sides; start it if it does not run. It changes nothing. Raises as
+        ``copy``.
         """
-        return self._run(source, target, rsync.SAME_CONTENT if self._conf.check_hash else rsync.SAME, *rsync.COMPARE)
+        how = rsync.SAME_CONTENT if self._conf.check_hash else rsync.SAME
+        return self._run(source, target, lambda *places: rsync.Copy(*places, how, *rsync.COMPARE, *self._ignored))
 
-    def _run(self, source: values.Share, target: values.Share, *how: str) -> rsync.Copy:
-        last: list[rsync.Copy] = []
+    def compare_some(self, source: values.Share, target: values.Share) -> rsync.Copy:
+        """Return the comparison of the content of some files; start it if it does not run. Raises as ``copy``."""
+        return self._run(source, target, lambda *places: rsync.Sample(
+            *places, *self._ignored, count=0 if self._conf.check_hash else self._conf.data_check_sample))
 
+    @property
+    def _ignored(self) -> tuple[str, ...]:
+        return rsync.without(self._section.migration_ignore_files)
+
+    def _run(self, source: values.Share, target: values.Share, start: Callable[[Path, Path], rsync.Copy]) -> rsync.Copy:
         def begin() -> rsync.Copy:
             self._must_be_ours()
             places = self.places(target.id)
@@ -126,13 +136,11 @@ class ShareMoves(Copies):
             if target.id not in self._failed and not exports.shows_attributes(places[0]):
                 LOG.warning('Migration %s: the server of share %s shows no extended attributes, so the copy has none',
                             target.id, source.share_id)
-            last.append(rsync.Copy(*places, *how, *rsync.without(self._section.migration_ignore_files),
-                                   at_most=self._at_most(source)))
-            return last[0]
+            return start(*places)
 
-        if failing := self._running.get(target.id):
-            last.append(failing)
-        return self.poll(target.id, begin, lambda bad, times: self._explain(bad, times, last[0].failed if last else {}))
+        before = self._running.get(target.id)
+        return self.poll(target.id, begin,
+                         lambda bad, times: self._explain(bad, times, {} if before is None else before.failed))
 
     def _at_most(self, share: values.Share) -> int | None:
         return int(self._conf.data_copy_apparent_ratio * max(share.size, 1) * _GIB) or None

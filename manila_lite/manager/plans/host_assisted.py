@@ -9,6 +9,7 @@ that no row has, since nobody else may reach the copy yet.
 import dataclasses
 import functools
 import time
+from collections.abc import Callable
 from typing import Any
 
 from oslo_log import log
@@ -30,11 +31,13 @@ LOG = log.getLogger(__name__)
 _LOOK = 0.2
 _ALL = 100
 #: Keys of the operation's data: whether this host copies; the addresses that the source admits, and since when that is asked
-#: for; the target's export locations; the number of passes, and the seconds that the last one took; the part of the cut-over
-#: that is reached.
+#: for; the target's export locations; the number of passes, and the seconds that the last one took; the number of the part
+#: that the cut-over has reached.
 BY_HOST = 'by_host'
 _LET_IN, _ASKED, _EXPORTS, _PASSES, _PASS_TOOK, _PART = 'let_in', 'let_in_asked', 'exports', 'passes', 'pass_seconds', 'part'
-_LAST_PASS, _COMPARISON = 'last pass', 'comparison'
+#: What ``ShareMoves`` does at the cut-over, in order.
+Runs = Callable[[ShareMoves, values.Share, values.Share], Copy]
+_PARTS: tuple[Runs, ...] = (ShareMoves.copy, ShareMoves.compare, ShareMoves.compare_some)
 
 
 def is_wanted(work: Work, support: dict[str, Any] | None) -> bool:
@@ -97,7 +100,7 @@ def _warn(work: Work, took: float) -> None:
                         messages.Detail.SHARE_CHANGES_FAST, text)
 
 
-def _run(work: Work, migration: values.ShareMigration, *, compare: bool = False) -> Copy:
+def _run(work: Work, migration: values.ShareMigration, how: Runs = ShareMoves.copy) -> Copy:
     """Return the pass, or the comparison, that runs or has just ended. Start it if there is none.
 
     :raises errors.Again: the source does not admit this host yet.
@@ -108,7 +111,7 @@ def _run(work: Work, migration: values.ShareMigration, *, compare: bool = False)
         _let_in(work, migration)
         _admit_here(work, migration)
     try:
-        run = (moves.compare if compare else moves.copy)(migration.source, _target(work, migration))
+        run = how(moves, migration.source, _target(work, migration))
     except CannotMount as bad:
         if work.tries < work.ctx.conf.operations.max_attempts:
             raise
@@ -192,32 +195,21 @@ def catch_up(work: Work, migration: values.ShareMigration) -> None:
     :raises errors.Again: it goes on.
     :raises errors.Final: the copy is not the same as the source; with the first paths.
     """
-    data, moves = work.data, work.service.moves
-    if data.get(_PART) != _COMPARISON:
-        data[_PART] = _LAST_PASS
-        _await(work, _run(work, migration), migration)
-        data[_PART] = _COMPARISON
-    run = _run(work, migration, compare=True)
-    _await(work, run, migration)
-    if run.differing:
-        raise errors.Final(f'After the last pass the copy differs from the share. Differing: {"; ".join(run.differing)}.')
-    moves.clear(migration.id)
+    for part in range(work.data.get(_PART, 0), len(_PARTS)):
+        work.data[_PART] = part
+        run = _run(work, migration, _PARTS[part])
+        if not run.is_complete:
+            raise copy_checks.look_again(work, work.service.section.migration_driver_continue_update_interval)
+        if run.differing:
+            raise errors.Final(f'After the last pass the copy differs from the share. Differing: {"; ".join(run.differing)}.')
+        work.service.moves.forget(migration.id)
+        copy_checks.begin_anew(work)
+    work.service.moves.clear(migration.id)
     results = work.service.driver.update_access(_target(work, migration), list(migration.rules))
     for rule in migration.rules:
         # They are applied, and reported to the owner, once more after the switch.
         if rule.id in results and results[rule.id].error:
             LOG.warning('%s: the destination refuses access rule %s: %s', work.resource_id, rule.id, results[rule.id].error)
-
-
-def _await(work: Work, run: Copy, migration: values.ShareMigration) -> None:
-    """Wait until the run has ended well, and forget it.
-
-    :raises errors.Again: it has not.
-    """
-    if not run.is_complete:
-        raise copy_checks.look_again(work, work.service.section.migration_driver_continue_update_interval)
-    work.service.moves.forget(migration.id)
-    copy_checks.begin_anew(work)
 
 
 def _complete(work: Work, migration: values.ShareMigration) -> values.MigratedShare:

@@ -9,6 +9,8 @@ import os
 import shutil
 import unittest
 
+from manila_lite.drivers.data_mover import share_moves
+from manila_lite.manager.plans import host_assisted
 from manila_lite.tests.functional import base, test_share_migration
 
 _BACKEND = test_share_migration.BACKEND.format('here')
@@ -200,13 +202,12 @@ class Copied(test_share_migration.MigrationTest):
         source = self.instance(share)
         target = self.begin(share)
         self.task_is(share, READY)
-        moves = self.service.managers['beta'].moves
-        compare = moves.compare
+        compare = share_moves.ShareMoves.compare
 
-        def spoilt(*sides):
+        def spoilt(moves, *sides):
             (self.place / target / 'extra').write_text('by somebody else')
-            return compare(*sides)
-        self.patch(moves, 'compare', spoilt)
+            return compare(moves, *sides)
+        self.patch(host_assisted, '_PARTS', (share_moves.ShareMoves.copy, spoilt))
         self.act(share, 'migration_complete')
         self.has_stayed(share, source, 'migration_error')
         self.assertIn('After the last pass the copy differs from the share. Differing: extra.', self.messages(share))

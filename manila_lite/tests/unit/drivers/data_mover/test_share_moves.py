@@ -14,7 +14,7 @@ from manila_lite.tests import waiting
 
 _CONF = types.SimpleNamespace(
     data_node_access_ips=[], data_node_mount_options={}, data_node_local_exports=[], mount_tmp_location=None, check_hash=False,
-    data_copy_bandwidth_limit=0.0, data_copy_apparent_ratio=64.0)
+    data_check_sample=3, data_copy_bandwidth_limit=0.0, data_copy_apparent_ratio=64.0)
 _SECTION = types.SimpleNamespace(migration_ignore_files=['lost+found'])
 
 
@@ -84,6 +84,23 @@ class Moves(testtools.TestCase):
         self.assertEqual([], self.ends(self.moves.compare).differing)
         self.moves._conf = types.SimpleNamespace(**{**vars(_CONF), 'check_hash': True})
         self.assertEqual(['f'], self.ends(self.moves.compare).differing)
+
+    def test_comparison_of_a_sample_finds_content_that_looks_unchanged(self):
+        self.assertEqual([], self.ends(self.moves.compare_some).differing)
+        for number in range(3):
+            (self.source / f'odd \n {number}').write_text('before')
+        self.ends(self.moves.copy)
+        self.assertEqual([], self.ends(self.moves.compare_some).differing)
+        for number in range(3):
+            place = self.target / f'odd \n {number}'
+            was = os.stat(place)
+            place.write_text('behind')
+            os.utime(place, ns=(was.st_atime_ns, was.st_mtime_ns))
+        self.assertEqual(3, len(self.ends(self.moves.compare_some).differing))
+        for number in range(100):
+            (self.source / str(number)).write_text('new')
+            (self.target / str(number)).write_text('old')
+        self.assertEqual(3, len(self.ends(self.moves.compare_some).differing))
 
     def test_failure_names_the_first_paths(self):
         text = self.moves._explain(rsync.NoRoom('x'), 3, {'a': 'No space left on device', 'b' * 200: 'why'})
