@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies between folders: another one after a success, and the end after too many failures."""
+
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite import errors
+from manila_lite.drivers.data_mover import copies, rsync
+from manila_lite.tests import waiting
+
+
+class Folders(copies.Copies):
+    """Copies that need no mount."""
+
+    def unmount(self, place):
+        """Do nothing: nothing is mounted."""
+
+
+class Polls(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        for name in ('source', 'target'):
+            (self.state / name).mkdir()
+        self.copies = Folders(self.state / 'places')
+
+    def poll(self, source='source'):
+        return self.copies.poll('c', lambda: rsync.Copy(self.state / source, self.state / 'target', rsync.SAME),
+                                lambda bad, times: f'{times} times: {bad}')
+
+    def test_copy_that_ended_well_is_returned_until_it_is_forgotten(self):
+        first = waiting.until(lambda: (copy := self.poll()).is_complete and copy, 'it ends', pause=0.01)
+        self.assertIs(first, self.poll())
+        self.assertTrue(self.copies.is_running('c'))
+        self.copies.forget('c')
+        self.assertFalse(self.copies.is_running('c'))
+        self.assertIsNot(first, self.poll())
+        self.copies.clear('c')
+
+    def test_copy_that_fails_too_often_is_given_up_with_an_explanation(self):
+        bad = self.assertRaises(errors.Final, waiting.until, lambda: self.poll('missing').is_complete, 'it ends', pause=0.01)
+        self.assertIn('5 times: ', str(bad))
+        self.assertFalse(self.copies.is_running('c'))
+
+    def test_ids_that_are_no_file_names_are_refused(self):
+        self.assertRaises(errors.Final, self.copies.poll, '../c', None, None)
