@@ -204,7 +204,7 @@ def figures(data: Mapping[str, Any], task_state: str) -> dict[str, Any]:
     rate = done / took if done else None
     phase = 2 if data.get('cut') or task_state in (Migration.SUCCESS, *states.COMPLETION.values()) else 1
     more = {name: value for name, value in {
-        'files_done': known.get('files_done'), 'files_total': known.get('files_total'), 'passes': data.get('passes'),
+        'files_done': known.get('done'), 'files_total': known.get('total'), 'passes': data.get('passes'),
         'pass_seconds': data.get('pass_seconds')}.items() if value is not None}
     return {**more, 'total_progress': percent, 'phase': phase, 'bytes_done': done, 'bytes_total': total,
             'bytes_per_second': int(rate) if rate else None,

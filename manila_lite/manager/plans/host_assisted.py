@@ -126,7 +126,7 @@ def _note_progress(work: Work, run: Copy) -> None:
         return
     total = run.bytes_done * _ALL // run.percent if run.percent else None
     work.data['figures'] = {'percent': run.percent, 'bytes_done': run.bytes_done, 'bytes_total': total,
-                            'files_done': run.files_done, 'files_total': run.files_total}
+                            'done': run.files_done, 'total': run.files_total}
     if run.is_complete:
         work.data['figures'] |= {'bytes_total': run.bytes_done}
 

@@ -25,7 +25,7 @@ from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Wake, Work
 from manila_lite.manager.plans import copy_checks
 from manila_lite.states import COMPLETION, Migration
-from manila_lite.workflow.migration import Cancelled, Migrations, Phase
+from manila_lite.workflow.migration import Cancelled, Migrations, Phase, figures
 
 LOG = log.getLogger(__name__)
 
@@ -210,6 +210,7 @@ class Steps(abc.ABC):
                 raise errors.ManilaLiteError(f'The backend reported an invalid progress of the copy: {finished!r}.')
             progress = calls.progress(migration)
         work.data['progress'] = dataclasses.asdict(progress)
+        work.data['progress']['seconds_left'] = figures(work.data, Migration.COPYING)['seconds_left']
         if not finished:
             raise copy_checks.look_again(work, getattr(work.service.section, self.interval_option))
 

@@ -190,6 +190,9 @@ class Slow(HostAssisted):
         told = self.progress(share)
         self.assertGreater(told['bytes_total'], told['bytes_done'])
         self.assertIsNotNone(told['seconds_left'])
+        [shown] = self.lite.ok('GET', f'/operations?resource_id={share}&kind=share.migrate')['operations']
+        self.assertEqual('copy', shown['phase'])
+        self.assertTrue(all(isinstance(figure, int) for figure in shown['progress'].values()), shown)
         self.assertEqual(202, self.act(share, 'migration_cancel')[0])
         self.has_stayed(share, 'migration_cancelled')
 
