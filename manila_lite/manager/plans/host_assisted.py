@@ -47,17 +47,20 @@ def is_wanted(work: Work, support: dict[str, Any] | None) -> bool:
 
 
 def check(work: Work, migration: values.ShareMigration) -> dict[str, Any]:
-    """Return what this host supports, as a driver's answer to a check."""
+    """Return what this host supports, as the data of a check have a driver's answer."""
+    return {BY_HOST: True, **dataclasses.asdict(_support(work, migration))}
+
+
+def _support(work: Work, migration: values.ShareMigration) -> values.MigrationSupport:
     reason = work.service.moves.objection(migration.source)
-    return {BY_HOST: True, **dataclasses.asdict(values.MigrationSupport(
-        not reason, writable=work.service.section.migration_keep_writable, migration_cancel=True, migration_get_progress=True,
-        reason=reason))}
+    return values.MigrationSupport(not reason, writable=work.service.section.migration_keep_writable, migration_cancel=True,
+                                   migration_get_progress=True, reason=reason)
 
 
 def calls(work: Work) -> DriverCalls:
     """Return what the steps of a migration call in place of a driver."""
     return DriverCalls(
-        check=functools.partial(check, work), start=functools.partial(_start, work),
+        check=functools.partial(_support, work), start=functools.partial(_start, work),
         carry_on=functools.partial(_carry_on, work), progress=functools.partial(_progress, work),
         complete=functools.partial(_complete, work), cancel=functools.partial(_cancel, work))
 
@@ -146,14 +149,17 @@ def _let_in(work: Work, migration: values.ShareMigration) -> None:
     """
     data, conf = work.data, work.ctx.conf
     addresses = ','.join(work.service.moves.clients_of(migration.source))
+    wake = None
     with work.ctx.db.writer() as conn:
         access.lock(conn, work.resource_id)
         work.hold(conn)
         # Those of another machine, when this one goes on with an operation of that one.
         if data.get(_LET_IN) != addresses:
             shares.update_instance(conn, data['target'], copier=addresses)
-            apply_rules(conn, work.ctx, work.resource_id, data['from']).send(work.ctx)
+            wake = apply_rules(conn, work.ctx, work.resource_id, data['from'])
         telling = rows.is_open(conn, access.open_key(work.resource_id))
+    if wake is not None:
+        wake.send(work.ctx)
     data[_LET_IN] = addresses
     if not telling:
         data.pop(_ASKED, None)
