@@ -17,13 +17,16 @@ from oslo_log import log
 from manila_lite import errors, values
 from manila_lite.drivers.data_mover import exports, rsync
 from manila_lite.drivers.data_mover.copies import Copies
-from manila_lite.host.commands import ENV, CommandFailed
+from manila_lite.host import mounts
+from manila_lite.host.commands import ENV, CommandFailed, run
 
 LOG = log.getLogger(__name__)
 
 _GIB = 1 << 30
 #: The programs that a copy needs, and their packages.
 _PROGRAMS = {'rsync': 'rsync', 'bwrap': 'bubblewrap', 'find': 'findutils', 'mount': 'mount'}
+#: Seconds that it may take to write a copy to disk.
+_WRITE_SECONDS = 600.0
 #: Letters of a path and of a reason in a text for people.
 _LETTERS = 100
 #: The reason for people, by the error that ended the copy.
@@ -122,6 +125,15 @@ class ShareMoves(Copies):
         """Return the comparison of the content of some files; start it if it does not run. Raises as ``copy``."""
         return self._run(source, target, lambda *places: rsync.Sample(
             *places, *self._ignored, count=0 if self._conf.check_hash else self._conf.data_check_sample))
+
+    def write_out(self, move_id: str) -> None:
+        """Have all of the copy on disk, or at its server. Does nothing if it is not mounted here any more.
+
+        :raises CommandFailed: it cannot be written.
+        """
+        place = self.places(move_id)[1]
+        if mounts.is_mounted(place):
+            run('sync', '--file-system', str(place), seconds=_WRITE_SECONDS)
 
     @property
     def _ignored(self) -> tuple[str, ...]:

@@ -210,6 +210,7 @@ def catch_up(work: Work, migration: values.ShareMigration) -> None:
             raise errors.Final(f'After the last pass the copy differs from the share. Differing: {"; ".join(run.differing)}.')
         work.service.moves.forget(migration.id)
         copy_checks.begin_anew(work)
+    work.service.moves.write_out(migration.id)
     work.service.moves.clear(migration.id)
     results = work.service.driver.update_access(_target(work, migration), list(migration.rules))
     for rule in migration.rules:
