@@ -154,6 +154,17 @@ class Copied(test_share_migration.MigrationTest):
         self.assertEqual({'f': 'last of all', 'more': 'more'}, {
             path.name: path.read_text() for path in (self.place / target).iterdir()})
 
+    def test_share_that_changes_faster_than_it_is_copied_waits_for_the_operator(self):
+        self.set('data_copy_short_pass', 0.0)
+        self.set('data_copy_passes', 3)
+        share = self.made(f='hello')
+        self.begin(share, 'live')
+        self.task_is(share, READY)
+        self.assertEqual(3, self.act(share, 'migration_get_progress')[1]['details']['passes'])
+        self.assertIn('The last of 3 passes took', self.messages(share))
+        self.assertEqual((202, None), self.act(share, 'migration_complete'))
+        self.task_is(share, 'migration_success')
+
     def test_source_that_does_not_admit_the_host_in_time_stays(self):
         self.set('data_access_wait_access_rules_timeout', 1)
         share = self.made()
