@@ -159,10 +159,13 @@ class Steps(abc.ABC):
 
         :raises errors.Again: the source's backend has not done it yet.
         """
+        if work.data.get('is_readonly'):    # the operation ended, perhaps so long ago that its row was deleted
+            return
         if not work.data.get('frozen'):
             work.data['frozen'] = self.apply(work, readonly=True)
         await_operation(work, work.data['frozen'],
                         f'The backend of the {self.migrations.name} could not make its access rules read-only.')
+        work.data['is_readonly'] = True
 
     def thaw(self, work: Work) -> None:
         """Have the source's backend make the access rules writable again. The migration does not wait for that."""
