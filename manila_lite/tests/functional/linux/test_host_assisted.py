@@ -56,6 +56,9 @@ class HostAssisted(filled.Filled, test_share_migration.Moves):
     def rules_are_active(self, share):
         self.lite.wait(f'/shares/{share}', 'share', 'active', self.PATIENCE, field='access_rules_status')
 
+    def instances(self, share):
+        return self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
+
     def start(self, share, **more):
         status, document = self.act(share, 'migration_start', {**NOTHING, 'host': 'test@beta', **more})
         self.assertEqual(202, status, document)
@@ -77,7 +80,8 @@ class HostAssisted(filled.Filled, test_share_migration.Moves):
         self.task_is(share, 'migration_success')
         self.rules_are_active(share)
         process.until(lambda: not self.held('alpha'), 'nothing is left at the source', self.lite.tail, self.PATIENCE)
-        [instance] = self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
+        [instance] = process.until(lambda: len(found := self.instances(share)) == 1 and found, 'the source has no row',
+                                   self.lite.tail, self.PATIENCE)
         self.assertEqual(({instance['id']}, 'test@beta#pool', False), (
             self.held('beta'), instance['host'], instance['cast_rules_to_readonly']))
         self.nothing_is_mounted()
