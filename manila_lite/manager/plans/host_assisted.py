@@ -125,13 +125,16 @@ def _run(work: Work, migration: values.ShareMigration, how: Runs = ShareMoves.co
 
 def _note_progress(work: Work, run: Copy) -> None:
     """Keep the figures of the first pass: later ones have to copy little of the same files."""
-    if work.data.get(_PASSES) or not run.files_total:
+    if work.data.get(_PASSES):
         return
-    total = run.bytes_done * _ALL // run.percent if run.percent else None
-    work.data['figures'] = {'percent': run.percent, 'bytes_done': run.bytes_done, 'bytes_total': total,
-                            'done': run.files_done, 'total': run.files_total}
+    figures: dict[str, int] = {'percent': run.percent}
     if run.is_complete:
-        work.data['figures'] |= {'bytes_total': run.bytes_done}
+        figures |= {'bytes_done': run.bytes_done, 'bytes_total': run.bytes_done}
+    elif run.percent:
+        figures |= {'bytes_done': run.bytes_done, 'bytes_total': run.bytes_done * _ALL // run.percent}
+    if run.files_total:     # known when the first file is complete
+        figures |= {'done': run.files_done, 'total': run.files_total}
+    work.data['figures'] = figures
 
 
 def _progress(work: Work, migration: values.ShareMigration) -> values.MigrationProgress:

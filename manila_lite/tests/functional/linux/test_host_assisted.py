@@ -56,6 +56,11 @@ class HostAssisted(filled.Filled, test_share_migration.Moves):
     def rules_are_active(self, share):
         self.lite.wait(f'/shares/{share}', 'share', 'active', self.PATIENCE, field='access_rules_status')
 
+    def place(self, backend, share):
+        """Return the directory of the share's files at the backend."""
+        [instance] = [row['id'] for row in self.instances(share) if row['host'] == f'test@{backend}#pool']
+        return self.state / f'lib/{backend}/pool/shares/{instance}'
+
     def instances(self, share):
         return self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
 
@@ -196,7 +201,8 @@ class Slow(HostAssisted):
         self.assertIsNotNone(told['seconds_left'])
         [shown] = self.lite.ok('GET', f'/operations?resource_id={share}&kind=share.migrate')['operations']
         self.assertEqual('copy', shown['phase'])
-        self.assertTrue(all(isinstance(figure, int) for figure in shown['progress'].values()), shown)
+        figures = shown['progress']
+        self.assertEqual([int] * 4, [type(figures[name]) for name in ('percent', 'bytes_done', 'bytes_total', 'seconds_left')])
         self.assertEqual(202, self.act(share, 'migration_cancel')[0])
         self.has_stayed(share, 'migration_cancelled')
 
