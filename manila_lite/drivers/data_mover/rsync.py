@@ -37,6 +37,8 @@ _WORKED, _PARTLY, _VANISHED = 0, 23, 24
 _SAID, _ALL = 1000, 100
 _PROGRESS = re.compile(rb'[\r\n] *(?P<bytes>[0-9,]+) +(?P<percent>[0-9]+)% ')
 _FILES = re.compile(rb' \(xfr#[0-9]+, to-chk=(?P<left>[0-9]+)/(?P<all>[0-9]+)\)')
+#: What may stand before a message in its line.
+_BEFORE = re.compile(rb'^ *[0-9,]+ +[0-9]+% +[^ ]+ +[0-9:]+ +(?:\(xfr#[0-9]+, to-chk=[0-9]+/[0-9]+\) *)?')
 #: The path in a message about a file, and the reason. The receiver writes to a temporary name.
 _FAILED = re.compile(rb'^rsync: [^"]*"/(?:source|target)/(?P<path>.*?)"\)?(?: -> ".*")?(?: failed)?: '
                      rb'(?P<why>[^":]*) \([0-9]+\)$')
@@ -177,7 +179,7 @@ class Copy(threading.Thread):
         """Keep the paths that are in complete lines of output."""
         *lines, rest = re.split(rb'[\r\n]', self._rest + piece)
         self._rest = rest[-_LINE:]
-        for line in lines:
+        for line in (_BEFORE.sub(b'', line) for line in lines):
             if (found := _FAILED.match(line)) and len(self.failed) < _PATHS:
                 self.failed.setdefault(_path(found['path']), _text(found['why']))
             elif (found := _DIFFERS.match(line)) and found['how'][2:] != _ONLY_TIME and len(self.differing) < _PATHS:

@@ -115,7 +115,7 @@ class Shares(refused_moves.Moving):
     def test_host_assisted_migration_with_more_demands_is_refused(self):
         share, force = self.share(), {'force_host_assisted_migration': True}
         words = 'force_host_assisted_migration: cannot be combined with'
-        self.start_no(share, 400, 'no_host_assisted_migration', f'{words} preserve_metadata.', **force)
+        self.start_no(share, 400, 'no_host_assisted_migration', f'{words} preserve_metadata, preserve_snapshots.', **force)
         nothing = dict.fromkeys(('writable', 'preserve_metadata', 'nondisruptive', 'preserve_snapshots'), False)
         for wants in nothing:
             self.start_no(share, 400, 'no_host_assisted_migration', f'{words} {wants}.', **force, **{**nothing, wants: True})

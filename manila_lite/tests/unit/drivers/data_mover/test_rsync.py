@@ -42,8 +42,10 @@ class Said(testtools.TestCase):
                 (b'[receiver] rename "/target/.s.Ab12Cd" -> "s": Operation not permitted (1)', 's', 'Operation not permitted'),
                 (b'[generator] symlink "/target/l" -> "x": y" failed: File exists (17)', 'l', 'File exists'),
                 (b'[sender] readlink_stat("/source/\\#377") failed: Stale file handle (116)', '\\#377', 'Stale file handle')):
-            found = rsync._FAILED.match(b'rsync: ' + said)
-            self.assertEqual((path, why), (rsync._path(found['path']), found['why'].decode()), said)
+            for before in (b'', b'         32,768   1%    0.00kB/s    0:00:00  ',
+                           b'              7 100%    2.00MB/s    0:00:00 (xfr#1, to-chk=0/2)'):
+                found = rsync._FAILED.match(rsync._BEFORE.sub(b'', before + b'rsync: ' + said))
+                self.assertEqual((path, why), (rsync._path(found['path']), found['why'].decode()), said)
         for said in (b'rsync error: some files (code 23)', b'rsync: "/etc/f": no (1)', b'"/source/f": Permission denied (13)'):
             self.assertIsNone(rsync._FAILED.match(said), said)
 
