@@ -95,7 +95,7 @@ def _carry_on(work: Work, migration: values.ShareMigration) -> bool:
 def _warn(work: Work, took: float) -> None:
     """Tell the operator that the cut-over will be long; to complete or to cancel is their choice."""
     text = (f'The last of {work.data[_PASSES]} passes took {took:.0f} seconds, and the cut-over will take about as long, in '
-            'which nobody can write. Complete the migration when clients write less, or cancel it.')
+            'which nobody can write.')
     LOG.warning('%s: %s', work.resource_id, text)
     with work.ctx.db.writer() as conn:
         work.hold(conn)
