@@ -150,14 +150,16 @@ def _seconds(call: Callable[[], object]) -> float:
     return time.monotonic() - began
 
 
-def _write(client: nfs4.Client, file: bytes, mebibytes: int) -> None:
+def write(client: nfs4.Client, file: bytes, mebibytes: int) -> None:
+    """Write a file by a raw client, in pieces of one MiB, and commit it."""
     piece = os.urandom(_MIB)
     for number in range(mebibytes):
         client.write(file, piece, number * _MIB, stable=False)
     client.commit(file)
 
 
-def _read(client: nfs4.Client, file: bytes, mebibytes: int) -> None:
+def read(client: nfs4.Client, file: bytes, mebibytes: int) -> None:
+    """Read a file by a raw client, in pieces of one MiB."""
     for number in range(mebibytes):
         client.read(file, _MIB, number * _MIB)
 
@@ -172,8 +174,8 @@ def _data(figures: report.Report, ways: dict[str, tuple[nfs4.Client, bytes]], fi
     mebibytes, calls, rounds = figures.pick((2, 20, 2), (64, 300, 5), (256, 1000, 9))
     page = os.urandom(4096)
     rows: dict[str, Callable[[str], Callable[[], object]]] = {
-        'write': lambda name: partial(_write, ways[name][0], files[name], mebibytes),
-        'read': lambda name: partial(_read, ways[name][0], files[name], mebibytes),
+        'write': lambda name: partial(write, ways[name][0], files[name], mebibytes),
+        'read': lambda name: partial(read, ways[name][0], files[name], mebibytes),
         '4 KiB written to disk': lambda name: partial(ways[name][0].write, files[name], page),
         '4 KiB read': lambda name: partial(ways[name][0].read, files[name]),
         'a folder made and removed': lambda name: partial(_folder, *ways[name])}

@@ -95,10 +95,11 @@ class Processes:
         self._started: list[subprocess.Popen] = []
 
     def run(self, *words: str, **env: str) -> psutil.Process:
-        """Start a command."""
+        """Start a command. It is asked to end when this process dies, for instance because somebody lost patience."""
         with (self.state / 'output').open('ab') as output:
-            started = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                                       start_new_session=True, env=os.environ | env)
+            # SIGINT ends uwsgi, too, which begins anew at a SIGTERM.
+            started = subprocess.Popen(['setpriv', '--pdeathsig', 'INT', '--', *words], stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=output, start_new_session=True, env=os.environ | env)
         self._started.append(started)
         return psutil.Process(started.pid)
 

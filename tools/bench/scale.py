@@ -112,7 +112,8 @@ def churn(side: sides.Side, figures: report.Report, count: int) -> None:
     first = {name: figures.add(f'memory of {name}', value, 'MiB') for name, value in weights(side).items()}
     portion = min(count, 400)
     for done in range(0, count, portion):
-        report.say(f'{done:,} of {count:,} made and deleted')
+        now = ', '.join(f'{name} {value:.1f}' for name, value in weights(side).items())
+        report.say(f'{done:,} of {count:,} made and deleted; MiB: {now}')
         phases.burst(side, phases.Amounts(1, 0, portion, 0, 0, 0))
         phases.deletes(side, phases.Amounts(1, 0, 0, 0, 0, 0))
     for name, value in weights(side).items():

@@ -22,5 +22,5 @@ class CephfsDriver(CephfsResizing, CephfsSnapshots, CephfsSnapshotManagement):
 
     @classmethod
     def check(cls, backend: Backend) -> Sequence[values.Problem]:
-        """Return what this machine lacks, and what the cluster objects to, if it answers."""
+        """Return missing requirements of this machine, and the objections of the cluster, if it answers."""
         return list(start_checks.problems(backend))

@@ -5,7 +5,7 @@ from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.lifecycle import Lifecycle
 from manila_lite.drivers.cephfs.options import CephfsOptions
-from manila_lite.drivers.cephfs.protocols.table import PROTOCOLS
+from manila_lite.drivers.cephfs.protocols.table import protocol_of
 from manila_lite.drivers.cephfs.shares.access import ShareAccess
 from manila_lite.drivers.cephfs.shares.ensure import Ensuring
 from manila_lite.drivers.cephfs.shares.locks import Locks
@@ -28,7 +28,7 @@ class Services:
         self.cluster = cluster = Cluster(lambda: conf.cephfs_command_timeout, lambda: find_way(identity))
         self.subvolumes = subvolumes = Subvolumes(cluster, conf)
         self.pools = pools = Pools(cluster, subvolumes, conf)
-        self.protocol = protocol = PROTOCOLS[conf.cephfs_protocol_helper_type.upper()](backend, cluster, subvolumes)
+        self.protocol = protocol = protocol_of(conf)(backend, cluster, subvolumes)
 
         self.shares = Shares(subvolumes, pools, protocol, conf, sizes, locks)
         self.access = ShareAccess(subvolumes, protocol, locks)

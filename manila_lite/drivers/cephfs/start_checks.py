@@ -16,7 +16,7 @@ from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.options import CephfsOptions
-from manila_lite.drivers.cephfs.protocols.table import PROTOCOLS
+from manila_lite.drivers.cephfs.protocols.table import PROTOCOLS, protocol_of
 from manila_lite.drivers.cephfs.volumes.subvolumes import choose_filesystem
 from manila_lite.drivers.interface import Backend
 
@@ -39,7 +39,7 @@ def problems(backend: Backend) -> Iterator[values.Problem]:
     if wanted not in PROTOCOLS:
         yield values.Problem(f'cephfs_protocol_helper_type: {wanted} is not served', f'use {", ".join(sorted(PROTOCOLS))}')
         return
-    yield from PROTOCOLS[wanted].problems(backend)
+    yield from protocol_of(conf).problems(backend)
     identity = Identity.of(conf)
     if find_way(identity) is None:
         yield values.Problem('neither the Python bindings of Ceph nor the program ceph are installed',
@@ -52,14 +52,14 @@ def problems(backend: Backend) -> Iterator[values.Problem]:
                              "name the cluster's configuration file, which names its monitors; by default it is "
                              '/etc/ceph/ with the name in cephfs_cluster_name and .conf')
         return
-    yield from _of_cluster(conf, identity)
+    yield from _of_cluster(backend, identity)
 
 
-def _of_cluster(conf: CephfsOptions, identity: Identity) -> Iterator[values.Problem]:
+def _of_cluster(backend: Backend, identity: Identity) -> Iterator[values.Problem]:
     cluster = Cluster(lambda: _SECONDS, lambda: find_way(identity))
     try:
         for check in _CHECKS:
-            found = list(check(cluster, conf, identity))
+            found = list(check(cluster, backend, identity))
             yield from found
             if found:
                 return
@@ -69,7 +69,7 @@ def _of_cluster(conf: CephfsOptions, identity: Identity) -> Iterator[values.Prob
         cluster.close()
 
 
-def _key(cluster: Cluster, conf: CephfsOptions, identity: Identity) -> Iterator[values.Problem]:
+def _key(cluster: Cluster, backend: Backend, identity: Identity) -> Iterator[values.Problem]:
     """Check that the cluster lets the service in, and its release."""
     try:
         said = cluster.monitor('version')
@@ -85,8 +85,9 @@ def _key(cluster: Cluster, conf: CephfsOptions, identity: Identity) -> Iterator[
         yield values.Problem(f'the cluster runs Ceph {found[0]}', f'upgrade it to {_OLDEST_NAME} or later')
 
 
-def _capabilities(cluster: Cluster, conf: CephfsOptions, identity: Identity) -> Iterator[values.Problem]:
+def _capabilities(cluster: Cluster, backend: Backend, identity: Identity) -> Iterator[values.Problem]:
     """Check what the service may do, and the file system."""
+    conf: CephfsOptions = backend.conf
     hint = f"ceph auth caps {identity.entity} mon 'allow r' mgr 'allow rw' mds 'allow *'"
     try:
         there = sorted(one['name'] for one in cluster.monitor('fs ls'))
@@ -133,7 +134,12 @@ def _pools(cluster: Cluster, conf: CephfsOptions, filesystem: str) -> Iterator[v
                                  f'it has {", ".join(there)}; "ceph fs add_data_pool" adds one')
 
 
-_CHECKS: tuple[Callable[[Cluster, CephfsOptions, Identity], Iterator[values.Problem]], ...] = (_key, _capabilities)
+def _protocol(cluster: Cluster, backend: Backend, identity: Identity) -> Iterator[values.Problem]:
+    """Check what the protocol needs of the cluster."""
+    yield from protocol_of(backend.conf).problems_at(cluster, backend)
+
+
+_CHECKS: tuple[Callable[[Cluster, Backend, Identity], Iterator[values.Problem]], ...] = (_key, _capabilities, _protocol)
 
 
 def _reason(bad: Any) -> str:

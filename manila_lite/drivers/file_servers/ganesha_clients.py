@@ -27,6 +27,15 @@ _MOST_SPELT_OUT = 256
 
 
 @dataclasses.dataclass(frozen=True)
+class Clients:
+    """The clients of one rule, each in a form that NFS-Ganesha's parser can read, and their level."""
+
+    rule_id: str
+    addresses: tuple[str, ...]
+    level: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Block:
     """One rule as text, on a line of its own, so that NFS-Ganesha's complaint about a line names the rule."""
 
@@ -36,6 +45,12 @@ class Block:
 
 def blocks(rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, values.RuleResult]]:
     """Return the blocks of the rules that can be expressed, in their order, and a result for every rule."""
+    chosen, results = clients(rules)
+    return [Block(one.rule_id, _text(one)) for one in chosen], results
+
+
+def clients(rules: Iterable[values.AccessRule]) -> tuple[list[Clients], dict[str, values.RuleResult]]:
+    """Return the clients of the rules that can be expressed, in the order that counts, and a result for every rule."""
     results = {}
     chosen = []
     for rule in rules:
@@ -47,7 +62,7 @@ def blocks(rules: Iterable[values.AccessRule]) -> tuple[list[Block], dict[str, v
             results[rule.id] = values.RuleResult()
             chosen.append((-_reach(network), rule.level, network.version, str(network), rule.id, network))
     # If two rules name the same clients, "ro" comes first and wins.
-    return [Block(rule_id, _text(network, level)) for _, level, _, _, rule_id, network in sorted(chosen)], results
+    return [Clients(rule_id, tuple(_written(network)), level) for _, level, _, _, rule_id, network in sorted(chosen)], results
 
 
 def read(text: str) -> list[tuple[str, str]]:
@@ -99,6 +114,5 @@ def _written(network: Network) -> list[str]:
     return [str(network)]
 
 
-def _text(network: Network, level: str) -> str:
-    clients = ', '.join(_written(network))
-    return f'  CLIENT {{ Clients = {clients}; Access_Type = {_LEVELS[level]}; Protocols = 4; }}\n'
+def _text(one: Clients) -> str:
+    return f'  CLIENT {{ Clients = {", ".join(one.addresses)}; Access_Type = {_LEVELS[one.level]}; Protocols = 4; }}\n'

@@ -287,7 +287,8 @@ def promoted(conn: Connection, work: Work) -> None:
     transitions.finish(conn, _SHARE, 'promote', work.resource_id)
     shares.update_instance(conn, active.instance_id, is_aside=True, cast_rules_to_readonly=mounted)
     transitions.set_replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
-    shares.set_export_locations(conn, active.instance_id, ())
+    if not mounted:  # A readable one is exported again, at the same locations, as soon as it follows.
+        shares.set_export_locations(conn, active.instance_id, ())
     result = work.data['result']
     shares.set_export_locations(conn, work.resource_id, [values.ExportLocation(**location) for location in result['exports']])
     shares.update_instance(conn, work.resource_id, is_aside=False, cast_rules_to_readonly=False)

@@ -159,6 +159,19 @@ class CephfsEdgeCasesTest(edge_cases.EdgeCases, CephfsBinding):
         self.assertEqual([True, False], [bool(results[rule.id].error) for rule in changed])
         self.assertEqual({other}, self.in_force(share))
 
+    def test_snapshot_of_a_deleted_share_is_copied_and_deleted(self):
+        """A snapshot whose deletion is deferred does not keep its share from being deleted."""
+        share = self.made_share(rules=self.GOOD)
+        snapshot = self.made_snapshot(share)
+        self.driver.delete_share(share)
+        copy = self.a_share()
+        self.driver.create_share_from_snapshot(copy, snapshot)
+        self.assertEqual('first', self.read(copy))
+        for _ in range(2):
+            self.driver.delete_snapshot(snapshot)
+        self.assertNotIn(share.id, self.driver.services.subvolumes.names())
+        self.assertRaises(errors.Final, self.driver.create_share_from_snapshot, self.a_share(), snapshot)
+
 
 class CephfsManageTest(manage_shares.EveryManageCall, CephfsBinding):
     pass

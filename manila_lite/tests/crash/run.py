@@ -83,7 +83,15 @@ def run(names: Iterable[str], database: str) -> tuple[list[Story], bool]:
                 continue
             stories += found
             print(f'{name}: {len(found)} cells in {time.monotonic() - begun:.0f} s', file=sys.stderr, flush=True)
+            print(*problems(found), sep='', end='', file=sys.stderr, flush=True)
     return stories, complete
+
+
+def problems(stories: Iterable[Story]) -> Iterator[str]:
+    """Yield a line for each thing that was stuck, lost or wrong."""
+    for story in stories:
+        for problem in story.problems:
+            yield f'{story.title()}: {problem}\n'
 
 
 def main(words: Sequence[str]) -> int:
@@ -96,9 +104,7 @@ def main(words: Sequence[str]) -> int:
     names = chosen.column or (['killed'] if chosen.quick else columns.COLUMNS)
     stories, complete = run(names, chosen.database)
     print(text(stories))
-    for story in stories:
-        for problem in story.problems:
-            print(f'{story.title()}: {problem}')
+    print(*problems(stories), sep='', end='')
     if not complete:
         return 1
     if not (chosen.quick or chosen.column) and chosen.database == 'postgresql':

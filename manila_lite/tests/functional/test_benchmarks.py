@@ -3,11 +3,13 @@
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 
 import testtools
 
+from manila_lite.drivers.cephfs.nfs import fsal
 from manila_lite.tests.functional.linux import base
 
 BENCH = pathlib.Path(__file__).resolve().parents[3] / 'tools' / 'bench'
@@ -43,6 +45,15 @@ class Benchmarks(testtools.TestCase):
         self.assertEqual({'idle', 'while shares move and are ensured'}, {
             what.rpartition(',')[0] for what in values if what.endswith('p99')})
         self.assertTrue(all(values.values()), values)
+
+    def test_benchmark_of_the_gateway_compares_it_with_native_clients(self):
+        if lacks := base.missing() or ('' if fsal.plugin() and shutil.which('ceph-mon') else 'Ceph and nfs-ganesha-ceph'):
+            self.skipTest(f'real storage needs {lacks}')
+        *_, last = self.run_script(BENCH / 'gateway.py', '--tiny').splitlines()
+        values = {line['what']: line['value'] for line in json.loads(last)['lines']}
+        self.assertEqual({f'{what} by {way}' for what in ('write', 'read') for way in ('ceph-fuse', 'the gateway')},
+                         {what for what in values if ' by ' in what})
+        self.assertGreater(min(values[what] for what in values if ' by ' in what), 0)
 
     def test_benchmark_beside_a_peer_reports_our_own_figures_without_one(self):
         *_, last = self.run_script(BENCH / 'every.py', '--tiny', '--beside', 'none').splitlines()

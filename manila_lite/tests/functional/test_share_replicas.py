@@ -283,6 +283,26 @@ class Promoting(Replicating):
         self.admin.wait(f'/snapshots/{snapshot}', 'snapshot', 'gone')
         self.drop(share)
 
+    def test_readable_replica_that_was_active_keeps_its_export_locations(self):
+        share = self.make('readable')
+        self.grant(share)
+        old, replica = self.active(share), self.replicate(share)
+        before = self.locations(old)
+        self.assertNotEqual([], before)
+        self.service.knob('alpha', 'update_replica:hang\n')
+        self.assertEqual(202, self.act(replica, 'promote'))
+        self.assertEqual(replica['id'], self.active(share)['id'])
+        self.assertEqual(before, self.locations(old))
+        self.service.knob('alpha', '')
+        self.is_in_sync(old)
+        self.assertEqual((before, (True, [('10.1.0.0/20', 'ro')])), (self.locations(old), self.rules(old)))
+        self.drop(share)
+
+    def locations(self, replica):
+        """Return ids and paths of the export locations of a replica."""
+        found = self.admin.ok('GET', self.path(replica, '/export-locations'))['export_locations']
+        return sorted((row['id'], row['path']) for row in found)
+
     def test_replica_is_promoted_when_the_active_backend_is_unreachable(self):
         share = self.make()
         old, replica = self.active(share), self.replicate(share)

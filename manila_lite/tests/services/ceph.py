@@ -26,6 +26,8 @@ _PROGRAMS = ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph', 'ceph-autht
 #: Modules of the manager: all others only cost memory and time at the start.
 _MODULES = ('mgr_module.py', 'mgr_util.py', 'volumes', 'orchestrator', 'status', 'balancer', 'crash', 'devicehealth',
             'pg_autoscaler', 'progress', 'rbd_support', 'telemetry')
+#: The module for NFS clusters, and the pool where it looks for them.
+NFS_MODULE, NFS_POOL = 'nfs', '.nfs'
 _MODULES_OF_DEBIAN = Path('/usr/share/ceph/mgr')
 _LOOPBACK = {4: '127.0.0.1', 6: '[::1]'}
 #: What the share service's own user may do, as the page for operators says.
@@ -200,6 +202,35 @@ class Ceph(fixtures.Fixture):
         caps = SERVICE_CAPS | {'osd': f'allow rw pool={name}'}
         self._commands(f'osd pool create {name} 4', f'osd pool application enable {name} manila_lite',
                        'auth caps client.manila ' + ' '.join(f"{service} '{cap}'" for service, cap in caps.items()))
+
+    def remove_shared_pool(self, name: str) -> None:
+        """Remove the pool, and take what the service may do to it away."""
+        self._commands('auth caps client.manila ' + ' '.join(f"{service} '{cap}'" for service, cap in SERVICE_CAPS.items()),
+                       f'osd pool rm {name} {name} --yes-i-really-really-mean-it')
+
+    @property
+    def has_nfs(self) -> bool:
+        """Whether the module for NFS clusters is enabled."""
+        return (self.home / 'modules' / NFS_MODULE).exists()
+
+    def enable_nfs(self) -> None:
+        """Enable the manager's module for NFS clusters, if it is not. It finds them by what is in its pool."""
+        if self.has_nfs:
+            return
+        (self.home / 'modules' / NFS_MODULE).symlink_to(_MODULES_OF_DEBIAN / NFS_MODULE)
+        self._commands(f'osd pool create {NFS_POOL} 4', f'osd pool application enable {NFS_POOL} nfs',
+                       f'mgr module enable {NFS_MODULE} --force')
+
+    def add_nfs_cluster(self, name: str) -> None:
+        """Make an NFS cluster without gateways, once its module is enabled."""
+        self._run('rados', '--conf', str(self.admin_conf), '--pool', NFS_POOL, '--namespace', name, 'create',
+                  f'conf-nfs.{name}')
+        waiting.until(lambda: self._has_nfs_cluster(name), self._why_not, self.PATIENCE, pause=0.1)
+
+    def _has_nfs_cluster(self, name: str) -> bool:
+        done = self._ceph('nfs', 'export', 'ls', name)
+        self._said = f'{done.stdout}{done.stderr}'
+        return done.returncode == 0
 
     def add_pool(self, filesystem: str, name: str) -> None:
         """Add a data pool to a file system."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Ceph cluster answers to a command, and the exceptions for refusals and for no answer."""
+"""Answers of a Ceph cluster to commands, and the exceptions for a refusal and for no answer."""
 
 import dataclasses
 import errno
@@ -54,8 +54,8 @@ class Way(Protocol):
     :raises Away: there was no answer. It must be made anew after that, since a call may still hang.
     """
 
-    def manager(self, command: Mapping[str, Any], seconds: float) -> Answer:
-        """Send a command to the active manager."""
+    def manager(self, command: Mapping[str, Any], seconds: float, content: bytes = b'') -> Answer:
+        """Send a command to the active manager, with the content of a file if it takes one."""
 
     def monitor(self, command: Mapping[str, Any], seconds: float) -> Answer:
         """Send a command to a monitor."""

@@ -42,12 +42,14 @@ class Cluster:
         self._lock = threading.Lock()
         self._way: Way | None = None
 
-    def manager(self, prefix: str, **arguments: Any) -> Any:
+    def manager(self, prefix: str, file: bytes = b'', /, **arguments: Any) -> Any:
         """Have the active manager do a command. Returns its output, read as JSON if it is.
+
+        ``file``: the content of the file that the command takes, if it takes one.
 
         :raises Refused: it says no. :raises Away: it does not answer in time; the command may be done all the same.
         """
-        return self._do(prefix, lambda way, seconds: way.manager(_command(prefix, arguments), seconds))
+        return self._do(prefix, lambda way, seconds: way.manager(_command(prefix, arguments), seconds, file))
 
     def monitor(self, prefix: str, **arguments: Any) -> Any:
         """Have a monitor do a command, as ``manager`` does."""

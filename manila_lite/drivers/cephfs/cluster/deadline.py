@@ -17,7 +17,7 @@ _hanging = threading.BoundedSemaphore(MOST)
 
 
 def call(work: Callable[[], Any], seconds: float, *, late: Callable[[Any], None] | None = None) -> Any:
-    """Return what ``work`` returns, or raise what it raises. ``late`` gets a result that came too late, in its thread.
+    """Return the result of ``work``, or raise its exception. ``late`` gets a result that came too late, in its thread.
 
     :raises Hangs: it did not end within ``seconds``, or too many calls hang already.
     """

@@ -28,9 +28,9 @@ class Library:
         self._lock = threading.Lock()
         self._open: _Connection | None = None
 
-    def manager(self, command: Mapping[str, Any], seconds: float) -> Answer:
-        """Send a command to the active manager."""
-        return self._send(lambda to: to.rados.mgr_command(json.dumps(command), b''), seconds)
+    def manager(self, command: Mapping[str, Any], seconds: float, content: bytes = b'') -> Answer:
+        """Send a command to the active manager, with the content of a file if it takes one."""
+        return self._send(lambda to: to.rados.mgr_command(json.dumps(command), content), seconds)
 
     def monitor(self, command: Mapping[str, Any], seconds: float) -> Answer:
         """Send a command to a monitor."""

@@ -20,9 +20,10 @@ class Program:
     def __init__(self, identity: Identity):
         self._identity = identity
 
-    def manager(self, command: Mapping[str, Any], seconds: float) -> Answer:
-        """Send a command to the active manager."""
-        return self._run(words(command), seconds)
+    def manager(self, command: Mapping[str, Any], seconds: float, content: bytes = b'') -> Answer:
+        """Send a command to the active manager, with the content of a file if it takes one."""
+        # By standard input: the content may hold what no file shall.
+        return self._run([*(('-i', '-') if content else ()), *words(command)], seconds, content.decode())
 
     def monitor(self, command: Mapping[str, Any], seconds: float) -> Answer:
         """Send a command to a monitor."""
@@ -38,13 +39,13 @@ class Program:
     def close(self) -> None:
         """Do nothing: each command has a connection of its own."""
 
-    def _run(self, asked: list[str], seconds: float) -> Answer:
+    def _run(self, asked: list[str], seconds: float, content: str = '') -> Answer:
         mine = self._identity
         line = ['ceph', '--conf', str(mine.conf_path), '--cluster', mine.cluster, '--name', mine.entity,
                 '--connect-timeout', str(max(1, int(seconds))), '--format', 'json', *asked]
         try:
             # A key is among the answers, so they are kept out of exceptions and logs.
-            done = subprocess.run(line, env={**ENV, 'CEPH_ARGS': ''}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            done = subprocess.run(line, env={**ENV, 'CEPH_ARGS': ''}, input=content, capture_output=True, text=True,
                                   errors='replace', timeout=seconds, check=False)
         except subprocess.TimeoutExpired:
             raise Away(f'The Ceph cluster does not answer: no answer within {seconds:g} s') from None

@@ -26,7 +26,7 @@ def held(interface: str) -> set[str]:
 
 
 def take(interface: str, addresses: Sequence[str]) -> list[str]:
-    """Give the interface those of the addresses that it lacks, and tell all neighbours. Returns what it lacked.
+    """Give the interface the addresses that it lacks, and tell all neighbours. Returns these addresses.
 
     Each is added without its subnet, so that no route changes.
     """

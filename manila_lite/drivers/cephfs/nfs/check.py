@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks for what an NFS gateway lacks on this machine. Changes nothing."""
+"""Checks for missing requirements of an NFS gateway on this machine. Changes nothing."""
 
 import ipaddress
 import json
@@ -15,13 +15,17 @@ from manila_lite.host.commands import ENV, CommandFailed, run
 
 _PROGRAMS = {'ganesha.nfsd': 'nfs-ganesha', 'dbus-daemon': 'dbus-daemon', 'rados': 'ceph-common', 'ip': 'iproute2',
              'unshare': 'util-linux'}
+_HINT = 'name an address that clients reach the NFS server by'
+#: What both kinds of NFS servers refuse.
+REMOTE = values.Problem('cephfs_ganesha_server_is_remote: an NFS-Ganesha of another machine is not supported',
+                        'set it to false: the share manager runs NFS-Ganesha itself; or name an NFS cluster of Ceph in '
+                        'cephfs_nfs_cluster_id')
 
 
 def problems(conf: NfsOptions) -> Iterator[values.Problem]:
     """Yield every missing requirement."""
     if conf.cephfs_ganesha_server_is_remote:
-        yield values.Problem('cephfs_ganesha_server_is_remote: an NFS-Ganesha of another machine is not supported',
-                             'set it to false: the share manager runs NFS-Ganesha itself')
+        yield REMOTE
         return
     if os.geteuid():
         yield values.Problem('not running as root', 'NFS-Ganesha needs it; or use cephfs_protocol_helper_type = CEPHFS')
@@ -32,7 +36,8 @@ def problems(conf: NfsOptions) -> Iterator[values.Problem]:
         yield values.Problem("NFS-Ganesha's part for CephFS is not installed", 'apt-get install nfs-ganesha-ceph')
     yield from _store(conf)
     yield from _netns(conf.cephfs_nfs_netns)
-    yield from _addresses(conf)
+    wrong = list(of_addresses(conf, 'cephfs_ganesha_server_ip'))
+    yield from wrong or _interfaces(conf)
 
 
 def _store(conf: NfsOptions) -> Iterator[values.Problem]:
@@ -48,19 +53,22 @@ def _netns(name: str | None) -> Iterator[values.Problem]:
         yield values.Problem(f'cephfs_nfs_netns: there is no network namespace {name}', f'ip netns add {name}')
 
 
-def _addresses(conf: NfsOptions) -> Iterator[values.Problem]:
+def of_addresses(conf: NfsOptions, option: str) -> Iterator[values.Problem]:
+    """Yield what is wrong with the addresses of the NFS server. ``option`` is the one to set if there is none."""
     wanted = addresses(conf)
     if not wanted:
-        yield values.Problem('cephfs_ganesha_server_ip is empty', 'name an address that clients reach the NFS server by')
+        yield values.Problem(f'{option} is empty', _HINT)
     for address in wanted:
         if ipaddress.ip_address(address).is_unspecified or ipaddress.ip_address(address).is_multicast:
-            yield values.Problem(f'cephfs_ganesha_server_ip: {address} is not the address of one host',
-                                 'name an address that clients reach the NFS server by')
+            yield values.Problem(f'{option}: {address} is not the address of one host', _HINT)
             return
+
+
+def _interfaces(conf: NfsOptions) -> Iterator[values.Problem]:
+    wanted, interface = addresses(conf), conf.cephfs_nfs_interface
     links = _links(conf.cephfs_nfs_netns)
-    if links is None or not wanted:
+    if links is None:
         return
-    interface = conf.cephfs_nfs_interface
     if interface and interface not in links:
         yield values.Problem(f'cephfs_nfs_interface: this host has no interface {interface}',
                              f'name one of {", ".join(sorted(links))}')

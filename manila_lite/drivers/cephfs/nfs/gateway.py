@@ -2,6 +2,7 @@
 """The NFS gateway of one backend: NFS-Ganesha on this host, with the addresses that follow the lease of the backend."""
 
 import os
+import shutil
 import sys
 import threading
 import time
@@ -88,7 +89,7 @@ class Gateway:
 
     @property
     def defects(self) -> tuple[str, ...]:
-        """Return in words what ``ensure`` would repair."""
+        """Return in words the repairs that ``ensure`` would make."""
         well = self.server.fits and not self.server.missed
         return (*(() if well else (_RESTARTED,)), *(() if self._is_kept() else (_KEPT_AGAIN,)))
 
@@ -96,6 +97,21 @@ class Gateway:
         """Remove the addresses and stop the server."""
         self._keeper.stop()
         self.server.stop()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the server was started on this host, and not retired since."""
+        return (self._state / 'exports.d').exists()
+
+    def retire(self) -> None:
+        """Remove the addresses, stop the server, and forget its exports."""
+        self.stop()
+        exports = self.server.exports
+        exports.load()
+        for name in exports.served():
+            exports.discard(name)
+        for place in ('held', 'drafts', 'exports.d'):
+            shutil.rmtree(self._state / place)
 
     @property
     def _token(self) -> str:
@@ -191,7 +207,7 @@ class Gateway:
         self.server.forget(name)
 
     def defects_of(self, name: str, path: Path, clients: Sequence[str], mounted_as: str | None = None) -> list[str]:
-        """Return in words what ``serve`` would repair.
+        """Return in words the repairs that ``serve`` would make.
 
         :raises CommandFailed: the server does not answer.
         """

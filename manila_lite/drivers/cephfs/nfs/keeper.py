@@ -34,7 +34,7 @@ _ELSEWHERE = 'the NFS server runs on another host'
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """The task of a keeper: what it holds on ``interface``, for the server in the folder ``home``, as the host ``token``."""
+    """The task of a keeper: to hold addresses on an interface, for the server in the folder ``home``, as the host ``token``."""
 
     home: str
     token: str

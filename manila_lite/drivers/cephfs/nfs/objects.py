@@ -82,7 +82,7 @@ class Objects:
     # By the bindings --------------------------------------------------------------------------
 
     def _ask(self, work: Callable[[Any], Any], what: str) -> Any:
-        """Return what the work returns, or None if there is no such object."""
+        """Return the result of the work, or None if there is no such object."""
         rados: Any = bindings.load('rados')
         with self._lock:
             try:

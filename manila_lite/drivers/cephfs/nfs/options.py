@@ -12,8 +12,12 @@ MOST = 300
 
 OPTIONS = (
     cfg.BoolOpt('cephfs_ganesha_server_is_remote', default=False,
-                help='Whether an NFS-Ganesha of another machine serves the shares. Must be false: the share manager runs '
-                     'its own.'),
+                help='Whether an NFS-Ganesha of another machine serves the shares, with exports written over SSH. Must be '
+                     'false: the share manager runs its own, or uses the NFS cluster in cephfs_nfs_cluster_id.'),
+    cfg.StrOpt('cephfs_nfs_cluster_id', regex='^[A-Za-z0-9][A-Za-z0-9_.-]*$',
+               help='Existing NFS cluster whose gateways serve the shares: one that "ceph nfs cluster ls" shows. Its addresses '
+                    'are in cephfs_ganesha_export_ips. Default: the share manager runs NFS-Ganesha itself; the other options '
+                    'about the NFS server are only for that.'),
     cfg.IPOpt('cephfs_ganesha_server_ip',
               help='Address of the NFS server, in the export locations. For several: cephfs_ganesha_export_ips.'),
     cfg.ListOpt('cephfs_ganesha_export_ips', item_type=types.IPAddress(), default=[],
@@ -50,6 +54,7 @@ class NfsOptions(Protocol):
     """The values of the options above."""
 
     cephfs_ganesha_server_is_remote: bool
+    cephfs_nfs_cluster_id: str | None
     cephfs_ganesha_server_ip: str | None
     cephfs_ganesha_export_ips: Sequence[object]
     ganesha_rados_store_enable: bool

@@ -8,7 +8,6 @@ notes it as the tenant, and refuses the id to everyone else. Ids that exist outs
 
 import errno
 import fnmatch
-import functools
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,8 @@ from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.names import SAFE_AUTH_ID
 from manila_lite.drivers.cephfs.protocols import monitors
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
-from manila_lite.drivers.cephfs.protocols.sessions import Sessions, planned
+from manila_lite.drivers.cephfs.volumes.auth_ids import AuthIds, noted
+from manila_lite.drivers.cephfs.volumes.sessions import Sessions, planned
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.drivers.interface import Backend
 
@@ -39,6 +39,7 @@ class Native(Protocol):
 
     def __init__(self, backend: Backend, cluster: Cluster, subvolumes: Subvolumes):
         super().__init__(backend, cluster, subvolumes)
+        self._ids = AuthIds(subvolumes)
         self._sessions = Sessions(cluster, subvolumes)
         self._own_id = Identity.of(backend.conf).auth_id
         self._monitors: dict[int, tuple[str, ...]] = {}
@@ -77,14 +78,33 @@ class Native(Protocol):
               rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
         """Shut out the ids that lose something, then let the others in. Returns the key of each id."""
         wanted, results = self._sorted(rules)
-        present = self._authorized(subvolume.name)
+        present = self._settled(share, subvolume, wanted)
         losing = planned(subvolume.marks) | {auth_id for auth_id, level in present.items()
                                              if auth_id not in wanted or (level, wanted[auth_id].level) == ('rw', 'ro')}
         results |= self._shut_out(share, subvolume.name, losing, present, wanted)
+        self._ids.note(subvolume.name, noted(subvolume.marks), wanted.keys())
+        if losing:
+            self._sessions.done(subvolume.name)
         for auth_id, rule in wanted.items():
             if auth_id not in losing:
                 results[rule.id] = self._let_in(share, subvolume.name, rule, present.get(auth_id))
+        self._ids.note(subvolume.name, wanted.keys(), {rule.to for rule in wanted.values() if not results[rule.id].error})
         return results
+
+    def _settled(self, share: values.Share, subvolume: Subvolume, wanted: Mapping[str, values.AccessRule]) -> dict[str, str]:
+        """Return the ids that the subvolume is open to, with their levels. Those of which that is not known, since a manager of
+        the cluster died, are let in: then they can be shut out. Those that are wanted will be let in anyway.
+        """
+        present = self._ids.levels(subvolume.name)
+        for auth_id in sorted(noted(subvolume.marks) - present.keys() - wanted.keys() - planned(subvolume.marks)):
+            try:
+                self._ids.let_in(subvolume.name, auth_id, _LEVELS['ro'], _tenant(share.project_id))
+            except Refused as refused:
+                if refused.number != errno.EPERM:
+                    raise
+            else:
+                present[auth_id] = _LEVELS['ro']
+        return present
 
     def _sorted(self, rules: Sequence[values.AccessRule]) -> tuple[dict[str, values.AccessRule], dict[str, values.RuleResult]]:
         """Return the rules that can be granted, by auth id, and the results of the others."""
@@ -114,47 +134,32 @@ class Native(Protocol):
 
     def _shut_out(self, share: values.Share, name: str, losing: frozenset[str], present: Mapping[str, str],
                   wanted: Mapping[str, values.AccessRule]) -> dict[str, values.RuleResult]:
-        """Take what these ids lose away, and end their sessions. Return the results of the rules that they still have."""
+        """Take access away from these ids, and end their sessions. Return the results of the rules that they still have."""
         results = {}
         if losing:
             self._sessions.plan(name, losing)
         for auth_id in sorted(losing):
             if auth_id in wanted:
                 results[wanted[auth_id].id] = self._let_in(share, name, wanted[auth_id], present.get(auth_id))
-            elif auth_id in present:
-                self._deauthorize(name, auth_id)
+            else:
+                self._ids.shut_out(name, auth_id)
             self._sessions.evict(auth_id)
-        if losing:
-            self._sessions.done(name)
         return results
 
     def _let_in(self, share: values.Share, name: str, rule: values.AccessRule, had: str | None) -> values.RuleResult:
         """Give the id of the rule its level. ``had``: the level that it has already, if any."""
         try:
-            key = self.subvolumes.ask('authorize', name, auth_id=rule.to, access_level=_LEVELS[rule.level],
-                                      tenant_id=_tenant(share.project_id))
+            key = self._ids.let_in(name, rule.to, _LEVELS[rule.level], _tenant(share.project_id))
         except Refused as refused:
             if refused.number != errno.EPERM:
                 raise
             if had == _LEVELS[rule.level]:
                 return values.RuleResult()      # of another project, which had the share before
             if had:
-                self._deauthorize(name, rule.to)
+                self._ids.shut_out(name, rule.to)
                 self._sessions.evict(rule.to)
             return values.RuleResult(error=_TAKEN.format(rule.to))
-        return values.RuleResult(access_key=str(key))
-
-    def _deauthorize(self, name: str, auth_id: str) -> None:
-        try:
-            self.subvolumes.ask('deauthorize', name, auth_id=auth_id)
-        except Refused as refused:
-            if refused.number != errno.ENOENT:
-                raise
-
-    def _authorized(self, name: str) -> dict[str, str]:
-        """Return the ids that the subvolume is open to, with their levels."""
-        return {auth_id: level for entry in self.subvolumes.ask('authorized_list', name) or ()
-                for auth_id, level in entry.items()}
+        return values.RuleResult(access_key=key)
 
     def vet(self, rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
         """Return the results of rules that are in force, and of those that cannot be."""
@@ -171,16 +176,15 @@ class Native(Protocol):
         """Return which ids have not the access that the rules say."""
         wanted, _ = self._sorted(rules)
         should = {(auth_id, _LEVELS[rule.level]) for auth_id, rule in wanted.items()}
-        different = should ^ set(self._authorized(subvolume.name).items())
+        different = {auth_id for auth_id, _ in should ^ set(self._ids.levels(subvolume.name).items())}
         return [f'The access of Ceph id {auth_id} was not that of its rule.'
-                for auth_id in sorted({one for one, _ in different} | planned(subvolume.marks))]
+                for auth_id in sorted(different | planned(subvolume.marks) | (noted(subvolume.marks) - wanted.keys()))]
 
     def forget(self, share: values.Share, subvolume: Subvolume) -> None:
-        """Shut all ids out. What is left of them would be in the way of others."""
+        """Shut all ids out. One that is left could be given to nobody else."""
         self.apply(share, subvolume, ())
 
 
-@functools.cache
 def _tenant(project_id: str) -> str:
     """Return the project as it is noted in the cluster. Ids of projects are safe; any other text is digested."""
     return project_id if _SAFE_TENANT.fullmatch(project_id) else hashlib.sha256(project_id.encode()).hexdigest()

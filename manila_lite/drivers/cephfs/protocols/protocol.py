@@ -27,6 +27,14 @@ class Protocol(abc.ABC):
         """Return what this machine or the configuration lacks for the protocol. No side effects; asks no cluster."""
         return ()
 
+    @classmethod
+    def problems_at(cls, cluster: Cluster, backend: Backend) -> Iterable[values.Problem]:
+        """Return what the cluster lacks for the protocol. No side effects.
+
+        :raises Away: it does not answer.
+        """
+        return ()
+
     def set_up(self) -> None:
         """Make the protocol ready: start or adopt its servers, and finish what a crash left. The cluster answers.
 
@@ -40,7 +48,7 @@ class Protocol(abc.ABC):
         """Look after servers, once a minute."""
 
     def admit(self, share: values.Share) -> None:
-        """Check that the protocol can serve one more share, if this is a new one. Asks no cluster.
+        """Check that the protocol can serve one more share, if this is a new one.
 
         :raises errors.Final: it cannot; the message says what to do.
         """

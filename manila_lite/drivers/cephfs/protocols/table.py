@@ -1,8 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The protocols by the values of ``cephfs_protocol_helper_type``."""
+"""The protocols by the values of ``cephfs_protocol_helper_type``, and whose servers they use."""
+
+from typing import Any
 
 from manila_lite.drivers.cephfs.protocols.native import Native
 from manila_lite.drivers.cephfs.protocols.nfs import Nfs
+from manila_lite.drivers.cephfs.protocols.nfs_cluster import NfsCluster
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 
 PROTOCOLS: dict[str, type[Protocol]] = {'CEPHFS': Native, 'NFS': Nfs}
+#: Those of a section that names an NFS cluster.
+_IN_NFS_CLUSTER: dict[str, type[Protocol]] = {'NFS': NfsCluster}
+
+
+def protocol_of(conf: Any) -> type[Protocol]:
+    """Return the protocol of a section."""
+    known = PROTOCOLS | (_IN_NFS_CLUSTER if conf.cephfs_nfs_cluster_id else {})
+    return known[conf.cephfs_protocol_helper_type.upper()]

@@ -57,7 +57,7 @@ class ManagedShares:
         if group != self._subvolumes.group:
             raise errors.Final(f'{group} is not the subvolume group of this backend, which is {self._subvolumes.group}.')
         subvolume = self._subvolumes.get(name)
-        if subvolume is None or subvolume.is_retained:
+        if subvolume is None or not subvolume.path:
             raise errors.Final(f'There is no subvolume {name} in the file system {self._subvolumes.filesystem}.')
         if subvolume.path != '/' + '/'.join(('volumes', *parts)):
             raise errors.Final(f'The path of subvolume {name} is {subvolume.path}.')

@@ -18,6 +18,8 @@ from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 #: Seconds between two looks at a copy within a call, and until the next call.
 _LOOK, _LOOK_MOST, _LATER = 0.1, 0.5, 1.0
 _ENDED_BADLY = ('failed', 'canceled')
+#: State of what a manager of the cluster left that died as it began to make a subvolume.
+_HALF = 'half'
 
 
 class Shares:
@@ -53,15 +55,22 @@ class Shares:
         present = self._subvolumes.get(share.id)
         if present and present.marks.get(SHARE, share.id) != share.id:
             raise errors.Final(f'There is a subvolume {share.id} that is no share of this service.')
+        subvolume = self._make(share)
+        if not subvolume.has_directory:
+            # Clients would see the directory that was begun first, and snapshots would not outlive the share.
+            self._remove(share.id)
+            subvolume = self._make(share)
+        return self._served(share, subvolume)
+
+    def _make(self, share: values.Share) -> Subvolume:
         self._subvolumes.ask('create', share.id, size=share.size * GIB, mode=self._conf.cephfs_volume_mode,
                              pool_layout=share.pool, namespace_isolated=True)
-        return self._served(share)
+        return self._subvolumes.require(share)
 
-    def _served(self, share: values.Share) -> Sequence[values.ExportLocation]:
+    def _served(self, share: values.Share, subvolume: Subvolume) -> Sequence[values.ExportLocation]:
         """Mark a new share as one, and serve it to nobody yet."""
         self._subvolumes.mark(share.id, SHARE, share.id)
         self._sizes.remember(share.id, share.size)
-        subvolume = self._subvolumes.require(share)
         self._protocol.apply(share, subvolume, ())
         return self._protocol.export_locations(share, subvolume)
 
@@ -76,7 +85,9 @@ class Shares:
         self.vet(share)
         self._protocol.admit(share)
         state = self._copy_state(share.id)
-        if state is None:
+        if state == _HALF:
+            self._remove(share.id)
+        if state in (None, _HALF):
             if name is None or source is None:
                 raise errors.Final(f'Snapshot {snapshot.id} is not in the file system {self._subvolumes.filesystem}.')
             if source.data_pool and source.data_pool != share.pool:
@@ -85,7 +96,7 @@ class Shares:
             self._begin_copy(share, snapshot, source.name, name)
         self._await_copy(share, source, name)
         self._subvolumes.resize(share.id, share.size)
-        return self._served(share)
+        return self._served(share, self._subvolumes.require(share))
 
     def _begin_copy(self, share: values.Share, snapshot: values.Snapshot, source: str, name: str) -> None:
         try:
@@ -100,8 +111,9 @@ class Shares:
 
     def _copy_state(self, name: str) -> str | None:
         """Return the state of a copy, 'complete' for any other subvolume, and None if there is none."""
-        if self._subvolumes.get(name):
-            return 'complete'
+        found = self._subvolumes.get(name)
+        if found:
+            return _HALF if found.is_half else 'complete'
         try:
             return str(self._subvolumes.clone_status(name)['state'])
         except Refused as refused:
@@ -113,6 +125,8 @@ class Shares:
         end = time.monotonic() + self.COPY_SECONDS
         pause = _LOOK
         while (state := self._copy_state(share.id)) != 'complete':
+            if state == _HALF:
+                raise errors.Again(_LATER, f'Share {share.id} is copied anew: a manager of the cluster died as it began.')
             if state is None or state in _ENDED_BADLY:
                 self._remove(share.id)
                 raise errors.Final('The cluster could not copy the snapshot.')
@@ -148,10 +162,12 @@ class Shares:
         self._sizes.forget(share.id)
 
     def _is_half(self, name: str) -> bool:
-        """Say whether a subvolume of this name was begun and has no mark yet: a copy that is under way, or failed."""
-        if self._subvolumes.get(name):
-            return False        # it is another share, or only its snapshots are left
-        return self._copy_state(name) is not None
+        """Say whether a subvolume of this name was begun and has no mark yet: a copy that is under way, or failed; or what a
+        manager of the cluster left when it died.
+        """
+        found = self._subvolumes.get(name)
+        # Else it is another share, or only its snapshots are left.
+        return found.is_half if found else self._copy_state(name) is not None
 
     def _remove(self, name: str) -> None:
         """Remove the subvolume, with ``force`` also a copy that was cancelled."""

@@ -61,11 +61,16 @@ class Snapshots:
         if subvolume is None:
             return None, None
         for name in {snapshot.id: None, name_of(snapshot): None}:
-            if SAFE_NAME.fullmatch(name):
-                marks = self.marks(subvolume.name, name)
-                if marks is not None and marks.get(SNAPSHOT, name) == snapshot.id:
-                    return subvolume, name
+            if SAFE_NAME.fullmatch(name) and self._is(snapshot, subvolume, name):
+                return subvolume, name
         return subvolume, None
+
+    def _is(self, snapshot: values.Snapshot, subvolume: Subvolume, name: str) -> bool:
+        """Say whether the snapshot of this name, if there is one, is the given one."""
+        if subvolume.is_retained:       # Ceph does not show the marks any more
+            return any(one['name'] == name for one in self._subvolumes.ask('snapshot ls', subvolume.name))
+        marks = self.marks(subvolume.name, name)
+        return marks is not None and marks.get(SNAPSHOT, name) == snapshot.id
 
     # Marks ------------------------------------------------------------------------------------
 

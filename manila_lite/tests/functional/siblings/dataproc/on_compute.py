@@ -100,12 +100,13 @@ class Http(fixtures.Fixture):
 class OnCompute(fixtures.Fixture):
     """A compute service over HTTP (``compute``), and a data-processing service (``dataproc``) whose nodes are its servers.
 
-    ``them``: the caller of the compute service. ``url``: the address of the share service.
+    ``them``: the caller of the compute service. ``url``: the address of the share service. ``more``: more lines of
+    configuration for the data-processing service.
     """
 
-    def __init__(self, url):
+    def __init__(self, url, more=''):
         super().__init__()
-        self._url = url
+        self._url, self._more = url, more
 
     def _setUp(self):
         self.useFixture(fixtures.MonkeyPatch('manila_lite.siblings.dataproc.infra.compute.ComputeInfra.connect', connect))
@@ -116,7 +117,7 @@ class OnCompute(fixtures.Fixture):
         url = self.useFixture(Http(self.compute)).url
         self.them = ComputeCaller(self.compute.app, 'service', user='sahara')
         self.dataproc = self.useFixture(Dataproc(
-            LOGIN.format(url=self._url) + _NODES.format(key=folder / 'key', url=url), engine=False))
+            LOGIN.format(url=self._url) + _NODES.format(key=folder / 'key', url=url) + self._more, engine=False))
         self.dataproc.conf.set_override('infra', 'compute', 'dataproc')
         self.dataproc.file.write_text(self.dataproc.file.read_text().replace('infra = fake', 'infra = compute'))
         self.addCleanup(self.dataproc.stop)

@@ -23,6 +23,8 @@ from manila_lite.tests.functional.siblings.dataproc.base import LOGIN, Caller, D
 from manila_lite.tests.functional.siblings.killed import PATIENCE, Victims
 from manila_lite.tests.functional.siblings.share_service import ShareServiceTest
 
+#: Eight requests come at once, and each waits for the share service.
+THREADS = '\n[dataproc]\nthreads = 32\n'
 #: By request: the number of nodes before and after, and the steps that have something to do.
 ASKED = {
     'create': (0, 1, 'arrange spawn prepare grant mount'),
@@ -75,8 +77,7 @@ class Killed(Victims, ShareServiceTest):
 
     def beside(self):
         """Return the data-processing service."""
-        # Eight requests come at once, and each waits for the share service.
-        return self.useFixture(Dataproc(f'{LOGIN.format(url=self.url)}\n[dataproc]\nthreads = 32\n', engine=False))
+        return self.useFixture(Dataproc(LOGIN.format(url=self.url) + THREADS, engine=False))
 
     def me(self, story):
         """Return the owner of a story."""

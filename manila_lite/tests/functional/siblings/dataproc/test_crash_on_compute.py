@@ -19,7 +19,7 @@ class ServersTest(test_crash.Killed):
     killed_at = test_crash.EngineTest.killed_at
 
     def beside(self):
-        self.on = self.useFixture(on_compute.OnCompute(self.url))
+        self.on = self.useFixture(on_compute.OnCompute(self.url, test_crash.THREADS))
         return self.on.dataproc
 
     def test_killed_while_servers_are_made_and_deleted(self):

@@ -14,10 +14,11 @@ class Script:
 
     def __init__(self, *answers):
         self.answers = list(answers)
-        self.commands, self.closed = [], 0
+        self.commands, self.files, self.closed = [], [], 0
 
-    def manager(self, command, seconds):
+    def manager(self, command, seconds, content):
         self.commands.append(dict(command))
+        self.files.append(content)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
             raise answer
@@ -43,8 +44,9 @@ class Commands(testtools.TestCase):
 
     def test_manager_that_starts_is_waited_for(self):
         script, cluster = self.asked(Answer(errno.ENOTSUP), Away('gone'), Answer(errno.ETIMEDOUT), Answer(0, '7'))
-        self.assertEqual(7, cluster.manager('x'))
+        self.assertEqual(7, cluster.manager('x', b'content'))
         self.assertEqual((4, 1), (len(script.commands), script.closed))
+        self.assertEqual([b'content'] * 4, script.files)
 
     def test_refusal_is_final_at_once(self):
         script, cluster = self.asked(Answer(errno.ENOENT, '', 'no such thing'))

@@ -3,7 +3,7 @@
 
 import testtools
 
-from manila_lite.drivers.cephfs.protocols.sessions import Sessions, planned
+from manila_lite.drivers.cephfs.volumes.sessions import Sessions, planned
 
 
 class Marks(testtools.TestCase):

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where NFS clients mount shares, whoever runs the NFS server.
+
+A new share is mounted by its id, as on other backends. A subvolume with another name that is managed as a share is mounted
+by its path in the file system, as Manila exports it: its clients need not mount it anew.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from manila_lite import values
+from manila_lite.drivers.cephfs.nfs.fsal import vet
+from manila_lite.drivers.cephfs.nfs.options import addresses
+from manila_lite.drivers.cephfs.protocols.protocol import Protocol
+from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume
+from manila_lite.drivers.file_servers import export_locations, ganesha_clients
+
+#: What clients mount if it is not the path in the file system.
+_BY_ID = re.compile(r'(?:[^/]+:)?/shares/([^/]+)')
+
+
+class NfsMounts(Protocol):
+    """What is the same for NFS clients of every server."""
+
+    NAME = 'NFS'
+
+    def export_locations(self, share: values.Share, subvolume: Subvolume) -> list[values.ExportLocation]:
+        """Return one location for each address of the NFS server, IPv4 first."""
+        return export_locations.at(share, addresses(self.backend.conf), mounted_as(share, subvolume))
+
+    def capabilities(self) -> Mapping[str, Any]:
+        """Return which IP versions the NFS server has."""
+        known = addresses(self.backend.conf)
+        return {'ipv4_support': any(':' not in one for one in known), 'ipv6_support': any(':' in one for one in known)}
+
+    def dependencies(self) -> Mapping[str, str]:
+        """Return which NFS server it is, and its addresses."""
+        conf = self.backend.conf
+        return {'nfs_cluster': conf.cephfs_nfs_cluster_id or '', 'addresses': ','.join(addresses(conf))}
+
+    def path_of(self, export_path: str) -> str:
+        """Return the path in the file system of a share that is mounted by its id, else the path as given."""
+        named = _BY_ID.fullmatch(export_path)
+        found = self.subvolumes.get(named[1]) if named else None
+        return found.path if found and found.path else export_path
+
+    def vet(self, rules: Sequence[values.AccessRule]) -> dict[str, values.RuleResult]:
+        """Return a result for every rule."""
+        return ganesha_clients.clients(rules)[1]
+
+
+def mounted_as(share: values.Share, subvolume: Subvolume) -> str:
+    """Return the path by which clients mount the share."""
+    if share.mount_point_name or subvolume.name == share.id:
+        return by_id(share)
+    return vet(subvolume.path)
+
+
+def by_id(share: values.Share) -> str:
+    """Return the path by which clients mount a share that was made here."""
+    return vet(f'/shares/{share.mount_point_name or share.id}')

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The auth ids that a subvolume is open to.
+
+A manager of the cluster that dies while it lets an id in or shuts it out leaves the id out of its list, whether the id has
+access or not. So each id is noted, in a mark of the subvolume, before it is let in, and until it is shut out.
+"""
+
+import errno
+import json
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+
+from manila_lite.drivers.cephfs.cluster.answers import Refused
+from manila_lite.drivers.cephfs.volumes.subvolumes import NOTED, Subvolumes
+
+
+class AuthIds:
+    """The auth ids of one backend's subvolumes. Safe for threads."""
+
+    def __init__(self, subvolumes: Subvolumes):
+        self._subvolumes = subvolumes
+
+    def levels(self, name: str) -> dict[str, str]:
+        """Return the ids that the subvolume is open to, with their levels as Ceph names them."""
+        return {auth_id: level for entry in self._subvolumes.ask('authorized_list', name) or ()
+                for auth_id, level in entry.items()}
+
+    def let_in(self, name: str, auth_id: str, level: str, tenant: str) -> str:
+        """Open the subvolume to the id. Returns its key.
+
+        :raises Refused: the id belongs to another tenant, or to none (``EPERM``).
+        """
+        return str(self._subvolumes.ask('authorize', name, auth_id=auth_id, access_level=level, tenant_id=tenant))
+
+    def shut_out(self, name: str, auth_id: str) -> None:
+        """Close the subvolume to the id, if it is open. Sessions that it has go on."""
+        for last in (False, True):
+            try:
+                self._subvolumes.ask('deauthorize', name, auth_id=auth_id)
+            except Refused as refused:
+                if refused.number == errno.ENOENT:
+                    return
+                # What a manager that died had noted about the id is deleted by the first try, which fails of that.
+                if refused.number != errno.EINVAL or last:
+                    raise
+            else:
+                return
+
+    def note(self, name: str, before: AbstractSet[str], now: AbstractSet[str]) -> None:
+        """Note that these ids may have access from now on, and no others; ``before`` are those noted so far."""
+        if now and now != before:
+            self._subvolumes.mark(name, NOTED, text_of(now))
+        elif now != before:
+            self._subvolumes.unmark(name, NOTED)
+
+
+def text_of(auth_ids: Iterable[str]) -> str:
+    """Return ids as the text of a mark: in hexadecimal digits, since the file that keeps it has characters of its own."""
+    return json.dumps(sorted(auth_ids)).encode().hex()
+
+
+def ids_in(text: str | None) -> frozenset[str]:
+    """Return the ids in the text of a mark; none if there is no such mark."""
+    return frozenset(json.loads(bytes.fromhex(text))) if text else frozenset()
+
+
+def noted(marks: Mapping[str, str]) -> frozenset[str]:
+    """Return the ids that may have access, by the marks of a subvolume."""
+    return ids_in(marks.get(NOTED))

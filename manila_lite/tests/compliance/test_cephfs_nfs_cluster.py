@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cephfs driver with an existing NFS cluster keeps the contract: a gateway of it tells what is in force."""
+
+import atexit
+import functools
+import os
+
+from manila_lite.drivers.cephfs.cluster.identity import Identity
+from manila_lite.drivers.cephfs.cluster.program import Program
+from manila_lite.drivers.cephfs.nfs import fsal
+from manila_lite.drivers.file_servers import ganesha_clients
+from manila_lite.tests.compliance import base, calls, edge_cases, manage_shares
+from manila_lite.tests.compliance.test_cephfs import CephfsBinding, admin
+from manila_lite.tests.services import ceph
+from manila_lite.tests.services.nfs_cluster import NfsGateway
+
+NAME = 'contract'
+_LEVELS = {'RW': 'rw', 'RO': 'ro'}
+
+
+@functools.cache
+def gateway() -> NfsGateway:
+    """Return the gateway of this process, which ends with it."""
+    cluster = ceph.shared()
+    cluster.enable_nfs()
+    cluster.add_nfs_cluster(NAME)
+    made = NfsGateway(cluster, NAME)
+    made.setUp()
+    atexit.register(made.cleanUp)
+    return made
+
+
+class ClusterBinding(CephfsBinding):
+    MOMENTS = (0.05, 0.3, 1.0)
+    GOOD = (('ip', '10.1.0.5', 'rw'), ('ip', '10.2.0.0/24', 'ro'), ('ip', 'fd00:1::/64', 'rw'))
+    OTHER = base.Binding.OTHER
+    BAD = (*base.Binding.BAD, ('cephx', 'alice', 'rw'))
+
+    def setUp(self):
+        if os.geteuid() or fsal.plugin() is None:
+            self.skipTest('an NFS gateway needs root and nfs-ganesha-ceph')
+        super().setUp()
+
+    def options(self):
+        gateway()
+        return super().options() | {'cephfs_protocol_helper_type': 'NFS', 'cephfs_nfs_cluster_id': NAME,
+                                    'cephfs_ganesha_export_ips': '::1, 127.0.0.1'}
+
+    def a_share(self, *args, **changes):
+        return super().a_share(*args, **{'proto': 'NFS'} | changes)
+
+    def in_force(self, share):
+        """Return the clients that the gateway admits now to the directory of the share."""
+        path = self._path(share)
+        manager = gateway().manager
+        numbers = [number for number, exported in manager.shown().items() if exported == path]
+        return {('ip', client.removesuffix('/32').removesuffix('/128'), _LEVELS[level])
+                for _, entries in manager.displayed(numbers).values()
+                for client, level in map(ganesha_clients.displayed, entries)}
+
+    def lose_power(self):
+        """Restart, with exports and limits lost: an administrator may remove them."""
+        for export in admin().manager('nfs export ls', cluster_id=NAME) or ():
+            admin().manager('nfs export rm', cluster_id=NAME, pseudo_path=export)
+        super().lose_power()
+
+
+class ClusterEveryCallTest(calls.EveryCall, ClusterBinding):
+    scenarios = [row for row in calls.EveryCall.scenarios if row[0] in ('CreateShare', 'UpdateAccess', 'DeleteShare',
+                                                                       'EnsureShares')]
+
+
+class ClusterEdgeCasesTest(edge_cases.EdgeCases, ClusterBinding):
+    # Storage is the same as with native clients.
+    test_snapshot_that_is_not_there_cannot_be_reverted_to = test_snapshot_is_served_again_after_a_loss = None
+    test_share_that_is_not_there_cannot_be_resized = test_share_that_is_not_there_has_no_snapshots = None
+    test_snapshot_that_is_not_there_cannot_be_cloned = test_pool_that_is_not_there = test_report_has_free_capacity = None
+    test_ids_that_are_no_file_names_reach_nothing = None
+
+
+class ClusterManageTest(manage_shares.EveryManageCall, ClusterBinding):
+    pass
+
+
+class ClusterManageEdgeCasesTest(manage_shares.ManageEdgeCases, ClusterBinding):
+    pass
+
+
+class ClusterProgramTest(ClusterBinding):
+    """The program ``ceph`` instead of the bindings: it takes the content of an export, too."""
+
+    def new_driver(self):
+        driver = super().new_driver()
+        driver.services.cluster._make = lambda: Program(Identity(self.ceph.conf, 'ceph', 'manila'))
+        return driver
+
+    def test_exports_come_change_and_go_without_bindings(self):
+        share = self.made_share(rules=self.GOOD)
+        self.assertEqual(set(self.GOOD), self.in_force(share))
+        self.driver.update_access(share, self.rules(self.OTHER))
+        self.assertEqual(set(self.OTHER), self.in_force(share))
+        self.driver.delete_share(share)
+        self.assertTrue(self.ensured(share).error)
