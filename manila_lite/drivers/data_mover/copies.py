@@ -9,20 +9,23 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import psutil
 from oslo_log import log
 
 from manila_lite import errors
 from manila_lite.drivers.data_mover import rsync
 from manila_lite.drivers.ids import SAFE_ID, vet_id
-from manila_lite.host import mounts
+from manila_lite.host import mounts, sandbox
 from manila_lite.host.commands import CommandFailed
 
 LOG = log.getLogger(__name__)
 
 _LOCKS = 64
+#: Seconds that a killed process gets to end.
+_END_SECONDS = 10.0
 #: Returns why a copy failed for good, for people, by its last error and the number of failures.
 Explain = Callable[[Exception | None, int], str]
 
@@ -40,6 +43,8 @@ class Copies:
         self._failed: dict[str, int] = {}
         self._locks = tuple(threading.RLock() for _ in range(_LOCKS))
         self._halted = False
+        #: Returns whether this process may work at the backend.
+        self.may_run: Callable[[], bool] = lambda: True
 
     def places(self, copy_id: str) -> tuple[Path, ...]:
         """Return the mount points of a copy."""
@@ -128,8 +133,10 @@ class Copies:
             yield
 
     def _begin(self, copy_id: str, begin: Callable[[], rsync.Copy]) -> rsync.Copy:
+        end_others(self.places(copy_id))
         try:
             copy = self._running[copy_id] = begin()
+            copy.may_run = self.may_run
         except Exception:
             # The count of failures is kept, so ``clear`` is not called.
             self._release(copy_id)
@@ -140,6 +147,8 @@ class Copies:
         return copy
 
     def _vet(self, copy_id: str, bad: Exception | None, explain: Explain) -> None:
+        if isinstance(bad, rsync.NotOurs):
+            return
         times = self._failed[copy_id] = self._failed.get(copy_id, 0) + 1
         LOG.warning('The copy of %s %s broke (%d times): %s', self.what, copy_id, times, bad)
         if times < self.tries and not isinstance(bad, rsync.Hopeless):
@@ -160,7 +169,7 @@ class Copies:
         try:
             mounts.mount(export, place, '-t', proto, *words)
         except CommandFailed as bad:
-            raise CommandFailed(str(bad).replace(options, '***') if options else str(bad)) from None
+            raise CommandFailed(_without_values(str(bad).replace(options, '***') if options else str(bad), options)) from None
 
     @staticmethod
     def unmount(place: Path) -> None:
@@ -168,6 +177,26 @@ class Copies:
         mounts.unmount(place)
         with contextlib.suppress(OSError):
             place.rmdir()
+
+
+def _without_values(text: str, options: str) -> str:
+    """Return what mount said without the values of its options, which it may repeat."""
+    for value in filter(None, (word.partition('=')[2] for word in options.split(','))):
+        text = text.replace(value, '***')
+    return text
+
+
+def end_others(places: Iterable[Path]) -> None:
+    """Kill the copies of other processes of this host at these mount points: such a process may hang, and not know that this
+    one has taken over. The mount of the copy would outlive an unmount, in its own namespace.
+    """
+    mine = {str(place) for place in places}
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.name() == sandbox.PROGRAM and mine.intersection(process.cmdline()):
+                LOG.warning('A copy of another process at %s is killed: %s', ' '.join(sorted(mine)), process.pid)
+                process.kill()
+                process.wait(_END_SECONDS)
 
 
 def names_in(folder: Path) -> frozenset[str]:

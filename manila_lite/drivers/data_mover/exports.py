@@ -39,6 +39,20 @@ def address_towards(location: str) -> str:
         return str(probe.getsockname()[0])
 
 
+def losses(source: Path) -> tuple[str, ...]:
+    """Return which attributes of files no copy of the directory can have, since its server does not show them."""
+    return tuple(name for name, is_lost in (('extended attributes', not shows_attributes(source)),
+                                            ('NFSv4 ACLs', _has_acls_of_nfs4(source))) if is_lost)
+
+
+def _has_acls_of_nfs4(place: Path) -> bool:
+    """Say whether the mount has access control lists of NFSv4, which rsync cannot read."""
+    try:
+        return bool(os.getxattr(place, 'system.nfs4_acl'))
+    except OSError:
+        return False
+
+
 def shows_attributes(place: Path) -> bool:
     """Say whether the file system mounted there has extended attributes."""
     try:

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -70,6 +70,10 @@ class NoRoom(CommandFailed):
     """There is no room for all, now."""
 
 
+class NotOurs(CommandFailed):
+    """This process may not work at the backend any more, and another one may make the copy."""
+
+
 #: Patterns of error messages between those of progress, and the error that the copy ends with. rsync escapes characters
 #: in names that could begin or end a line. A line can be longer than the text that is kept of it.
 _WHAT = (
@@ -90,6 +94,8 @@ class Copy(threading.Thread):
 
     #: The standard input of the programs.
     _given: IO[bytes] | None = None
+    #: Returns whether this process may go on. Asked about once a second.
+    may_run: Callable[[], bool] = staticmethod(lambda: True)
 
     def __init__(self, source: Path, target: Path, *how: str, untangle: bool = False, at_most: int | None = None):
         super().__init__(daemon=True, name='data-copy')
@@ -161,6 +167,8 @@ class Copy(threading.Thread):
                 said = (said + piece)[-_SAID:]
                 self._progress(said)
                 self._hear(piece)
+            if not self.may_run():
+                raise NotOurs('rsync: another process may work at the backend now')
             if time.monotonic() > self.polled_at + _FORGOTTEN:
                 raise CommandFailed(f'rsync: the copy was not checked for {_FORGOTTEN:.0f} s')
             if pulse.is_still():
@@ -204,7 +212,8 @@ class Sample(Copy):
 
     def __init__(self, source: Path, target: Path, *how: str, count: int):
         self._count = count
-        self._find = sandbox.words(target, 'find', sandbox.SOURCE, '-xdev', '-type', 'f', '-printf', '%P\\0', source=source)
+        # Of a name that begins with # or ;, rsync would see a comment.
+        self._find = sandbox.words(target, 'find', sandbox.SOURCE, '-xdev', '-type', 'f', '-printf', './%P\\0', source=source)
         super().__init__(source, target, SAME_CONTENT, *COMPARE, '--files-from=-', '--from0', *how)
 
     def run(self) -> None:

@@ -17,7 +17,6 @@ from oslo_log import log
 from manila_lite import errors, values
 from manila_lite.drivers.data_mover import exports, rsync
 from manila_lite.drivers.data_mover.copies import Copies
-from manila_lite.host import mounts
 from manila_lite.host.commands import ENV, CommandFailed, run
 
 LOG = log.getLogger(__name__)
@@ -70,6 +69,7 @@ class ShareMoves(Copies):
                          / 'moves')
         self._conf = conf
         self._section = section
+        self._losses: dict[str, tuple[str, ...]] = {}
 
     # Before ---------------------------------------------------------------------------------------
 
@@ -127,13 +127,19 @@ class ShareMoves(Copies):
             *places, *self._ignored, count=0 if self._conf.check_hash else self._conf.data_check_sample))
 
     def write_out(self, move_id: str) -> None:
-        """Have all of the copy on disk, or at its server. Does nothing if it is not mounted here any more.
+        """Have all of the copy on disk, or at its server: of a file that a host lost in a crash, the size may be right.
 
         :raises CommandFailed: it cannot be written.
         """
-        place = self.places(move_id)[1]
-        if mounts.is_mounted(place):
-            run('sync', '--file-system', str(place), seconds=_WRITE_SECONDS)
+        run('sync', '--file-system', str(self.places(move_id)[1]), seconds=_WRITE_SECONDS)
+
+    def losses(self, move_id: str) -> tuple[str, ...]:
+        """Return which attributes of files the copy, which has begun, cannot have."""
+        return self._losses.get(move_id, ())
+
+    def release(self, copy_id: str) -> None:
+        """See ``Copies``."""
+        self._losses.pop(copy_id, None)
 
     @property
     def _ignored(self) -> tuple[str, ...]:
@@ -145,9 +151,7 @@ class ShareMoves(Copies):
             places = self.places(target.id)
             self._mount(source, places[0], 'ro')
             self._mount(target, places[1], 'rw')
-            if target.id not in self._failed and not exports.shows_attributes(places[0]):
-                LOG.warning('Migration %s: the server of share %s shows no extended attributes, so the copy has none',
-                            target.id, source.share_id)
+            self._losses[target.id] = exports.losses(places[0])
             return start(*places)
 
         before = self._running.get(target.id)
@@ -208,6 +212,11 @@ def directory_of(location: str, local: Iterable[str]) -> str:
         if directory and rest != location and not {'', '.', '..'} & set(rest.split('/')):
             return f'{directory.rstrip("/")}/{rest}'
     return ''
+
+
+def differing(paths: Iterable[str]) -> str:
+    """Return a sentence with the paths that differ."""
+    return f'Differing: {"; ".join(path[:_LETTERS] for path in paths)}.'
 
 
 def not_copied(failed: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ that no row has, since nobody else may reach the copy yet.
 import dataclasses
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from oslo_log import log
@@ -18,7 +18,7 @@ from manila_lite import errors, values
 from manila_lite.db.queries import access, messages, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.drivers.data_mover.rsync import Copy
-from manila_lite.drivers.data_mover.share_moves import CannotMount, ShareMoves
+from manila_lite.drivers.data_mover.share_moves import CannotMount, ShareMoves, differing
 from manila_lite.engine import Work
 from manila_lite.manager.plans import copy_checks
 from manila_lite.manager.plans.migration import DriverCalls
@@ -32,9 +32,10 @@ _LOOK = 0.2
 _ALL = 100
 #: Keys of the operation's data: whether this host copies; the addresses that the source admits, and since when that is asked
 #: for; the target's export locations; the number of passes, and the seconds that the last one took; the number of the part
-#: that the cut-over has reached.
+#: that the cut-over has reached; what the copy lacks, once that is told.
 BY_HOST = 'by_host'
 _LET_IN, _ASKED, _EXPORTS, _PASSES, _PASS_TOOK, _PART = 'let_in', 'let_in_asked', 'exports', 'passes', 'pass_seconds', 'part'
+_LOSSES = 'losses'
 #: What ``ShareMoves`` does at the cut-over, in order.
 Runs = Callable[[ShareMoves, values.Share, values.Share], Copy]
 _PARTS: tuple[Runs, ...] = (ShareMoves.copy, ShareMoves.compare, ShareMoves.compare_some)
@@ -85,6 +86,7 @@ def _carry_on(work: Work, migration: values.ShareMigration) -> bool:
         work.service.moves.forget(migration.id)
         copy_checks.begin_anew(work)
         return False
+    work.service.moves.write_out(migration.id)
     work.service.moves.clear(migration.id)      # nothing stays mounted while an operator thinks
     copy_checks.begin_anew(work)
     if not is_near:
@@ -97,10 +99,13 @@ def _warn(work: Work, took: float) -> None:
     text = (f'The last of {work.data[_PASSES]} passes took {took:.0f} seconds, and the cut-over will take about as long, in '
             'which nobody can write.')
     LOG.warning('%s: %s', work.resource_id, text)
+    _tell(work, messages.Detail.SHARE_CHANGES_FAST, text)
+
+
+def _tell(work: Work, detail: messages.Detail, text: str) -> None:
     with work.ctx.db.writer() as conn:
         work.hold(conn)
-        messages.create(conn, work.ctx, 'SHARE', work.resource_id, messages.Action.MIGRATE_SHARE,
-                        messages.Detail.SHARE_CHANGES_FAST, text)
+        messages.create(conn, work.ctx, 'SHARE', work.resource_id, messages.Action.MIGRATE_SHARE, detail, text)
 
 
 def _run(work: Work, migration: values.ShareMigration, how: Runs = ShareMoves.copy) -> Copy:
@@ -120,7 +125,18 @@ def _run(work: Work, migration: values.ShareMigration, how: Runs = ShareMoves.co
             raise
         raise errors.Final(str(bad)) from bad
     _note_progress(work, run)
+    if _LOSSES not in work.data:
+        _tell_losses(work, moves.losses(migration.id))
     return run
+
+
+def _tell_losses(work: Work, losses: Sequence[str]) -> None:
+    """Tell the owner, once, which attributes of the files the copy will lack; they can still cancel."""
+    work.data[_LOSSES] = list(losses)
+    if losses:
+        text = f'The file server of the source does not show {" and ".join(losses)}.'
+        LOG.warning('%s: the copy will lack attributes: %s', work.resource_id, text)
+        _tell(work, messages.Detail.ATTRIBUTES_LOST, text)
 
 
 def _note_progress(work: Work, run: Copy) -> None:
@@ -210,10 +226,11 @@ def catch_up(work: Work, migration: values.ShareMigration) -> None:
         if not run.is_complete:
             raise copy_checks.look_again(work, work.service.section.migration_driver_continue_update_interval)
         if run.differing:
-            raise errors.Final(f'After the last pass the copy differs from the share. Differing: {"; ".join(run.differing)}.')
+            raise errors.Final(f'After the last pass the copy differs from the share. {differing(run.differing)}')
+        if part == 0:
+            work.service.moves.write_out(migration.id)      # the comparison, too, is of what outlives this host
         work.service.moves.forget(migration.id)
         copy_checks.begin_anew(work)
-    work.service.moves.write_out(migration.id)
     work.service.moves.clear(migration.id)
     results = work.service.driver.update_access(_target(work, migration), list(migration.rules))
     for rule in migration.rules:

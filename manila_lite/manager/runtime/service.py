@@ -113,6 +113,8 @@ class ShareManager:
         self.shut_out_tries: dict[str, tuple[float, float]] = {}
         self.backups = share_backups.copier(self.driver, self.section, self.driver.backend.state_dir.resolve())
         self.moves = ShareMoves(self.driver.backend.state_dir.resolve(), conf, self.section)
+        for copies in filter(None, (share_backups.copies_of(self), self.moves)):
+            copies.may_run = lambda: self.backend_lease.held()
         zone = self.section.backend_availability_zone or conf.storage_availability_zone
         self._take_up(Worker(services, 'share', self.host, self.host, zone, PLANS, self))
         self.worker.every(conf.capability_interval, self._report)

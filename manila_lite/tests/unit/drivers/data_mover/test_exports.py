@@ -20,3 +20,4 @@ class Servers(testtools.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.assertTrue(exports.shows_attributes(Path(folder)))
         self.assertFalse(exports.shows_attributes(Path('/proc/self')))
+        self.assertEqual(('extended attributes',), exports.losses(Path('/proc/self')))

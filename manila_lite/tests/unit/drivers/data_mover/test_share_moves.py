@@ -98,8 +98,9 @@ class Moves(testtools.TestCase):
             os.utime(place, ns=(was.st_atime_ns, was.st_mtime_ns))
         self.assertEqual(3, len(self.ends(self.moves.compare_some).differing))
         for number in range(100):
-            (self.source / str(number)).write_text('new')
-            (self.target / str(number)).write_text('old')
+            for name in (str(number), f'#{number}', f';{number}'):      # rsync has comments in lists of names
+                (self.source / name).write_text('new')
+                (self.target / name).write_text('old')
         self.assertEqual(3, len(self.ends(self.moves.compare_some).differing))
 
     def test_failure_names_the_first_paths(self):
@@ -107,6 +108,13 @@ class Moves(testtools.TestCase):
         self.assertEqual('There is not enough space for all files: the destination is full. Not copied: a (No space left on '
                          f'device); {"b" * 100} (why).', text)
         self.assertEqual('The copy broke 3 times.', self.moves._explain(None, 3, {}))
+        self.assertEqual(f'Differing: {"a" * 100}; b.', share_moves.differing(['a' * 5000, 'b']))
+
+    def test_names_that_rsync_would_skip_in_a_list_are_compared(self):
+        for place, text in ((self.source, 'new'), (self.target, 'old')):
+            for name in ('#1', ';2'):
+                (place / name).write_text(text)
+        self.assertEqual(['#1', ';2'], sorted(self.ends(self.moves.compare_some).differing))
 
 
 class Before(testtools.TestCase):
