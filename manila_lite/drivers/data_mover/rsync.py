@@ -71,7 +71,7 @@ class NoRoom(CommandFailed):
 
 
 class NotOurs(CommandFailed):
-    """This process may not work at the backend any more, and another one may make the copy."""
+    """The process may not work at the backend any more, and another one may make the copy."""
 
 
 #: Patterns of error messages between those of progress, and the error that the copy ends with. rsync escapes characters

@@ -114,7 +114,7 @@ class ShareManager:
         self.backups = share_backups.copier(self.driver, self.section, self.driver.backend.state_dir.resolve())
         self.moves = ShareMoves(self.driver.backend.state_dir.resolve(), conf, self.section)
         for copies in filter(None, (share_backups.copies_of(self), self.moves)):
-            copies.may_run = lambda: self.backend_lease.held()
+            copies.may_run = self._holds_lease
         zone = self.section.backend_availability_zone or conf.storage_availability_zone
         self._take_up(Worker(services, 'share', self.host, self.host, zone, PLANS, self))
         self.worker.every(conf.capability_interval, self._report)
@@ -161,6 +161,9 @@ class ShareManager:
             thread.join(timeout=10)
         self.driver.shutdown()
         self.backend_lease.stop()
+
+    def _holds_lease(self) -> bool:
+        return self.backend_lease.held()
 
     def _may_work(self) -> bool:
         end = self._ready_until

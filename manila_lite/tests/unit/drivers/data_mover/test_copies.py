@@ -70,7 +70,7 @@ class Polls(testtools.TestCase):
             other = subprocess.Popen(sandbox.words(there, 'sleep', '60'))
             self.addCleanup(other.wait)
             self.addCleanup(other.kill)
-            waiting.until(lambda: psutil.Process(other.pid).children(), 'it has begun')
+            waiting.until(psutil.Process(other.pid).children, 'it has begun')
             waiting.until(lambda: self.poll().is_complete, 'it ends', pause=0.01)
             self.copies.forget('c')
             self.assertEqual(kept, other.poll() is None)
