@@ -78,7 +78,7 @@ class ShareMigrations(Migrations):
         for row in shares.list_second_instances(conn, instance_id=data['target']):
             transitions.fail(conn, states.SHARE, 'receive', row.instance_id)
             transitions.begin(conn, states.SHARE, 'delete', row.instance_id)
-            shares.update_instance(conn, row.instance_id, copier=None)
+            shares.update_instance(conn, row.instance_id, copier=None, copier_key=None)
             [source] = self.shares(conn, work.resource_id)
             left = what_is_left(row, None, self.snapshots(conn, work.resource_id))
             wakes.append(_begin_removal(conn, work.ctx, row, self.clear_kind, {

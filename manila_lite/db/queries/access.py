@@ -136,8 +136,25 @@ def _rules_of_copier(row: Row) -> list[values.AccessRule | None]:
     """Return a rule for each address from which a copy is made, or only None if it has ended."""
     if row.status not in _LEVELS:
         return [None]
-    return [values.AccessRule(f'{row.id}-{number}' if number else row.id, 'ip', address, _LEVELS[row.status])
-            for number, address in enumerate(row.copier.split(','))]
+    return [values.AccessRule(f'{row.id}-{number}' if number else row.id, type_ or 'ip', to, _LEVELS[row.status])
+            for number, (type_, _, to) in enumerate(client.rpartition('=') for client in row.copier.split(','))]
+
+
+def copier_text(rule_type: str, to: str) -> str:
+    """Return a client as the rows of its copies name it: an address as it is, others with the type of their rule."""
+    return to if rule_type == 'ip' else f'{rule_type}={to}'
+
+
+def key_of_copier(conn: Connection, instance_id: str) -> str | None:
+    """Return the key, as stored, that a backend gave to the host that copies its share to this instance; or None."""
+    key: str | None = conn.execute(sa.select(_instances.c.copier_key).where(_instances.c.id == instance_id)).scalar()
+    return key
+
+
+def set_key_of_copier(conn: Connection, instance_id: str, key: str) -> None:
+    """Store such a key, encrypted, as long as the host copies."""
+    conn.execute(_instances.update().where(_instances.c.id == instance_id, _instances.c.copier.is_not(None),
+                                           _instances.c.status == _MOVING).values(copier_key=key))
 
 
 def _copied(names: Iterable[Any]) -> sa.ColumnElement[bool]:
@@ -174,7 +191,7 @@ def rules_in_force(conn: Connection, share_ids: Iterable[str],
     for share_id, rule in ((one.share_id, one.rule) for one in (copiers_of(conn, ids) if copiers is None else copiers)):
         if rule is None:
             continue
-        same = [one for one in rules[share_id] if _is_of(one, rule.to)]
+        same = [one for one in rules[share_id] if _is_of(one, rule)]
         # One rule for one client, as its user wrote it: drivers need not decide which of two counts.
         level = 'rw' if 'rw' in (rule.level, *(one.level for one in same)) else 'ro'
         rules[share_id] = [one for one in rules[share_id] if one not in same]
@@ -182,9 +199,11 @@ def rules_in_force(conn: Connection, share_ids: Iterable[str],
     return rules
 
 
-def _is_of(rule: values.AccessRule, address: str) -> bool:
-    """Say whether a rule is for this address alone, in any notation."""
-    return rule.type == 'ip' and ipaddress.ip_network(rule.to, strict=False) == ipaddress.ip_network(address)
+def _is_of(rule: values.AccessRule, other: values.AccessRule) -> bool:
+    """Say whether a rule is for the one client of the other, which may be written in another way."""
+    if rule.type != other.type or rule.type != 'ip':
+        return (rule.type, rule.to) == (other.type, other.to)
+    return ipaddress.ip_network(rule.to, strict=False) == ipaddress.ip_network(other.to)
 
 
 def as_driver_rule(row: Row) -> values.AccessRule:

@@ -171,12 +171,16 @@ class Copies:
         except CommandFailed as bad:
             raise CommandFailed(_without_values(str(bad).replace(options, '***') if options else str(bad), options)) from None
 
-    @staticmethod
-    def unmount(place: Path) -> None:
+    def unmount(self, place: Path) -> None:
         """Unmount the path, and remove its directory."""
-        mounts.unmount(place)
-        with contextlib.suppress(OSError):
-            place.rmdir()
+        unmount(place)
+
+
+def unmount(place: Path) -> None:
+    """Unmount the path, and remove its directory."""
+    mounts.unmount(place)
+    with contextlib.suppress(OSError):
+        place.rmdir()
 
 
 def _without_values(text: str, options: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NFS export of a share of any driver, as a host that copies the share sees it."""
+"""The export of a share of any driver, as a host that copies the share sees it."""
 
 import errno
 import os
@@ -8,16 +8,14 @@ from pathlib import Path
 
 from manila_lite import errors, values
 
-PROTOCOL, _PORT = 'NFS', 2049
+_PORT = 2049
 
 
 def location_of(share: values.Share) -> str:
     """Return the export location by which an administrator's host mounts a share.
 
-    :raises errors.Final: there is no location, or the share is not an NFS share.
+    :raises errors.Final: there is none.
     """
-    if share.proto.upper() != PROTOCOL:
-        raise errors.Final(f'A host can copy {PROTOCOL} shares only, and this one is {share.proto}.')
     if not share.export_locations:
         raise errors.Final(f'Share {share.share_id} has no export location.')
     return min(share.export_locations, key=lambda one: (not one.is_admin_only, not one.preferred)).path

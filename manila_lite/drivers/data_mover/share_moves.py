@@ -13,19 +13,23 @@ from pathlib import Path
 from typing import Protocol
 
 from oslo_log import log
+from oslo_utils import uuidutils
 
 from manila_lite import errors, values
 from manila_lite.drivers.data_mover import exports, rsync
+from manila_lite.drivers.data_mover.clients import CLIENTS, Admitted, Client, ClientOptions, Side, protocol_of
 from manila_lite.drivers.data_mover.copies import Copies
 from manila_lite.host.commands import ENV, CommandFailed, run
 
 LOG = log.getLogger(__name__)
 
 _GIB = 1 << 30
-#: The programs that a copy needs, and their packages.
+#: The programs that each copy needs, and their packages.
 _PROGRAMS = {'rsync': 'rsync', 'bwrap': 'bubblewrap', 'find': 'findutils', 'mount': 'mount'}
 #: Seconds that it may take to write a copy to disk.
 _WRITE_SECONDS = 600.0
+#: Letters of the name of this process in ids.
+_NAME_LETTERS = 12
 #: Letters of a path and of a reason in a text for people.
 _LETTERS = 100
 #: The reason for people, by the error that ended the copy.
@@ -40,11 +44,9 @@ class CannotMount(CommandFailed):
     """A side of the move cannot be mounted; the message has what mount said, for the operator."""
 
 
-class MoverOptions(Protocol):
+class MoverOptions(ClientOptions, Protocol):
     """The values of the options of ``conf/data.py``."""
 
-    data_node_access_ips: Sequence[object]
-    data_node_mount_options: Mapping[str, str]
     data_node_local_exports: Sequence[str]
     mount_tmp_location: str | None
     check_hash: bool
@@ -69,34 +71,36 @@ class ShareMoves(Copies):
                          / 'moves')
         self._conf = conf
         self._section = section
+        name = uuidutils.generate_uuid(dashed=False)[:_NAME_LETTERS]
+        self._clients = {protocol: client(conf, name) for protocol, client in CLIENTS.items()}
+        #: The client with which each side is mounted, by mount point.
+        self._mounted: dict[Path, Client] = {}
         self._losses: dict[str, tuple[str, ...]] = {}
 
     # Before ---------------------------------------------------------------------------------------
 
     def objection(self, source: values.Share) -> str:
         """Return why this host cannot copy the share, or ''."""
-        lacks = {package for program, package in _PROGRAMS.items() if not shutil.which(program, path=ENV['PATH'])}
-        if lacks:
-            return f'The host of the destination lacks the packages {" ".join(sorted(lacks))}.'
         try:
-            exports.location_of(source)
+            location = exports.location_of(source)
+            programs = {**_PROGRAMS, **({} if self._directory(location) else self._client(source).PROGRAMS)}
         except errors.Final as bad:
             return str(bad)
-        return ''
+        lacks = {package for program, package in programs.items() if not shutil.which(program, path=ENV['PATH'])}
+        return f'The host of the destination lacks the packages {" ".join(sorted(lacks))}.' if lacks else ''
 
-    def clients_of(self, share: values.Share) -> tuple[str, ...]:
-        """Return the IP addresses from which this host mounts the share; the backend has to admit them.
+    def clients_of(self, share: values.Share) -> tuple[Admitted, ...]:
+        """Return as whom this host mounts the share; the backend has to admit them.
 
         :raises errors.Final: the share cannot be mounted, or there is no route to its server.
         """
-        location = exports.location_of(share)
-        if self._conf.data_node_access_ips:
-            return tuple(map(str, self._conf.data_node_access_ips))
-        try:
-            return (exports.address_towards(location),)
-        except OSError as bad:
-            raise errors.Final(f'The host that copies has no route to {exports.server_of(location)} '
-                               f'({bad.strerror or bad}).') from None
+        return self._client(share).admitted(share)
+
+    def _client(self, share: values.Share) -> Client:
+        return self._clients[protocol_of(share)]
+
+    def _directory(self, location: str) -> str:
+        return directory_of(location, self._conf.data_node_local_exports)
 
     # Copying --------------------------------------------------------------------------------------
 
@@ -104,7 +108,7 @@ class ShareMoves(Copies):
         """Return the mount points of both sides."""
         return self.folder / f'{copy_id}.from', self.folder / f'{copy_id}.to'
 
-    def copy(self, source: values.Share, target: values.Share) -> rsync.Copy:
+    def copy(self, source: Side, target: Side) -> rsync.Copy:
         """Return the present pass; start one if there is none, or if it failed.
 
         :raises errors.Final: passes failed too often, or would fail each time; with the first paths.
@@ -112,16 +116,16 @@ class ShareMoves(Copies):
         """
         return self._run(source, target, lambda *places: rsync.Copy(
             *places, rsync.SAME, *rsync.at_rate(self._conf.data_copy_bandwidth_limit), *self._ignored,
-            at_most=self._at_most(source)))
+            at_most=self._at_most(source.share)))
 
-    def compare(self, source: values.Share, target: values.Share) -> rsync.Copy:
+    def compare(self, source: Side, target: Side) -> rsync.Copy:
         """Return the comparison of all files of both sides; start it if it does not run. It changes nothing. Raises as
         ``copy``.
         """
         how = rsync.SAME_CONTENT if self._conf.check_hash else rsync.SAME
         return self._run(source, target, lambda *places: rsync.Copy(*places, how, *rsync.COMPARE, *self._ignored))
 
-    def compare_some(self, source: values.Share, target: values.Share) -> rsync.Copy:
+    def compare_some(self, source: Side, target: Side) -> rsync.Copy:
         """Return the comparison of the content of some files; start it if it does not run. Raises as ``copy``."""
         return self._run(source, target, lambda *places: rsync.Sample(
             *places, *self._ignored, count=0 if self._conf.check_hash else self._conf.data_check_sample))
@@ -131,7 +135,10 @@ class ShareMoves(Copies):
 
         :raises CommandFailed: it cannot be written.
         """
-        run('sync', '--file-system', str(self.places(move_id)[1]), seconds=_WRITE_SECONDS)
+        place = self.places(move_id)[1]
+        run('sync', '--file-system', str(place), seconds=_WRITE_SECONDS)
+        if client := self._mounted.get(place):
+            client.settle(place, _WRITE_SECONDS)
 
     def losses(self, move_id: str) -> tuple[str, ...]:
         """Return which attributes of files the copy, which has begun, cannot have."""
@@ -145,17 +152,19 @@ class ShareMoves(Copies):
     def _ignored(self) -> tuple[str, ...]:
         return rsync.without(self._section.migration_ignore_files)
 
-    def _run(self, source: values.Share, target: values.Share, start: Callable[[Path, Path], rsync.Copy]) -> rsync.Copy:
+    def _run(self, source: Side, target: Side, start: Callable[[Path, Path], rsync.Copy]) -> rsync.Copy:
+        move_id = target.share.id
+
         def begin() -> rsync.Copy:
             self._must_be_ours()
-            places = self.places(target.id)
+            places = self.places(move_id)
             self._mount(source, places[0], 'ro')
             self._mount(target, places[1], 'rw')
-            self._losses[target.id] = exports.losses(places[0])
+            self._losses[move_id] = exports.losses(places[0])
             return start(*places)
 
-        before = self._running.get(target.id)
-        return self.poll(target.id, begin,
+        before = self._running.get(move_id)
+        return self.poll(move_id, begin,
                          lambda bad, times: self._explain(bad, times, {} if before is None else before.failed))
 
     def _at_most(self, share: values.Share) -> int | None:
@@ -181,21 +190,31 @@ class ShareMoves(Copies):
                 raise errors.Final(f'mount_tmp_location: other users could change {place}; name a directory that only root can '
                                    'write to.')
 
-    def _mount(self, share: values.Share, place: Path, level: str) -> None:
+    def _mount(self, side: Side, place: Path, level: str) -> None:
         """Mount the share, or the directory behind its export if this host serves it.
 
         :raises CannotMount: it cannot be mounted.
         """
-        location = exports.location_of(share)
-        options = self._conf.data_node_mount_options.get(share.proto.lower(), '').removeprefix('-o ')
-        directory = directory_of(location, self._conf.data_node_local_exports)
+        location, client = exports.location_of(side.share), self._client(side.share)
+        directory = self._directory(location)
+        self.unmount(place)
         try:
             if directory:
                 self.mount(directory, place, 'none', f'bind,{level}')
             else:
-                self.mount(location, place, share.proto.lower(), ','.join(word for word in (level, options) if word))
+                self._mounted[place] = client
+                client.mount(side, location, place, level)
         except CommandFailed as bad:
             raise CannotMount(f'The host that copies cannot mount {location}: {_said(bad, place)}') from bad
+
+
+    def unmount(self, place: Path) -> None:
+        """Unmount the path with the client that mounted it, or whichever it was: another process may have."""
+        if client := self._mounted.pop(place, None):
+            client.unmount(place)
+            return
+        for client in self._clients.values():
+            client.unmount(place)
 
 
 def _said(bad: CommandFailed, place: Path) -> str:

@@ -14,9 +14,10 @@ from typing import Any
 
 from oslo_log import log
 
-from manila_lite import errors, values
+from manila_lite import encryption, errors, values
 from manila_lite.db.queries import access, messages, shares
 from manila_lite.db.queries import operations as rows
+from manila_lite.drivers.data_mover.clients import Side
 from manila_lite.drivers.data_mover.rsync import Copy
 from manila_lite.drivers.data_mover.share_moves import CannotMount, ShareMoves, differing
 from manila_lite.engine import Work
@@ -37,7 +38,7 @@ BY_HOST = 'by_host'
 _LET_IN, _ASKED, _EXPORTS, _PASSES, _PASS_TOOK, _PART = 'let_in', 'let_in_asked', 'exports', 'passes', 'pass_seconds', 'part'
 _LOSSES = 'losses'
 #: What ``ShareMoves`` does at the cut-over, in order.
-Runs = Callable[[ShareMoves, values.Share, values.Share], Copy]
+Runs = Callable[[ShareMoves, Side, Side], Copy]
 _PARTS: tuple[Runs, ...] = (ShareMoves.copy, ShareMoves.compare, ShareMoves.compare_some)
 
 
@@ -78,6 +79,7 @@ def _carry_on(work: Work, migration: values.ShareMigration) -> bool:
     run = _run(work, migration)
     if not run.is_complete:
         return False
+    work.service.moves.write_out(migration.id)
     data, conf = work.data, work.ctx.conf
     data[_PASSES], data[_PASS_TOOK] = data.get(_PASSES, 0) + 1, round(run.took, 1)
     # Without writers, there is nothing that another pass could find.
@@ -86,7 +88,6 @@ def _carry_on(work: Work, migration: values.ShareMigration) -> bool:
         work.service.moves.forget(migration.id)
         copy_checks.begin_anew(work)
         return False
-    work.service.moves.write_out(migration.id)
     work.service.moves.clear(migration.id)      # nothing stays mounted while an operator thinks
     copy_checks.begin_anew(work)
     if not is_near:
@@ -115,11 +116,11 @@ def _run(work: Work, migration: values.ShareMigration, how: Runs = ShareMoves.co
     :raises errors.Final: it failed for good.
     """
     moves: ShareMoves = work.service.moves
+    keys: tuple[str | None, str | None] = (None, None)
     if not moves.is_running(migration.id):
-        _let_in(work, migration)
-        _admit_here(work, migration)
+        keys = _let_in(work, migration), _admit_here(work, migration)
     try:
-        run = how(moves, migration.source, _target(work, migration))
+        run = how(moves, Side(migration.source, keys[0]), Side(_target(work, migration), keys[1]))
     except CannotMount as bad:
         if work.tries < work.ctx.conf.operations.max_attempts:
             raise
@@ -160,50 +161,53 @@ def _progress(work: Work, migration: values.ShareMigration) -> values.MigrationP
 
 # Access -----------------------------------------------------------------------------------------------
 
-def _let_in(work: Work, migration: values.ShareMigration) -> None:
-    """Have the source's backend admit this host, for reading.
+def _let_in(work: Work, migration: values.ShareMigration) -> str | None:
+    """Have the source's backend admit this host, for reading. Return the key that it gave, if any.
 
     :raises errors.Again: it has not done it yet.
     :raises errors.Final: it has not done it for too long, or there is no route to it.
     """
     data, conf = work.data, work.ctx.conf
-    addresses = ','.join(work.service.moves.clients_of(migration.source))
+    clients = ','.join(access.copier_text(one.type, one.to) for one in work.service.moves.clients_of(migration.source))
     wake = None
     with work.ctx.db.writer() as conn:
         access.lock(conn, work.resource_id)
         work.hold(conn)
         # Those of another machine, when this one goes on with an operation of that one.
-        if data.get(_LET_IN) != addresses:
-            shares.update_instance(conn, data['target'], copier=addresses)
+        if data.get(_LET_IN) != clients:
+            shares.update_instance(conn, data['target'], copier=clients, copier_key=None)
             wake = apply_rules(conn, work.ctx, work.resource_id, data['from'])
         telling = rows.is_open(conn, access.open_key(work.resource_id))
     if wake is not None:
         wake.send(work.ctx)
-    data[_LET_IN] = addresses
+        key = access.key_of_copier(conn, data['target'])
+    data[_LET_IN] = clients
     if not telling:
         data.pop(_ASKED, None)
-        return
+        return encryption.decrypt(key)
     if time.time() - data.setdefault(_ASKED, time.time()) > conf.data_access_wait_access_rules_timeout:
-        raise errors.Final(f'The backend of the share did not admit the host that copies ({addresses}) within '
+        raise errors.Final(f'The backend of the share did not admit the host that copies ({clients}) within '
                            f'{conf.data_access_wait_access_rules_timeout} seconds.')
     raise errors.Again(_LOOK)
 
 
-def _admit_here(work: Work, migration: values.ShareMigration) -> None:
-    """Have the destination's driver create the target, unless it is there, and admit this host to it.
+def _admit_here(work: Work, migration: values.ShareMigration) -> str | None:
+    """Have the destination's driver create the target, unless it is there, and admit this host to it, and nobody else: no other
+    process of the host can write from then on. Return the key that it gave, if any.
 
     :raises errors.Final: the driver refuses.
     """
     driver = work.service.driver
     work.data[_EXPORTS] = [plain(location) for location in driver.create_share(migration.target)]
     target = _target(work, migration)
-    rules = [values.AccessRule(f'{migration.id}-{number}', 'ip', address, 'rw')
-             for number, address in enumerate(work.service.moves.clients_of(target))]
+    rules = [values.AccessRule(f'{migration.id}-{number}', client.type, client.to, 'rw')
+             for number, client in enumerate(work.service.moves.clients_of(target))]
     results = driver.update_access(target, rules)
     for rule in rules:
         if rule.id not in results or results[rule.id].error:
             raise errors.Final(f'The destination does not admit the host that copies, {rule.to}: '
                                f'{results[rule.id].error if rule.id in results else "it gave no answer"}')
+    return next((results[rule.id].access_key for rule in rules), None)
 
 
 def _target(work: Work, migration: values.ShareMigration) -> values.Share:
@@ -250,7 +254,7 @@ def _cancel(work: Work, migration: values.ShareMigration) -> None:
     """Stop the copy, and delete the target. The source is told when its own rules are applied anew."""
     work.service.moves.clear(migration.id)
     with work.ctx.db.writer() as conn:
-        shares.update_instance(conn, migration.id, copier=None)
+        shares.update_instance(conn, migration.id, copier=None, copier_key=None)
     work.service.driver.delete_share(migration.target)
 
 

@@ -168,7 +168,7 @@ def _change_places(conn: Connection, work: Work, source: Any, target: Any) -> No
     """Put the second instance, a row, in the place of the first."""
     transitions.finish(conn, states.SHARE, 'receive', target.instance_id)
     share_migration.place(conn, source.instance_id, aside=True, cast_rules_to_readonly=False)
-    share_migration.place(conn, target.instance_id, aside=False, copier=None, progress=source.progress,
+    share_migration.place(conn, target.instance_id, aside=False, copier=None, copier_key=None, progress=source.progress,
                           launched_at=timeutils.utcnow(), access_rules_status=source.access_rules_status)
     if work.data['abilities'].get('replication_type'):
         transitions.set_replica_state(conn, target.instance_id, states.Replica.ACTIVE)

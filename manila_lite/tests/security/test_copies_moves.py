@@ -12,6 +12,7 @@ import testtools
 
 from manila_lite import errors, values
 from manila_lite.drivers.data_mover import rsync, share_moves
+from manila_lite.drivers.data_mover.clients import Side
 from manila_lite.host import trees
 from manila_lite.tests import waiting
 from manila_lite.tests.functional import test_host_assisted
@@ -48,7 +49,7 @@ class Moves(testtools.TestCase):
     def ends(self, call, patience=120):
         """Wait for the end of a pass or comparison. Return it, or the message of its failure."""
         def ended():
-            run = call(self.share('source'), self.share('target'))
+            run = call(Side(self.share('source')), Side(self.share('target')))
             return run.is_complete and run
         try:
             run = waiting.until(ended, 'it ends', patience)

@@ -9,8 +9,9 @@ from typing import Protocol
 
 from oslo_log import log
 
-from manila_lite import values
-from manila_lite.drivers.data_mover.exports import address_towards, location_of, shows_attributes
+from manila_lite import errors, values
+from manila_lite.drivers.data_mover import exports
+from manila_lite.drivers.data_mover.exports import address_towards, shows_attributes
 from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs
 from manila_lite.drivers.linux.backups.backup_jobs_driver import BackupJobsDriver
 
@@ -40,6 +41,16 @@ class NfsCopies(BackupJobs):
         place = self.share_place(backup.id)
         self.mount(location_of(share), place, 'nfs', ','.join(word for word in (level, self._options) if word))
         return place
+
+
+def location_of(share: values.Share) -> str:
+    """Return the export location by which this host mounts an NFS share.
+
+    :raises errors.Final: there is none, or the share is not an NFS share.
+    """
+    if share.proto.upper() != 'NFS':
+        raise errors.Final(f'A backup over NFS needs an NFS share, and this one is {share.proto}.')
+    return exports.location_of(share)
 
 
 class NfsBackupOptions(Protocol):

@@ -10,6 +10,7 @@ import testtools
 
 from manila_lite import errors, values
 from manila_lite.drivers.data_mover import rsync, share_moves
+from manila_lite.drivers.data_mover.clients import Admitted, Side
 from manila_lite.tests import waiting
 
 _CONF = types.SimpleNamespace(
@@ -29,7 +30,7 @@ class Folders(share_moves.ShareMoves):
     def places(self, copy_id):
         return self.folder.parent / 'a', self.folder.parent / 'b'
 
-    def _mount(self, share, place, level):
+    def _mount(self, side, place, level):
         """Do nothing."""
 
     def unmount(self, place):
@@ -48,7 +49,8 @@ class Moves(testtools.TestCase):
 
     def ends(self, call):
         """Wait for the end of a pass or comparison, and forget it. Return it."""
-        run = waiting.until(lambda: (run := call(share('a'), share('b'))).is_complete and run, 'it ends', pause=0.01)
+        sides = Side(share('a')), Side(share('b'))
+        run = waiting.until(lambda: (run := call(*sides)).is_complete and run, 'it ends', pause=0.01)
         self.moves.forget('b')
         return run
 
@@ -123,17 +125,26 @@ class Before(testtools.TestCase):
         super().setUp()
         self.moves = share_moves.ShareMoves(Path('/nowhere'), _CONF, _SECTION)
 
-    def test_only_nfs_shares_with_an_export_can_be_copied(self):
-        self.assertIn('NFS shares only', self.moves.objection(share('a', proto='CIFS')))
+    def test_only_shares_of_known_protocols_with_an_export_can_be_copied(self):
+        self.assertIn('NFS and CEPHFS shares only', self.moves.objection(share('a', proto='MAPRFS')))
         self.assertIn('no export location', self.moves.objection(share('a', None)))
         self.assertEqual('', self.moves.objection(share('a')))
 
     def test_configured_addresses_are_admitted(self):
-        self.assertEqual(('127.0.0.1',), self.moves.clients_of(share('a', '127.0.0.1:/s')))
+        self.assertEqual((Admitted('ip', '127.0.0.1'),), self.moves.clients_of(share('a', '127.0.0.1:/s')))
         bad = self.assertRaises(errors.Final, self.moves.clients_of, share('a', 'no.such.host.invalid:/s'))
         self.assertIn('no route to no.such.host.invalid', str(bad))
-        self.moves._conf = types.SimpleNamespace(**{**vars(_CONF), 'data_node_access_ips': ['192.0.2.1', '2001:db8::1']})
-        self.assertEqual(('192.0.2.1', '2001:db8::1'), self.moves.clients_of(share('a')))
+        conf = types.SimpleNamespace(**{**vars(_CONF), 'data_node_access_ips': ['192.0.2.1', '2001:db8::1']})
+        self.assertEqual((Admitted('ip', '192.0.2.1'), Admitted('ip', '2001:db8::1')),
+                         share_moves.ShareMoves(Path('/nowhere'), conf, _SECTION).clients_of(share('a')))
+
+    def test_each_process_has_ids_of_ceph_of_its_own(self):
+        others = share_moves.ShareMoves(Path('/nowhere'), _CONF, _SECTION)
+        [mine], [again], [theirs] = (moves.clients_of(share('a', 'mon:/v/a', 'CEPHFS'))
+                                     for moves in (self.moves, self.moves, others))
+        self.assertEqual((mine, 'cephx'), (again, mine.type))
+        self.assertNotEqual(mine, theirs)
+        self.assertRegex(mine.to, '^move-[0-9a-f]{12}-a$')
 
     def test_directory_of_an_export_that_this_host_serves(self):
         local = ('192.0.2.7:/shares=/pool/shares/', 'broken')
