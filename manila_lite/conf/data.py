@@ -8,17 +8,20 @@ DEFAULT: list[cfg.Opt] = [
                 help='Client addresses that backends admit while this host copies a share from one to the other. Set it where '
                      'this host mounts shares through address translation. Default: the address of this host on its route to '
                      'the server of the share.'),
+    cfg.StrOpt('data_node_access_admin_user', mutable=True,
+               help='User as which this host mounts CIFS shares for a migration. The file servers of both sides must know it. '
+                    'Its password belongs into data_node_mount_options, or into a file that these name with credentials=.'),
     cfg.Opt('data_node_mount_options', type=types.Dict(types.String(quotes=True)), mutable=True, secret=True,
             default={'nfs': 'retry=0,soft,timeo=300'}, sample_default='nfs:"retry=0,soft,timeo=300"',
-            help='Mount options of this host for a migration, by protocol, for instance nfs:"vers=4.2,soft". ro or rw is '
-                 'added, and nosuid, nodev and noexec.'),
+            help='Mount options of this host for a migration, by protocol (nfs, cifs), for instance nfs:"vers=4.2,soft". ro or '
+                 'rw is added, and nosuid, nodev and noexec. A password for CIFS is never an argument of a program.'),
     cfg.StrOpt('mount_tmp_location',
                help='Directory for the mount points of migrations. Only root may be able to write to it. Default: state_path.'),
     cfg.ListOpt('data_node_local_exports', default=[], mutable=True,
                 help='Exports that this very host serves, each as beginning=directory, for instance '
-                     '192.0.2.7:/shares=/var/lib/manila_lite/fast/pool/shares. A migration reads and writes the directory '
-                     'itself: faster than NFS, with extended attributes, and without the deadlocks of a host that mounts its '
-                     'own exports and runs short of memory.'),
+                     '192.0.2.7:/shares=/var/lib/manila_lite/fast/pool/shares, or //192.0.2.7=DIRECTORY for CIFS. A '
+                     'migration reads and writes the directory itself: faster than NFS, with extended attributes, and without '
+                     'the deadlocks of a host that mounts its own exports and runs short of memory.'),
     cfg.IntOpt('data_access_wait_access_rules_timeout', default=180, min=1, mutable=True,
                help='Seconds within which a backend must admit this host for a migration. After that the migration fails.'),
     cfg.BoolOpt('check_hash', default=False, mutable=True,

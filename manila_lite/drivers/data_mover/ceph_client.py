@@ -12,14 +12,13 @@ from pathlib import Path
 
 import psutil
 
+from manila_lite.drivers.data_mover import private_files
 from manila_lite.host import mounts
 from manila_lite.host.commands import CommandFailed, run
 
 #: Seconds for one mount, and for one question to the monitors.
 _MOUNT_SECONDS, _ASK_SECONDS = 120, 60
 _PROGRAM = 'ceph-fuse'
-#: Ends of the names of files beside the mount point: the configuration, and the key.
-_FILE, _KEYRING = 'conf', 'keyring'
 #: ACLs are kept with the files, and only the cluster checks who may do what.
 _CONF = """[global]
 mon host = {monitors}
@@ -40,8 +39,9 @@ def mount(location: str, place: Path, level: str, auth_id: str, key: str) -> Non
     """
     monitors, _, path = location.rpartition(':/')
     place.mkdir(parents=True, exist_ok=True)
-    with _conf(place, auth_id, key, _CONF.format(
-            monitors=monitors, keyring=_beside(place, _KEYRING), keeps_back=str(level == 'ro').lower())) as conf:
+    conf_text = _CONF.format(monitors=monitors, keyring=private_files.beside(place, 'keyring'),
+                             keeps_back=str(level == 'ro').lower())
+    with private_files.written(place, conf=conf_text, keyring=f'[client.{auth_id}]\n\tkey = {key}\n') as conf:
         words = ('--conf', str(conf), '--id', auth_id)
         names = _filesystems(*words)
         for name in names:
@@ -59,30 +59,6 @@ def mount(location: str, place: Path, level: str, auth_id: str, key: str) -> Non
 def _filesystems(*words: str) -> list[str]:
     return [about['name'] for about in json.loads(run('ceph', *words, '--connect-timeout', '30', '--format', 'json', 'fs', 'ls',
                                                       seconds=_ASK_SECONDS))]
-
-
-@contextlib.contextmanager
-def _conf(place: Path, auth_id: str, key: str, text: str) -> Iterator[Path]:
-    """Keep a configuration file and the key, which only root can read, inside the block."""
-    try:
-        for kind, content in ((_FILE, text), (_KEYRING, f'[client.{auth_id}]\n\tkey = {key}\n')):
-            file = _beside(place, kind)
-            file.unlink(missing_ok=True)
-            file.touch(0o600)
-            file.write_text(content)
-        yield _beside(place, _FILE)
-    finally:
-        forget(place)
-
-
-def forget(place: Path) -> None:
-    """Delete the files with the key, which a process that was killed may have left."""
-    for kind in (_FILE, _KEYRING):
-        _beside(place, kind).unlink(missing_ok=True)
-
-
-def _beside(place: Path, kind: str) -> Path:
-    return place.with_name(f'{place.name}.{kind}')
 
 
 def unmount(place: Path, seconds: float) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from manila_lite import errors, values
-from manila_lite.drivers.data_mover import ceph_client, copies, exports
+from manila_lite.drivers.data_mover import ceph_client, copies, exports, private_files
 from manila_lite.host.commands import CommandFailed
 
 #: Seconds that a mount of which nothing is needed gets to end.
@@ -35,6 +35,7 @@ class ClientOptions(Protocol):
     """The values of the options of ``conf/data.py`` about mounts."""
 
     data_node_access_ips: Sequence[object]
+    data_node_access_admin_user: str | None
     data_node_mount_options: Mapping[str, str]
 
 
@@ -126,12 +127,47 @@ class Ceph(Client):
         """Unmount. What was written since ``settle`` may be lost."""
         with contextlib.suppress(CommandFailed):
             ceph_client.unmount(place, _END_SECONDS)
-        ceph_client.forget(place)
+        private_files.forget(place)
+        copies.unmount(place)
+
+
+class Cifs(Client):
+    """The CIFS client of the kernel. Its user is one whom the file servers of both sides know."""
+
+    PROGRAMS = {'mount': 'mount', 'mount.cifs': 'cifs-utils'}
+    #: The options of mount.cifs that are in a file with the user's secrets, by the names that they have there.
+    _SECRETS = {'username': 'username', 'user': 'username', 'password': 'password', 'pass': 'password', 'domain': 'domain',
+                'dom': 'domain'}
+
+    def admitted(self, share: values.Share) -> tuple[Admitted, ...]:
+        """Return the user."""
+        user = self._conf.data_node_access_admin_user
+        if not user:
+            raise errors.Final('The host that copies has no user for CIFS shares: set data_node_access_admin_user.')
+        return (Admitted('user', user),)
+
+    def mount(self, side: Side, location: str, place: Path, level: str) -> None:
+        """See ``Client``. Arguments can be read by every user of this host, so secrets are in a file meanwhile."""
+        [mine] = self.admitted(side.share)
+        secrets, plain = {'username': mine.to}, []
+        for word in self.options('cifs', level).split(','):
+            name, _, value = word.partition('=')
+            if name in self._SECRETS:
+                secrets[self._SECRETS[name]] = value
+            else:
+                plain.append(word)
+        with private_files.written(place, credentials=''.join(f'{name}={value}\n' for name, value in secrets.items())) as file:
+            words = plain if any(word.startswith('credentials=') for word in plain) else (*plain, f'credentials={file}')
+            copies.Copies.mount(location.replace('\\', '/'), place, 'cifs', ','.join(words))
+
+    def unmount(self, place: Path) -> None:
+        """See ``Client``."""
+        private_files.forget(place)
         copies.unmount(place)
 
 
 #: The clients by protocol.
-CLIENTS: Mapping[str, type[Client]] = {'NFS': Nfs, 'CEPHFS': Ceph}
+CLIENTS: Mapping[str, type[Client]] = {'NFS': Nfs, 'CIFS': Cifs, 'CEPHFS': Ceph}
 
 
 def protocol_of(share: values.Share) -> str:
@@ -141,5 +177,5 @@ def protocol_of(share: values.Share) -> str:
     """
     protocol = share.proto.upper()
     if protocol not in CLIENTS:
-        raise errors.Final(f'A host can copy {" and ".join(CLIENTS)} shares only, and this one is {share.proto}.')
+        raise errors.Final(f'A host can copy {", ".join(CLIENTS)} shares only, and this one is {share.proto}.')
     return protocol

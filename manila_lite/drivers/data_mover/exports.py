@@ -23,7 +23,7 @@ def location_of(share: values.Share) -> str:
 
 def server_of(location: str) -> str:
     """Return the name or the address of the server of an export location, without the brackets of IPv6."""
-    return location.partition(':/')[0].strip('[]')
+    return location.lstrip('\\').partition('\\')[0] if location.startswith('\\') else location.partition(':/')[0].strip('[]')
 
 
 def address_towards(location: str) -> str:

@@ -83,6 +83,7 @@ class ShareMoves(Copies):
         """Return why this host cannot copy the share, or ''."""
         try:
             location = exports.location_of(source)
+            self.clients_of(source)
             programs = {**_PROGRAMS, **({} if self._directory(location) else self._client(source).PROGRAMS)}
         except errors.Final as bad:
             return str(bad)
@@ -94,7 +95,12 @@ class ShareMoves(Copies):
 
         :raises errors.Final: the share cannot be mounted, or there is no route to its server.
         """
-        return self._client(share).admitted(share)
+        try:
+            return self._client(share).admitted(share)
+        except errors.Final:
+            if self._directory(exports.location_of(share)):
+                return ()       # it is not mounted as a client does
+            raise
 
     def _client(self, share: values.Share) -> Client:
         return self._clients[protocol_of(share)]
@@ -225,6 +231,7 @@ def _said(bad: CommandFailed, place: Path) -> str:
 
 def directory_of(location: str, local: Iterable[str]) -> str:
     """Return the directory of this host behind an export location, or ''. ``local``: as in data_node_local_exports."""
+    location = location.replace('\\', '/')
     for entry in local:
         start, _, directory = entry.partition('=')
         rest = location.removeprefix(f'{start.rstrip("/")}/')

@@ -169,6 +169,8 @@ def _let_in(work: Work, migration: values.ShareMigration) -> str | None:
     """
     data, conf = work.data, work.ctx.conf
     clients = ','.join(access.copier_text(one.type, one.to) for one in work.service.moves.clients_of(migration.source))
+    if not clients:
+        return None
     wake = None
     with work.ctx.db.writer() as conn:
         access.lock(conn, work.resource_id)

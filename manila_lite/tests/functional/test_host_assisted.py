@@ -236,7 +236,7 @@ class Copied(test_share_migration.MigrationTest):
         share = self.make(share_proto='CIFS')
         self.assertEqual((202, None), self.start(share, **NOTHING, force_host_assisted_migration=True))
         self.task_is(share, 'migration_error')
-        self.assertIn('A host can copy NFS and CEPHFS shares only, and this one is CIFS.', self.messages(share))
+        self.assertIn('no user for CIFS shares: set data_node_access_admin_user.', self.messages(share))
         share = self.make()
         self.take(share)
         status, document = self.start(share, **NOTHING, force_host_assisted_migration=True)

@@ -36,7 +36,8 @@ class Moves(testtools.TestCase):
         for place in (self.source, self.target):
             place.mkdir(parents=True)
         conf = types.SimpleNamespace(
-            data_node_access_ips=[], data_node_mount_options={}, data_node_local_exports=[f'nas:/shares={state}/served'],
+            data_node_access_ips=[], data_node_access_admin_user=None, data_node_mount_options={},
+            data_node_local_exports=[f'nas:/shares={state}/served'],
             mount_tmp_location=None, check_hash=True, data_check_sample=0, data_copy_bandwidth_limit=0.0,
             data_copy_apparent_ratio=0.25)
         self.moves = share_moves.ShareMoves(state, conf, types.SimpleNamespace(migration_ignore_files=[]))

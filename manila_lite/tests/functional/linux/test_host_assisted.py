@@ -5,8 +5,8 @@ import contextlib
 import os
 from pathlib import Path
 
-from manila_lite.tests import process
-from manila_lite.tests.functional.linux import base, filled, moving_writer, test_share_migration
+from manila_lite.tests import process, smb_client
+from manila_lite.tests.functional.linux import base, cifs_base, filled, moving_writer, test_share_migration
 
 _BACKEND = """[NAME]
 driver = linux
@@ -278,6 +278,39 @@ class Slow(HostAssisted):
     def thaw(self, path):
         if path.exists():
             base.command('chattr', '-i', str(path))
+
+
+@cifs_base.needs_samba
+class Cifs(HostAssisted):
+    """CIFS shares."""
+
+    BACKEND = _BACKEND.replace('MORE', 'linux_cifs_users = {state}/users\n') + _LOCAL.replace(':/shares', '').replace(
+        '10.99.0.1', '//10.99.0.1').replace('10.99.0.2', '//10.99.0.2')
+
+    def smb(self, share, command, text=None):
+        """Run an SMB command as a client; return (success, output)."""
+        found = self.lite.ok('GET', f'/shares/{share}/export_locations')['export_locations'][0]['path']
+        return smb_client.call(self.fabric.name('one'), found, 'alice', 'alice', command, text=text)
+
+    def test_a_share_moves_with_its_files_and_rules(self):
+        share = self.make('alpha', share_type='any', share_proto='CIFS')
+        self.act(share, 'allow_access', {'access_type': 'user', 'access_to': 'alice'})
+        self.rules_are_active(share)
+        self.assertTrue(self.smb(share, 'mkdir sub')[0])
+        self.assertTrue(self.smb(share, 'put local sub\\f', 'hello')[0])
+        attributes = {name: os.getxattr(self.place('alpha', share) / 'sub' / 'f', name)
+                      for name in os.listxattr(self.place('alpha', share) / 'sub' / 'f')}
+        self.assertTrue(attributes, 'Samba keeps attributes of DOS')
+        self.start(share)
+        self.task_is(share, READY)
+        self.assertEqual((True, 'hello'), self.smb(share, 'get sub\\f there'))
+        self.assertFalse(self.smb(share, 'put local g', 'too late')[0])
+        self.complete(share)
+        self.has_moved(share)
+        self.assertEqual((True, 'hello'), self.smb(share, 'get sub\\f there'))
+        self.assertTrue(self.smb(share, 'put local g', 'at home again')[0])
+        there = self.place('beta', share) / 'sub' / 'f'
+        self.assertEqual(attributes, {name: os.getxattr(there, name) for name in os.listxattr(there)})
 
 
 class Refused(HostAssisted):

@@ -14,7 +14,8 @@ from manila_lite.drivers.data_mover.clients import Admitted, Side
 from manila_lite.tests import waiting
 
 _CONF = types.SimpleNamespace(
-    data_node_access_ips=[], data_node_mount_options={}, data_node_local_exports=[], mount_tmp_location=None, check_hash=False,
+    data_node_access_ips=[], data_node_access_admin_user=None, data_node_mount_options={},
+    data_node_local_exports=[], mount_tmp_location=None, check_hash=False,
     data_check_sample=3, data_copy_bandwidth_limit=0.0, data_copy_apparent_ratio=64.0)
 _SECTION = types.SimpleNamespace(migration_ignore_files=['lost+found'])
 
@@ -126,9 +127,19 @@ class Before(testtools.TestCase):
         self.moves = share_moves.ShareMoves(Path('/nowhere'), _CONF, _SECTION)
 
     def test_only_shares_of_known_protocols_with_an_export_can_be_copied(self):
-        self.assertIn('NFS and CEPHFS shares only', self.moves.objection(share('a', proto='MAPRFS')))
+        self.assertIn('NFS, CIFS, CEPHFS shares only', self.moves.objection(share('a', proto='MAPRFS')))
         self.assertIn('no export location', self.moves.objection(share('a', None)))
-        self.assertEqual('', self.moves.objection(share('a')))
+        self.assertEqual('', self.moves.objection(share('a', '127.0.0.1:/s')))
+
+    def test_cifs_needs_a_user_unless_this_host_serves_the_share(self):
+        cifs = share('a', r'\\192.0.2.7\s', 'CIFS')
+        self.assertIn('set data_node_access_admin_user', self.moves.objection(cifs))
+        conf = types.SimpleNamespace(**{**vars(_CONF), 'data_node_local_exports': ['//192.0.2.7=/pool/shares']})
+        self.assertEqual(('', ()), ((moves := share_moves.ShareMoves(Path('/nowhere'), conf, _SECTION)).objection(cifs),
+                                    moves.clients_of(cifs)))
+        conf = types.SimpleNamespace(**{**vars(_CONF), 'data_node_access_admin_user': 'mover'})
+        moves = share_moves.ShareMoves(Path('/nowhere'), conf, _SECTION)
+        self.assertEqual((Admitted('user', 'mover'),), moves.clients_of(cifs))
 
     def test_configured_addresses_are_admitted(self):
         self.assertEqual((Admitted('ip', '127.0.0.1'),), self.moves.clients_of(share('a', '127.0.0.1:/s')))
@@ -147,9 +158,9 @@ class Before(testtools.TestCase):
         self.assertRegex(mine.to, '^move-[0-9a-f]{12}-a$')
 
     def test_directory_of_an_export_that_this_host_serves(self):
-        local = ('192.0.2.7:/shares=/pool/shares/', 'broken')
+        local = ('192.0.2.7:/shares=/pool/shares/', 'broken', '//192.0.2.8=/cifs')
         for location, found in (('192.0.2.7:/shares/s', '/pool/shares/s'), ('192.0.2.7:/shares/', ''),
                                 ('192.0.2.7:/other/s', ''), ('192.0.2.7:/shares/../etc', ''),
                                 ('192.0.2.7:/shares/a/./b', ''), ('broken/s', ''),
-                                ('192.0.2.70:/shares/s', '')):
+                                ('192.0.2.70:/shares/s', ''), (r'\\192.0.2.8\s', '/cifs/s'), (r'\\192.0.2.8\..', '')):
             self.assertEqual(found, share_moves.directory_of(location, local), location)
