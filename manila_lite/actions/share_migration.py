@@ -6,7 +6,7 @@ Source of the rules: Manila API 2.22.
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from oslo_utils import uuidutils
@@ -92,7 +92,7 @@ class ShareRequests(Requests[ShareMove]):
 
     def check_options(self, move: ShareMove, wanted: Mapping[str, Any]) -> None:
         """Refuse options that a copy by the host does not support, if it is forced."""
-        if move.assist == 'must' and (beyond := _beyond_host(wanted)):
+        if move.assist == 'must' and (beyond := _given(wanted, _NOT_FORCED)):
             raise errors.Invalid(f'force_host_assisted_migration: cannot be combined with {", ".join(beyond)}.',
                                  code='no_host_assisted_migration')
 
@@ -145,18 +145,20 @@ class ShareRequests(Requests[ShareMove]):
 
 # Checks ---------------------------------------------------------------------------------------------
 
-#: Options that no copy by a host supports. A request without ``preserve_metadata`` is not one of a client of Manila.
-_BEYOND_HOST = ('writable', 'preserve_metadata', 'nondisruptive', 'preserve_snapshots')
+#: Options that no copy by a host supports, and one that may not be combined with a forced one, as in Manila.
+_BEYOND_HOST = ('writable', 'preserve_metadata', 'nondisruptive')
+_NOT_FORCED = (*_BEYOND_HOST, 'preserve_snapshots')
 
 
-def _beyond_host(wanted: Mapping[str, Any]) -> list[str]:
-    return [name for name in _BEYOND_HOST if wanted.get(name)]
+def _given(wanted: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    return [name for name in names if wanted.get(name)]
 
 
 def _assist(wanted: Mapping[str, Any]) -> str | None:
     if wanted.get('force_host_assisted_migration'):
         return 'must'
-    return 'may' if 'preserve_metadata' in wanted and not _beyond_host(wanted) else None
+    # A request without ``preserve_metadata`` is not one of a client of Manila.
+    return 'may' if 'preserve_metadata' in wanted and not _given(wanted, _BEYOND_HOST) else None
 
 
 def _type(conn: Connection, ctx: RequestContext, share: Row[Any], wanted: str | None) -> share_types.ShareType:

@@ -12,6 +12,7 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import Wake, backend_of, begin
 from manila_lite.engine.plans import Work
 from manila_lite.states import Migration
+from manila_lite.workflow import snapshot_access
 from manila_lite.workflow.access import apply_rules
 from manila_lite.workflow.migration import Migrations, Phase
 
@@ -69,7 +70,9 @@ class ShareMigrations(Migrations):
 
     def apply_rules(self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: Mapping[str, Any], *,
                     readonly: bool) -> Wake:
-        """Have the source's backend apply the rules of the share."""
+        """Have the source's backend apply the rules of the share, and at the end those of snapshots that a host copied."""
+        if data.get('snapshots_opened') and not readonly:
+            snapshot_access.begin_all(conn, ctx, (resource_id,), data['from'])
         return apply_rules(conn, ctx, resource_id, data['from'], {data['instance']: readonly})
 
     def leave_note(self, conn: Connection, work: Work) -> list[Wake]:

@@ -191,18 +191,25 @@ def rules_in_force(conn: Connection, share_ids: Iterable[str],
     for share_id, rule in ((one.share_id, one.rule) for one in (copiers_of(conn, ids) if copiers is None else copiers)):
         if rule is None:
             continue
-        same = [one for one in rules[share_id] if _is_of(one, rule)]
-        # One rule for one client, as its user wrote it: drivers need not decide which of two counts.
-        level = 'rw' if 'rw' in (rule.level, *(one.level for one in same)) else 'ro'
-        rules[share_id] = [one for one in rules[share_id] if one not in same]
-        rules[share_id].append(dataclasses.replace(same[0] if same else rule, level=level))
+        rules[share_id] = joined(rules[share_id], rule)
     return rules
+
+
+def joined(rules: Iterable[values.AccessRule], rule: values.AccessRule, most: str = 'rw') -> list[values.AccessRule]:
+    """Return the rules with another one. Of rules for one client there is one, as its user wrote it: drivers need not decide
+    which counts. ``most``: the highest level.
+    """
+    others, same = [], []
+    for one in rules:
+        (same if _is_of(one, rule) else others).append(one)
+    level = most if 'rw' in (rule.level, *(one.level for one in same)) else 'ro'
+    return [*others, dataclasses.replace(same[0] if same else rule, level=level)]
 
 
 def _is_of(rule: values.AccessRule, other: values.AccessRule) -> bool:
     """Say whether a rule is for the one client of the other, which may be written in another way."""
     if rule.type != other.type or rule.type != 'ip':
-        return (rule.type, rule.to) == (other.type, other.to)
+        return (rule.type, rule.to.casefold()) == (other.type, other.to.casefold())
     return ipaddress.ip_network(rule.to, strict=False) == ipaddress.ip_network(other.to)
 
 

@@ -7,6 +7,7 @@ size and its time, and not its content. It ends when the rest, such as sizes, is
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,6 +60,20 @@ def mount(location: str, place: Path, level: str, auth_id: str, key: str) -> Non
 def _filesystems(*words: str) -> list[str]:
     return [about['name'] for about in json.loads(run('ceph', *words, '--connect-timeout', '30', '--format', 'json', 'fs', 'ls',
                                                       seconds=_ASK_SECONDS))]
+
+
+def snapshot(place: Path, name: str) -> Path:
+    """Return the directory with the content of a snapshot of the subvolume that is mounted there. Only the cluster can make
+    snapshots, so no client can put another directory in its place.
+
+    :raises CommandFailed: there is none of this name.
+    """
+    # The snapshot is one of a directory above, whose number is the last part of the name here.
+    start = f'_{name}_'
+    found = [one for one in os.listdir(place / '.snap') if one.startswith(start) and one.removeprefix(start).isdecimal()]
+    if len(found) != 1:
+        raise CommandFailed(f'{place}: there is no snapshot {name}')
+    return place / '.snap' / found[0]
 
 
 def unmount(place: Path, seconds: float) -> None:

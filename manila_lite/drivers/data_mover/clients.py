@@ -17,10 +17,23 @@ _END_SECONDS = 10.0
 
 @dataclasses.dataclass(frozen=True)
 class Side:
-    """One side of a move: the share, and the key with which this host opens it, if its protocol has keys."""
+    """One side of a move: the share, and the key with which this host opens it, if its protocol has keys. With ``snapshot`` its
+    content is that of the snapshot, and ``locations`` are those of the snapshot, if it has any.
+    """
 
     share: values.Share
     key: str | None = dataclasses.field(default=None, repr=False)
+    snapshot: values.Snapshot | None = None
+    locations: tuple[values.ExportLocation, ...] = ()
+
+    @property
+    def location(self) -> str:
+        """The export location that is mounted.
+
+        :raises errors.Final: there is none.
+        """
+        found = dataclasses.replace(self.share, export_locations=self.locations) if self.locations else self.share
+        return exports.location_of(found)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +57,8 @@ class Client:
 
     #: Programs and the packages that have them.
     PROGRAMS: Mapping[str, str] = {}
+    #: Whether the content of a snapshot is within its share. Else it has an export location of its own.
+    has_snapshots_inside = False
 
     def __init__(self, conf: ClientOptions, name: str):
         self._conf = conf
@@ -62,6 +77,13 @@ class Client:
         :raises CommandFailed: it cannot be mounted.
         """
         raise NotImplementedError
+
+    def content(self, side: Side, place: Path) -> Path:
+        """Return the directory with the content of the side, which is mounted there.
+
+        :raises CommandFailed: there is none.
+        """
+        return place
 
     def settle(self, place: Path, seconds: float) -> None:
         """Have all written data at the server; it may be unmounted then.
@@ -106,6 +128,7 @@ class Ceph(Client):
     """
 
     PROGRAMS = {'ceph-fuse': 'ceph-fuse', 'ceph': 'ceph-common'}
+    has_snapshots_inside = True
 
     def admitted(self, share: values.Share) -> tuple[Admitted, ...]:
         """Return the id of Ceph for this share."""
@@ -118,6 +141,12 @@ class Ceph(Client):
         [mine] = self.admitted(side.share)
         self.unmount(place)
         ceph_client.mount(location, place, level, mine.to, side.key)
+
+    def content(self, side: Side, place: Path) -> Path:
+        """See ``Client``."""
+        if side.snapshot is None:
+            return place
+        return ceph_client.snapshot(place, side.snapshot.provider_location or side.snapshot.id)
 
     def settle(self, place: Path, seconds: float) -> None:
         """Unmount with its program, whose end means that all is written."""

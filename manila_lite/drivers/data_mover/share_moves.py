@@ -8,7 +8,7 @@ with nobody writing any more, is followed by a comparison.
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -105,6 +105,10 @@ class ShareMoves(Copies):
     def _client(self, share: values.Share) -> Client:
         return self._clients[protocol_of(share)]
 
+    def has_snapshots_inside(self, share: values.Share) -> bool:
+        """Say whether the content of a snapshot is within the share. Else it has an export location of its own."""
+        return self._client(share).has_snapshots_inside
+
     def _directory(self, location: str) -> str:
         return directory_of(location, self._conf.data_node_local_exports)
 
@@ -164,10 +168,9 @@ class ShareMoves(Copies):
         def begin() -> rsync.Copy:
             self._must_be_ours()
             places = self.places(move_id)
-            self._mount(source, places[0], 'ro')
-            self._mount(target, places[1], 'rw')
+            content = self._mount(source, places[0], 'ro'), self._mount(target, places[1], 'rw')
             self._losses[move_id] = exports.losses(places[0])
-            return start(*places)
+            return start(*content)
 
         before = self._running.get(move_id)
         return self.poll(move_id, begin,
@@ -196,12 +199,12 @@ class ShareMoves(Copies):
                 raise errors.Final(f'mount_tmp_location: other users could change {place}; name a directory that only root can '
                                    'write to.')
 
-    def _mount(self, side: Side, place: Path, level: str) -> None:
-        """Mount the share, or the directory behind its export if this host serves it.
+    def _mount(self, side: Side, place: Path, level: str) -> Path:
+        """Mount the share, or the directory behind its export if this host serves it. Return the directory with its content.
 
         :raises CannotMount: it cannot be mounted.
         """
-        location, client = exports.location_of(side.share), self._client(side.share)
+        location, client = side.location, self._client(side.share)
         directory = self._directory(location)
         self.unmount(place)
         try:
@@ -210,6 +213,7 @@ class ShareMoves(Copies):
             else:
                 self._mounted[place] = client
                 client.mount(side, location, place, level)
+            return client.content(side, place)
         except CommandFailed as bad:
             raise CannotMount(f'The host that copies cannot mount {location}: {_said(bad, place)}') from bad
 
@@ -230,14 +234,20 @@ def _said(bad: CommandFailed, place: Path) -> str:
 
 
 def directory_of(location: str, local: Iterable[str]) -> str:
-    """Return the directory of this host behind an export location, or ''. ``local``: as in data_node_local_exports."""
+    """Return the directory of this host behind an export location, or ''. ``local``: as in data_node_local_exports. Several may
+    begin with the same: the first directory that exists is meant, or else the first.
+    """
+    found = list(_directories(location, local))
+    return next((place for place in found if os.path.isdir(place)), found[0] if found else '')
+
+
+def _directories(location: str, local: Iterable[str]) -> Iterator[str]:
     location = location.replace('\\', '/')
     for entry in local:
         start, _, directory = entry.partition('=')
         rest = location.removeprefix(f'{start.rstrip("/")}/')
         if directory and rest != location and not {'', '.', '..'} & set(rest.split('/')):
-            return f'{directory.rstrip("/")}/{rest}'
-    return ''
+            yield f'{directory.rstrip("/")}/{rest}'
 
 
 def differing(paths: Iterable[str]) -> str:

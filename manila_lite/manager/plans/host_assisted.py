@@ -21,7 +21,7 @@ from manila_lite.drivers.data_mover.clients import Side
 from manila_lite.drivers.data_mover.rsync import Copy
 from manila_lite.drivers.data_mover.share_moves import CannotMount, ShareMoves, differing
 from manila_lite.engine import Work
-from manila_lite.manager.plans import copy_checks
+from manila_lite.manager.plans import copied_snapshots, copy_checks
 from manila_lite.manager.plans.migration import DriverCalls
 from manila_lite.manager.plans.task import plain
 from manila_lite.workflow.access import apply_rules
@@ -54,9 +54,9 @@ def check(work: Work, migration: values.ShareMigration) -> dict[str, Any]:
 
 
 def _support(work: Work, migration: values.ShareMigration) -> values.MigrationSupport:
-    reason = work.service.moves.objection(migration.source)
-    return values.MigrationSupport(not reason, writable=work.service.section.migration_keep_writable, migration_cancel=True,
-                                   migration_get_progress=True, reason=reason)
+    reason = work.service.moves.objection(migration.source) or copied_snapshots.objection(work, migration)
+    return values.MigrationSupport(not reason, writable=work.service.section.migration_keep_writable, preserve_snapshots=True,
+                                   migration_cancel=True, migration_get_progress=True, reason=reason)
 
 
 def calls(work: Work) -> DriverCalls:
@@ -75,7 +75,10 @@ def _start(work: Work, migration: values.ShareMigration) -> None:
 
 
 def _carry_on(work: Work, migration: values.ShareMigration) -> bool:
-    """Copy in passes. Return whether the last one was short, or there were enough."""
+    """Copy the snapshots, then the share in passes. Return whether the last one was short, or there were enough."""
+    if snapshot := copied_snapshots.next_of(work, migration):
+        _copy_snapshot(work, migration, snapshot)
+        return False
     run = _run(work, migration)
     if not run.is_complete:
         return False
@@ -95,6 +98,16 @@ def _carry_on(work: Work, migration: values.ShareMigration) -> bool:
     return True
 
 
+def _copy_snapshot(work: Work, migration: values.ShareMigration, snapshot: values.Snapshot) -> None:
+    """Bring the target to the content of the snapshot, and take the snapshot there."""
+    if not _run(work, migration, snapshot=snapshot).is_complete:
+        return
+    work.service.moves.write_out(migration.id)
+    copied_snapshots.take(work, snapshot, _target(work, migration))
+    work.service.moves.forget(migration.id)
+    copy_checks.begin_anew(work)
+
+
 def _warn(work: Work, took: float) -> None:
     """Tell the operator that the cut-over will be long; to complete or to cancel is their choice."""
     text = (f'The last of {work.data[_PASSES]} passes took {took:.0f} seconds, and the cut-over will take about as long, in '
@@ -109,8 +122,10 @@ def _tell(work: Work, detail: messages.Detail, text: str) -> None:
         messages.create(conn, work.ctx, 'SHARE', work.resource_id, messages.Action.MIGRATE_SHARE, detail, text)
 
 
-def _run(work: Work, migration: values.ShareMigration, how: Runs = ShareMoves.copy) -> Copy:
-    """Return the pass, or the comparison, that runs or has just ended. Start it if there is none.
+def _run(work: Work, migration: values.ShareMigration, how: Runs = ShareMoves.copy,
+         snapshot: values.Snapshot | None = None) -> Copy:
+    """Return the pass, or the comparison, that runs or has just ended. Start it if there is none. ``snapshot``: the one of the
+    source whose content is copied.
 
     :raises errors.Again: the source does not admit this host yet.
     :raises errors.Final: it failed for good.
@@ -118,14 +133,15 @@ def _run(work: Work, migration: values.ShareMigration, how: Runs = ShareMoves.co
     moves: ShareMoves = work.service.moves
     keys: tuple[str | None, str | None] = (None, None)
     if not moves.is_running(migration.id):
-        keys = _let_in(work, migration), _admit_here(work, migration)
+        keys = _let_in(work, migration, snapshot), _admit_here(work, migration)
     try:
-        run = how(moves, Side(migration.source, keys[0]), Side(_target(work, migration), keys[1]))
+        locations = copied_snapshots.locations_of(work, snapshot) if snapshot else ()
+        run = how(moves, Side(migration.source, keys[0], snapshot, locations), Side(_target(work, migration), keys[1]))
     except CannotMount as bad:
         if work.tries < work.ctx.conf.operations.max_attempts:
             raise
         raise errors.Final(str(bad)) from bad
-    _note_progress(work, run)
+    _note_progress(work, migration, run)
     if _LOSSES not in work.data:
         _tell_losses(work, moves.losses(migration.id))
     return run
@@ -140,11 +156,17 @@ def _tell_losses(work: Work, losses: Sequence[str]) -> None:
         _tell(work, messages.Detail.ATTRIBUTES_LOST, text)
 
 
-def _note_progress(work: Work, run: Copy) -> None:
-    """Keep the figures of the first pass: later ones have to copy little of the same files."""
+def _note_progress(work: Work, migration: values.ShareMigration, run: Copy) -> None:
+    """Keep the figures of the first pass: later ones have to copy little of the same files. Those of snapshots are only a
+    percentage, since nobody knows yet how much they differ.
+    """
     if work.data.get(_PASSES):
         return
-    figures: dict[str, int] = {'percent': run.percent}
+    before = copied_snapshots.share_done(work, migration)
+    figures: dict[str, int] = {'percent': int(_ALL * before + run.percent * (1 / (len(migration.snapshots) + 1)))}
+    if len(copied_snapshots.taken(work)) < len(migration.snapshots):
+        work.data['figures'] = figures
+        return
     if run.is_complete:
         figures |= {'bytes_done': run.bytes_done, 'bytes_total': run.bytes_done}
     elif run.percent:
@@ -161,8 +183,8 @@ def _progress(work: Work, migration: values.ShareMigration) -> values.MigrationP
 
 # Access -----------------------------------------------------------------------------------------------
 
-def _let_in(work: Work, migration: values.ShareMigration) -> str | None:
-    """Have the source's backend admit this host, for reading. Return the key that it gave, if any.
+def _let_in(work: Work, migration: values.ShareMigration, snapshot: values.Snapshot | None = None) -> str | None:
+    """Have the source's backend admit this host, for reading, to the snapshot, too. Return the key that it gave, if any.
 
     :raises errors.Again: it has not done it yet.
     :raises errors.Final: it has not done it for too long, or there is no route to it.
@@ -171,16 +193,20 @@ def _let_in(work: Work, migration: values.ShareMigration) -> str | None:
     clients = ','.join(access.copier_text(one.type, one.to) for one in work.service.moves.clients_of(migration.source))
     if not clients:
         return None
-    wake = None
+    inside = snapshot is None or work.service.moves.has_snapshots_inside(migration.source)
+    wakes = []
     with work.ctx.db.writer() as conn:
         access.lock(conn, work.resource_id)
         work.hold(conn)
         # Those of another machine, when this one goes on with an operation of that one.
         if data.get(_LET_IN) != clients:
             shares.update_instance(conn, data['target'], copier=clients, copier_key=None)
-            wake = apply_rules(conn, work.ctx, work.resource_id, data['from'])
-        telling = rows.is_open(conn, access.open_key(work.resource_id))
-    if wake is not None:
+            wakes.append(apply_rules(conn, work.ctx, work.resource_id, data['from']))
+        if snapshot is not None and not inside:
+            wakes.append(copied_snapshots.open_to_host(conn, work, snapshot.id, clients))
+        telling = rows.is_open(conn, access.open_key(work.resource_id)) or (
+            snapshot is not None and not inside and copied_snapshots.is_being_opened(conn, snapshot.id))
+    for wake in filter(None, wakes):
         wake.send(work.ctx)
         key = access.key_of_copier(conn, data['target'])
     data[_LET_IN] = clients
@@ -247,7 +273,7 @@ def catch_up(work: Work, migration: values.ShareMigration) -> None:
 
 def _complete(work: Work, migration: values.ShareMigration) -> values.MigratedShare:
     """Return where the share is now: the target serves already."""
-    return values.MigratedShare(_target(work, migration).export_locations)
+    return values.MigratedShare(_target(work, migration).export_locations, copied_snapshots.taken(work))
 
 
 # End --------------------------------------------------------------------------------------------------
@@ -257,6 +283,7 @@ def _cancel(work: Work, migration: values.ShareMigration) -> None:
     work.service.moves.clear(migration.id)
     with work.ctx.db.writer() as conn:
         shares.update_instance(conn, migration.id, copier=None, copier_key=None)
+    copied_snapshots.delete(work, migration)
     work.service.driver.delete_share(migration.target)
 
 

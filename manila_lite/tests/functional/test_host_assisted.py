@@ -241,3 +241,8 @@ class Copied(test_share_migration.MigrationTest):
         self.take(share)
         status, document = self.start(share, **NOTHING, force_host_assisted_migration=True)
         self.assertEqual((409, True), (status, 'preserve_snapshots' in str(document)))
+        self.service.knob('beta', 'share_migration_check_compatibility:fail_final')
+        self.addCleanup(self.service.knob, 'beta', '')
+        self.assertEqual((202, None), self.start(share, **{**NOTHING, 'preserve_snapshots': True}))
+        self.task_is(share, 'migration_error')
+        self.assertIn('The host cannot mount the snapshots: the share type has no mount_snapshot_support.', self.messages(share))

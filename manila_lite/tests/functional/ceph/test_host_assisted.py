@@ -57,8 +57,9 @@ class Moves(filled.Filled, base.CephTest):
     def act(self, share, action, body=None):
         return self.lite.call('POST', f'/shares/{share}/action', {action: body})
 
-    def migrate(self, share):
-        status, document = self.act(share, 'migration_start', {**test_host_assisted.NOTHING, 'host': 'test@beta'})
+    def migrate(self, share, **more):
+        wanted = {**test_host_assisted.NOTHING, 'host': 'test@beta', **more}
+        status, document = self.act(share, 'migration_start', wanted)
         self.assertEqual(202, status, document)
 
     def task_is(self, share, state):
@@ -101,6 +102,27 @@ class Moved(Moves):
         there = self.mount(share, again)
         self.assert_as(copy, there)
         (there / 'more').write_text('at home again')
+        self.nothing_is_left()
+        self.until(lambda: not self.ceph.ask('fs', 'subvolume', 'ls', 'a'), 'the source is deleted')
+
+    def test_snapshots_go_along_with_their_content(self):
+        share, rule, place = self.made()
+        expected = {}
+        for text in ('first', 'the second one'):
+            (place / 'f').write_text(text)
+            os.sync()
+            expected[self.snapshot(share)] = text
+        (place / 'f').write_text('at the end of all')
+        self.migrate(share, preserve_snapshots=True)
+        self.task_is(share, READY)
+        self.act(share, 'migration_complete')
+        self.task_is(share, 'migration_success')
+        again = self.lite.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', 120, field='state')
+        self.FILESYSTEM = 'b'
+        there = self.mount(share, again)
+        self.assertEqual('at the end of all', (there / 'f').read_text())
+        self.assertEqual(expected, {name.split('_')[1]: (there / '.snap' / name / 'f').read_text()
+                                    for name in os.listdir(there / '.snap')})
         self.nothing_is_left()
         self.until(lambda: not self.ceph.ask('fs', 'subvolume', 'ls', 'a'), 'the source is deleted')
 

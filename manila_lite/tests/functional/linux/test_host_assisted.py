@@ -20,7 +20,8 @@ MORE"""
 #: The kernel here has no NFS client, so the host copies in the directories that it serves. See ``test_kernel_backups.py``.
 _LOCAL = """[DEFAULT]
 data_node_access_ips = 10.99.0.99
-data_node_local_exports = 10.99.0.1:/shares={state}/lib/alpha/pool/shares, 10.99.0.2:/shares={state}/lib/beta/pool/shares
+data_node_local_exports = 10.99.0.1:/shares={state}/lib/alpha/pool/shares, 10.99.0.2:/shares={state}/lib/beta/pool/shares, \
+10.99.0.1:/shares={state}/lib/alpha/pool/snapshots
 """
 NOTHING = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': False, 'preserve_metadata': False}
 READY = 'data_copying_completed'
@@ -177,6 +178,62 @@ class Moved(HostAssisted):
         self.has_moved(share)
         base.command('diff', '-r', '--no-dereference', str(copy), str(self.place('beta', share)))
         self.assertEqual('a file of its own', (self.place('beta', share) / 'linked').read_text())
+
+
+class Snapshots(HostAssisted):
+    """Snapshots go along."""
+
+    def taken(self, share):
+        snapshot = self.lite.ok('POST', '/snapshots', {'snapshot': {'share_id': share}})['snapshot']['id']
+        self.lite.wait(f'/snapshots/{snapshot}', 'snapshot', 'available', self.PATIENCE)
+        return snapshot
+
+    def mountable(self, backend='alpha'):
+        """Return a share whose snapshots can be mounted, and two of them."""
+        share = self.make(backend)
+        self.act(share, 'allow_access', {'access_type': 'ip', 'access_to': self.fabric.v4('one')})
+        self.rules_are_active(share)
+        self.works(share, 'write', 'f', 'first')
+        self.works(share, 'write', 'gone', 'gone')
+        first = self.taken(share)
+        (self.place(backend, share) / 'gone').unlink()
+        self.works(share, 'write', 'f', 'second one')
+        second = self.taken(share)
+        self.works(share, 'write', 'f', 'at the end of all')
+        return share, first, second
+
+    def contents(self, backend, snapshot):
+        place = self.state / f'lib/{backend}/pool/snapshots/{snapshot}'
+        return {path.name: path.read_text() for path in place.iterdir()}
+
+    def test_snapshots_go_along_with_their_content(self):
+        share, first, second = self.mountable()
+        self.start(share, preserve_snapshots=True)
+        self.task_is(share, READY)
+        self.assertEqual({'f': 'first', 'gone': 'gone'}, self.contents('beta', first))
+        self.assertEqual({'f': 'second one'}, self.contents('beta', second))
+        self.complete(share)
+        self.task_is(share, 'migration_success')
+        self.rules_are_active(share)
+        process.until(lambda: not self.held('alpha'), 'nothing is left at the source', self.lite.tail, self.PATIENCE)
+        self.assertEqual('at the end of all', self.works(share, 'read', 'f'))
+        for snapshot in (first, second):
+            shown = self.lite.ok('GET', f'/snapshots/{snapshot}')['snapshot']
+            self.assertEqual(('available', f'/snapshots/{snapshot}'), (shown['status'], shown['provider_location']))
+        self.assertEqual(202, self.act(share, 'revert', {'snapshot_id': second})[0])
+        self.lite.wait(f'/shares/{share}', 'share', 'available', self.PATIENCE)
+        self.assertEqual('second one', self.works(share, 'read', 'f'))
+
+    def test_cancelled_migration_leaves_the_snapshots_where_they_are(self):
+        share, first, second = self.mountable()
+        self.start(share, preserve_snapshots=True)
+        self.task_is(share, READY)
+        self.assertEqual(202, self.act(share, 'migration_cancel')[0])
+        self.has_stayed(share, 'migration_cancelled')
+        self.assertEqual({'f': 'first', 'gone': 'gone'}, self.contents('alpha', first))
+        self.assertEqual({'f': 'second one'}, self.contents('alpha', second))
+        self.assertEqual({'available'}, {
+            row['status'] for row in self.lite.ok('GET', f'/snapshots/detail?share_id={share}')['snapshots']})
 
 
 class Slow(HostAssisted):
