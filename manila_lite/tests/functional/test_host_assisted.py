@@ -245,4 +245,4 @@ class Copied(test_share_migration.MigrationTest):
         self.addCleanup(self.service.knob, 'beta', '')
         self.assertEqual((202, None), self.start(share, **{**NOTHING, 'preserve_snapshots': True}))
         self.task_is(share, 'migration_error')
-        self.assertIn('The host cannot mount the snapshots: the share type has no mount_snapshot_support.', self.messages(share))
+        self.assertIn('cannot mount the snapshots: the share type has no mount_snapshot_support', self.messages(share))
