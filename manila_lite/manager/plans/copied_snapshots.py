@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snapshots of a share that a host copies: the content of each is copied, oldest first, and taken again at the destination."""
 
-from typing import Any
-
 from manila_lite import values
-from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import operations as rows
 from manila_lite.db.queries import share_migration, snapshot_access
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Work
-from manila_lite.workflow import snapshot_access as workflow
 
-#: Keys of the operation's data: the provider locations of snapshots at the destination by their ids, once they are taken; the
-#: clients to which the source's backend was told to open snapshots, by their ids.
-_TAKEN, _OPENED = 'snapshots_taken', 'snapshots_opened'
+#: Key of the operation's data: the provider locations of snapshots at the destination by their ids, once they are taken.
+_TAKEN = 'snapshots_taken'
 
 
 def objection(work: Work, migration: values.ShareMigration) -> str:
@@ -55,20 +49,6 @@ def taken(work: Work) -> dict[str, str | None]:
     """Return the provider locations of the snapshots at the destination, by their ids."""
     found: dict[str, str | None] = work.data.get(_TAKEN, {})
     return found
-
-
-def open_to_host(conn: Connection, work: Work, snapshot_id: str, clients: str) -> Any:
-    """Have the source's backend open the snapshot to these clients, unless it was told to. Return the wake-up, or None."""
-    opened = work.data.get(_OPENED, {})
-    if opened.get(snapshot_id) == clients:
-        return None
-    work.data[_OPENED] = {**opened, snapshot_id: clients}
-    return workflow.begin(conn, work.ctx, snapshot_id, work.data['from'])
-
-
-def is_being_opened(conn: Connection, snapshot_id: str) -> bool:
-    """Say whether the source's backend is still to open the snapshot."""
-    return rows.is_open(conn, workflow.open_key(snapshot_id))
 
 
 def locations_of(work: Work, snapshot: values.Snapshot) -> tuple[values.ExportLocation, ...]:

@@ -1,42 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Migration of a share by this host, the destination's, between backends of any drivers: it mounts both sides and copies.
 
-The life cycle is that of ``migration.py``: ``calls`` is what it calls in place of a driver. The source admits this host by
-an access rule of its own, which ``db/queries/access.py`` adds to those of the share, and the destination's driver by one
-that no row has, since nobody else may reach the copy yet.
+The life cycle is that of ``migration.py``: ``calls`` is what it calls in place of a driver. ``host_access.py`` lets this host
+in at both sides.
 """
 
 import dataclasses
 import functools
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from oslo_log import log
 
-from manila_lite import encryption, errors, values
-from manila_lite.db.queries import access, messages, shares
-from manila_lite.db.queries import operations as rows
+from manila_lite import errors, values
+from manila_lite.db.queries import messages, shares
 from manila_lite.drivers.data_mover.clients import Side
 from manila_lite.drivers.data_mover.rsync import Copy
 from manila_lite.drivers.data_mover.share_moves import CannotMount, ShareMoves, differing
 from manila_lite.engine import Work
-from manila_lite.manager.plans import copied_snapshots, copy_checks
+from manila_lite.manager.plans import copied_snapshots, copy_checks, host_access
 from manila_lite.manager.plans.migration import DriverCalls
-from manila_lite.manager.plans.task import plain
-from manila_lite.workflow.access import apply_rules
 
 LOG = log.getLogger(__name__)
 
-#: Seconds between looks whether the source's backend admits this host.
-_LOOK = 0.2
 _ALL = 100
-#: Keys of the operation's data: whether this host copies; the addresses that the source admits, and since when that is asked
-#: for; the target's export locations; the number of passes, and the seconds that the last one took; the number of the part
-#: that the cut-over has reached; what the copy lacks, once that is told.
+#: Keys of the operation's data: whether this host copies; the number of passes, and the seconds that the last one took; the
+#: number of the part that the cut-over has reached; what the copy lacks, once that is told.
 BY_HOST = 'by_host'
-_LET_IN, _ASKED, _EXPORTS, _PASSES, _PASS_TOOK, _PART = 'let_in', 'let_in_asked', 'exports', 'passes', 'pass_seconds', 'part'
-_LOSSES = 'losses'
+_PASSES, _PASS_TOOK, _PART, _LOSSES = 'passes', 'pass_seconds', 'part', 'losses'
 #: What ``ShareMoves`` does at the cut-over, in order.
 Runs = Callable[[ShareMoves, Side, Side], Copy]
 _PARTS: tuple[Runs, ...] = (ShareMoves.copy, ShareMoves.compare, ShareMoves.compare_some)
@@ -71,7 +62,7 @@ def calls(work: Work) -> DriverCalls:
 
 def _start(work: Work, migration: values.ShareMigration) -> None:
     """Create the target, which is empty and admits nobody but this host."""
-    _admit_here(work, migration)
+    host_access.admit_here(work, migration)
 
 
 def _carry_on(work: Work, migration: values.ShareMigration) -> bool:
@@ -103,7 +94,7 @@ def _copy_snapshot(work: Work, migration: values.ShareMigration, snapshot: value
     if not _run(work, migration, snapshot=snapshot).is_complete:
         return
     work.service.moves.write_out(migration.id)
-    copied_snapshots.take(work, snapshot, _target(work, migration))
+    copied_snapshots.take(work, snapshot, host_access.target(work, migration))
     work.service.moves.forget(migration.id)
     copy_checks.begin_anew(work)
 
@@ -133,10 +124,11 @@ def _run(work: Work, migration: values.ShareMigration, how: Runs = ShareMoves.co
     moves: ShareMoves = work.service.moves
     keys: tuple[str | None, str | None] = (None, None)
     if not moves.is_running(migration.id):
-        keys = _let_in(work, migration, snapshot), _admit_here(work, migration)
+        keys = host_access.let_in(work, migration, snapshot), host_access.admit_here(work, migration)
     try:
         locations = copied_snapshots.locations_of(work, snapshot) if snapshot else ()
-        run = how(moves, Side(migration.source, keys[0], snapshot, locations), Side(_target(work, migration), keys[1]))
+        target = Side(host_access.target(work, migration), keys[1])
+        run = how(moves, Side(migration.source, keys[0], snapshot, locations), target)
     except CannotMount as bad:
         if work.tries < work.ctx.conf.operations.max_attempts:
             raise
@@ -181,69 +173,6 @@ def _progress(work: Work, migration: values.ShareMigration) -> values.MigrationP
     return values.MigrationProgress(**{'percent': 0, **work.data.get('figures', {})})
 
 
-# Access -----------------------------------------------------------------------------------------------
-
-def _let_in(work: Work, migration: values.ShareMigration, snapshot: values.Snapshot | None = None) -> str | None:
-    """Have the source's backend admit this host, for reading, to the snapshot, too. Return the key that it gave, if any.
-
-    :raises errors.Again: it has not done it yet.
-    :raises errors.Final: it has not done it for too long, or there is no route to it.
-    """
-    data, conf = work.data, work.ctx.conf
-    clients = ','.join(access.copier_text(one.type, one.to) for one in work.service.moves.clients_of(migration.source))
-    if not clients:
-        return None
-    inside = snapshot is None or work.service.moves.has_snapshots_inside(migration.source)
-    wakes = []
-    with work.ctx.db.writer() as conn:
-        access.lock(conn, work.resource_id)
-        work.hold(conn)
-        # Those of another machine, when this one goes on with an operation of that one.
-        if data.get(_LET_IN) != clients:
-            shares.update_instance(conn, data['target'], copier=clients, copier_key=None)
-            wakes.append(apply_rules(conn, work.ctx, work.resource_id, data['from']))
-        if snapshot is not None and not inside:
-            wakes.append(copied_snapshots.open_to_host(conn, work, snapshot.id, clients))
-        telling = rows.is_open(conn, access.open_key(work.resource_id)) or (
-            snapshot is not None and not inside and copied_snapshots.is_being_opened(conn, snapshot.id))
-    for wake in filter(None, wakes):
-        wake.send(work.ctx)
-        key = access.key_of_copier(conn, data['target'])
-    data[_LET_IN] = clients
-    if not telling:
-        data.pop(_ASKED, None)
-        return encryption.decrypt(key)
-    if time.time() - data.setdefault(_ASKED, time.time()) > conf.data_access_wait_access_rules_timeout:
-        raise errors.Final(f'The backend of the share did not admit the host that copies ({clients}) within '
-                           f'{conf.data_access_wait_access_rules_timeout} seconds.')
-    raise errors.Again(_LOOK)
-
-
-def _admit_here(work: Work, migration: values.ShareMigration) -> str | None:
-    """Have the destination's driver create the target, unless it is there, and admit this host to it, and nobody else: no other
-    process of the host can write from then on. Return the key that it gave, if any.
-
-    :raises errors.Final: the driver refuses.
-    """
-    driver = work.service.driver
-    work.data[_EXPORTS] = [plain(location) for location in driver.create_share(migration.target)]
-    target = _target(work, migration)
-    rules = [values.AccessRule(f'{migration.id}-{number}', client.type, client.to, 'rw')
-             for number, client in enumerate(work.service.moves.clients_of(target))]
-    results = driver.update_access(target, rules)
-    for rule in rules:
-        if rule.id not in results or results[rule.id].error:
-            raise errors.Final(f'The destination does not admit the host that copies, {rule.to}: '
-                               f'{results[rule.id].error if rule.id in results else "it gave no answer"}')
-    return next((results[rule.id].access_key for rule in rules), None)
-
-
-def _target(work: Work, migration: values.ShareMigration) -> values.Share:
-    """Return the target with its export locations, which no row has yet."""
-    return dataclasses.replace(migration.target, export_locations=tuple(
-        values.ExportLocation(**location) for location in work.data.get(_EXPORTS, ())))
-
-
 # Cut-over ---------------------------------------------------------------------------------------------
 
 def catch_up(work: Work, migration: values.ShareMigration) -> None:
@@ -264,7 +193,7 @@ def catch_up(work: Work, migration: values.ShareMigration) -> None:
         work.service.moves.forget(migration.id)
         copy_checks.begin_anew(work)
     work.service.moves.clear(migration.id)
-    results = work.service.driver.update_access(_target(work, migration), list(migration.rules))
+    results = work.service.driver.update_access(host_access.target(work, migration), list(migration.rules))
     for rule in migration.rules:
         # They are applied, and reported to the owner, once more after the switch.
         if rule.id in results and results[rule.id].error:
@@ -273,7 +202,7 @@ def catch_up(work: Work, migration: values.ShareMigration) -> None:
 
 def _complete(work: Work, migration: values.ShareMigration) -> values.MigratedShare:
     """Return where the share is now: the target serves already."""
-    return values.MigratedShare(_target(work, migration).export_locations, copied_snapshots.taken(work))
+    return values.MigratedShare(host_access.target(work, migration).export_locations, copied_snapshots.taken(work))
 
 
 # End --------------------------------------------------------------------------------------------------
