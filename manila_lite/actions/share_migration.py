@@ -74,7 +74,7 @@ class ShareRequests(Requests[ShareMove]):
         """Return the planned move, with a share type and share network that exist.
 
         ``wanted``: host, and any of writable, nondisruptive, preserve_snapshots, new_share_type_id, new_share_network_id,
-        preserve_metadata, force_host_assisted_migration; by_itself and evacuation as in ``Move``.
+        preserve_metadata, force_host_assisted_migration; by_itself and evacuation as in ``Move``; assist.
         """
         share = self.get(conn, ctx, resource_id)
         service = migration_targets.backend(conn, ctx, wanted['host'])
@@ -145,6 +145,8 @@ class ShareRequests(Requests[ShareMove]):
 
 # Checks ---------------------------------------------------------------------------------------------
 
+#: The host of the destination may copy, if the driver cannot move the share.
+MAY = 'may'
 #: Options that no copy by a host supports, and one that may not be combined with a forced one, as in Manila.
 _BEYOND_HOST = ('writable', 'preserve_metadata', 'nondisruptive')
 _NOT_FORCED = (*_BEYOND_HOST, 'preserve_snapshots')
@@ -157,8 +159,10 @@ def _given(wanted: Mapping[str, Any], names: Iterable[str]) -> list[str]:
 def _assist(wanted: Mapping[str, Any]) -> str | None:
     if wanted.get('force_host_assisted_migration'):
         return 'must'
+    if wanted.get('assist'):
+        return MAY
     # A request without ``preserve_metadata`` is not one of a client of Manila.
-    return 'may' if 'preserve_metadata' in wanted and not _given(wanted, _BEYOND_HOST) else None
+    return MAY if 'preserve_metadata' in wanted and not _given(wanted, _BEYOND_HOST) else None
 
 
 def _type(conn: Connection, ctx: RequestContext, share: Row[Any], wanted: str | None) -> share_types.ShareType:

@@ -64,12 +64,18 @@ class ShareSteps(Steps):
     def check(self, work: Work) -> None:
         """Store the answer of the driver, or of this host if it can copy in its place."""
         if not host_assisted.is_wanted(work, None):
-            super().check(work)
+            self._ask_driver(work)
         if host_assisted.is_wanted(work, work.data.get('support')):
             refusal = work.data.get('support', {}).get('reason', '')
             support = work.data['support'] = host_assisted.check(work, self.migration(work, planned=True))
             if refusal and not support['compatible']:
                 support['reason'] = f'{refusal} Its host cannot copy the share, either: {support["reason"]}'
+
+    def _ask_driver(self, work: Work) -> None:
+        try:
+            super().check(work)
+        except errors.Final as refused:
+            work.data['support'] = {'compatible': False, 'reason': errors.user_text(refused)}
 
     def task_state(self, conn: Connection, work: Work) -> str | None:
         """Return the task state of the share."""
