@@ -40,6 +40,7 @@ capability_interval = 2
 log_file =
 data_node_access_ips = 192.0.2.33
 data_node_local_exports = {files}
+{more}
 [api]
 threads = {workers}
 subnet_check_timeout = 200
@@ -135,7 +136,7 @@ class Deployment(fixtures.Fixture):
     EVACUATED = ('epsilon', 'zeta')
 
     def __init__(self, servers: Servers, *, roles: tuple[str, ...] = ROLES, victims: bool = True, api_workers: int = 1,
-                 workers: int = 150, lease: float = 60, knobs: str = '', operations: Iterable[str] = ()):
+                 workers: int = 150, lease: float = 60, knobs: str = '', operations: Iterable[str] = (), more: str = ''):
         super().__init__()
         self.servers = servers
         #: Names of the operations to which the matrix is confined, if it is.
@@ -143,6 +144,7 @@ class Deployment(fixtures.Fixture):
         self.roles = roles
         self._victims = victims
         self._knobs = knobs
+        self._more = more
         self._settings = {'api_workers': api_workers, 'workers': workers, 'lease': lease}
         self.running: dict[str, forks.Process] = {}
         self._changes = 0
@@ -156,7 +158,7 @@ class Deployment(fixtures.Fixture):
         self.engine = sa.create_engine(self.url, poolclass=sa.NullPool)
         self.port = process.free_port()
         text = _CONFIG.format(state=self.state, port=self.port, database=self.url, bus=self.servers.bus,
-                              files=files.local_exports(self.state),
+                              files=files.local_exports(self.state), more=self._more,
                               backends=','.join(self.BACKENDS), **self._settings)
         (self.state / 'c.conf').write_text(text + ''.join(
             _BACKEND.format(name=name, knobs=self._knobs, size=1000 if name in self.EVACUATED else 100000)
@@ -310,6 +312,10 @@ class Deployment(fixtures.Fixture):
         lines = [f'{log.name}: {line}' for log in sorted(self.state.glob('*.log'))
                  for line in log.read_text(errors='replace').splitlines() if project in line]
         return '\n'.join(lines[-40:])
+
+    def said_by(self, role: str) -> str:
+        """Return the logs of all commands of the role."""
+        return ''.join(log.read_text(errors='replace') for log in self.state.glob(f'{role}*.log'))
 
     def tail(self) -> str:
         """Return the ends of all logs."""
