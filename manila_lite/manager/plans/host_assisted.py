@@ -223,7 +223,17 @@ def clean(service: Any) -> None:
             if any(row.status == 'migrating_to' for row in shares.list_second_instances(conn, instance_id=target)):
                 continue
         LOG.warning('Migration %s: the rest of an abandoned copy is removed', target)
-        try:
-            service.moves.clear(target)
-        except Exception:
-            LOG.exception('Migration %s: something is left of a copy', target)
+        _clear(service, target)
+
+
+def leave(service: Any) -> None:
+    """Unmount everything of copies on this host, since another one goes on with them."""
+    for target in sorted(service.moves.left()):
+        _clear(service, target)
+
+
+def _clear(service: Any, target: str) -> None:
+    try:
+        service.moves.clear(target)
+    except Exception:
+        LOG.exception('Migration %s: something is left of a copy', target)

@@ -251,6 +251,8 @@ class ShareManager:
     def _clean_moves(self) -> None:
         if self._may_work():
             host_assisted.clean(self)
+        elif self.backend_lease.is_on_another_machine():
+            host_assisted.leave(self)
 
     def _free_leftovers(self) -> None:
         if self.driver.HANDLES_SHARE_SERVERS and self._may_work():

@@ -5,12 +5,15 @@ The files of the dummy's shares are in a directory of the test, which the host m
 exports see ``linux/test_host_assisted.py``.
 """
 
+import contextlib
 import os
 import shutil
 import unittest
 
 from manila_lite.drivers.data_mover import share_moves
+from manila_lite.engine import process_names
 from manila_lite.manager.plans import host_assisted
+from manila_lite.manager.runtime import backend_lease
 from manila_lite.tests.functional import base, test_share_migration
 
 _BACKEND = test_share_migration.BACKEND.format('here')
@@ -231,6 +234,23 @@ class Copied(test_share_migration.MigrationTest):
             place.mkdir(parents=True)
         self.service.managers['beta']._clean_moves()
         self.assertEqual(frozenset(), moves.left())
+
+    def stand_by(self, manager, holder):
+        """Look for remains of copies as a process does that waits for the holder of the lease."""
+        lease = backend_lease.BackendLease(self.service.services, manager.host, 'manila-share')
+        lease._waits_for = holder
+        with contextlib.ExitStack() as stack:
+            stack.callback(setattr, manager, 'backend_lease', manager.backend_lease)
+            manager.backend_lease = lease
+            manager._clean_moves()
+
+    def test_mounts_are_removed_when_another_host_works_at_the_backend(self):
+        manager = self.service.managers['beta']
+        for holder, kept in ((process_names.name(), True), ('far/0a1b2c3d-4026531836/7/99', False)):
+            for place in manager.moves.places('left-behind'):
+                place.mkdir(parents=True, exist_ok=True)
+            self.stand_by(manager, holder)
+            self.assertEqual(kept, bool(manager.moves.left()), holder)
 
     def test_shares_that_no_host_can_copy_are_refused(self):
         share = self.make(share_proto='CIFS')
