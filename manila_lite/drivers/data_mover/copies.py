@@ -194,11 +194,11 @@ def end_others(places: Iterable[Path]) -> None:
     """Kill the copies of other processes of this host at these mount points: such a process may hang, and not know that this
     one has taken over. The mount of the copy would outlive an unmount, in its own namespace.
     """
-    mine = {str(place) for place in places}
+    mine = tuple(f'{place}/' for place in places)
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            if process.name() == sandbox.PROGRAM and mine.intersection(process.cmdline()):
-                LOG.warning('A copy of another process at %s is killed: %s', ' '.join(sorted(mine)), process.pid)
+            if process.name() == sandbox.PROGRAM and any(f'{word}/'.startswith(mine) for word in process.cmdline()):
+                LOG.warning('A copy of another process at %s is killed: %s', ' '.join(mine), process.pid)
                 process.kill()
                 process.wait(_END_SECONDS)
 

@@ -11,6 +11,7 @@ import shutil
 import unittest
 
 from manila_lite.drivers.data_mover import share_moves
+from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.engine import process_names
 from manila_lite.manager.plans import host_assisted
 from manila_lite.manager.runtime import backend_lease
@@ -38,6 +39,7 @@ class Copied(test_share_migration.MigrationTest):
         if lacks := missing():
             raise unittest.SkipTest(f'a copy by the host needs {lacks}')
         cls.plain = cls.make_type('plain')
+        cls.make_type('mountable', mount_snapshot_support='True')
         cls.place = cls.service.state / 'served'
         cls.place.mkdir()
 
@@ -227,6 +229,51 @@ class Copied(test_share_migration.MigrationTest):
         self.act(share, 'migration_complete')
         self.has_stayed(share, source, 'migration_error')
         self.assertIn('After the last pass the copy differs from the share. Differing: extra.', self.messages(share))
+
+    def test_snapshots_are_taken_again_oldest_first(self):
+        taken = []
+        create = DummyDriver.create_snapshot
+
+        def create_snapshot(driver, snapshot):
+            if (self.place / snapshot.share.id / 'f').exists():
+                taken.append((driver.backend.name, snapshot.id, (self.place / snapshot.share.id / 'f').read_text()))
+            return create(driver, snapshot)
+        self.patch(DummyDriver, 'create_snapshot', create_snapshot)
+        share = self.make(kind='mountable')
+        self.grant(share)
+        source = self.instance(share)
+        ids = [self.take(share) for _ in range(2)]
+        for place, text in ((source, 'now'), (ids[0], 'first'), (ids[1], 'second')):
+            (self.place / place).mkdir()
+            (self.place / place / 'f').write_text(text)
+        for act in ('migration_cancel', 'migration_complete'):
+            taken.clear()
+            self.service.knob('beta', 'share_migration_check_compatibility:fail_final,create_share:hang')
+            self.assertEqual((202, None), self.start(share, **{**NOTHING, 'preserve_snapshots': True}))
+            target = self.target(share)
+            (self.place / target).mkdir()
+            self.go_on()
+            self.task_is(share, READY)
+            self.assertEqual([('beta', ids[0], 'first'), ('beta', ids[1], 'second')], taken)
+            self.assertEqual('now', (self.place / target / 'f').read_text())
+            self.assertEqual([[(_ME, 'ro')]] * 2, [self.rules_of_snapshot('alpha', one) for one in ids])
+            self.assertEqual({target, *ids}, self.held('beta'))
+            self.assertEqual((202, None), self.act(share, act))
+            self.at_rest()
+            if act == 'migration_cancel':
+                self.is_as_before(share, set())
+                self.assertEqual([[], []], [self.rules_of_snapshot('alpha', one) for one in ids])
+        self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
+        self.assertEqual((set(), {target, *ids}), (self.held('alpha'), self.held('beta')))
+        self.assertEqual([[], []], [self.rules_of_snapshot('beta', one) for one in ids])
+        for one in ids:
+            self.admin.ok('DELETE', f'/snapshots/{one}')
+            self.admin.wait(f'/snapshots/{one}', 'snapshot', 'gone')
+
+    def rules_of_snapshot(self, backend, snapshot):
+        store = self.store(backend)
+        with store.locked():
+            return sorted((to, level) for _, to, level in store.snapshots.get(snapshot).rules.values())
 
     def test_abandoned_copies_are_removed(self):
         moves = self.service.managers['beta'].moves

@@ -65,8 +65,9 @@ class Polls(testtools.TestCase):
 
     def test_copy_of_another_process_at_the_same_places_is_killed(self):
         [place] = self.copies.places('c')
-        place.mkdir(parents=True)
-        for kept, there in ((False, place), (True, self.state)):
+        (place / 'sub').mkdir(parents=True)
+        place.with_name('c2').mkdir()
+        for kept, there in ((False, place), (False, place / 'sub'), (True, self.state), (True, place.with_name('c2'))):
             other = subprocess.Popen(sandbox.words(there, 'sleep', '60'))
             self.addCleanup(other.wait)
             self.addCleanup(other.kill)
