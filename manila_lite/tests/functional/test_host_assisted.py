@@ -248,7 +248,7 @@ class Copied(test_share_migration.MigrationTest):
             (self.place / place / 'f').write_text(text)
         for act in ('migration_cancel', 'migration_complete'):
             taken.clear()
-            self.service.knob('beta', 'share_migration_check_compatibility:fail_final,create_share:hang')
+            self.service.knob('beta', 'share_migration_check_compatibility:fail_final', 'create_share:hang')
             self.assertEqual((202, None), self.start(share, **{**NOTHING, 'preserve_snapshots': True}))
             target = self.target(share)
             (self.place / target).mkdir()
