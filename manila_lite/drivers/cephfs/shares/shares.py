@@ -152,12 +152,15 @@ class Shares:
         vet_id(share.id)
         with self._locks.of(share.id):
             subvolume = self._subvolumes.find(share)
+            half = subvolume is None and self._is_half(share.id)
+            if subvolume is None and not half:
+                subvolume = self._subvolumes.find(share)    # a copy may have ended between these looks
             if subvolume:
                 self._protocol.forget(share, subvolume)
                 self._remove(subvolume.name)
             else:
                 self._protocol.discard(share)
-                if self._is_half(share.id):
+                if half:
                     self._remove(share.id)
         self._sizes.forget(share.id)
 

@@ -19,7 +19,8 @@ import fixtures
 import testtools
 from oslo_utils import uuidutils
 
-from manila_lite.tests.compliance.test_cephfs import files
+from manila_lite.tests import waiting
+from manila_lite.tests.compliance.test_cephfs import admin, files
 from manila_lite.tests.functional.ceph import driver_calls, nfs_base, worlds
 from manila_lite.tests.functional.ceph.doors import Died, Walk
 from manila_lite.tests.services import ceph
@@ -248,6 +249,23 @@ class Restarts(RecoveryTest):
         return [f'{call.world.PROTO} {call.NAME}, manager restarted at {place}: {one}' for one in wrong]
 
 
+class Dawdling(Walk):
+    """The way of a call that has not found its share, which is being copied, and looks through all after the copy has ended."""
+
+    def __init__(self, name):
+        super().__init__()
+        self._name = name
+
+    def go(self, what, act):
+        """Do it. Before the list of all subvolumes, wait for the copy."""
+        if what == 'fs subvolume ls':
+            waiting.until(self._has_ended, 'the copy has ended', pause=0.2)
+        return super().go(what, act)
+
+    def _has_ended(self):
+        return admin().manager('fs clone status', vol_name='a', clone_name=self._name)['status']['state'] == 'complete'
+
+
 class HalfDone(RecoveryTest):
     """The manager of the cluster died within a command, and the process of the driver, too. What it leaves is put there here:
     nobody can have it die at a certain moment.
@@ -266,6 +284,14 @@ class HalfDone(RecoveryTest):
             mount.mkdirs(f'{worlds.FOLDER}/{call.share.id}/{uuidutils.generate_uuid()}'.encode(), 0o755)
             self.native.restart()
             self.assertEqual([], wrong_after(call, self.native.common) if then == 'again' else [])
+            self.assertEqual([], left_by(call, self.native.common))
+
+    def test_copy_that_ends_while_its_share_is_looked_for_is_deleted(self):
+        self.addCleanup(self.ceph.ask, 'config', 'rm', 'mgr', 'mgr/volumes/snapshot_clone_delay')
+        self.ceph.ask('config', 'set', 'mgr', 'mgr/volumes/snapshot_clone_delay', '2')
+        call, change = Death(driver_calls.Copy, 1, 'after').suffered(self.native)
+        self.assertEqual('fs subvolume snapshot clone', change)
+        with Dawdling(call.share.id).begun():
             self.assertEqual([], left_by(call, self.native.common))
 
     def test_client_is_shut_out_although_the_manager_died_before_it_had_shut_it_out(self):
