@@ -27,6 +27,8 @@ class Moves(filled.Filled, base.CephTest):
 
     CLUSTER = {'filesystems': ('a', 'b')}
     MORE = 'cephfs_filesystem_name = a'
+    # A file's blocks are its size in CephFS.
+    TELLS_OF_HOLES = False
     #: MiB a second, 0 for any.
     RATE = 0
 
