@@ -11,7 +11,8 @@ from manila_lite.tests.crash import files
 from manila_lite.tests.crash.deployment import Deployment, Servers
 from manila_lite.tests.crash.subjects import Cell
 
-_BIG = 16 << 20
+#: Seconds; on a busy machine, a process would lose a shorter lease. The rate of copies, in MiB a second.
+_LEASE, _RATE = 15, 2
 
 
 class TakenOver(testtools.TestCase):
@@ -22,16 +23,16 @@ class TakenOver(testtools.TestCase):
         if lacks := files.lacks():
             raise unittest.SkipTest(f'a copy by the host needs {lacks}')
         self.deployment = self.useFixture(Deployment(
-            self.useFixture(Servers()), roles=('api', 'scheduler', 'share1', 'share2'), lease=6,
-            more='data_copy_bandwidth_limit = 2'))
+            self.useFixture(Servers()), roles=('api', 'scheduler', 'share1', 'share2'), lease=_LEASE,
+            more=f'data_copy_bandwidth_limit = {_RATE}'))
         self.cell = Cell(self.deployment, 'p')
 
-    def begun(self):
-        """Begin to copy a share with a large file. Return the pid of the process that copies, once it does."""
+    def begun(self, seconds):
+        """Begin to copy a share with a large file, which takes so many seconds. Return the pid of the process that copies."""
         cell = self.cell
         cell.with_files()
         [instance] = cell.ok('GET', f'/shares/{cell.share}/instances')['share_instances']
-        self.content = os.urandom(_BIG)
+        self.content = os.urandom(seconds * _RATE << 20)
         (self.deployment.state / 'served' / instance['id'] / 'big').write_bytes(self.content)
         wanted = cell._copy_share()
         cell.ok('POST', f'/shares/{cell.share}/action', {'migration_start': wanted})
@@ -45,7 +46,7 @@ class TakenOver(testtools.TestCase):
         return document if status == 200 else {'total_progress': 0, 'task_state': None}
 
     def task_is(self, state):
-        self.deployment.eventually(lambda: self.progress()['task_state'] == state, f'the task state is {state}', 120)
+        self.deployment.eventually(lambda: self.progress()['task_state'] == state, f'the task state is {state}', 240)
 
     def goes_on(self, victim):
         """Check that another process completes the migration."""
@@ -64,12 +65,12 @@ class TakenOver(testtools.TestCase):
         self.assertEqual(sorted(('big', self.cell.share)), sorted(path.name for path in self.place.iterdir()))
 
     def test_another_process_goes_on_when_the_copying_one_dies(self):
-        victim = self.begun()
+        victim = self.begun(8)
         self.deployment.kill(victim)
         self.goes_on(victim)
 
     def test_copy_of_a_process_that_hangs_is_ended_by_the_one_that_takes_over(self):
-        victim = self.begun()
+        victim = self.begun(2 * _LEASE)
         os.kill(victim, signal.SIGSTOP)
         self.addCleanup(os.kill, victim, signal.SIGCONT)
         self.goes_on(victim)
