@@ -58,8 +58,16 @@ class ShareMigrations(Migrations):
         if work.data.get('claimed'):
             services.release_space(conn, *work.data['claimed'])
 
+    def fail_cut_over(self, conn: Connection, work: Work, error: Exception) -> None:
+        """Keep everything for another try."""
+        access.lock(conn, work.resource_id)
+        super().fail_cut_over(conn, work, error)
+
     def keep_failed(self, conn: Connection, work: Work) -> None:
-        """Set the second instance to error, and the task state of the share."""
+        """Set the second instance to error, and the task state of the share. A host that copied is shut out."""
+        if work.data.get('by_host'):
+            shares.update_instance(conn, work.data['target'], copier=None, copier_key=None)
+            self.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=True)
         transitions.fail(conn, states.SHARE, 'cut_over_to', work.data['target'])
         transitions.swap_share_task_state(conn, work.resource_id, list(Migration), Migration.ERROR)
 
