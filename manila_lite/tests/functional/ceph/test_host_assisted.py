@@ -70,6 +70,15 @@ class Moves(filled.Filled, base.CephTest):
         self.assertEqual(state, shown['task_state'], self.messages(share))
         return shown
 
+    def mount_again(self, share, rule):
+        """Mount the share at its new place, with another id: Ceph refuses the former one, which the other file system had."""
+        self.until(lambda: not self.ceph.ask('fs', 'subvolume', 'ls', 'a'), 'the source is deleted')
+        self.lite.wait(f'/share-access-rules/{rule["id"]}', 'access', 'error', 120, field='state')
+        self.assertIn('is not free', ' '.join(self.messages(share)))
+        self.deny(share, rule)
+        self.FILESYSTEM = 'b'
+        return self.mount(share, self.grant(share, self.ident()))
+
     def again(self):
         """Kill the service and start it again."""
         self.lite.kill()
@@ -98,14 +107,10 @@ class Moved(Moves):
         self.assertEqual(202, self.act(share, 'migration_complete')[0])
         shown = self.task_is(share, 'migration_success')
         self.assertEqual(('available', 'test@beta#b.data'), (shown['status'], shown['host']))
-        [again] = self.lite.ok('GET', f'/share-access-rules?share_id={share}')['access_list']
-        again = self.lite.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', 120, field='state')
-        self.FILESYSTEM = 'b'
-        there = self.mount(share, again)
+        there = self.mount_again(share, rule)
         self.assert_as(copy, there)
         (there / 'more').write_text('at home again')
         self.nothing_is_left()
-        self.until(lambda: not self.ceph.ask('fs', 'subvolume', 'ls', 'a'), 'the source is deleted')
 
     def test_snapshots_go_along_with_their_content(self):
         share, rule, place = self.made()
@@ -119,14 +124,11 @@ class Moved(Moves):
         self.task_is(share, READY)
         self.act(share, 'migration_complete')
         self.task_is(share, 'migration_success')
-        again = self.lite.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', 120, field='state')
-        self.FILESYSTEM = 'b'
-        there = self.mount(share, again)
+        there = self.mount_again(share, rule)
         self.assertEqual('at the end of all', (there / 'f').read_text())
         self.assertEqual(expected, {name.split('_')[1]: (there / '.snap' / name / 'f').read_text()
                                     for name in os.listdir(there / '.snap')})
         self.nothing_is_left()
-        self.until(lambda: not self.ceph.ask('fs', 'subvolume', 'ls', 'a'), 'the source is deleted')
 
     def test_cancelled_migration_leaves_nothing_at_the_destination(self):
         share, rule, place = self.made()
@@ -149,7 +151,7 @@ class Interrupted(Moves):
     RATE = 2
 
     def test_killed_service_goes_on_with_the_copy(self):
-        share, _, place = self.made()
+        share, rule, place = self.made()
         content = os.urandom(12 << 20)
         (place / 'big').write_bytes(content)
         os.sync()
@@ -164,8 +166,5 @@ class Interrupted(Moves):
         self.again()
         self.task_is(share, 'migration_success')
         self.ends(share, 'available')
-        [rule] = self.lite.ok('GET', f'/share-access-rules?share_id={share}')['access_list']
-        self.lite.wait(f'/share-access-rules/{rule["id"]}', 'access', 'active', 120, field='state')
-        self.FILESYSTEM = 'b'
-        self.assertEqual(content, (self.mount(share, rule) / 'big').read_bytes())
+        self.assertEqual(content, (self.mount_again(share, rule) / 'big').read_bytes())
         self.nothing_is_left()
