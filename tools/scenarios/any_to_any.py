@@ -50,13 +50,21 @@ class AnyToAny:
         demo = self.demo
         with demo.step(f'A share on {_HERE}, btrfs; a client fills it with {demo.mebibytes} MiB'):
             demo.show(*demo.as_operator, 'share', 'type', 'create', 'default', 'False')
-            share = demo.show('share', 'create', 'NFS', str(1 + 2 * demo.mebibytes // 1024), '--name', 'docs',
-                              '--scheduler-hint', f'only_host={_HERE}', '--wait')
+            # Only administrators may choose a backend, so the other one takes no new shares for a moment.
+            self._set('disable')
+            share = demo.show('share', 'create', 'NFS', str(1 + 2 * demo.mebibytes // 1024), '--name', 'docs', '--wait')
             self.share = share['id']
+            self._set('enable')
             demo.show('share', 'access', 'create', self.share, 'ip', V4, '--wait')
             self._find()
             must(self._nfs('fill', 'data', str(demo.mebibytes)))
             self.digests = self._digests()
+
+    def _set(self, action):
+        """Let the other backend take new shares, or not."""
+        status, said = self.demo.api('PUT', f'/services/{action}', {'host': _THERE, 'binary': 'manila-share'}, user=ADMIN)
+        if status >= 400:
+            raise Trouble(f'{action} {_THERE}: {status} {said}')
 
     def _find(self):
         """Look up where the share is."""
