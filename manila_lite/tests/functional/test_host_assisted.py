@@ -15,7 +15,7 @@ from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.engine import process_names
 from manila_lite.manager.plans import host_assisted
 from manila_lite.manager.runtime import backend_lease
-from manila_lite.tests.functional import base, test_share_migration
+from manila_lite.tests.functional import base, commandline, test_share_migration
 
 _BACKEND = test_share_migration.BACKEND.format('here')
 NOTHING = {'writable': False, 'nondisruptive': False, 'preserve_snapshots': False, 'preserve_metadata': False}
@@ -28,7 +28,7 @@ def missing():
     return 'root' if os.geteuid() else ', '.join(name for name in ('rsync', 'bwrap') if not shutil.which(name))
 
 
-class Copied(test_share_migration.MigrationTest):
+class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
     """From ``alpha`` to ``beta``."""
 
     BACKENDS = {'alpha': _BACKEND, 'beta': _BACKEND, 'live': _BACKEND + 'migration_keep_writable = true\n'}
@@ -274,6 +274,38 @@ class Copied(test_share_migration.MigrationTest):
         store = self.store(backend)
         with store.locked():
             return sorted((to, level) for _, to, level in store.snapshots.get(snapshot).rules.values())
+
+    def client_starts(self, share, fails=False, **wants):
+        """Start the migration with the ``openstack`` command, which sends ``True`` and ``False`` as texts."""
+        words = [word for name, value in {**NOTHING, **wants}.items() for word in (f'--{name.replace("_", "-")}', str(value))]
+        return self.run_cli('share', 'migration', 'start', share['id'], 'test@beta#pool1', *words, fails=fails)
+
+    def test_words_of_the_client_say_who_copies(self):
+        share = self.made(f='hello')
+        for forced, refuses, state in ((False, False, 'migration_driver_phase1_done'), (True, False, READY),
+                                       (False, True, READY)):
+            self.service.knob('beta', *['share_migration_check_compatibility:fail_final'] * refuses, 'create_share:hang')
+            self.client_starts(share, force_host_assisted_migration=forced)
+            if state == READY:
+                (self.place / self.target(share)).mkdir()
+            self.go_on()
+            self.task_is(share, state)
+            self.run_cli('share', 'migration', 'cancel', share['id'])
+            self.task_is(share, 'migration_cancelled')
+            self.at_rest()
+
+    def test_words_of_the_client_say_that_no_host_may_copy(self):
+        share = self.made()
+        self.service.knob('beta', 'share_migration_check_compatibility:fail_final')
+        for name in NOTHING:
+            said = self.client_starts(share, fails=True, force_host_assisted_migration=True, **{name: True})
+            self.assertIn(f'cannot be combined with {name}.', said)
+        for name in ('writable', 'nondisruptive', 'preserve_metadata'):
+            self.act(share, 'reset_task_state', {'task_state': None})
+            self.client_starts(share, **{name: True})
+            self.task_is(share, 'migration_error')
+        self.assertNotIn('cannot mount', self.messages(share))      # as a host says that tried: nothing is served at beta
+        self.is_as_before(share, set())
 
     def test_abandoned_copies_are_removed(self):
         moves = self.service.managers['beta'].moves
