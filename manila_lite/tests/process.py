@@ -111,6 +111,17 @@ class Lite(fixtures.Fixture):
         lines = self.log.read_text(errors='replace').splitlines(keepends=True)
         return ''.join(line for line in lines if 'manila_lite.api.http.request_log' not in line)[-3000:]
 
+    def threads(self):
+        """Return the end of the log, and what each thread of a process that does not get on is at."""
+        tail, seen = self.tail(), len(self.log.read_text(errors='replace'))
+        self.process.send_signal(signal.SIGUSR2)
+        end = time.monotonic() + 20
+        report = ''
+        while 'Configuration' not in report and time.monotonic() < end:
+            time.sleep(0.2)     # sleeps: between two looks at a report that may never come
+            report = self.log.read_text(errors='replace')[seen:]
+        return f'{tail}\nIts threads (SIGUSR2):\n{report.partition("Configuration")[0][-30000:] or "no report"}'
+
     def call(self, method, path, body=None, version='2.82', prefix='/v2', token=None):
         """Send a request; returns (status, document)."""
         request = urllib.request.Request(

@@ -4,11 +4,11 @@
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster, find_way
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.lifecycle import Lifecycle
+from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.protocols.table import protocol_of
 from manila_lite.drivers.cephfs.shares.access import ShareAccess
 from manila_lite.drivers.cephfs.shares.ensure import Ensuring
-from manila_lite.drivers.cephfs.shares.locks import Locks
 from manila_lite.drivers.cephfs.shares.manage_shares import ManagedShares
 from manila_lite.drivers.cephfs.shares.manage_snapshots import ManagedSnapshots
 from manila_lite.drivers.cephfs.shares.shares import Shares

@@ -120,7 +120,7 @@ class Processes(testtools.TestCase):
         self.assertNotEqual(400, self.call_status())
         lite.config.write_text(text.replace('default_share_type = default', 'default_share_type = other'))
         lite.process.send_signal(signal.SIGHUP)
-        process.until(lambda: self.call_status() == 400, 'the new default type, which is not there, is asked for', lite.tail)
+        process.until(lambda: self.call_status() == 400, 'the new default type, which is not there, is asked for', lite.threads)
         self.assertIsNone(lite.process.poll())
 
     def test_wrong_configuration_at_hup_is_logged_and_can_be_corrected(self):

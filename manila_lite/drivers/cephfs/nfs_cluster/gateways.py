@@ -7,8 +7,8 @@ gateway reads all exports in one go, and in their order, and opens a session for
 has put in force whatever changed before.
 
 A gateway that has none for it after a while is shut out of the share: the export is removed with its key, the metadata servers
-end the gateway's session, and there is a new export with another id. The cluster keeps the gateway out for an hour, and tickets
-that it got by the former key may last longer. So sessions of former ids are looked for as long as that, and ended.
+end the gateway's session, and there is a new export with another id. With tickets that it got by the former key the gateway
+could come back. So it is kept out like a native client that lost its access.
 """
 
 import time
@@ -19,7 +19,8 @@ from oslo_log import log
 
 from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
 from manila_lite.drivers.cephfs.nfs_cluster.exports import Client, Export, Exports
-from manila_lite.drivers.cephfs.volumes.sessions import Session, Sessions, planned
+from manila_lite.drivers.cephfs.volumes.evictions import Evictions, planned
+from manila_lite.drivers.cephfs.volumes.sessions import Session, Sessions
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume
 
 LOG = log.getLogger(__name__)
@@ -28,8 +29,6 @@ LOG = log.getLogger(__name__)
 _WITNESSES = '/manila_lite'
 #: Seconds that gateways have to put a change in force, or to let go of an export that is removed.
 _FOLLOW, _LET_GO = 20.0, 5.0
-#: Seconds for which a client can get tickets of Ceph anew, by default, without its key.
-_TICKETS = 72 * 3600.0
 _PAUSE, _PAUSE_MOST = 0.05, 0.5
 _NOT_SERVED = 'The share was not exported; it is again.'
 _OTHER_RULES = 'Other access rules were in force than there should be; those that should be are.'
@@ -39,10 +38,10 @@ _OTHER_SETTINGS = 'The export had other settings than it should have; it has tho
 class Gateways:
     """The gateways of one NFS cluster. Safe for threads, if no two change the same export at once."""
 
-    def __init__(self, exports: Exports, sessions: Sessions):
+    def __init__(self, exports: Exports, sessions: Sessions, evictions: Evictions):
         self._exports = exports
         self._sessions = sessions
-        self._shut_out: dict[str, float] = {}       # former ids, until none of their tickets can be good any more
+        self._evictions = evictions
 
     def admit(self, pseudo: str) -> None:
         """Check that the cluster can have this export.
@@ -61,33 +60,31 @@ class Gateways:
         """
         known = self._exports.find(pseudo)
         if known and not known.leads_to(self._exports.filesystem, subvolume.path):
-            self.forget(name, pseudo)
+            self.forget(name, pseudo, subvolume.name)
             known = None
         owed = planned(subvolume.marks)
         closes = bool(known and (owed or not known.is_common or _closes(known.clients, clients)))
         if known and closes:
-            self._sessions.plan(subvolume.name, owed | {known.user})
-        if not (known and self._change(known, clients) and self._follow(name, known, closes=closes)):
-            self._await_served(self._exports.create(pseudo, subvolume.path, clients), absent_is_well=closes)
+            self._evictions.plan(subvolume.name, owed | {known.user})
+        served = known if known and self._change(known, clients) and self._follow(name, known, closes=closes) else None
+        if served is None:
+            served = self._exports.create(pseudo, subvolume.path, clients)
+            self._await_served(served, absent_is_well=closes)
         for user in owed - {known.user if known else ''}:
             self._sessions.evict(user)
-        if closes or owed:
-            self._sessions.done(subvolume.name)
+        former = (owed | {known.user} if known else owed) - {served.user}
+        if closes or former or owed:
+            self._evictions.done(subvolume.name, former, {served.user})
         return known is None
 
-    def forget(self, name: str, pseudo: str) -> None:
-        """Remove the export and its id, and end the sessions of gateways that do not let go of it."""
-        for one in (self._witness(name), pseudo):
-            known = self._exports.find(one)
-            if known:
-                self._drop(known)
-
-    def keep_out(self) -> None:
-        """End sessions of gateways that were shut out, and have come back."""
-        for user, end in tuple(self._shut_out.items()):
-            self._sessions.evict(user)
-            if time.monotonic() > end:
-                self._shut_out.pop(user, None)
+    def forget(self, name: str, pseudo: str, subvolume: str | None = None) -> None:
+        """Remove the export and its id, and end the sessions of gateways that do not let go of it. They are kept out of the
+        subvolume of this name.
+        """
+        users = {known.user for one in (self._witness(name), pseudo)
+                 if (known := self._exports.find(one)) and not self._drop(known)}
+        if users and subvolume:
+            self._evictions.done(subvolume, users)
 
     def defects_of(self, subvolume: Subvolume, pseudo: str, clients: Sequence[Client]) -> list[str]:
         """Return in words what ``serve`` would repair."""
@@ -111,9 +108,10 @@ class Gateways:
             return False
         return True
 
-    def _drop(self, known: Export) -> None:
+    def _drop(self, known: Export) -> bool:
+        """Remove the export. Returns whether all gateways let go of it."""
         self._exports.remove(known.pseudo)
-        self._let_go(known.user)
+        return self._let_go(known.user)
 
     def _await_served(self, export: Export, *, absent_is_well: bool = False) -> None:
         """Wait until a gateway has the export. With ``absent_is_well`` there may be none: nobody has access, then."""
@@ -140,7 +138,6 @@ class Gateways:
         if not closes:
             return True
         if late:
-            self._shut_out[known.user] = time.monotonic() + _TICKETS
             self._exports.remove(known.pseudo)      # first of all, with its key
         self._sessions.end([*late, *(session for session in self._sessions.of(known.user) if session.is_stale)])
         if late:
@@ -170,11 +167,12 @@ class Gateways:
     def _witness(name: str) -> str:
         return f'{_WITNESSES}/{name}'
 
-    def _let_go(self, user: str) -> None:
-        """Wait until no gateway has a session of the id, which is deleted, and end those that stay."""
-        if not _await(lambda: not self._sessions.of(user), _LET_GO):
-            self._shut_out[user] = time.monotonic() + _TICKETS
+    def _let_go(self, user: str) -> bool:
+        """Wait until no gateway has a session of the id, which is deleted, and end those that stay. Returns if none did."""
+        gone = _await(lambda: not self._sessions.of(user), _LET_GO)
+        if not gone:
             self._sessions.evict(user)
+        return gone
 
 
 def _late(sessions: Sequence[Session], followers: Sequence[Session]) -> list[Session]:

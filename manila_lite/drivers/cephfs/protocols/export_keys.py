@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 from manila_lite.drivers.cephfs.nfs.fsal import Key
 from manila_lite.drivers.cephfs.volumes.auth_ids import AuthIds
-from manila_lite.drivers.cephfs.volumes.sessions import Sessions, planned
+from manila_lite.drivers.cephfs.volumes.evictions import Evictions, planned
+from manila_lite.drivers.cephfs.volumes.sessions import Sessions
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.host.commands import CommandFailed
 
@@ -25,9 +26,10 @@ def auth_id(share_id: str) -> str:
 class ExportKeys:
     """The keys of one backend's exports. Safe for threads."""
 
-    def __init__(self, subvolumes: Subvolumes, sessions: Sessions):
+    def __init__(self, subvolumes: Subvolumes, sessions: Sessions, evictions: Evictions):
         self._ids = AuthIds(subvolumes)
         self._sessions = sessions
+        self._evictions = evictions
         self._keys: dict[str, Key] = {}
 
     def of(self, share_id: str) -> Key:
@@ -65,11 +67,11 @@ class ExportKeys:
         """Close the subvolume to these ids, and end their sessions."""
         if not auth_ids:
             return
-        self._sessions.plan(subvolume.name, auth_ids)
+        self._evictions.plan(subvolume.name, auth_ids)
         for one in sorted(auth_ids):
             self._ids.shut_out(subvolume.name, one)
             self._sessions.evict(one)
-        self._sessions.done(subvolume.name)
+        self._evictions.done(subvolume.name, auth_ids, planned(subvolume.marks) - auth_ids)
 
     def renew(self, share_id: str, subvolume: Subvolume) -> bool:
         """Ask for the key of the export anew. Returns whether it is another one than before."""

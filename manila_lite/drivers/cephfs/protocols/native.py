@@ -21,7 +21,7 @@ from manila_lite.drivers.cephfs.names import SAFE_AUTH_ID
 from manila_lite.drivers.cephfs.protocols import monitors
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
 from manila_lite.drivers.cephfs.volumes.auth_ids import AuthIds, noted
-from manila_lite.drivers.cephfs.volumes.sessions import Sessions, planned
+from manila_lite.drivers.cephfs.volumes.evictions import planned
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.drivers.interface import Backend
 
@@ -40,7 +40,6 @@ class Native(Protocol):
     def __init__(self, backend: Backend, cluster: Cluster, subvolumes: Subvolumes):
         super().__init__(backend, cluster, subvolumes)
         self._ids = AuthIds(subvolumes)
-        self._sessions = Sessions(cluster, subvolumes)
         self._own_id = Identity.of(backend.conf).auth_id
         self._monitors: dict[int, tuple[str, ...]] = {}
 
@@ -49,8 +48,9 @@ class Native(Protocol):
         self._read_monitors()
 
     def keep_up(self) -> None:
-        """Read the addresses of the monitors anew: they may move."""
+        """Read the addresses of the monitors anew: they may move. Keep out who was shut out."""
         self._read_monitors()
+        super().keep_up()
 
     def _read_monitors(self) -> None:
         self._monitors = monitors.by_family(self.cluster.monitor('mon dump'))
@@ -84,7 +84,7 @@ class Native(Protocol):
         results |= self._shut_out(share, subvolume.name, losing, present, wanted)
         self._ids.note(subvolume.name, noted(subvolume.marks), wanted.keys())
         if losing:
-            self._sessions.done(subvolume.name)
+            self.evictions.done(subvolume.name, losing)
         for auth_id, rule in wanted.items():
             if auth_id not in losing:
                 results[rule.id] = self._let_in(share, subvolume.name, rule, present.get(auth_id))
@@ -137,13 +137,13 @@ class Native(Protocol):
         """Take access away from these ids, and end their sessions. Return the results of the rules that they still have."""
         results = {}
         if losing:
-            self._sessions.plan(name, losing)
+            self.evictions.plan(name, losing)
         for auth_id in sorted(losing):
             if auth_id in wanted:
                 results[wanted[auth_id].id] = self._let_in(share, name, wanted[auth_id], present.get(auth_id))
             else:
                 self._ids.shut_out(name, auth_id)
-            self._sessions.evict(auth_id)
+            self.sessions.evict(auth_id)
         return results
 
     def _let_in(self, share: values.Share, name: str, rule: values.AccessRule, had: str | None) -> values.RuleResult:
@@ -156,8 +156,10 @@ class Native(Protocol):
             if had == _LEVELS[rule.level]:
                 return values.RuleResult()      # of another project, which had the share before
             if had:
+                self.evictions.plan(name, {rule.to})
                 self._ids.shut_out(name, rule.to)
-                self._sessions.evict(rule.to)
+                self.sessions.evict(rule.to)
+                self.evictions.done(name, {rule.to})
             return values.RuleResult(error=_TAKEN.format(rule.to))
         return values.RuleResult(access_key=key)
 

@@ -15,7 +15,6 @@ from manila_lite.drivers.cephfs.nfs.objects import Objects
 from manila_lite.drivers.cephfs.protocols import export_keys
 from manila_lite.drivers.cephfs.protocols.export_keys import ExportKeys
 from manila_lite.drivers.cephfs.protocols.nfs_mounts import NfsMounts, mounted_as
-from manila_lite.drivers.cephfs.volumes.sessions import Sessions
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.drivers.file_servers import ganesha_clients
 from manila_lite.drivers.interface import Backend
@@ -30,7 +29,7 @@ class Nfs(NfsMounts):
 
     def __init__(self, backend: Backend, cluster: Cluster, subvolumes: Subvolumes):
         super().__init__(backend, cluster, subvolumes)
-        self._keys = ExportKeys(subvolumes, Sessions(cluster, subvolumes))
+        self._keys = ExportKeys(subvolumes, self.sessions, self.evictions)
         self._objects = _objects(backend)
 
     @classmethod
@@ -76,8 +75,9 @@ class Nfs(NfsMounts):
             self._objects.close()
 
     def keep_up(self) -> None:
-        """Start the gateway again if it died."""
+        """Start the gateway again if it died. Keep out who was shut out."""
         self.gateway.ensure()
+        super().keep_up()
 
     # Exports ----------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from manila_lite.drivers.cephfs.nfs_cluster.gateways import Gateways
 from manila_lite.drivers.cephfs.protocols.export_keys import ExportKeys
 from manila_lite.drivers.cephfs.protocols.nfs import Nfs
 from manila_lite.drivers.cephfs.protocols.nfs_mounts import NfsMounts, by_id, mounted_as
-from manila_lite.drivers.cephfs.volumes.sessions import Sessions, planned
+from manila_lite.drivers.cephfs.volumes.evictions import planned
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.drivers.file_servers import ganesha_clients
 from manila_lite.drivers.interface import Backend
@@ -24,8 +24,7 @@ class NfsCluster(NfsMounts):
 
     def __init__(self, backend: Backend, cluster: Cluster, subvolumes: Subvolumes):
         super().__init__(backend, cluster, subvolumes)
-        self._sessions = Sessions(cluster, subvolumes)
-        self._former_keys = ExportKeys(subvolumes, self._sessions)
+        self._former_keys = ExportKeys(subvolumes, self.sessions, self.evictions)
 
     @classmethod
     def problems(cls, backend: Backend) -> Iterable[values.Problem]:
@@ -41,7 +40,7 @@ class NfsCluster(NfsMounts):
     def gateways(self) -> Gateways:
         """The gateways of the NFS cluster. Ceph must answer: it knows the file system."""
         name = self.backend.conf.cephfs_nfs_cluster_id
-        return Gateways(Exports(self.cluster, name, self.subvolumes.filesystem), self._sessions)
+        return Gateways(Exports(self.cluster, name, self.subvolumes.filesystem), self.sessions, self.evictions)
 
     def set_up(self) -> None:
         """Stop the gateway that ran here before the option named an NFS cluster.
@@ -51,10 +50,6 @@ class NfsCluster(NfsMounts):
         for problem in self.problems_at(self.cluster, self.backend):
             raise errors.Final(f'{problem.what}: {problem.hint}')
         Nfs(self.backend, self.cluster, self.subvolumes).retire()
-
-    def keep_up(self) -> None:
-        """Keep gateways out that were shut out of a share."""
-        self.gateways.keep_out()
 
     # Access -----------------------------------------------------------------------------------
 
@@ -80,7 +75,7 @@ class NfsCluster(NfsMounts):
 
     def forget(self, share: values.Share, subvolume: Subvolume) -> None:
         """Remove the export with its id, and end the sessions of the id."""
-        self.gateways.forget(share.id, mounted_as(share, subvolume))
+        self.gateways.forget(share.id, mounted_as(share, subvolume), subvolume.name)
 
     def discard(self, share: values.Share) -> None:
         """Remove the export, which leads nowhere."""

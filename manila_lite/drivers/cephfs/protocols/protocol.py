@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 from manila_lite import values
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
+from manila_lite.drivers.cephfs.volumes.evictions import Evictions
+from manila_lite.drivers.cephfs.volumes.sessions import Sessions
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume, Subvolumes
 from manila_lite.drivers.interface import Backend
 
@@ -21,6 +23,8 @@ class Protocol(abc.ABC):
         self.backend = backend
         self.cluster = cluster
         self.subvolumes = subvolumes
+        self.sessions = Sessions(cluster, subvolumes)
+        self.evictions = Evictions(cluster, subvolumes, self.sessions)
 
     @classmethod
     def problems(cls, backend: Backend) -> Iterable[values.Problem]:
@@ -45,7 +49,8 @@ class Protocol(abc.ABC):
         """Release threads and connections. Shares stay served."""
 
     def keep_up(self) -> None:
-        """Look after servers, once a minute."""
+        """Look after servers, and keep out who was shut out. Called once a minute."""
+        self.evictions.keep_out()
 
     def admit(self, share: values.Share) -> None:
         """Check that the protocol can serve one more share, if this is a new one.
@@ -92,6 +97,10 @@ class Protocol(abc.ABC):
     @abc.abstractmethod
     def capabilities(self) -> Mapping[str, Any]:
         """Return the capabilities of the backend's pools that depend on the protocol."""
+
+    def follow(self, subvolume: Subvolume) -> None:
+        """Keep out who was shut out of the subvolume by an earlier process."""
+        self.evictions.follow(subvolume)
 
     def dependencies(self) -> Mapping[str, str]:
         """Return values that the exports of all shares depend on, as ``ShareDriver.fingerprint``. Must be quick."""

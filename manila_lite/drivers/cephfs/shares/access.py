@@ -4,8 +4,8 @@
 from collections.abc import Mapping, Sequence
 
 from manila_lite import errors, values
+from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
-from manila_lite.drivers.cephfs.shares.locks import Locks
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 
 

@@ -7,8 +7,8 @@ from oslo_log import log
 
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.answers import Away, Refused
+from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
-from manila_lite.drivers.cephfs.shares.locks import Locks
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, Subvolume, Subvolumes
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 
@@ -32,6 +32,7 @@ class Ensuring:
         share = target.share
         with self._locks.of(share.id):
             subvolume = self._subvolumes.require(share)
+            self._protocol.follow(subvolume)
             limits = self._limit_again(share, subvolume)
             results, of_rules = self._rules_again(share, subvolume, target.rules)
         locations = tuple(self._protocol.export_locations(share, subvolume))

@@ -9,9 +9,9 @@ import math
 from collections.abc import Mapping
 
 from manila_lite import errors, values
+from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.names import vet_id
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
-from manila_lite.drivers.cephfs.shares.locks import Locks
 from manila_lite.drivers.cephfs.shares.shares import is_unmanaged
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes, parts_of

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from manila_lite import errors, values
 from manila_lite.drivers.cephfs.cluster.answers import Refused
+from manila_lite.drivers.cephfs.locks import Locks
 from manila_lite.drivers.cephfs.names import vet_id
 from manila_lite.drivers.cephfs.options import CephfsOptions
 from manila_lite.drivers.cephfs.protocols.protocol import Protocol
-from manila_lite.drivers.cephfs.shares.locks import Locks
 from manila_lite.drivers.cephfs.volumes.pools import Pools
 from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, SHARE, UNMANAGED, Subvolume, Subvolumes
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes

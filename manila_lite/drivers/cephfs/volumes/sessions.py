@@ -13,25 +13,29 @@ system. It has the whole of it mounted, which Ceph lets no client of a share say
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from manila_lite.drivers.cephfs.cluster.cluster import Cluster
-from manila_lite.drivers.cephfs.volumes.auth_ids import ids_in, text_of
-from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolumes
+from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolumes
 
 
 @dataclasses.dataclass(frozen=True)
 class Session:
     """A session of a client with the metadata server ``server``, as ``filesystem:0``. ``number`` is the client's, and
-    ``machine`` the host and the process that it says to be, with the address from which it is connected. It is stale if the
-    client has not been heard of for a minute.
+    ``machine`` the host and the process that it says to be, with the address from which it is connected; ``root`` the
+    directory that it says to have mounted. It is stale if the client has not been heard of for a minute.
     """
 
     server: str
     number: int
     machine: str
+    root: str
     is_stale: bool = False
+
+    def is_below(self, path: str) -> bool:
+        """Say whether it is about this directory or one below, as the client says."""
+        return f'{self.root}/'.startswith(f'{path}/')
 
 
 class Sessions:
@@ -49,38 +53,35 @@ class Sessions:
         """Return the sessions of the id with every active metadata server, without those of a whole file system."""
         return [_session(server, told) for server in self._servers()
                 for told in self._cluster.metadata_server(server, 'client ls', filters=[f'auth_name={auth_id}']) or ()
-                if told.get('client_metadata', {}).get('root') != '/']
+                if _root(told) != '/']
 
     def end(self, sessions: Iterable[Session]) -> None:
         """End these sessions."""
         for session in sessions:
             self._cluster.metadata_server(session.server, 'client evict', filters=[f'id={session.number}'])
 
-    def _servers(self) -> list[str]:
-        filesystem = self._subvolumes.filesystem
-        for one in self._cluster.monitor('fs dump')['filesystems']:
-            if one['mdsmap']['fs_name'] == filesystem:
-                return [f'{filesystem}:{rank}' for rank in sorted(one['mdsmap']['in'])]
-        return []
+    @property
+    def can_be_asked_for(self) -> bool:
+        """Whether all metadata servers are there. One that is away is waited for."""
+        served = self._map()
+        active = {server['rank'] for server in served.get('info', {}).values() if server['state'] == 'up:active'}
+        return bool(served) and active >= set(served['in'])
 
-    # What must still be ended is marked in the cluster before it is begun, so that a crash in between forgets nothing.
+    def _servers(self) -> Sequence[str]:
+        return [f'{self._subvolumes.filesystem}:{rank}' for rank in sorted(self._map().get('in', ()))]
 
-    def plan(self, name: str, auth_ids: Iterable[str]) -> None:
-        """Mark the subvolume: sessions of these ids must be ended."""
-        self._subvolumes.mark(name, TO_EVICT, text_of(auth_ids))
-
-    def done(self, name: str) -> None:
-        """Delete the mark."""
-        self._subvolumes.unmark(name, TO_EVICT)
+    def _map(self) -> Mapping[str, Any]:
+        """Return what the monitors know of the metadata servers of the file system."""
+        return next((one['mdsmap'] for one in self._cluster.monitor('fs dump')['filesystems']
+                     if one['mdsmap']['fs_name'] == self._subvolumes.filesystem), {})
 
 
 def _session(server: str, told: Mapping[str, Any]) -> Session:
     address, _, _ = str(told.get('entity', {}).get('addr', {}).get('addr', '')).rpartition(':')
     says = told.get('client_metadata', {})
     machine = f'{says.get("hostname", "?")} at {address}, process {says.get("pid", "?")}'
-    return Session(server, int(told['id']), machine, told.get('state') == 'stale')
+    return Session(server, int(told['id']), machine, _root(told), told.get('state') == 'stale')
 
 
-def planned(marks: Mapping[str, str]) -> frozenset[str]:
-    """Return the ids whose sessions must still be ended, by the marks of a subvolume."""
-    return ids_in(marks.get(TO_EVICT))
+def _root(told: Mapping[str, Any]) -> str:
+    return str(told.get('client_metadata', {}).get('root', ''))

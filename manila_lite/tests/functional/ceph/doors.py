@@ -15,7 +15,7 @@ from manila_lite.drivers.cephfs.cluster.answers import Answer
 
 #: Commands that change nothing.
 READS = frozenset({
-    'client ls', 'df', 'fs clone status', 'fs dump', 'fs ls', 'fs subvolume authorized_list', 'fs subvolume info',
+    'client ls', 'config get', 'df', 'fs clone status', 'fs dump', 'fs ls', 'fs subvolume authorized_list', 'fs subvolume info',
     'fs subvolume ls', 'fs subvolume metadata ls', 'fs subvolume snapshot info', 'fs subvolume snapshot ls',
     'fs subvolume snapshot metadata ls', 'fs volume ls', 'mon dump'})
 

@@ -20,7 +20,8 @@ from manila_lite.drivers.cephfs.cluster import bindings
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.driver import CephfsDriver
 from manila_lite.drivers.cephfs.volumes.auth_ids import noted
-from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, NOTED
+from manila_lite.drivers.cephfs.volumes.evictions import planned
+from manila_lite.drivers.cephfs.volumes.subvolumes import GIB, NOTED, TO_EVICT
 from manila_lite.drivers.file_servers import ganesha_clients
 from manila_lite.tests import process
 from manila_lite.tests.compliance.test_cephfs import admin, files
@@ -36,7 +37,7 @@ _COPY_SECONDS = 60
 
 @dataclasses.dataclass(frozen=True)
 class Held:
-    """What is held of a share: its limit in GiB, the marks of its subvolume without the note of ids, these ids, the ids with
+    """What is held of a share: its limit in GiB, the marks of its subvolume without the notes of ids, these ids, the ids with
     access and their levels, the clients of its export and their levels, and the marks of its snapshots.
     """
 
@@ -146,9 +147,10 @@ class World:
                          for level, where in _CAP.findall(entry['caps'].get('mds', '')) if where == name)
         snapshots = {one['name']: ask('snapshot metadata ls', name, snap_name=one['name']) or {}
                      for one in ask('snapshot ls', name)}
+        aside = {NOTED} if planned(marks) else {NOTED, TO_EVICT}
         quota = info['bytes_quota']
         return Held(quota / GIB if isinstance(quota, int) else None,
-                    {key: value for key, value in marks.items() if key != NOTED}, noted(marks), keys,
+                    {key: value for key, value in marks.items() if key not in aside}, noted(marks), keys,
                     self.clients(share, info['path']), snapshots)
 
     def clients(self, share: values.Share, path: str) -> frozenset[tuple[str, str]]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gateways that follow changes, and gateways that do not."""
 
-import json
 from unittest import mock
 
 import testtools
@@ -9,21 +8,43 @@ import testtools
 from manila_lite.drivers.cephfs.cluster.answers import Away
 from manila_lite.drivers.cephfs.nfs_cluster import gateways
 from manila_lite.drivers.cephfs.nfs_cluster.exports import Exports
+from manila_lite.drivers.cephfs.volumes.evictions import Evictions
 from manila_lite.drivers.cephfs.volumes.sessions import Session
-from manila_lite.drivers.cephfs.volumes.subvolumes import TO_EVICT, Subvolume
+from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume
 from manila_lite.tests.unit.drivers.cephfs.nfs_cluster.module import Cluster
 
 ONE, TWO, RO = (('10.0.0.1',), 'rw'), (('10.0.0.2',), 'rw'), (('10.0.0.3',), 'ro')
 
 
+class Subvolumes:
+    """The subvolume of the share, with its marks."""
+
+    def __init__(self):
+        self.marks = {}
+
+    def get(self, name, path='/volumes/x'):
+        return Subvolume(name, path, None, 0, 'data', dict(self.marks))
+
+    def ask(self, verb, name):
+        return [] if verb == 'authorized_list' else dict(self.marks)
+
+    def mark(self, name, key, value):
+        self.marks[key] = value
+
+    def unmark(self, name, key):
+        del self.marks[key]
+
+
 class Sessions:
     """The sessions of gateways, by machine; a deaf gateway has those of the exports that it had when it went deaf."""
+
+    can_be_asked_for = True
 
     def __init__(self, cluster, *machines):
         self._cluster = cluster
         self.machines = list(machines)
         self.deaf, self.stale = {}, set()
-        self.ended, self.marks = [], {}
+        self.ended, self._known = [], []
 
     def silence(self, machine):
         self.deaf[machine] = self._users()
@@ -32,21 +53,24 @@ class Sessions:
         return {told['fsal']['user_id'] for told in self._cluster.exports.values()}
 
     def of(self, user):
-        return [Session('a:0', number, machine, machine in self.stale) for number, machine in enumerate(self.machines)
+        return [Session('a:0', self._number(user, machine), machine, '/volumes/x', machine in self.stale)
+                for machine in self.machines
                 if user in self.deaf.get(machine, self._users()) and (user, machine) not in self.ended]
 
-    def plan(self, name, users):
-        self.marks[TO_EVICT] = json.dumps(sorted(users)).encode().hex()
-
-    def done(self, name):
-        self.marks.clear()
+    def _number(self, *whose):
+        if whose not in self._known:
+            self._known.append(whose)
+        return self._known.index(whose)
 
     def end(self, sessions):
-        self.ended += [(told['fsal']['user_id'], session.machine) for session in sessions
-                       for told in self._cluster.exports.values() if told['pseudo'] == '/shares/x']
+        self.ended += [self._known[session.number] for session in sessions]
 
     def evict(self, user):
-        self.ended += [(user, session.machine) for session in self.of(user)]
+        self.end(self.of(user))
+
+
+def session(rank, number, machine):
+    return Session(f'a:{rank}', number, machine, '/volumes/x')
 
 
 class GatewaysTest(testtools.TestCase):
@@ -56,16 +80,15 @@ class GatewaysTest(testtools.TestCase):
         self.patch(gateways, '_LET_GO', 0.1)
         self.cluster = Cluster()
         self.sessions = Sessions(self.cluster, 'north', 'south')
-        self.gateways = gateways.Gateways(Exports(self.cluster, 'c', 'a'), self.sessions)
-
-    def subvolume(self, path='/volumes/x'):
-        return Subvolume('x', path, None, 0, 'data', dict(self.sessions.marks))
+        self.subvolumes = Subvolumes()
+        self.evictions = Evictions(self.cluster, self.subvolumes, self.sessions)
+        self.gateways = gateways.Gateways(Exports(self.cluster, 'c', 'a'), self.sessions, self.evictions)
 
     def serve(self, *clients, pseudo='/shares/x', path='/volumes/x'):
-        return self.gateways.serve('x', self.subvolume(path), pseudo, clients)
+        return self.gateways.serve('x', self.subvolumes.get('x', path), pseudo, clients)
 
     def defects(self, *clients):
-        return self.gateways.defects_of(self.subvolume(), '/shares/x', clients)
+        return self.gateways.defects_of(self.subvolumes.get('x'), '/shares/x', clients)
 
     def served(self):
         return {pseudo: tuple((tuple(client['addresses']), client['access_type']) for client in told['clients'])
@@ -145,10 +168,10 @@ class GatewaysTest(testtools.TestCase):
         self.assertEqual(['south'], [machine for _, machine in self.sessions.ended])
 
     def test_of_two_gateways_on_a_machine_both_lose_the_export_if_one_is_deaf(self):
-        sessions = [Session('a:0', 1, 'm'), Session('a:0', 2, 'm'), Session('a:1', 2, 'm'), Session('a:0', 3, 'n')]
-        self.assertEqual([], gateways._late(sessions, [Session('a:0', 7, 'm'), Session('a:0', 8, 'm'), Session('a:0', 9, 'n')]))
-        self.assertEqual(sessions[:3], gateways._late(sessions, [Session('a:0', 7, 'm'), Session('a:1', 7, 'm'),
-                                                                 Session('a:0', 9, 'n')]))
+        sessions = [session(0, 1, 'm'), session(0, 2, 'm'), session(1, 2, 'm'), session(0, 3, 'n')]
+        self.assertEqual([], gateways._late(sessions, [session(0, 7, 'm'), session(0, 8, 'm'), session(0, 9, 'n')]))
+        self.assertEqual(sessions[:3], gateways._late(sessions, [session(0, 7, 'm'), session(1, 7, 'm'),
+                                                                 session(0, 9, 'n')]))
 
     def test_export_of_another_directory_is_made_anew(self):
         self.serve(ONE, path='/volumes')
@@ -178,7 +201,7 @@ class GatewaysTest(testtools.TestCase):
         self.sessions.silence('south')
         self.serve()
         self.sessions.ended = []        # the cluster forgets it
-        self.gateways.keep_out()
+        self.evictions.keep_out()
         self.assertEqual([(former, 'south')], self.sessions.ended)
 
     def test_gateway_that_keeps_a_removed_export_loses_it(self):

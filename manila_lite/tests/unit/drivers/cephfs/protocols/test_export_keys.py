@@ -6,16 +6,16 @@ import testtools
 from manila_lite.drivers.cephfs.cluster.answers import Refused
 from manila_lite.drivers.cephfs.nfs.fsal import Key
 from manila_lite.drivers.cephfs.protocols import export_keys as keys
-from manila_lite.drivers.cephfs.volumes.sessions import planned
+from manila_lite.drivers.cephfs.volumes.evictions import planned
 from manila_lite.drivers.cephfs.volumes.subvolumes import Subvolume
 from manila_lite.host.commands import CommandFailed
 
 
 class Cluster:
-    """The ids of subvolumes, evicted ids, and those that are to be evicted at the time."""
+    """The ids of subvolumes, evicted ids, those that are to be evicted at the time, and those that are kept out afterwards."""
 
     def __init__(self):
-        self.ids, self.evicted, self.made, self.planned = {}, [], 0, None
+        self.ids, self.evicted, self.made, self.planned, self.followed = {}, [], 0, None, set()
 
     def ask(self, verb, name, **arguments):
         there = self.ids.setdefault(name, {})
@@ -36,7 +36,8 @@ class Cluster:
     def evict(self, auth_id):
         self.evicted.append((auth_id, self.planned))
 
-    def done(self, name):
+    def done(self, name, shut_out, kept=()):
+        self.followed |= shut_out
         self.planned = None
 
 
@@ -47,7 +48,7 @@ class KeysTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.cluster = Cluster()
-        self.keys = keys.ExportKeys(self.cluster, self.cluster)
+        self.keys = keys.ExportKeys(self.cluster, self.cluster, self.cluster)
 
     def is_granted(self):
         return self.keys.is_granted('x', self.keys.ids(_VOLUME))
@@ -93,6 +94,7 @@ class KeysTest(testtools.TestCase):
         self.keys.grant('x', _VOLUME)
         self.assertEqual(({'volume': {'nfs-x': keys.TENANT}}, [('a', ['a', 'b']), ('b', ['a', 'b'])], None),
                          (self.cluster.ids, self.cluster.evicted, self.cluster.planned))
+        self.assertEqual({'a', 'b'}, self.cluster.followed)
 
     def test_ids_that_a_process_died_of_shutting_out_are_still_shut_out(self):
         marks = {'manila_lite.to_evict': b'["a"]'.hex()}

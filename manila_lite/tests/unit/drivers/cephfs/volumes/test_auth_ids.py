@@ -13,10 +13,11 @@ class Subvolumes:
     """The marks of one subvolume, and the answers to the next commands."""
 
     def __init__(self, *answers):
-        self.marks, self.asked, self._answers = {}, [], list(answers)
+        self.marks, self.asked, self.named, self._answers = {}, [], [], list(answers)
 
     def ask(self, verb, name, **arguments):
         self.asked.append(verb)
+        self.named.append((verb, name, arguments.get('access_level')))
         if number := self._answers.pop(0):
             raise Refused(verb, number, '')
 
@@ -49,3 +50,15 @@ class Ids(testtools.TestCase):
     def test_other_refusals_are_errors(self):
         for answers in ((errno.EINVAL, errno.EINVAL), (errno.EPERM,)):
             self.assertRaises(Refused, AuthIds(Subvolumes(*answers)).shut_out, 's', 'a')
+
+    def test_id_that_is_shut_out_stays_usable_where_it_is_open(self):
+        there = Subvolumes(0, 0, 0, 0, errno.ENOENT, 0, 0)
+        ids = AuthIds(there)
+        for name, level in (('s', 'rw'), ('gone', 'rw'), ('other', 'r')):
+            ids.let_in(name, 'a', level, 'p')
+        there.named.clear()
+        ids.shut_out('s', 'a')
+        self.assertEqual([('deauthorize', 's', None), ('authorize', 'gone', 'rw'), ('authorize', 'other', 'r')], there.named)
+        there.named.clear()
+        ids.shut_out('other', 'a')
+        self.assertEqual([('deauthorize', 'other', None)], there.named)
