@@ -239,6 +239,7 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
                 taken.append((driver.backend.name, snapshot.id, (self.place / snapshot.share.id / 'f').read_text()))
             return create(driver, snapshot)
         self.patch(DummyDriver, 'create_snapshot', create_snapshot)
+        before = self.held_at_rest('beta')
         share = self.make(kind='mountable')
         self.grant(share)
         source = self.instance(share)
@@ -257,18 +258,19 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
             self.assertEqual([('beta', ids[0], 'first'), ('beta', ids[1], 'second')], taken)
             self.assertEqual('now', (self.place / target / 'f').read_text())
             self.assertEqual([[(_ME, 'ro')]] * 2, [self.rules_of_snapshot('alpha', one) for one in ids])
-            self.assertEqual({target, *ids}, self.held('beta'))
+            self.assertEqual({target, *ids}, self.held('beta') - before)
             self.assertEqual((202, None), self.act(share, act))
             self.at_rest()
             if act == 'migration_cancel':
-                self.is_as_before(share, set())
+                self.is_as_before(share, before)
                 self.assertEqual([[], []], [self.rules_of_snapshot('alpha', one) for one in ids])
         self.assertEqual({'test@beta#pool1': 'available'}, self.instances(share))
-        self.assertEqual((set(), {target, *ids}), (self.held('alpha'), self.held('beta')))
+        self.assertEqual((set(), {target, *ids}), (self.held('alpha') & {source, *ids}, self.held('beta') - before))
         self.assertEqual([[], []], [self.rules_of_snapshot('beta', one) for one in ids])
         for one in ids:
             self.admin.ok('DELETE', f'/snapshots/{one}')
             self.admin.wait(f'/snapshots/{one}', 'snapshot', 'gone')
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
 
     def rules_of_snapshot(self, backend, snapshot):
         store = self.store(backend)
@@ -293,9 +295,10 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
             self.run_cli('share', 'migration', 'cancel', share['id'])
             self.task_is(share, 'migration_cancelled')
             self.at_rest()
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
 
     def test_words_of_the_client_say_that_no_host_may_copy(self):
-        share = self.made()
+        share, before = self.made(), self.held_at_rest('beta')
         self.service.knob('beta', 'share_migration_check_compatibility:fail_final')
         for name in NOTHING:
             said = self.client_starts(share, fails=True, force_host_assisted_migration=True, **{name: True})
@@ -305,7 +308,8 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
             self.client_starts(share, **{name: True})
             self.task_is(share, 'migration_error')
         self.assertNotIn('cannot mount', self.messages(share))      # as a host says that tried: nothing is served at beta
-        self.is_as_before(share, set())
+        self.is_as_before(share, before)
+        self.admin.ok('DELETE', f'/shares/{share["id"]}')
 
     def test_abandoned_copies_are_removed(self):
         moves = self.service.managers['beta'].moves
