@@ -37,9 +37,8 @@ _db_errors = Counter('manila_lite_database_errors', 'Statements and connections 
                      ('error',), registry=REGISTRY)
 
 _given_up = Counter('manila_lite_connections_given_up', 'Connections that the built-in server ended, by reason: too many of '
-                                                        'them '
-                    '(full, address), no descriptors or memory left, an answer unread, or the status of a refusal.', ('why',),
-                    registry=REGISTRY)
+                    'them (full, address), no descriptors or memory left, an answer unread, events read too slowly, or the '
+                    'status of a refusal.', ('why',), registry=REGISTRY)
 
 for _outcome in ('sent', 'failed'):
     _wake_ups.labels(_outcome)

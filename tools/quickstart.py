@@ -21,7 +21,20 @@ from scenarios.moving import Moving
 from scenarios.one_share import OneShare
 from scenarios.repair import Repair
 from scenarios.service import Trouble
-from scenarios.settings import ADMIN_CLOUD, ANY, CEPH, CLOUD, CLUSTER, DUAL_STACK, ENSURE, MIGRATION, OPTIONS, VM
+from scenarios.settings import (
+    ADMIN,
+    ADMIN_CLOUD,
+    ANY,
+    CEPH,
+    CLOUD,
+    CLUSTER,
+    DUAL_STACK,
+    ENSURE,
+    MIGRATION,
+    OPTIONS,
+    USER,
+    VM,
+)
 from scenarios.vm import Vm
 
 import manila_lite.cmd  # noqa: F401 - threads, not eventlet
@@ -46,6 +59,8 @@ def summary(demo, setup_seconds, mount):
     print('  openstack share list')
     if mount:
         print(f'  {mount}')
+    if demo.console:
+        print(f'The console for browsers: {demo.url}/console/ as {USER} or {ADMIN}, with the password of clouds.yaml')
     print(f'The user is a member of a project. The administrator: openstack --os-cloud {ADMIN_CLOUD} share service list')
     print(f'Logs, pool and database: {demo.state}. Remove every trace: tools/quickstart --down')
 
@@ -74,12 +89,14 @@ def arguments():
     parser.add_argument('--evacuate', action='store_true')
     parser.add_argument('--any', action='store_true')
     parser.add_argument('--keystone', action='store_true')
+    parser.add_argument('--console', action='store_true')
     parser.add_argument('--mebibytes', type=int, default=100)
     parser.add_argument('--state', type=Path, default=TOP / '.quickstart')
     parser.add_argument('--setup-seconds', type=float, default=0.0, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.keystone and args.backend in SCENARIOS:
         parser.error('--keystone goes with a --backend')
+    args.stay = args.stay or args.console
     if args.evacuate and args.backend != MIGRATION:
         parser.error('--evacuate is a part of --migration: add --migration')
     if args.any and (args.evacuate or args.backend != MIGRATION):
@@ -126,6 +143,7 @@ def main():
         down(state)
     identity = Identity(state) if args.keystone else None
     demo = Demo(state, args.backend, args.mebibytes, identity)
+    demo.console = args.console
     try:
         show(demo, args)
     except (Trouble, Broken, errors.ManilaLiteError, subprocess.TimeoutExpired, OSError) as trouble:

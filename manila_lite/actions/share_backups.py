@@ -132,7 +132,7 @@ def delete(ctx: RequestContext, backup_id: str) -> None:
         row = share_backups.get(conn, ctx, backup_id)
         transitions.begin(conn, _BACKUP, 'delete', backup_id)
         wake = engine.begin(conn, ctx, share_backups.DELETE, 'share_backup', backup_id, topic='share', host=row.host,
-                            serial=backup_id, open_key=f'backup:{backup_id}')
+                            serial=backup_id, open_key=f'backup:{backup_id}', owner=row.project_id)
     backup_workflow.announce(ctx, row, 'delete.start')
     wake.send(ctx)
 

@@ -66,7 +66,8 @@ def _must_be_snapshottable(conn: Connection, share: Row[Any]) -> None:
 
 def _begin(conn: Connection, ctx: RequestContext, verb: str, group_snapshot_id: str, group: Row[Any]) -> engine.Wake:
     return engine.begin(conn, ctx, f'share_group_snapshot.{verb}', 'share_group_snapshot', group_snapshot_id,
-                        topic='share', host=group.host, serial=group.id, open_key=f'share_group_snapshot:{group_snapshot_id}')
+                        topic='share', host=group.host, serial=group.id, open_key=f'share_group_snapshot:{group_snapshot_id}',
+                        owner=group.project_id)
 
 
 def update(ctx: RequestContext, group_snapshot_id: str, values: Mapping[str, Any]) -> Row[Any]:

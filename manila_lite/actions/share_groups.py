@@ -193,11 +193,11 @@ def delete(ctx: RequestContext, group_id: str, *, force: bool = False) -> None:
     :raises errors.Conflict: the group has shares or snapshots.
     """
     with ctx.db.writer() as conn:
-        share_groups.get(conn, ctx, group_id)
+        row = share_groups.get(conn, ctx, group_id)
         superseding.begin_delete(conn, states.SHARE_GROUP, group_id, _LIFE, force=force)
         share_group_membership.must_be_empty(conn, group_id)
         wake = engine.begin(conn, ctx, 'share_group.delete', 'share_group', group_id, topic='scheduler',
-                            serial=group_id, open_key=f'share_group:{group_id}')
+                            serial=group_id, open_key=f'share_group:{group_id}', owner=row.project_id)
     wake.send(ctx)
     notices.emit(ctx, 'share_group.delete.start', {'share_group_id': group_id})
 

@@ -215,7 +215,7 @@ def delete(ctx: RequestContext, replica_id: str, *, force: bool = False) -> None
         rows.supersede(conn, replica_id, (share_replicas.UPDATE, share_replicas.ACCESS))
         wake = engine.begin(conn, ctx, share_replicas.DELETE, 'share_replica', replica_id, serial=replica_id,
                             host=row.host or '', topic='share' if row.host else 'scheduler',
-                            open_key=f'replica:{replica_id}',
+                            open_key=f'replica:{replica_id}', owner=row.project_id,
                             data={'share_id': row.share_id, 'force': force, 'left': left})
         wakes = [wake, *(replica_workflow.put_back(conn, ctx, row.share_id, replica_id) if stopped else ())]
     for wake in wakes:

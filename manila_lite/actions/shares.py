@@ -211,7 +211,8 @@ def begin_at_backend(conn: Connection, ctx: RequestContext, kind: str, share: Ro
                      data: dict[str, Any] | None = None) -> engine.Wake:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
     return engine.begin(conn, ctx, kind, 'share', share.id, topic='share' if share.host else 'scheduler',
-                        host=share.host or '', data=data, serial=share.instance_id, open_key=f'share:{share.id}')
+                        host=share.host or '', data=data, serial=share.instance_id, open_key=f'share:{share.id}',
+                        owner=share.project_id)
 
 
 def extend(ctx: RequestContext, share_id: str, new_size: int, *, force: bool = False) -> None:

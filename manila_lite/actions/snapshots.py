@@ -67,7 +67,8 @@ def begin_at_backend(conn: Connection, ctx: RequestContext, kind: str, snapshot_
                      data: dict[str, Any] | None = None) -> engine.Wake:
     """Begin an operation at the share's backend. For a share that was never placed, the scheduler runs it."""
     return engine.begin(conn, ctx, kind, 'snapshot', snapshot_id, topic='share' if share.host else 'scheduler',
-                        host=share.host or '', serial=share.instance_id, open_key=f'snapshot:{snapshot_id}', data=data)
+                        host=share.host or '', serial=share.instance_id, open_key=f'snapshot:{snapshot_id}', data=data,
+                        owner=share.project_id)
 
 
 def update(ctx: RequestContext, snapshot_id: str, values: dict[str, Any]) -> Row[Any]:

@@ -10,6 +10,10 @@ import webob
 from manila_lite import context
 from manila_lite.db.core import paging
 
+#: Keys of a request's environ: what answers clients that listen to events; whether the server can keep a connection for them
+#: without a thread; and the listener that such a connection is for.
+HUB, LISTENS, LISTENER = 'manila_lite.events', 'manila_lite.listens', 'manila_lite.listener'
+
 
 class Request:
     """One call of the API. ``params`` come from the path, ``query`` and ``body`` are parsed and checked."""

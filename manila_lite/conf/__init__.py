@@ -7,10 +7,12 @@ from manila_lite.conf import (
     api,
     backend,
     backup,
+    console,
     data,
     database,
     deletion,
     encryption,
+    events,
     limits,
     metrics,
     network,
@@ -23,8 +25,8 @@ from manila_lite.conf import (
     secrets,
 )
 
-MODULES = (api, backend, backup, data, database, deletion, encryption, limits, metrics, network, neutron, operations, quota,
-           rate_limits, rpc, scheduler, secrets)
+MODULES = (api, backend, backup, console, data, database, deletion, encryption, events, limits, metrics, network, neutron,
+           operations, quota, rate_limits, rpc, scheduler, secrets)
 
 
 def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:

@@ -30,12 +30,16 @@ class Wake:
 
 def begin(conn: Connection, ctx: context.RequestContext, kind: str, resource_type: str, resource_id: str, *,
           topic: str, host: str = '', data: dict[str, Any] | None = None, serial: str | None = None,
-          open_key: str | None = None, lane: str = WORK) -> Wake:
+          open_key: str | None = None, lane: str = WORK, owner: str | None = None) -> Wake:
     """Insert the operation in the caller's transaction. Return the wake-up to send after the commit.
+
+    ``owner``: the project of the resource, for an operation after which its row may be gone: the owner is told (events).
 
     :raises errors.WrongState: another operation with this key is open. That is so if a status was reset by hand meanwhile.
     """
     ctx.resource_uuid = ctx.resource_uuid or resource_id
+    if owner and owner != ctx.project_id:
+        data = {**(data or {}), rows.OWNER: owner}
     try:
         operation_id = rows.insert(conn, **_row(ctx, host, data, kind=kind, resource_type=resource_type,
                                                 resource_id=resource_id, topic=topic, serial=serial, open_key=open_key,

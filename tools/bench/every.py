@@ -12,7 +12,7 @@ from pathlib import Path
 import report
 
 #: The cheapest first.
-NAMES = ('pecan_memo', 'inproc', 'lists', 'scheduler', 'ensure', 'processes', 'available', 'access', 'fair', 'grants',
+NAMES = ('pecan_memo', 'inproc', 'lists', 'scheduler', 'ensure', 'processes', 'events', 'available', 'access', 'fair', 'grants',
          'migration', 'copying', 'mover', 'handles', 'create', 'beside', 'pieces', 'scale', 'gateway')
 #: Those that run only when they are named.
 _NAMED = ('beside', 'pieces', 'scale', 'gateway')

@@ -24,6 +24,7 @@ class Trouble(Exception):
 class Service:
     """One service, with its configuration and logs below a directory, and clients for it.
 
+    ``console``: whether it serves the console.
     ``needs``: servers that run before it starts and until it has ended; ``beside``: those that start later and end before it.
     """
 
@@ -32,6 +33,7 @@ class Service:
         self.identity = identity
         self.backend = backend
         self.process = None
+        self.console = False
         self.port = 8786
         self.password = secrets.token_urlsafe(12)
         self.needs = [identity] if identity else []
@@ -53,7 +55,7 @@ class Service:
         (self.state / 'lib').mkdir(exist_ok=True)
         self.port = free_port(8786)
         login = self.identity.login(f'{self.url}/v2') if self.identity else self._basic()
-        for name, text in settings.files(self.state, self.backend, self.port, login).items():
+        for name, text in settings.files(self.state, self.backend, self.port, login, console=self.console).items():
             write_private(self.state / name, text)
 
     def _basic(self):

@@ -29,6 +29,8 @@ report_interval = 2
 capability_interval = {interval}
 
 {section}
+[console]
+enabled = {console}
 {options}
 """
 
@@ -202,12 +204,12 @@ def accounts(state):
     return _BASIC.format(state=state, user=USER, project=PROJECT, admin=ADMIN, service=SERVICE)
 
 
-def files(state, backend, port, login):
+def files(state, backend, port, login, *, console=False):
     """Return the text of each file by its name; all for their owner alone."""
     names = {'state': state, 'v4': V4, 'v6': V6, 'port': port, 'prefix': prefix(state), 'strategy': login.strategy,
              'section': login.section, 'driver': 'dummy' if backend == 'dummy' else 'linux',
              'protocols': 'NFS, CEPHFS' if backend == CEPH else 'NFS', 'interval': 600 if backend == ENSURE else 10,
-             'backends': ', '.join(backends(backend))}
+             'backends': ', '.join(backends(backend)), 'console': str(console).lower()}
     return {'manila_lite.conf': CONFIG.format(options=OPTIONS[backend].format(**names), **names),
             'clouds.yaml': login.clouds,
             **({'networks.yaml': NETWORKS} if backend in (DUAL_STACK, MIGRATION, CLUSTER) else {})}

@@ -31,7 +31,7 @@ class Call:
     gets the same answer; all its work is in transactions of the database. ``or_ok``: another success status, without a
     body, that the call itself chooses (``Request.ok``). ``strict``: unknown query parameters are refused. ``headers``:
     headers of our own that a successful answer has. ``courtesy``: a value of the action that clients send although nobody asked
-    for it, and a second rule that allows it; the call ignores it then.
+    for it, and a second rule that allows it; the call ignores it then. ``streams``: the answer can also be a stream of events.
     """
 
     method: str
@@ -54,6 +54,7 @@ class Call:
     strict: bool = False
     headers: tuple[str, ...] = ()
     courtesy: tuple[Any, str] | None = None
+    streams: bool = False
 
     def lives(self, version: int) -> bool:
         """Say whether the call exists at a version."""

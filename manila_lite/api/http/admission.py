@@ -67,7 +67,7 @@ class Admission:
         """Close a connection, and count that."""
         LOG.info('%s: connection given up (%s, %s)', conn.remote_addr, why, conn.state.value)
         metrics.gave_up(why)
-        self._table.close(conn, abort=conn.state is State.ANSWER)
+        self._table.close(conn, abort=conn.state in (State.ANSWER, State.LISTEN))
 
     def _admit(self, sock: socket.socket, peer: tuple[Any, ...]) -> None:
         table, most, own = self._table, self._most, self._limits.per_address

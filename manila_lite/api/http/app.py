@@ -14,9 +14,11 @@ from oslo_middleware import exceptions as oslo_exceptions
 from oslo_middleware import healthcheck, http_proxy_to_wsgi, request_id
 
 from manila_lite import context, errors, trace
-from manila_lite.api.http import auth, host_header, memoise, rate_limits, readiness, request_log, retry_after
+from manila_lite.api.events import answers as events
+from manila_lite.api.http import auth, console, host_header, memoise, rate_limits, readiness, request_log, retry_after
 from manila_lite.api.http.definition import SHARE, Definition, Reply
 from manila_lite.api.http.dispatch import Root
+from manila_lite.api.request import HUB
 
 _INBOUND = f'HTTP_{request_id.INBOUND_HEADER.upper().replace("-", "_")}'
 #: Number of new objects after which the garbage collector runs.
@@ -70,10 +72,14 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
     """
     memoise.install()
     _tune_garbage_collector()
-    inner = _Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread)
+    answers = events.Answers(services) if api is SHARE else None
+    inner = _with_events(_Pecan(Root(services, api), guess_content_type_from_ext=False, request_cls=_Unread), answers)
     app = _limit_body(inner, services.conf.api.max_request_body_size if most is None else most, api.reply)
     limits = rate_limits.Limits(services.conf, api)
-    app = auth.protect(limits.of_projects(app), services.conf, api, services.turns)
+    page = console.Console(services, api) if api is SHARE and services.conf.console.enabled else None
+    app = limits.of_projects(app if page is None else page.inside(app))
+    app = auth.protect(app, services.conf, api, services.turns)
+    app = app if page is None else page.outside(app)
     app = readiness.answer_readiness(_answer_healthcheck(app), services)
     app = host_header.check_sent_host(_apply_proxy_headers(host_header.check_forwarded_host(app, api)), services.conf, api)
     app = retry_after.spare_clients(limits.of_addresses(app))
@@ -88,6 +94,14 @@ def _answer_failures(app: Callable[..., Any], api: Definition) -> Callable[..., 
             return app(environ, start_response)
         except Exception as error:
             return api.fault(error)(environ, start_response)
+    return wrapped
+
+
+def _with_events(app: Any, answers: events.Answers | None) -> Callable[..., Any]:
+    """Let the handler of events find what answers clients that listen at this process."""
+    def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        environ[HUB] = answers
+        return app(environ, start_response)
     return wrapped
 
 

@@ -144,12 +144,17 @@ def _homely(app: Wsgi, api: Definition) -> Wsgi:
     a Keystone token.
     """
     def wrapped(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        origin = environ.get('HTTP_ORIGIN')
-        if origin is None or environ['REQUEST_METHOD'] in ('GET', 'HEAD') or _host(origin) == environ.get('HTTP_HOST'):
+        if environ['REQUEST_METHOD'] in ('GET', 'HEAD') or is_of_this_site(environ):
             return app(environ, start_response)
         return api.reply(403, 'Origin: web pages of other sites may not change anything here.',
                          'foreign_origin')(environ, start_response)
     return wrapped
+
+
+def is_of_this_site(environ: dict[str, Any]) -> bool:
+    """Say whether a request comes from a page of this service, or from no page."""
+    origin = environ.get('HTTP_ORIGIN')
+    return origin is None or _host(origin) == environ.get('HTTP_HOST')
 
 
 def _host(origin: str) -> str | None:

@@ -25,6 +25,7 @@ class State(enum.Enum):
     HEAD = 'headers'        #: the rest of the headers
     BODY = 'body'           #: the rest of the body
     WORKING = 'working'     #: the application; a worker thread has the connection, and no other thread touches it
+    LISTEN = 'listen'       #: events, whose listener is kept in the thread of all connections
     ANSWER = 'answer'       #: the client, which has not taken all of the answer
     LINGER = 'linger'       #: the client, which may still be sending unwanted data
 
@@ -43,6 +44,8 @@ class Connection:
         self.state, self.since = State.IDLE, since
         self.surplus = self.lingers = self.ends = False
         self.request: framing.Request | None = None
+        #: Gives the rest of the answer.
+        self.listener: Any = None
         self.rfile: Any = None
         self.wfile = self
         self.held = self.skipped = 0
@@ -114,6 +117,8 @@ class Connection:
             if not request.sent_headers:
                 request.simple_response('500 Internal Server Error')
             request.close_connection = True
+            self.forget_listener()
+        self.listener, request.listener = request.listener, None
         self.ends = request.close_connection
         self.lingers = self.ends and (request.trailers or len(self.incoming) > 0)
         try:
@@ -121,6 +126,7 @@ class Connection:
         except OSError:
             self._unsent.clear()
             self.ends, self.lingers = True, False
+            self.forget_listener()
 
     def close(self, *, abort: bool = False) -> None:
         """Close the connection. ``abort``: the kernel discards unsent data, too."""
@@ -128,6 +134,14 @@ class Connection:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
         self.socket.close()
         self._unsent.clear()
+        self.forget_listener()
+
+    def forget_listener(self) -> None:
+        """Have the connection get no more events."""
+        for owner in (self, self.request):
+            if owner is not None and owner.listener is not None:
+                owner.listener.close()
+                owner.listener = None
 
 
 def origin(address: str) -> str:

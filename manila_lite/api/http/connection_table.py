@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 from manila_lite.api.http.connection import Connection, State
 
-#: The order of states in which connections are closed; those that a worker has are never closed.
-EXPENDABLE = (State.IDLE, State.LINGER, State.HEAD, State.BODY, State.ANSWER)
+#: The order of states in which connections are closed; those that a worker has are never closed. One that listens comes back,
+#: and loses nothing.
+EXPENDABLE = (State.IDLE, State.LINGER, State.LISTEN, State.HEAD, State.BODY, State.ANSWER)
 #: The order when memory runs out.
-HEAVY = (State.ANSWER, State.BODY, State.HEAD)
+HEAVY = (State.LISTEN, State.ANSWER, State.BODY, State.HEAD)
 
 
 class Table:

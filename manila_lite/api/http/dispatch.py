@@ -152,6 +152,8 @@ class Root:
         req.ctx.project_id = given
 
     def _show(self, op: Call, req: Request, answer: Any) -> webob.Response:
+        if isinstance(answer, webob.Response):      # its body follows later
+            return answer
         if op.view is None or req.ok:
             response = webob.Response(status=req.ok or op.ok, content_type='application/json', charset='UTF-8')
             response.headers.update(req.headers)
@@ -211,11 +213,9 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
     """
     known = _known(op, req.version)
     try:
-        sent = req.raw.GET.items()
+        sent = list(req.raw.GET.items())
         most = req.ctx.conf.limits.filter_length
         values = {}
-        if op.strict:
-            _check_names(known, sent)
         for name, text in sent:
             if len(name) + len(text) > most:
                 raise errors.Invalid(f'{name[:_SHOWN]}: is longer than {most} characters ([limits] filter_length). Use a '
@@ -231,6 +231,8 @@ def _query(op: Call, req: Request) -> dict[str, Any]:
                 if validate is not None:
                     _check_query(name, validate, value)
                 values[field.name] = value
+        if op.strict:
+            _check_names(known, sent)
         return values
     except UnicodeDecodeError:
         raise errors.Invalid('query: is not UTF-8.') from None

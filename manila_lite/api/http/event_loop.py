@@ -6,6 +6,7 @@ server waiting too long loses its connection.
 """
 
 import contextlib
+import functools
 import logging
 import os
 import queue
@@ -27,6 +28,10 @@ LOG = logging.getLogger(__name__)
 
 #: After an event, a connection reports no more events until they are requested again.
 _IN, _OUT = select.EPOLLIN | select.EPOLLONESHOT, select.EPOLLOUT | select.EPOLLONESHOT
+#: For a connection that listens: its client closes it, or is gone. Further input is left where it is.
+_HUNG_UP = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
+#: Bytes that the kernel keeps of the events for one client that does not read.
+_KERNEL = 1 << 17
 #: Seconds between checks for late connections, and seconds without new ones when closing others does not help.
 _TICK, _PAUSE = 0.25, 0.5
 #: Seconds and bytes that input of a client is read for, after an answer to a request that was not read to its end.
@@ -51,13 +56,15 @@ class EventLoop(threading.Thread):
         self._patience = {State.IDLE: limits.idle, State.HEAD: limits.header, State.BODY: limits.body,
                           State.ANSWER: limits.answer, State.LINGER: _LINGER}
         self._handlers = {State.IDLE: self._read, State.HEAD: self._read, State.BODY: self._read,
-                          State.ANSWER: self._send, State.LINGER: self._skip}
+                          State.ANSWER: self._send, State.LINGER: self._skip, State.LISTEN: self._deliver}
         self._table = Table()
         self._listener: socket.socket | None = listener
         self._admission = Admission(listener, self._table, limits, self._make, self._welcome)
         self._closed_until = 0.0
         self._guard = threading.Lock()
         self._back: queue.SimpleQueue[Connection] = queue.SimpleQueue()
+        self._with_events: queue.SimpleQueue[Connection] = queue.SimpleQueue()
+        self._rung = False
         self._wake: int | None = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._stop_at: float | None = None
         self._poll = select.epoll()
@@ -75,6 +82,16 @@ class EventLoop(threading.Thread):
             self._back.put(conn)
             os.eventfd_write(self._wake, 1)
 
+    def tell(self, conn: Connection) -> None:
+        """Take note that there are events for a connection that listens."""
+        self._with_events.put(conn)
+        if self._rung:      # set back before the notes are read
+            return
+        with self._guard:
+            self._rung = True
+            if self._wake is not None:
+                os.eventfd_write(self._wake, 1)
+
     def stop(self, drain: float) -> None:
         """Accept no more connections; after ``drain`` seconds cut off those that are left."""
         with self._guard:
@@ -88,8 +105,8 @@ class EventLoop(threading.Thread):
         """Serve connections until the thread was stopped and none is left."""
         looked = 0.0
         while not self._over():
-            for fd, _ in self._poll.poll(_TICK):
-                self._serve(fd)
+            for fd, events in self._poll.poll(_TICK):
+                self._serve(fd, events)
             if (now := time.monotonic()) - looked >= _TICK:
                 looked = now
                 self._look(now)
@@ -118,17 +135,23 @@ class EventLoop(threading.Thread):
         self._listener.close()
         self._listener = None
         self._patience[State.IDLE] = min(self._patience[State.IDLE], _LAST)
+        for conn in self._table.all_in(State.LISTEN):
+            self._do(self._end, conn)
 
-    def _serve(self, fd: int) -> None:
+    def _serve(self, fd: int, events: int) -> None:
         conn = self._table.of(fd)
         if conn is not None:
-            if conn.state in self._handlers:
+            if conn.state is State.LISTEN and events & _HUNG_UP:
+                self._table.close(conn)
+            elif conn.state in self._handlers:
                 self._do(self._handlers[conn.state], conn)
         elif fd == self._wake:
             os.eventfd_read(fd)
-            with contextlib.suppress(queue.Empty):
-                while True:
-                    self._do(self._send, self._back.get_nowait())
+            self._rung = False
+            for told, what in ((self._back, self._take_back), (self._with_events, self._deliver)):
+                with contextlib.suppress(queue.Empty):
+                    while True:
+                        self._do(what, told.get_nowait())
         elif self._listener is not None and not self._admission.open():
             self._poll.modify(self._listener, 0)
             self._closed_until = time.monotonic() + _PAUSE
@@ -147,6 +170,9 @@ class EventLoop(threading.Thread):
         for state, patience in self._patience.items():
             for conn in self._table.late(state, now - patience):
                 self._do(self._late, conn)
+        for conn in self._table.all_in(State.LISTEN):
+            if conn.listener.beat(now):
+                self._do(self._deliver, conn)
         if self._closed_until and self._closed_until <= now and self._listener is not None:
             self._closed_until = 0.0
             self._poll.modify(self._listener, select.EPOLLIN)
@@ -218,6 +244,44 @@ class EventLoop(threading.Thread):
             self._table.close(conn)
         else:
             self._go_on(conn)
+
+    def _take_back(self, conn: Connection) -> None:
+        if conn.listener is None:
+            self._send(conn)
+            return
+        self._table.move(conn, State.LISTEN)
+        conn.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KERNEL)
+        conn.listener.tell = functools.partial(self.tell, conn)
+        if self._stop_at is None:
+            self._deliver(conn)
+        else:
+            self._end(conn)
+
+    def _end(self, conn: Connection) -> None:
+        """End a connection that listens: its client comes back, to another process."""
+        conn.listener.end()
+        conn.ends = True
+        self._deliver(conn)
+
+    def _deliver(self, conn: Connection) -> None:
+        """Send events, or the end of them. A client that falls too far behind loses the connection."""
+        if conn.state is not State.LISTEN or self._table.of(conn.fd) is not conn:
+            return
+        data, ends = conn.listener.take()
+        if data:
+            conn.request.write(data)
+        if ends:
+            conn.request.finish()
+            conn.forget_listener()
+            self._send(conn)
+            return
+        flushed = conn.flush()
+        if conn.size > conn.listener.buffer:
+            self._admission.give_up(conn, 'slow')
+            return
+        self._poll.modify(conn.fd, _HUNG_UP | (select.EPOLLONESHOT if flushed else _OUT))
+        self._table.weigh(conn)
+        self._admission.lighten()
 
     def _linger(self, conn: Connection) -> None:
         """Stop sending, but read on: a client that is still sending would lose the answer if the connection closed now."""

@@ -9,6 +9,8 @@ from typing import Any
 
 from cheroot import server
 
+from manila_lite.api.request import LISTENER, LISTENS
+
 #: A header of RFC 9110: no blank before the colon, no control characters, no continuation on the next line.
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*\r\n")
 _CHUNK = re.compile(rb'([0-9a-fA-F]{1,8})[ \t]*(;[\t\x20-\x7e\x80-\xff]*)?\r\n')
@@ -110,7 +112,7 @@ class Chunked:
 
 
 class Request(server.HTTPRequest):
-    """One request. ``refused``: the status of its refusal.
+    """One request. ``refused``: the status of its refusal. ``listener``: gives the rest of the answer, when there is some.
 
     After a chunked body the connection ends, for trailers may follow.
     """
@@ -118,6 +120,7 @@ class Request(server.HTTPRequest):
     header_reader = Headers()
     refused = ''
     trailers = False
+    listener: Any = None
 
     def read_request_line(self) -> bool:
         """Return whether there is a valid first line."""
@@ -156,8 +159,18 @@ class Request(server.HTTPRequest):
                         f'{more}Connection: close\r\n\r\n{msg}'.encode('latin-1', 'replace'))
 
     def respond(self) -> None:
-        """Let the application write the answer."""
-        self.server.gateway(self).respond()
+        """Let the application write the answer; with a ``listener``, only its beginning."""
+        gateway = self.server.gateway(self)
+        gateway.env[LISTENS] = True
+        try:
+            gateway.respond()
+        finally:
+            self.listener = gateway.env.get(LISTENER)
         self.ensure_headers_sent()
+        if self.listener is None:
+            self.finish()
+
+    def finish(self) -> None:
+        """Write the end of the answer."""
         if self.chunked_write:
             self.conn.write(b'0\r\n\r\n')

@@ -12,7 +12,7 @@ from manila_lite import errors
 #: The section of the login with which tokens of callers are checked.
 TOKENS = 'keystone_authtoken'
 #: Seconds for which Keystone has time to answer a request.
-_PATIENCE = 5
+PATIENCE = 5
 #: Answers to a login that no later try will change.
 _REFUSALS = (exceptions.Unauthorized, exceptions.Forbidden, exceptions.BadRequest)
 #: Options that say who logs in.
@@ -64,7 +64,7 @@ class Login:
         self._auth = load(conf, group)
         own = conf[group]
         self._session = sessions.Session().load_from_options(
-            auth=self._auth, cacert=own.cafile, cert=own.certfile, key=own.keyfile, insecure=own.insecure, timeout=_PATIENCE)
+            auth=self._auth, cacert=own.cafile, cert=own.certfile, key=own.keyfile, insecure=own.insecure, timeout=PATIENCE)
         self.section = own.auth_section or group
         self._values = conf[self.section]
         self._access: Any = None

@@ -26,6 +26,9 @@ _SECURITY = {
     'password': {'type': 'http', 'scheme': 'basic'},
 }
 
+#: The whole text to some, each event to others; its data are those of the JSON form.
+_STREAM = {'description': 'Server-sent events: lines of id, event and data. The data are as in the JSON form.'}
+
 _ONCE = {'name': idempotency.HEADER, 'in': 'header', 'schema': {'type': 'string', 'pattern': idempotency.PATTERN},
          'description': 'A request with the same key gets the same answer again, and creates nothing new.'}
 
@@ -83,7 +86,7 @@ def _operation(ops: list[Call], version: int) -> dict[str, Any]:
                        *_once(ops)],
         'responses': _responses(ops, version),
     }
-    bodies = [body.schema(version) for op in ops if (body := op.body_at(version)) is not None]
+    bodies = [{**body.schema(version), 'description': _summary(op)} for op in ops if (body := op.body_at(version)) is not None]
     if bodies:
         operation['requestBody'] = {'required': True, 'content': _content(bodies[0] if len(bodies) == 1 else {'anyOf': bodies})}
     return operation
@@ -125,6 +128,8 @@ def _responses(ops: list[Call], version: int) -> dict[str, Any]:
         # If one action of the path has no answer, the answers of others cannot be required.
         if views and all(op.view is not None for op in ops if op.ok == status):
             responses[str(status)]['content'] = _content(views[0] if len(views) == 1 else {'anyOf': views})
+            if any(op.streams for op in ops):
+                responses[str(status)]['content']['text/event-stream'] = {'schema': dict(_STREAM)}
     for status in sorted({status for op in ops for status in refusals(op, version)}):
         responses[str(status)] = {'$ref': '#/components/responses/error'}
     return responses

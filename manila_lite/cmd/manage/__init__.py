@@ -17,16 +17,16 @@ from oslo_log import log
 
 from manila_lite import errors, release
 from manila_lite.cmd import log_lines, setup
-from manila_lite.cmd.manage import (copy_database, database, doctor, ensure, evacuate, hosts, logs, migration, options, secrets,
-                                    share_backups, share_servers, shares, shell)
+from manila_lite.cmd.manage import (copy_database, database, doctor, ensure, evacuate, events, hosts, logs, migration, options,
+                                    secrets, share_backups, share_servers, shares, shell, top)
 from manila_lite.cmd.manage.command import USAGE, WRONG, Call, Command
 from manila_lite.db.core.engine import Database
 
 #: Every command, as the help shows them.
 COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *copy_database.COMMANDS, *doctor.COMMANDS, *hosts.COMMANDS,
                                 *shares.COMMANDS, *share_servers.COMMANDS, *share_backups.COMMANDS, *migration.COMMANDS,
-                                *ensure.COMMANDS, *evacuate.COMMANDS, *secrets.COMMANDS, *options.COMMANDS,
-                                *logs.COMMANDS, *shell.COMMANDS)
+                                *ensure.COMMANDS, *evacuate.COMMANDS, *top.COMMANDS, *events.COMMANDS, *secrets.COMMANDS,
+                                *options.COMMANDS, *logs.COMMANDS, *shell.COMMANDS)
 
 #: Descriptions of the categories.
 CATEGORIES = {'db': 'schema, old rows, copy to another database', 'service': 'services and their heartbeats',
@@ -34,6 +34,7 @@ CATEGORIES = {'db': 'schema, old rows, copy to another database', 'service': 'se
               'share_backup': 'records of backups',
               'migration': 'migrations of share servers and shares', 'ensure': 'checks of all shares of a backend',
               'evacuate': 'moves everything off a backend or a host',
+              'top': 'the service at a glance', 'watch': 'changes as they come',
               'secret': 'secrets in the database, and their keys',
               'config': 'configuration', 'version': 'installed release',
               'logs': 'log files of this machine',

@@ -40,10 +40,15 @@ class Call:
             print(document if self.args.format == 'json'
                   else yaml.safe_dump(json.loads(document), sort_keys=False).strip())
             return
-        lines = [['' if row[head] is None else log_lines.escaped(str(row[head])) for head in heads] for row in rows]
-        widths = [max([len(head), *(len(line[at]) for line in lines)]) for at, head in enumerate(heads)]
-        for line in (heads, *lines):
-            print('  '.join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+        print(table(heads, rows))
+
+
+def table(heads: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return a table of the ``heads``, escaped."""
+    lines = [['' if row[head] is None else log_lines.escaped(str(row[head])) for head in heads] for row in rows]
+    widths = [max([len(head), *(len(line[at]) for line in lines)]) for at, head in enumerate(heads)]
+    return '\n'.join('  '.join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+                     for line in (heads, *lines))
 
 
 @dataclasses.dataclass(frozen=True)

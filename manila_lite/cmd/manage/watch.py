@@ -118,10 +118,15 @@ class _Bar:
 
 
 def _left(now: Progress) -> str:
-    if now.seconds_left is None or now.ended is not None:
+    return '' if now.ended is not None or now.seconds_left is None else f'{time_left(now.seconds_left)} left'
+
+
+def time_left(seconds: int | None) -> str:
+    """Return ``2 min 3 s``; nothing if it is unknown."""
+    if seconds is None:
         return ''
-    minutes, seconds = divmod(now.seconds_left, 60)
-    return f'{minutes} min {seconds} s left' if minutes else f'{seconds} s left'
+    minutes, seconds = divmod(seconds, 60)
+    return f'{minutes} min {seconds} s' if minutes else f'{seconds} s'
 
 
 def fraction(done: float | None, total: float | None, unit: str) -> str:

@@ -57,6 +57,11 @@ def times() -> tuple[sa.Column[Any], sa.Column[Any]]:
             sa.Column('updated_at', Time, onupdate=timeutils.utcnow))
 
 
+def by_change(name: str) -> sa.Index:
+    """Return the index of the table ``name`` by the time of the last change. A row that never changed has no ``updated_at``."""
+    return sa.Index(f'ix_{name}_updated_at_created_at', 'updated_at', 'created_at')
+
+
 def flag(name: str, default: bool = False) -> sa.Column[Any]:
     """Return a boolean column that is never null."""
     return sa.Column(name, sa.Boolean, nullable=False, default=default,

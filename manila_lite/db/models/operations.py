@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Id, Json, Name, Time, metadata, primary_key, times
+from manila_lite.db.models.base import Id, Json, Name, Time, by_change, metadata, primary_key, times
 
 operations = sa.Table(
     'operations', metadata, primary_key(), *times(),
@@ -42,4 +42,5 @@ operations = sa.Table(
     # Few rows are claimed: where the database can, the index holds only these, and is used for nothing else.
     sa.Index('ix_operations_claims', 'topic', 'host', 'owner', postgresql_where=sa.text('owner IS NOT NULL'),
              sqlite_where=sa.text('owner IS NOT NULL')),
+    by_change('operations'),
 )

@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Id, Name, metadata, primary_key, ref, times
+from manila_lite.db.models.base import Id, Name, by_change, metadata, primary_key, ref, times
 
 share_backups = sa.Table(
     'share_backups', metadata, primary_key(), *times(),
@@ -28,4 +28,5 @@ share_backups = sa.Table(
     sa.Column('copier', Name),
     sa.Index('ix_share_backups_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_share_backups_created_at', 'created_at'),
+    by_change('share_backups'),
 )

@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Id, Name, flag, metadata, pairs, primary_key, ref, times
+from manila_lite.db.models.base import Id, Name, by_change, flag, metadata, pairs, primary_key, ref, times
 
 
 def _of_types(name: str, owner: str) -> sa.Table:
@@ -49,6 +49,7 @@ share_groups = sa.Table(
     sa.Column('consistent_snapshot_support', sa.String(8)),
     sa.Index('ix_share_groups_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_share_groups_created_at', 'created_at'),
+    by_change('share_groups'),
 )
 
 share_group_share_types = _of_types('share_group_share_types', 'share_groups')
@@ -64,6 +65,7 @@ share_group_snapshots = sa.Table(
     sa.Column('status', Name, nullable=False),
     sa.Index('ix_share_group_snapshots_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_share_group_snapshots_created_at', 'created_at'),
+    by_change('share_group_snapshots'),
 )
 
 # The snapshot of each share in a group snapshot. Not in ``snapshots``: it is created and deleted with the others.

@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Id, Name, flag, metadata, pairs, primary_key, ref, times
+from manila_lite.db.models.base import Id, Name, by_change, flag, metadata, pairs, primary_key, ref, times
 
 share_networks = sa.Table(
     'share_networks', metadata, primary_key(), *times(),
@@ -16,6 +16,7 @@ share_networks = sa.Table(
     flag('is_going'),
     sa.Index('ix_share_networks_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_share_networks_created_at', 'created_at'),
+    by_change('share_networks'),
 )
 
 share_network_subnets = sa.Table(

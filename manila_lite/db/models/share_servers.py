@@ -4,7 +4,7 @@
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
-from manila_lite.db.models.base import Id, Name, Time, flag, metadata, pairs, primary_key, ref, times
+from manila_lite.db.models.base import Id, Name, Time, by_change, flag, metadata, pairs, primary_key, ref, times
 
 share_servers = sa.Table(
     'share_servers', metadata, primary_key(), *times(),
@@ -24,6 +24,7 @@ share_servers = sa.Table(
     flag('share_replicas_migration_support'),
     sa.Column('encryption_key_ref', Id),
     sa.Index('ix_share_servers_host_status', 'host', 'status'),
+    by_change('share_servers'),
 )
 
 #: Values that the driver stores for the server.

@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Id, Name, Secret, Time, flag, metadata, pairs, primary_key, ref, times
+from manila_lite.db.models.base import Id, Name, Secret, Time, by_change, flag, metadata, pairs, primary_key, ref, times
 
 shares = sa.Table(
     'shares', metadata, primary_key(), *times(),
@@ -40,6 +40,7 @@ shares = sa.Table(
     # Names are parts of paths at backends, and projects with the same prefix share them.
     sa.Index('ix_shares_mount_point_name', 'mount_point_name', unique=True),
     sa.Index('ix_shares_scheduled_to_be_deleted_at', 'scheduled_to_be_deleted_at'),
+    by_change('shares'),
 )
 
 share_instances = sa.Table(
@@ -68,6 +69,7 @@ share_instances = sa.Table(
     sa.Column('launched_at', Time),
     sa.Column('terminated_at', Time),
     sa.Index('ix_share_instances_host_status', 'host', 'status'),
+    by_change('share_instances'),
 )
 
 share_metadata = pairs('share_metadata', 'shares')

@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Name, flag, metadata, pairs, primary_key, ref, times
+from manila_lite.db.models.base import Name, by_change, flag, metadata, pairs, primary_key, ref, times
 
 snapshots = sa.Table(
     'snapshots', metadata, primary_key(), *times(),
@@ -23,6 +23,7 @@ snapshots = sa.Table(
     flag('is_going'),
     sa.Index('ix_snapshots_project_id_created_at', 'project_id', 'created_at'),
     sa.Index('ix_snapshots_created_at', 'created_at'),
+    by_change('snapshots'),
 )
 
 snapshot_metadata = pairs('snapshot_metadata', 'snapshots')

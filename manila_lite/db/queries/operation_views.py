@@ -16,18 +16,18 @@ from manila_lite.db.queries import operations as rows
 #: Resource types that projects see, as they see the resources. The others (share servers, services) are for administrators.
 OWN_TYPES = ('share', 'snapshot', 'share_network', 'share_replica', 'share_backup', 'share_group', 'share_group_snapshot')
 
-_SHOWN = [column for column in operations.c if column.name != 'data']
+#: Operations of any project, with their data as ``text``: reading invalid JSON would fail.
+SELECT = sa.select(*(column for column in operations.c if column.name != 'data'),
+                   sa.type_coerce(operations.c.data, sa.Text).label('text'))
 _EQUAL = ('id', 'state', 'kind', 'resource_type', 'resource_id', 'request_id', 'host')
 _SORTED = {name: operations.c[name] for name in ('created_at', 'updated_at', 'finished_at', 'next_run_at', 'id', 'kind',
                                                  'state', 'resource_id')}
 
 
 def _visible(ctx: context.RequestContext) -> sa.Select:
-    # As text: reading invalid JSON would fail.
-    query = sa.select(*_SHOWN, sa.type_coerce(operations.c.data, sa.Text).label('text'))
     if ctx.is_admin:
-        return query
-    return query.where(operations.c.project_id == ctx.project_id, operations.c.resource_type.in_(OWN_TYPES))
+        return SELECT
+    return SELECT.where(operations.c.project_id == ctx.project_id, operations.c.resource_type.in_(OWN_TYPES))
 
 
 def get(conn: Connection, ctx: context.RequestContext, operation_id: str) -> Row:

@@ -29,6 +29,8 @@ SUPERSEDED = 'superseded'
 
 #: The step at which the scheduler places a resource: the only one of each of its plans.
 PLACE = 'place'
+#: The key of an operation's data under which the project of the resource is kept, if somebody else asked for the operation.
+OWNER = '_owner'
 #: Values of an operation that begins at the first step of whatever plan its queue has.
 BEGINNING = {'step': 0, 'steps': None}
 

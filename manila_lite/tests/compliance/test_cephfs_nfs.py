@@ -12,8 +12,9 @@ from manila_lite.tests.compliance import base, calls, edge_cases, manage_shares
 from manila_lite.tests.compliance.test_cephfs import CephfsBinding
 
 
-class GatewayBinding(CephfsBinding):
-    MOMENTS = (0.02, 0.2)
+class NfsBinding(CephfsBinding):
+    """A binding for NFS shares, whoever runs the NFS server."""
+
     GOOD = (('ip', '10.1.0.5', 'rw'), ('ip', '10.2.0.0/24', 'ro'), ('ip', 'fd00:1::/64', 'rw'))
     OTHER = base.Binding.OTHER
     BAD = (*base.Binding.BAD, ('cephx', 'alice', 'rw'))
@@ -24,17 +25,38 @@ class GatewayBinding(CephfsBinding):
         super().setUp()
 
     def options(self):
-        return super().options() | {'cephfs_protocol_helper_type': 'NFS', 'cephfs_ganesha_export_ips': '::1, 127.0.0.1',
-                                    'cephfs_nfs_port': str(process.free_port()), 'cephfs_nfs_graceless': 'true'}
+        return super().options() | {'cephfs_protocol_helper_type': 'NFS', 'cephfs_ganesha_export_ips': '::1, 127.0.0.1'}
+
+    def a_share(self, *args, **changes):
+        return super().a_share(*args, **{'proto': 'NFS'} | changes)
+
+
+class NfsCalls(calls.EveryCall):
+    """The calls that change exports."""
+
+    scenarios = [row for row in calls.EveryCall.scenarios if row[0] in ('CreateShare', 'UpdateAccess', 'DeleteShare',
+                                                                       'EnsureShares')]
+
+
+class NfsEdgeCases(edge_cases.EdgeCases):
+    # Storage is the same as with native clients.
+    test_snapshot_that_is_not_there_cannot_be_reverted_to = test_snapshot_is_served_again_after_a_loss = None
+    test_share_that_is_not_there_cannot_be_resized = test_share_that_is_not_there_has_no_snapshots = None
+    test_snapshot_that_is_not_there_cannot_be_cloned = test_pool_that_is_not_there = test_report_has_free_capacity = None
+    test_ids_that_are_no_file_names_reach_nothing = None
+
+
+class GatewayBinding(NfsBinding):
+    MOMENTS = (0.02, 0.2)
+
+    def options(self):
+        return super().options() | {'cephfs_nfs_port': str(process.free_port()), 'cephfs_nfs_graceless': 'true'}
 
     def new_driver(self):
         driver = super().new_driver()
         if not hasattr(self, 'driver'):
             self.addCleanup(driver.services.protocol.gateway.stop)      # the last one, after all shares are deleted
         return driver
-
-    def a_share(self, *args, **changes):
-        return super().a_share(*args, **{'proto': 'NFS'} | changes)
 
     def in_force(self, share):
         """Return the clients that NFS-Ganesha admits now, by its own account and not by a file."""
@@ -53,17 +75,12 @@ class GatewayBinding(CephfsBinding):
         super().lose_power()
 
 
-class GatewayEveryCallTest(calls.EveryCall, GatewayBinding):
-    scenarios = [row for row in calls.EveryCall.scenarios if row[0] in ('CreateShare', 'UpdateAccess', 'DeleteShare',
-                                                                       'EnsureShares')]
+class GatewayEveryCallTest(NfsCalls, GatewayBinding):
+    pass
 
 
-class GatewayEdgeCasesTest(edge_cases.EdgeCases, GatewayBinding):
-    # Storage is the same as with native clients.
-    test_snapshot_that_is_not_there_cannot_be_reverted_to = test_snapshot_is_served_again_after_a_loss = None
-    test_share_that_is_not_there_cannot_be_resized = test_share_that_is_not_there_has_no_snapshots = None
-    test_snapshot_that_is_not_there_cannot_be_cloned = test_pool_that_is_not_there = test_report_has_free_capacity = None
-    test_ids_that_are_no_file_names_reach_nothing = None
+class GatewayEdgeCasesTest(NfsEdgeCases, GatewayBinding):
+    pass
 
 
 class GatewayManageTest(manage_shares.EveryManageCall, GatewayBinding):

@@ -3,14 +3,13 @@
 
 import atexit
 import functools
-import os
 
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.cluster.program import Program
-from manila_lite.drivers.cephfs.nfs import fsal
 from manila_lite.drivers.file_servers import ganesha_clients
-from manila_lite.tests.compliance import base, calls, edge_cases, manage_shares
-from manila_lite.tests.compliance.test_cephfs import CephfsBinding, admin
+from manila_lite.tests.compliance import manage_shares
+from manila_lite.tests.compliance.test_cephfs import admin
+from manila_lite.tests.compliance.test_cephfs_nfs import NfsBinding, NfsCalls, NfsEdgeCases
 from manila_lite.tests.services import ceph
 from manila_lite.tests.services.nfs_cluster import NfsGateway
 
@@ -30,24 +29,12 @@ def gateway() -> NfsGateway:
     return made
 
 
-class ClusterBinding(CephfsBinding):
+class ClusterBinding(NfsBinding):
     MOMENTS = (0.05, 0.3, 1.0)
-    GOOD = (('ip', '10.1.0.5', 'rw'), ('ip', '10.2.0.0/24', 'ro'), ('ip', 'fd00:1::/64', 'rw'))
-    OTHER = base.Binding.OTHER
-    BAD = (*base.Binding.BAD, ('cephx', 'alice', 'rw'))
-
-    def setUp(self):
-        if os.geteuid() or fsal.plugin() is None:
-            self.skipTest('an NFS gateway needs root and nfs-ganesha-ceph')
-        super().setUp()
 
     def options(self):
         gateway()
-        return super().options() | {'cephfs_protocol_helper_type': 'NFS', 'cephfs_nfs_cluster_id': NAME,
-                                    'cephfs_ganesha_export_ips': '::1, 127.0.0.1'}
-
-    def a_share(self, *args, **changes):
-        return super().a_share(*args, **{'proto': 'NFS'} | changes)
+        return super().options() | {'cephfs_nfs_cluster_id': NAME}
 
     def in_force(self, share):
         """Return the clients that the gateway admits now to the directory of the share."""
@@ -65,17 +52,12 @@ class ClusterBinding(CephfsBinding):
         super().lose_power()
 
 
-class ClusterEveryCallTest(calls.EveryCall, ClusterBinding):
-    scenarios = [row for row in calls.EveryCall.scenarios if row[0] in ('CreateShare', 'UpdateAccess', 'DeleteShare',
-                                                                       'EnsureShares')]
+class ClusterEveryCallTest(NfsCalls, ClusterBinding):
+    pass
 
 
-class ClusterEdgeCasesTest(edge_cases.EdgeCases, ClusterBinding):
-    # Storage is the same as with native clients.
-    test_snapshot_that_is_not_there_cannot_be_reverted_to = test_snapshot_is_served_again_after_a_loss = None
-    test_share_that_is_not_there_cannot_be_resized = test_share_that_is_not_there_has_no_snapshots = None
-    test_snapshot_that_is_not_there_cannot_be_cloned = test_pool_that_is_not_there = test_report_has_free_capacity = None
-    test_ids_that_are_no_file_names_reach_nothing = None
+class ClusterEdgeCasesTest(NfsEdgeCases, ClusterBinding):
+    pass
 
 
 class ClusterManageTest(manage_shares.EveryManageCall, ClusterBinding):

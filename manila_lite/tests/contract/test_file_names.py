@@ -30,6 +30,7 @@ QUERIES = {
     'metrics_queries': 'figures for operators from many tables',
     'migration_promises': 'capacity that operations on share servers hold, which pools show',
     'operation_views': 'operations as the API shows them; operations.py is for workers',
+    'overview': 'manila-manage top: figures from many tables',
     'project_turns': 'the order in which workers take operations',
     'quota_counts': 'usage as it is counted, of share types and of replicas',
     'quota_sums': 'usage as the database sums it up',

@@ -24,6 +24,7 @@ _EARLIER = re.compile(r"\$HISTORY\['[^']*'\]\.\$RESPONSE\['.*?'\]|\$RESPONSE\['.
 #: By the beginning of the line of a call (method, path, action): the functional tests that prove the call.
 NAMED = (
     ('GET /extensions/{alias}', 'gabbits/extensions.yaml'),      # there are no extensions: the answer is 404
+    ('POST /findings/mend', 'test_findings.py'),
     ('DELETE /share-servers/{share_server_id}', 'test_share_servers.py'),
     ('GET /shares/{share_id}/migration-progress', 'test_share_migration.py'),
     ('POST /share-networks/{share_network_id}/action add_security_service_check', 'test_security_services_in_use.py'),

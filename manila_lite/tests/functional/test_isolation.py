@@ -12,9 +12,9 @@ from manila_lite.api.contract import OPS
 from manila_lite.tests.functional import base, queries, walking, world
 from manila_lite.tests.functional.walking import COMMON, FOR_OTHERS, SAME_FOR_ALL, known
 
-#: Ids in bodies and queries that name no resource here: of Keystone, Neutron, a request, or of kinds without a service.
+#: Ids in bodies and queries of no resource here: of Keystone, Neutron, a request, an event, or kinds without a service.
 ELSEWHERE = {'tenant_id', 'user_id', 'project_id', 'neutron_net_id', 'neutron_subnet_id', 'nova_net_id', 'segmentation_id',
-             'request_id', 'action_id', 'detail_id', 'source_share_group_snapshot_member_id',
+             'request_id', 'action_id', 'detail_id', 'last_event_id', 'source_share_group_snapshot_member_id',
              'consistency_group_id', 'source_project_id', 'destination_project_id'}
 #: Answers of calls without an id that return no list: there is no default type.
 SAID = {'share_group_types.default': (404,)}

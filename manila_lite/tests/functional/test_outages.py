@@ -3,6 +3,7 @@
 
 import http.client
 import json
+import os
 import re
 import signal
 import time
@@ -10,6 +11,7 @@ import time
 import testtools
 
 from manila_lite.tests import hush, process, waiting
+from manila_lite.tests.functional.clients import terminal
 from manila_lite.tests.services import broker, daemon, databases, places
 
 SERVICES = ('api', 'scheduler', 'share')
@@ -124,6 +126,28 @@ class DatabaseTest(OutageTest):
 
     def asked(self):
         return self.parts.call('GET', '/shares')[0] == 503
+
+    def outage(self, *readiness):
+        """Do so beside commands that go on looking at the database."""
+        looking = [self.command('top', '--every', '0.5'), self.command('watch')]
+        looking[0].says('SERVICE')
+        super().outage(*readiness)
+        for running in looking:
+            running.says(re.compile('[Tt]he database does not answer'))
+        begun = len(looking[0].out)
+        waiting.until(lambda: 'SERVICE' in looking[0].out[begun:], looking[0].out[-1000:])
+        self.assertNotIn('does not answer', looking[0].out[begun:])
+        looking[1].says('share.create')
+        for running in looking:
+            running.interrupt()
+            self.assertEqual(130, running.ended())
+            self.assertNotIn('Traceback', running.out)
+
+    def command(self, *words):
+        running = terminal.Running(f'--config-file={self.parts.config}', *words, env=dict(os.environ), at_terminal=True,
+                                   command='manila_lite.cmd.manage:main')
+        self.addCleanup(running.close)
+        return running
 
     def replaced(self):
         """Send SIGHUP, and wait until all children have successors, which miss the database."""

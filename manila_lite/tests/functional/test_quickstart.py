@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import urllib.request
 from pathlib import Path
 
 import fixtures
@@ -76,6 +77,25 @@ class Quickstart(testtools.TestCase):
         self.run_tool('--down')
         self.assertFalse(self.state.exists())
 
+    def test_console_is_there_while_it_stays(self):
+        process = subprocess.Popen([*_TOOL, '--state', str(self.state), '--backend', 'dummy', '--console'], env=self.env,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(process.kill)
+        guard = threading.Timer(300, process.kill)
+        guard.start()
+        self.addCleanup(guard.cancel)
+        said = ''
+        while 'Staying' not in said and (line := process.stdout.readline()):
+            said += line
+        url = re.search(r'The console for browsers: (\S+)', said)
+        self.assertIsNotNone(url, said)
+        with urllib.request.urlopen(url[1], timeout=30) as page:
+            self.assertEqual((200, 'text/html'), (page.status, page.headers.get_content_type()))
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=60)
+        self.assertEqual(0, process.returncode, rest)
+        self.run_tool('--down')
+
     def test_help_names_the_way_down(self):
         done = subprocess.run([str(TOP / 'tools' / 'quickstart'), '--help'], capture_output=True, text=True, timeout=30)
         self.assertIn('--down', done.stdout)
@@ -85,6 +105,7 @@ class WithRoot(Quickstart):
     """With root and the packages of bindep.txt: real btrfs, real NFS."""
 
     test_dummy_behind_keystone = None
+    test_console_is_there_while_it_stays = None
     test_help_names_the_way_down = None
 
     def setUp(self):

@@ -130,5 +130,31 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
                     answer = wire.getresponse()     # it connects anew only if the server has said so
                     self.assertEqual((200, True), (answer.status, bool(answer.read())))
 
+    def test_events_go_on_in_any_process_and_streams_end_at_once(self):
+        """Ask for events again and again, with the position of the answer before: each process may give the next."""
+        self.parts.ok('POST', '/types', process.DEFAULT_TYPE)
+        position, missing, seen = json.loads(self.events('?wait=0')[1])['last_event_id'], set(), set()
+        for _ in range(4 * WORKERS):
+            missing.add(self.parts.share())
+            document = json.loads(self.events(f'?wait=2&last_event_id={position}')[1])
+            position = document['last_event_id']
+            seen |= {one['data'].get('resource_id') for one in document['events']}
+            self.assertNotIn('reset', [one['event'] for one in document['events']])
+        seen |= {one['data'].get('resource_id')
+                 for one in json.loads(self.events(f'?wait=2&last_event_id={position}')[1])['events']}
+        self.assertEqual(set(), missing - seen)
+        kind, text = self.events('', 'text/event-stream')
+        self.assertEqual('text/event-stream', kind)
+        self.assertRegex(text, r'\Aretry: \d+\nid: \S+\n\n\Z')
+
+    def events(self, query, accept='application/json'):
+        """Ask for events; return the media type and the text of the answer."""
+        with contextlib.closing(http.client.HTTPConnection('127.0.0.1', self.parts.port, timeout=60)) as wire:
+            wire.request('GET', f'/v2/events{query}', headers={'X-Auth-Token': self.parts.token, 'Accept': accept})
+            answer = wire.getresponse()
+            text = answer.read().decode()
+            self.assertEqual(200, answer.status, text)
+            return answer.headers['Content-Type'], text
+
     def is_ending(self):
         return any(said in self.parts.log.read_text() for said in ('Handling signal: term', 'Gracefully killing'))

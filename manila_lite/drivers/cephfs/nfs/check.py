@@ -54,7 +54,7 @@ def _netns(name: str | None) -> Iterator[values.Problem]:
 
 
 def of_addresses(conf: NfsOptions, option: str) -> Iterator[values.Problem]:
-    """Yield what is wrong with the addresses of the NFS server. ``option`` is the one to set if there is none."""
+    """Yield every problem of the addresses of the NFS server. ``option``: the option to set if there is no address."""
     wanted = addresses(conf)
     if not wanted:
         yield values.Problem(f'{option} is empty', _HINT)

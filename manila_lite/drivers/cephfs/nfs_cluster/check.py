@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks for what an NFS cluster lacks, in the options and at Ceph. Changes nothing."""
+"""Checks of the requirements of an NFS cluster, in the options and at Ceph. Changes nothing."""
 
 import errno
 from collections.abc import Iterator

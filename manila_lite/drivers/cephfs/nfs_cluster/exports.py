@@ -45,7 +45,7 @@ class Export:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> 'Export':
-        """Return it from what the module tells."""
+        """Return the export that the module describes."""
         clients = tuple((tuple(map(str, client['addresses'])), str(client['access_type']).lower())
                         for client in told.get('clients') or ())
         return cls(int(told['export_id']), str(told['fsal'].get('user_id', '')), str(told['pseudo']), str(told['path']),

@@ -87,7 +87,7 @@ class Gateways:
             self._evictions.done(subvolume, users)
 
     def defects_of(self, subvolume: Subvolume, pseudo: str, clients: Sequence[Client]) -> list[str]:
-        """Return in words what ``serve`` would repair."""
+        """Return in words the repairs that ``serve`` would make."""
         known = self._exports.find(pseudo)
         if known is None or not known.leads_to(self._exports.filesystem, subvolume.path):
             return [_NOT_SERVED]

@@ -48,7 +48,7 @@ class Native(Protocol):
         self._read_monitors()
 
     def keep_up(self) -> None:
-        """Read the addresses of the monitors anew: they may move. Keep out who was shut out."""
+        """Read the addresses of the monitors anew: they may move. Keep out clients that lost their access."""
         self._read_monitors()
         super().keep_up()
 

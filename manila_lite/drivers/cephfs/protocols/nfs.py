@@ -75,7 +75,7 @@ class Nfs(NfsMounts):
             self._objects.close()
 
     def keep_up(self) -> None:
-        """Start the gateway again if it died. Keep out who was shut out."""
+        """Start the gateway again if it died. Keep out clients that lost their access."""
         self.gateway.ensure()
         super().keep_up()
 

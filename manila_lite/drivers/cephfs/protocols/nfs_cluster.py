@@ -69,7 +69,7 @@ class NfsCluster(NfsMounts):
         return results
 
     def defects(self, share: values.Share, subvolume: Subvolume, rules: Sequence[values.AccessRule]) -> list[str]:
-        """Return what the share's export lacks."""
+        """Return the defects of the share's export."""
         chosen, _ = ganesha_clients.clients(rules)
         return self.gateways.defects_of(subvolume, mounted_as(share, subvolume), _clients(chosen))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where NFS clients mount shares, whoever runs the NFS server.
+"""The mount paths of NFS clients. They are the same for both kinds of NFS server.
 
 A new share is mounted by its id, as on other backends. A subvolume with another name that is managed as a share is mounted
 by its path in the file system, as Manila exports it: its clients need not mount it anew.
@@ -21,7 +21,7 @@ _BY_ID = re.compile(r'(?:[^/]+:)?/shares/([^/]+)')
 
 
 class NfsMounts(Protocol):
-    """What is the same for NFS clients of every server."""
+    """The part of a protocol of NFS clients that is the same for every server."""
 
     NAME = 'NFS'
 

@@ -33,7 +33,7 @@ class Protocol(abc.ABC):
 
     @classmethod
     def problems_at(cls, cluster: Cluster, backend: Backend) -> Iterable[values.Problem]:
-        """Return what the cluster lacks for the protocol. No side effects.
+        """Return requirements of the protocol that the cluster does not meet. No side effects.
 
         :raises Away: it does not answer.
         """
@@ -49,7 +49,7 @@ class Protocol(abc.ABC):
         """Release threads and connections. Shares stay served."""
 
     def keep_up(self) -> None:
-        """Look after servers, and keep out who was shut out. Called once a minute."""
+        """Look after servers, and keep out clients that lost their access. Called once a minute."""
         self.evictions.keep_out()
 
     def admit(self, share: values.Share) -> None:

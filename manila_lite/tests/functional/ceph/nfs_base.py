@@ -170,3 +170,22 @@ class GatewayTest(testtools.TestCase):
         """Return the addresses of a host's interface."""
         return subprocess.run(['ip', '-n', self.fabric.name(name), 'address', 'show', 'dev', 'eth0'], check=True,
                               capture_output=True, text=True, timeout=30).stdout
+
+
+class Levels:
+    """The levels of rules, for the tests of a server."""
+
+    def test_access_rules_allow_read_write_read_only_or_no_access(self):
+        share = self.share()
+        one, two = self.fabric.v4('one'), self.fabric.v4('two')
+        self.refused('NOENT', 'one', share, 'list')
+        self.assertEqual([None, None], self.grant(share, (one, 'rw'), (two, 'ro')))
+        self.works('one', share, 'write', 'f', 'hello')
+        self.assertEqual('hello', self.works('two', share, 'read', 'f'))
+        self.refused('ROFS', 'two', share, 'write', 'g', 'no')
+        self.refused('NOENT', 'one', share, 'read', 'f', v6=True)
+        self.grant(share, (self.fabric.v6('two'), 'rw'), ('fd99::/64', 'ro'))
+        self.refused('NOENT', 'one', share, 'read', 'f')
+        self.works('two', share, 'write', 'f', 'six', v6=True)
+        self.assertEqual('six', self.works('one', share, 'read', 'f', v6=True))
+        self.refused('ROFS', 'one', share, 'write', 'f', 'x', v6=True)

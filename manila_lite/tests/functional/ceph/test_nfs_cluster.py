@@ -10,27 +10,12 @@ from oslo_utils import uuidutils
 from manila_lite import values
 from manila_lite.host.daemon import Daemon
 from manila_lite.tests import nfs_client, waiting
-from manila_lite.tests.functional.ceph import host, test_nfs
+from manila_lite.tests.functional.ceph import host, nfs_base, test_nfs
 from manila_lite.tests.functional.ceph.nfs_cluster_base import NAME, ClusterTest
 
 
-class Access(ClusterTest):
+class Access(nfs_base.Levels, ClusterTest):
     """Rules by source address, on both address families and by both gateways, while clients work."""
-
-    def test_access_rules_allow_read_write_read_only_or_no_access(self):
-        share = self.share()
-        one, two = self.fabric.v4('one'), self.fabric.v4('two')
-        self.refused('NOENT', 'one', share, 'list')
-        self.assertEqual([None, None], self.grant(share, (one, 'rw'), (two, 'ro')))
-        self.works('one', share, 'write', 'f', 'hello')
-        self.assertEqual('hello', self.works('two', share, 'read', 'f'))
-        self.refused('ROFS', 'two', share, 'write', 'g', 'no')
-        self.refused('NOENT', 'one', share, 'read', 'f', v6=True)
-        self.grant(share, (self.fabric.v6('two'), 'rw'), ('fd99::/64', 'ro'))
-        self.refused('NOENT', 'one', share, 'read', 'f')
-        self.works('two', share, 'write', 'f', 'six', v6=True)
-        self.assertEqual('six', self.works('one', share, 'read', 'f', v6=True))
-        self.refused('ROFS', 'one', share, 'write', 'f', 'x', v6=True)
 
     def test_every_form_of_a_rule_is_understood_by_the_gateways(self):
         share = self.share()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ``openstack`` command at a pseudo terminal, or with a pipe."""
+"""The ``openstack`` command, or another one, at a pseudo terminal, or with a pipe."""
 
 import os
 import pty
@@ -8,23 +8,26 @@ import threading
 from manila_lite.tests import forks, waiting
 
 _PATIENCE = 120
+#: Characters of an output that are shown if what is waited for does not come.
+_SHOWN = 10_000
 
 
 class Running:
     """A command that runs, with what it has written so far: at a terminal all on one, else apart.
 
-    Its pauses are short, unless it is ``unhurried``, as when it waits for a service to come back.
+    Pauses of ``openstack`` are short, unless it is ``unhurried``, as when it waits for a service to come back. ``command``:
+    another command.
     """
 
-    def __init__(self, *words, env, at_terminal, unhurried=False):
+    def __init__(self, *words, env, at_terminal, unhurried=False, command=None):
         pairs = [pty.openpty()] if at_terminal else [os.pipe(), os.pipe()]
         outputs = [os.fdopen(theirs, 'wb', buffering=0) for _, theirs in pairs]
         self._said = [bytearray() for _ in pairs]
         self._readers = [threading.Thread(target=self._read, args=(mine, said), daemon=True)
                          for (mine, _), said in zip(pairs, self._said, strict=True)]
-        command = 'openstackclient.shell:main' if unhurried else 'manila_lite.tests.openstack_page:command'
+        openstack = 'openstackclient.shell:main' if unhurried else 'manila_lite.tests.openstack_page:command'
         self._process = forks.start(
-            command, *words, stdin=outputs[0] if at_terminal else None, stdout=outputs[0], stderr=outputs[-1],
+            command or openstack, *words, stdin=outputs[0] if at_terminal else None, stdout=outputs[0], stderr=outputs[-1],
             env=env | {'TERM': 'xterm', 'COLUMNS': '120'}, new_session=True)
         for one in outputs:
             one.close()
@@ -53,11 +56,16 @@ class Running:
     def says(self, text):
         """Wait until the output has the text, or an object with ``search`` finds something in it."""
         found = text.search if hasattr(text, 'search') else (lambda said: text in said)
-        waiting.until(lambda: found(self.out), lambda: f'not said: {text!r}\n{self.out}\n{self.err}', _PATIENCE)
+        waiting.until(lambda: found(self.out),
+                      lambda: f'not said: {text!r}\n{self.out[-_SHOWN:]}\n{self.err[-_SHOWN:]}', _PATIENCE)
 
     def interrupt(self):
         """Do as Ctrl-C does."""
         self._process.send_signal(2)
+
+    def terminate(self):
+        """Do as ``kill`` does."""
+        self._process.terminate()
 
     def ended(self):
         """Wait for the end; return the exit status."""

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backups of shares.
+import {html, useState} from '../html.js';
+import {act, allProjects, create, id as quoted, list, remove} from '../api.js';
+import {gib} from '../format.js';
+import {isOf, useLoad} from '../load.js';
+import {Loaded, Name, Status, Time, Title, named} from '../parts/basics.js';
+import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
+import {Choice, Text, useFields} from '../parts/form.js';
+import {Table} from '../parts/table.js';
+import {link} from '../router.js';
+import {S} from '../strings.js';
+
+const T = S.backups;
+const COLUMNS = [
+  {key: 'name', head: S.table.name, cell: (row) => html`<${Name} row=${row} />`},
+  {key: 'status', head: S.table.status, cell: (row) => html`<${Status} of=${row.status} />`},
+  {key: 'progress', head: S.table.progress, class: 'wide', cell: ({status, progress, restore_progress: restored}) => {
+    const percent = Number.parseInt(status === 'restoring' ? restored : progress, 10);
+    return ['creating', 'restoring'].includes(status) ? html`<progress max="100" value=${Number.isNaN(percent) ? undefined : percent}
+      aria-label=${S.table.progress}></progress>` : S.none;
+  }},
+  {key: 'size', head: S.table.size, class: 'number wide', cell: (row) => gib(row.size)},
+  {key: 'share', head: T.share, cell: (row) => html`<a href=${link('share', row.share_id)}><code>${row.share_id.slice(0, 8)}</code></a>`},
+  {key: 'created', head: S.table.created, class: 'wide', cell: (row) => html`<${Time} at=${row.created_at} />`},
+];
+
+// `only`: the share, if it is chosen already.
+function Create({only, onClose}) {
+  const found = useLoad(() => (only ? [only] : list('shares', 'shares', {status: 'available'})), []);
+  const {values, field} = useFields({name: '', share_id: ''});
+  const shares = found.value ?? [];
+  const share = values.share_id || shares[0]?.id;
+  const submit = () => create('share-backups', {share_backup: {...values, share_id: share}});
+  return html`<${FormDialog} title=${T.create} submit=${S.action.create} onSubmit=${submit} onClose=${onClose}>
+    <${Loaded} from=${found}>${() => html`<${Choice} label=${T.share} ...${field('share_id')} value=${share ?? ''} required
+      options=${shares.map((row) => [row.id, named(row)])} />`}<//>
+    <${Text} label=${S.table.name} ...${field('name')} maxlength="255" /><//>`;
+}
+
+// `share`: the one whose backups are shown; default: all.
+export function BackupList({share}) {
+  const [creating, make] = useState(false);
+  const [ask, confirm] = useConfirm();
+  const query = share ? {share_id: share.id, all_tenants: 1} : allProjects();
+  const found = useLoad(() => list('share-backups/detail', 'share_backups', query), [share?.id], isOf('share_backup'));
+  const erase = (row) => ask(deletion(T.what, named(row), async () => {
+    await remove(`share-backups/${quoted(row.id)}`);
+    found.reload();
+  }));
+  const restore = (row) => ask({title: T.restoreTitle(named(row)), text: T.restoreText, submit: T.restore, act: async () => {
+    await act(`share-backups/${quoted(row.id)}`, 'restore');
+    found.reload();
+  }});
+  const button = (label, row, onClick) => html`<button type="button" onClick=${() => onClick(row)}
+    aria-label=${S.action.ofThis(label, named(row))}>${label}</button>`;
+  const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions">
+    ${row.status === 'available' && button(T.restore, row, restore)}${button(S.action.delete, row, erase)}</div>`}];
+  const close = () => {
+    make(false);
+    found.reload();
+  };
+  return html`<div class="actions"><button type="button" class=${share ? '' : 'main'} onClick=${() => make(true)}>${T.create}</button></div>
+    <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows} none=${T.none} />`}<//>
+    ${creating && html`<${Create} only=${share} onClose=${close} />`}${confirm}`;
+}
+
+export function Backups() {
+  return html`<${Title}>${T.title}<//><${BackupList} />`;
+}

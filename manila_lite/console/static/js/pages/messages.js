@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages of the service to its users: why something did not work, and what to do next.
+import {html} from '../html.js';
+import {id as quoted, list, remove} from '../api.js';
+import {isAbout, isEvent, useLoad} from '../load.js';
+import {Loaded, Own, Time, Title, useAct} from '../parts/basics.js';
+import {OF_TEXTS, Table} from '../parts/table.js';
+import {link} from '../router.js';
+import {S} from '../strings.js';
+
+const about = ({resource_type: type, resource_id: id}) => (type === 'SHARE' && id
+  ? html`<a href=${link('share', id)}><code>${id}</code></a>` : html`<code>${id ?? S.none}</code>`);
+
+export function MessageList({resource}) {
+  const found = useLoad(() => list('messages', 'messages', {resource_id: resource}), [resource],
+    resource ? isAbout(resource) : isEvent('status', 'operation'));
+  const [run, problem] = useAct();
+  const dismiss = (message) => run(async () => {
+    await remove(`messages/${quoted(message.id)}`);
+    found.reload();
+  });
+  const columns = [
+    {key: 'text', head: S.messages.text, class: 'long', cell: (row) => html`<${Own} text=${row.user_message} />`},
+    ...(resource ? [] : [{key: 'about', head: S.messages.about, class: 'wide', cell: about}]),
+    {key: 'created', head: S.table.created, cell: (row) => html`<${Time} at=${row.created_at} />`},
+    {key: 'actions', head: S.table.actions, cell: (row) => html`<button type="button" onClick=${() => dismiss(row)}
+      aria-label=${S.action.ofThis(S.messages.dismiss, row.user_message)}>${S.action.delete}</button>`},
+  ];
+  return html`${problem}<${Loaded} from=${found}>${(rows) => html`<${Table} caption=${S.messages.title} columns=${columns} rows=${rows}
+    none=${S.messages.none} most=${OF_TEXTS} />`}<//>`;
+}
+
+export function Messages() {
+  return html`<${Title}>${S.messages.title}<//><${MessageList} />`;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replicas of shares.
+import {html, useState} from '../html.js';
+import {act, create, get, id as quoted, list, remove} from '../api.js';
+import {isOf, useLoad} from '../load.js';
+import {Loaded, Status, Time, Title, named, useAct} from '../parts/basics.js';
+import {FormDialog, deletion, useConfirm} from '../parts/dialog.js';
+import {Choice, useFields} from '../parts/form.js';
+import {Table} from '../parts/table.js';
+import {link} from '../router.js';
+import {S} from '../strings.js';
+
+const T = S.replicas;
+const short = (row) => row.id.slice(0, 8);
+const COLUMNS = [
+  {key: 'id', head: S.table.id, cell: (row) => html`<code title=${row.id}>${short(row)}</code>`},
+  {key: 'share', head: T.share, cell: (row) => html`<a href=${link('share', row.share_id)}><code>${row.share_id.slice(0, 8)}</code></a>`},
+  {key: 'status', head: S.table.status, cell: (row) => html`<${Status} of=${row.status} />`},
+  {key: 'state', head: T.state, cell: (row) => html`<${Status} of=${row.replica_state} />`},
+  {key: 'zone', head: S.table.zone, class: 'wide', cell: (row) => row.availability_zone ?? S.none},
+  {key: 'host', head: S.table.host, class: 'wider', cell: (row) => row.host ?? S.none},
+  {key: 'created', head: S.table.created, class: 'wide', cell: (row) => html`<${Time} at=${row.created_at} />`},
+];
+
+async function load(only) {
+  const [shares, {availability_zones: zones}] = await Promise.all([only ? [only] : list('shares/detail', 'shares', {status: 'available'}),
+    get('availability-zones')]);
+  return {shares: shares.filter((row) => row.replication_type), zones};
+}
+
+// `only`: the share, if it is chosen already.
+function Create({only, onClose}) {
+  const found = useLoad(() => load(only), []);
+  const {values, field} = useFields({share_id: '', availability_zone: ''});
+  const share = values.share_id || found.value?.shares[0]?.id;
+  const submit = () => create('share-replicas', {share_replica: {share_id: share, availability_zone: values.availability_zone || null}});
+  return html`<${FormDialog} title=${T.create} submit=${S.action.create} onSubmit=${submit} onClose=${onClose}>
+    <${Loaded} from=${found}>${({shares, zones}) => (shares.length === 0 ? html`<p class="none">${T.noShares}</p>` : html`
+      <${Choice} label=${T.share} ...${field('share_id')} value=${share} options=${shares.map((row) => [row.id, named(row)])} />
+      <${Choice} label=${T.zone} ...${field('availability_zone')}
+        options=${[['', S.create.anyZone], ...zones.map(({name}) => [name, name])]} />`)}<//><//>`;
+}
+
+// `share`: the one whose replicas are shown; default: all.
+export function ReplicaList({share}) {
+  const [creating, make] = useState(false);
+  const [ask, confirm] = useConfirm();
+  const found = useLoad(() => list('share-replicas/detail', 'share_replicas', {share_id: share?.id}), [share?.id], isOf('share_replica', 'share'));
+  const path = (row) => `share-replicas/${quoted(row.id)}`;
+  const erase = (row) => ask(deletion(T.what, short(row), async () => {
+    await remove(path(row));
+    found.reload();
+  }));
+  const promote = (row) => ask({title: T.promoteTitle, text: T.promoteText, submit: T.promote, act: async () => {
+    await act(path(row), 'promote');
+    found.reload();
+  }});
+  const [run, problem] = useAct();
+  const resync = (row) => run(async () => {
+    await act(path(row), 'resync');
+    found.reload();
+  });
+  const button = (label, row, onClick) => html`<button type="button" onClick=${() => onClick(row)}
+    aria-label=${S.action.ofThis(label, short(row))}>${label}</button>`;
+  const columns = [...COLUMNS.filter(({key}) => !(share && key === 'share')), {key: 'actions', head: S.table.actions,
+    cell: (row) => row.replica_state !== 'active' && html`<div class="actions">${button(T.promote, row, promote)}${
+      button(T.resync, row, resync)}${button(S.action.delete, row, erase)}</div>`}];
+  const close = () => {
+    make(false);
+    found.reload();
+  };
+  return html`<div class="actions"><button type="button" class=${share ? '' : 'main'} onClick=${() => make(true)}>${T.create}</button></div>${problem}
+    <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows} none=${T.none} />`}<//>
+    ${creating && html`<${Create} only=${share} onClose=${close} />`}${confirm}`;
+}
+
+export function Replicas() {
+  return html`<${Title}>${T.title}<//><${ReplicaList} />`;
+}

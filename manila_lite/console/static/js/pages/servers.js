@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Share servers: a map of networks and hosts, and a table.
+import {html, useState} from '../html.js';
+import {get, id as quoted, list, remove} from '../api.js';
+import {isOf, useLoad} from '../load.js';
+import {Loaded, Own, Status, Title} from '../parts/basics.js';
+import {deletion, useConfirm} from '../parts/dialog.js';
+import {MigrateServer} from '../parts/migrate.js';
+import {ServerMap} from '../parts/server_map.js';
+import {places} from '../parts/subnets.js';
+import {Table} from '../parts/table.js';
+import {S} from '../strings.js';
+
+const T = S.servers;
+
+async function load() {
+  const [{share_servers: servers}, networks] = await Promise.all([
+    get('share-servers'), list('share-networks/detail', 'share_networks', {all_tenants: 1})]);
+  return {servers, networks};
+}
+
+export function Servers() {
+  const [moving, migrate] = useState(null);
+  const [ask, confirm] = useConfirm();
+  const found = useLoad(load, [], isOf('share_server', 'share_network'));
+  const erase = (row) => ask(deletion(T.what, row.id, async () => {
+    await remove(`share-servers/${quoted(row.id)}`);
+    found.reload();
+  }));
+  const columns = (networks) => {
+    const subnets = new Map(networks.flatMap((network) => network.share_network_subnets ?? []).map((subnet) => [subnet.id, subnet]));
+    return [
+      {key: 'id', head: S.table.id, cell: (row) => html`<code title=${row.id}>${row.id.slice(0, 8)}</code>`},
+      {key: 'status', head: S.table.status, cell: (row) => html`<${Status} of=${row.status} />
+        ${row.task_state && html` <${Status} of=${row.task_state} />`}`},
+      {key: 'host', head: S.table.host, cell: (row) => html`<code>${row.host}</code>`},
+      {key: 'network', head: T.network, cell: (row) => html`<${Own} text=${row.share_network_name || row.share_network_id} />`},
+      {key: 'subnets', head: T.subnets, cell: (row) => (row.share_network_subnet_ids ?? []).map((id) => html`<div key=${id}><code>
+        ${subnets.has(id) ? places(subnets.get(id)) : id}</code></div>`)},
+      {key: 'project', head: S.table.project, class: 'wide', cell: (row) => html`<${Own} text=${row.project_id} />`},
+      {key: 'unused', head: T.unused, class: 'wider', cell: (row) => (row.is_auto_deletable ? S.yes : S.no)},
+      {key: 'actions', head: S.table.actions, cell: (row) => html`<div class="actions"><button type="button"
+        onClick=${() => migrate(row)} aria-label=${S.action.ofThis(S.migrations.start, row.id)}>${S.migrations.start}</button>
+        <button type="button" onClick=${() => erase(row)} aria-label=${S.action.ofThis(S.action.delete, row.id)}>
+        ${S.action.delete}</button></div>`},
+    ];
+  };
+  return html`<${Title}>${T.title}<//><${Loaded} from=${found}>${({servers, networks}) => html`
+    ${servers.length > 0 && html`<${ServerMap} ...${{servers, networks}} />`}
+    <${Table} caption=${T.title} columns=${columns(networks)} rows=${servers} none=${T.none} />`}<//>${confirm}
+    ${moving && html`<${MigrateServer} server=${moving} onClose=${() => migrate(null)} />`}`;
+}

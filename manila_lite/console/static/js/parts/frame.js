@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is around every page: navigation, the user, and whether the service answers.
+import {html, useState} from '../html.js';
+import {link as service} from '../api.js';
+import {link} from '../router.js';
+import {askAgain, logIn, otherProjects, session} from '../session.js';
+import {useStore} from '../store.js';
+import {S} from '../strings.js';
+import {Own, useAct} from './basics.js';
+import {FormDialog} from './dialog.js';
+import {Check, Choice} from './form.js';
+import {ActAs, LoginAgain, LogOut} from './login.js';
+
+const PROJECT = ['shares', 'snapshots', 'networks', 'groups', 'backups', 'replicas', 'operations', 'messages', 'quotas',
+  'api'];
+const OPERATOR = ['pools', 'services', 'servers', 'migrations', 'findings'];
+
+function Links({title, names, here}) {
+  return html`<h2>${title}</h2><ul>${names.map((name) => html`<li key=${name}><a href=${link(name)}
+    aria-current=${name === here ? 'page' : undefined}>${S.nav[name]}</a></li>`)}</ul>`;
+}
+
+function Account() {
+  const {user, settings, everything} = useStore(session);
+  const [projects, setProjects] = useState(null);
+  const [acting, act] = useState(false);
+  const [chosen, choose] = useState(user.project_id);
+  const [run, problem] = useAct();
+  return html`<div class="account" role="group" aria-label=${S.user.account}>
+    <span><${Own} text=${user.user_name} /> · ${S.user.project} <${Own} text=${user.project_name} /></span>
+    ${user.administrator && html`<${Check} label=${S.user.everything} value=${everything}
+      onChange=${(value) => session.set({everything: value})} />`}
+    ${settings.auth_strategy === 'keystone' && html`<button type="button"
+      onClick=${() => run(async () => setProjects(await otherProjects()))}>${S.user.change}</button>`}
+    ${settings.auth_strategy === 'noauth' && html`<button type="button" onClick=${() => act(true)}>${S.user.changeUser}</button>`}
+    <${LogOut} />${problem}
+    ${acting && html`<${ActAs} onClose=${() => act(false)} />`}
+    ${projects && html`<${FormDialog} title=${S.user.change} submit=${S.login.switch} onClose=${() => setProjects(null)}
+        onSubmit=${() => logIn({project_id: chosen})}><${Choice} label=${S.user.project} value=${chosen} onChange=${choose}
+        options=${projects.map(({id, name}) => [id, name])} /><//>`}</div>`;
+}
+
+const logInAgain = () => askAgain().catch(() => {});
+
+export function Frame({here, children}) {
+  const {user, declined} = useStore(session);
+  const {away} = useStore(service);
+  const toContent = (event) => {
+    event.preventDefault();
+    document.getElementById('content').focus();
+  };
+  return html`<a class="skip" href="#content" onClick=${toContent}>${S.skip}</a>
+    <header><a class="brand" href=${link('shares')}>${S.title}</a><${Account} key=${user.project_id} /></header>
+    <nav aria-label=${S.nav.label}><${Links} title=${S.nav.project} names=${PROJECT} here=${here} />
+      ${user.administrator && html`<${Links} title=${S.nav.operator} names=${OPERATOR} here=${here} />`}</nav>
+    <main id="content" tabindex="-1"><div role="status">${away && html`<p class="away">${S.away}</p>`}
+      ${declined && html`<p class="away">${S.error.ended} <button type="button" onClick=${logInAgain}>${S.login.submit}</button></p>`}</div>${children}</main>
+    <${LoginAgain} />`;
+}

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules for the programs of the console: no markup from texts, no other host, all words in one file, calls that exist."""
+
+import re
+
+import testtools
+
+from manila_lite.api import versions
+from manila_lite.api.contract import OPS
+from manila_lite.api.http.routes import Routes
+from manila_lite.console import files
+
+OWN = sorted((files.ROOT / 'js').rglob('*.js'))
+#: Ways to turn a text into markup or a program, or to keep something in the browser.
+_NEVER = re.compile(r'innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|\beval\b|new Function'
+                    r'|localStorage|sessionStorage|document\.cookie|window\.open|postMessage|https?://')
+_COMMENT = re.compile(r'^\s*//.*$', re.MULTILINE)
+_INSIDE = re.compile(r'\$\{[^{}]*\}')
+#: Text between two tags, or in an attribute that users read or hear.
+_WORDS = re.compile(r'>[^<>`$]*[A-Za-z]{2,}[^<>`$]*<|(?:aria-label|title|placeholder|alt)="[^"$]*[A-Za-z]')
+#: Paths of calls, with ${...} for ids.
+_CALL = re.compile(r"(?<![.\w])(get|put|remove|create|post|list|act)\((?:'([^']+)'|`([^`]+)`)")
+_METHODS = {'get': 'GET', 'list': 'GET', 'put': 'PUT', 'remove': 'DELETE', 'create': 'POST', 'post': 'POST', 'act': 'POST'}
+
+
+def templates(text):
+    """Yield the templates of markup in a program, without the programs in them."""
+    for template in re.findall(r'html`((?:[^`\\]|\\.)*)`', text):
+        text_alone = template
+        while (shorter := _INSIDE.sub('', text_alone)) != text_alone:
+            text_alone = shorter
+        yield text_alone
+
+
+class ConsoleTest(testtools.TestCase):
+
+    def test_programs_make_no_markup_of_texts_and_keep_nothing(self):
+        for path in OWN:
+            self.assertEqual([], _NEVER.findall(_COMMENT.sub('', path.read_text())), path.name)
+
+    def test_pattern_finds_what_it_forbids(self):
+        for bad in ('a.innerHTML = b', 'eval(a)', 'localStorage.x', "fetch('https://a')"):
+            self.assertTrue(_NEVER.search(bad), bad)
+
+    def test_words_for_users_are_in_the_file_of_texts(self):
+        for path in OWN:
+            if path.name != 'strings.js':
+                for template in templates(_COMMENT.sub('', path.read_text())):
+                    self.assertEqual([], _WORDS.findall(template), path.name)
+
+    def test_pattern_finds_words(self):
+        self.assertEqual(['>Delete it<'], _WORDS.findall(next(templates('html`<p>Delete it</p>`'))))
+        self.assertEqual([], _WORDS.findall(next(templates('html`<p>${S.a.b}</p>`'))))
+
+    def test_files_are_small_and_say_what_they_are(self):
+        for path in OWN:
+            lines = path.read_text().splitlines()
+            self.assertEqual('// SPDX-License-Identifier: Apache-2.0', lines[0], path.name)
+            self.assertTrue(lines[1].startswith('// '), path.name)
+            self.assertTrue(len(lines) <= (260 if path.name == 'strings.js' else 170), (path.name, len(lines)))
+            self.assertEqual([], [line for line in lines if len(line) > 160], path.name)
+
+    def test_every_text_is_used(self):
+        programs = '\n'.join(path.read_text() for path in OWN if path.name != 'strings.js')
+        for name in re.findall(r'^  (\w+):', (files.ROOT / 'js/strings.js').read_text(), re.MULTILINE):
+            self.assertTrue(f'S.{name}' in programs, name)
+
+    def test_console_asks_for_the_newest_version(self):
+        text = (files.ROOT / 'js/api.js').read_text()
+        self.assertIn(f"VERSION = '{versions.show(versions.MAX)}'", text)
+
+    def test_calls_exist(self):
+        routes, seen = Routes(OPS), 0
+        for path in OWN:
+            for name, plain, filled in _CALL.findall(path.read_text()):
+                where = re.sub(r'\$\{[^}]*\}', 'x', plain or filled)
+                if where.startswith('x'):
+                    continue
+                match = routes.find(f'{where}/action'.split('/') if name == 'act' else where.split('/'), versions.MAX)
+                self.assertIsNotNone(match, (path.name, where))
+                self.assertIn(_METHODS[name], {op.method for op in match.ops}, (path.name, where))
+                seen += 1
+        self.assertTrue(seen > 25, seen)
