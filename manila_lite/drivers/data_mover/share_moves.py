@@ -217,7 +217,6 @@ class ShareMoves(Copies):
         except CommandFailed as bad:
             raise CannotMount(f'The host that copies cannot mount {location}: {_said(bad, place)}') from bad
 
-
     def unmount(self, place: Path) -> None:
         """Unmount the path with the client that mounted it, or whichever it was: another process may have."""
         if client := self._mounted.pop(place, None):
