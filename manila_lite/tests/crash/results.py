@@ -55,6 +55,11 @@ def write(totals: str, tables: Iterable[Table]) -> None:
     FILE.write_text('\n'.join(lines) + '\n')
 
 
+def whole_run() -> str:
+    """Return the date of the last whole run."""
+    return read()[0].partition(':')[0].partition(',')[0]
+
+
 def read() -> tuple[str, list[Table]]:
     """Return the line with the date and the counts, and the tables."""
     totals, *lines = FILE.read_text().splitlines()

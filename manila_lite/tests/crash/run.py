@@ -107,8 +107,10 @@ def main(words: Sequence[str]) -> int:
         if not {columns.KILLED, columns.CUT, columns.BROKER} <= {story.column for story in stories}:
             print('PostgreSQL or RabbitMQ is not installed, so the results are not whole, and not written')
             return 1
-        found = results.merged(tables(stories), chosen.operation) if chosen.operation else list(tables(stories))
-        results.write(f'{datetime.datetime.now(datetime.UTC):%Y-%m-%d}: {results.totals(found, truth.CLASSES)}', found)
+        found, when = list(tables(stories)), f'{datetime.datetime.now(datetime.UTC):%Y-%m-%d}'
+        if chosen.operation:
+            found, when = results.merged(found, chosen.operation), f'{results.whole_run()}, single operations {when}'
+        results.write(f'{when}: {results.totals(found, truth.CLASSES)}', found)
         print(f'written: {results.FILE}')
     return 1 if any(story.problems for story in stories) else 0
 
