@@ -10,6 +10,7 @@ from alembic import op
 from sqlalchemy.dialects import mysql
 
 from manila_lite.db import models
+from manila_lite.db.models.base import by_change
 
 _HOUSE = (models.availability_zones, models.services, models.operations)
 
@@ -21,7 +22,9 @@ def metadata() -> sa.MetaData:
     """Return the metadata of a sibling: the naming convention of the share service, and the common tables."""
     made = sa.MetaData(naming_convention=models.metadata.naming_convention)
     for table in _HOUSE:
-        table.to_metadata(made)
+        common = table.to_metadata(made)
+        # Nobody listens to events of a sibling.
+        common.indexes -= {index for index in common.indexes if index.name == by_change(table.name).name}
     return made
 
 

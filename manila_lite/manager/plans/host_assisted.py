@@ -211,6 +211,7 @@ def _cancel(work: Work, migration: values.ShareMigration) -> None:
     """Stop the copy, and delete the target. The source is told when its own rules are applied anew."""
     work.service.moves.clear(migration.id)
     with work.ctx.db.writer() as conn:
+        work.hold(conn)
         shares.update_instance(conn, migration.id, copier=None, copier_key=None)
     copied_snapshots.delete(work, migration)
     work.service.driver.delete_share(migration.target)

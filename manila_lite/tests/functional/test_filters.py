@@ -17,7 +17,7 @@ _PAIRS = '{"no": "thing"}'
 _STRANGE = {'metadata': _PAIRS, 'extra_specs': _PAIRS, 'group_specs': _PAIRS, 'capabilities': _PAIRS, 'is_public': 'true',
             'is_soft_deleted': 'true', 'ensuring': 'true', 'usage': 'used', 'state': 'down', ('/operations', 'state'): 'parked',
             ('/services', 'status'): 'disabled', 'created_since': '2999-01-01', 'created_before': '1999-01-01',
-            'encryption_key_ref': walking.UNKNOWN}
+            'encryption_key_ref': walking.UNKNOWN, 'wrong': 'false'}
 
 
 class Filtered(base.ServiceTest):

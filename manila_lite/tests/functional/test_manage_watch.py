@@ -23,7 +23,7 @@ class Watch(manage.ManageTest):
         out = self.service.state / 'watched'
         with out.open('wb') as file:
             process = forks.start('manila_lite.cmd.manage:main', f'--config-file={self.service.state / "manila_lite.conf"}',
-                                  'watch', '--every', '0.2', *words, stdout=file, stderr=file)
+                                  'watch', '--every', '0.2', *words, stdout=file, stderr=file, new_session=True)
         self.addCleanup(process.kill)
         return process, out
 
