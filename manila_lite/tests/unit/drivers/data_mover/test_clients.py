@@ -31,6 +31,10 @@ class Mounts(testtools.TestCase):
         conf = {'data_node_access_ips': [], 'data_node_access_admin_user': 'mover', 'data_node_mount_options': {}, **options}
         return kind(types.SimpleNamespace(**conf), 'me')
 
+    def replace_mount(self):
+        """Have mounts looked at. ``patch`` would leave a method in place of the static one."""
+        self.useFixture(fixtures.MonkeyPatch(f'{copies.__name__}.Copies.mount', self.look))
+
     def look(self, *words, seconds=0):
         """Note the arguments, and the text and mode of each file beside the mount point."""
         self.seen.append((words, {file.name: (file.read_text(), oct(file.stat().st_mode & 0o777))
@@ -38,7 +42,7 @@ class Mounts(testtools.TestCase):
         return '[{"name": "a"}, {"name": "b"}]' if words[0] == 'ceph' else ''
 
     def test_password_of_cifs_is_in_a_file_during_the_mount(self):
-        self.patch(copies.Copies, 'mount', self.look)
+        self.replace_mount()
         client = self.client(clients.Cifs, data_node_mount_options={'cifs': 'vers=3.1.1,password=sesame,domain=d'})
         client.mount(clients.Side(share('CIFS', r'\\nas\s')), r'\\nas\s', self.place, 'ro')
         [(words, files)] = self.seen
@@ -47,7 +51,7 @@ class Mounts(testtools.TestCase):
         self.assertEqual([], list(self.place.parent.iterdir()))
 
     def test_file_with_credentials_that_the_operator_names_is_used(self):
-        self.patch(copies.Copies, 'mount', self.look)
+        self.replace_mount()
         client = self.client(clients.Cifs, data_node_mount_options={'cifs': 'credentials=/etc/secret'})
         client.mount(clients.Side(share('CIFS', r'\\nas\s')), r'\\nas\s', self.place, 'rw')
         self.assertEqual('rw,credentials=/etc/secret', self.seen[0][0][-1])
