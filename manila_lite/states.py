@@ -229,6 +229,11 @@ class Migration(enum.StrEnum):
     DRIVER_STARTING = 'migration_driver_starting'
     COPYING = 'migration_driver_in_progress'
     COPIED = 'migration_driver_phase1_done'
+    # Of shares that a host copies, in place of the last three. Theirs is a last pass before the cut-over, too.
+    DATA_STARTING = 'data_copying_starting'
+    DATA_COPYING = 'data_copying_in_progress'
+    DATA_COPIED = 'data_copying_completed'
+    DATA_COMPLETING = 'data_copying_completing'
     COMPLETING = 'migration_completing'
     CANCELLING = 'migration_cancel_in_progress'
     SUCCESS = 'migration_success'
@@ -239,8 +244,14 @@ class Migration(enum.StrEnum):
     def may_be_cancelled(self) -> bool:
         """Whether the migration can still be cancelled: before the cut-over."""
         return self in (Migration.STARTING, Migration.IN_PROGRESS, Migration.DRIVER_STARTING, Migration.COPYING,
-                        Migration.COPIED)
+                        Migration.COPIED, *BY_HOST)
 
+
+#: Task states of a share that a host copies, and of no share server.
+BY_HOST = (Migration.DATA_STARTING, Migration.DATA_COPYING, Migration.DATA_COMPLETING, Migration.DATA_COPIED)
+#: The task state of a copy that is ready, and the one after a request to complete it.
+COMPLETION: dict[Migration, Migration] = {
+    Migration.COPIED: Migration.COMPLETING, Migration.DATA_COPIED: Migration.DATA_COMPLETING}
 
 #: Other names of the specification, accepted wherever a task state is given.
 MIGRATION_ALIASES: dict[str, Migration] = {

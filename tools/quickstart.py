@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from scenarios.any_to_any import AnyToAny
 from scenarios.cephfs import CephFs
 from scenarios.cluster import Cluster
 from scenarios.demo import BOLD, GREEN, PLAIN, RED, TOP, Demo
@@ -23,6 +24,7 @@ from scenarios.service import Trouble
 from scenarios.settings import (
     ADMIN,
     ADMIN_CLOUD,
+    ANY,
     CEPH,
     CLOUD,
     CLUSTER,
@@ -40,7 +42,7 @@ from manila_lite import errors
 from manila_lite.tests.services.daemon import Broken
 
 #: Scenarios other than the life of one share.
-SCENARIOS = {DUAL_STACK: DualStack, ENSURE: Repair, MIGRATION: Moving, VM: Vm, CLUSTER: Cluster, CEPH: CephFs}
+SCENARIOS = {DUAL_STACK: DualStack, ENSURE: Repair, MIGRATION: Moving, ANY: AnyToAny, VM: Vm, CLUSTER: Cluster, CEPH: CephFs}
 #: What becomes of the data after a stay, by the scenario.
 _KEPT = {'': 'what was stored is kept until --down', CEPH: 'the cluster ends with it, and has its data in memory'}
 
@@ -85,6 +87,7 @@ def arguments():
     what.add_argument('--cluster', dest='backend', action='store_const', const=CLUSTER)
     what.add_argument('--ceph', dest='backend', action='store_const', const=CEPH)
     parser.add_argument('--evacuate', action='store_true')
+    parser.add_argument('--any', action='store_true')
     parser.add_argument('--keystone', action='store_true')
     parser.add_argument('--console', action='store_true')
     parser.add_argument('--mebibytes', type=int, default=100)
@@ -96,6 +99,10 @@ def arguments():
     args.stay = args.stay or args.console
     if args.evacuate and args.backend != MIGRATION:
         parser.error('--evacuate is a part of --migration: add --migration')
+    if args.any and (args.evacuate or args.backend != MIGRATION):
+        parser.error('--any is a part of --migration, without --evacuate: add --migration')
+    if args.any:
+        args.backend = ANY
     return args
 
 

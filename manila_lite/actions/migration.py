@@ -159,7 +159,8 @@ class Requests(abc.ABC, Generic[M]):
                 raise errors.Invalid(f'{self._name(resource_id)} is not being migrated.', code='not_migrating')
             if row.task_state == Migration.ERROR and op.state == rows.FAILED and op.data.get('cut'):
                 self._reopen(conn, row, op)
-            elif not self.migrations.swap_task_state(conn, resource_id, (Migration.COPIED,), Migration.COMPLETING):
+            elif not any(self.migrations.swap_task_state(conn, resource_id, (ready,), after)
+                         for ready, after in states.COMPLETION.items()):
                 raise errors.Invalid(f'The migration of {self.migrations.name} {resource_id} cannot be completed: its task '
                                      f'state is {row.task_state}, not {Migration.COPIED}.', code='not_migrating')
             rows.make_due(conn, op.id)
@@ -255,6 +256,7 @@ def task_state(value: str | None, also: Iterable[str] = ()) -> str | None:
     :raises errors.Invalid: the value is no task state, and not one of ``also``.
     """
     wanted = states.MIGRATION_ALIASES.get(value or '', value)
-    if wanted is not None and wanted not in {*Migration, *also}:
-        raise errors.Invalid(f'task_state: {value!r} is not valid; it must be null or one of {", ".join(Migration)}.')
+    known = [state for state in Migration if state not in states.BY_HOST]
+    if wanted is not None and wanted not in {*known, *also}:
+        raise errors.Invalid(f'task_state: {value!r} is not valid; it must be null or one of {", ".join(known)}.')
     return wanted

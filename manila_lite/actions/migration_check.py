@@ -16,7 +16,8 @@ _LOOK = 0.1
 
 def agreed(support: Mapping[str, Any]) -> dict[str, bool]:
     """Return the part of the backend's answer that the operation needs."""
-    return {'freeze': not support.get('writable'), 'cancellable': bool(support.get('migration_cancel'))}
+    return {'freeze': not support.get('writable'), 'cancellable': bool(support.get('migration_cancel')),
+            **({'by_host': True} if support.get('by_host') else {})}
 
 
 def objection(to: str, options: Mapping[str, bool], support: Mapping[str, Any]) -> str | None:

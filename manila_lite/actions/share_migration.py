@@ -6,7 +6,7 @@ Source of the rules: Manila API 2.22.
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from oslo_utils import uuidutils
@@ -34,6 +34,7 @@ _MOVING = tuple(states.SHARE[verb].during for verb in ('migrate', 'server_migrat
 class ShareMove(Move):
     """A share (row), its destination, share type and share network there, and its snapshots. ``to`` may name a pool.
 
+    ``assist``: whether the host of the destination copies: it ``must``, it ``may`` if the driver cannot, or it does not (None).
     ``target`` is the id of the second instance.
     """
 
@@ -46,6 +47,7 @@ class ShareMove(Move):
     options: Mapping[str, bool]
     by_itself: bool = False
     evacuation: str | None = None
+    assist: str | None = None
     target: str = dataclasses.field(default_factory=uuidutils.generate_uuid)
 
     @property
@@ -72,7 +74,7 @@ class ShareRequests(Requests[ShareMove]):
         """Return the planned move, with a share type and share network that exist.
 
         ``wanted``: host, and any of writable, nondisruptive, preserve_snapshots, new_share_type_id, new_share_network_id,
-        force_host_assisted_migration; by_itself and evacuation as in ``Move``.
+        preserve_metadata, force_host_assisted_migration; by_itself and evacuation as in ``Move``; assist.
         """
         share = self.get(conn, ctx, resource_id)
         service = migration_targets.backend(conn, ctx, wanted['host'])
@@ -83,17 +85,22 @@ class ShareRequests(Requests[ShareMove]):
         move = ShareMove(share, wanted['host'], share_type, network_id, service.availability_zone_id,
                          tuple(share_migration.snapshots_of(conn, resource_id)),
                          {name: bool(wanted.get(name)) for name in OPTIONS}, bool(wanted.get('by_itself')),
-                         wanted.get('evacuation'))
+                         wanted.get('evacuation'), _assist(wanted))
         _must_be_movable(conn, move)
         _must_fit(conn, ctx, move, service)
         return move
 
     def check_options(self, move: ShareMove, wanted: Mapping[str, Any]) -> None:
-        """Refuse a host-assisted copy."""
-        if wanted.get('force_host_assisted_migration'):
-            raise errors.Invalid('force_host_assisted_migration: not supported; only the driver of the destination copies '
-                                 'data.',
+        """Refuse options that a copy by the host does not support, if it is forced."""
+        if move.assist == 'must' and (beyond := _given(wanted, _NOT_FORCED)):
+            raise errors.Invalid(f'force_host_assisted_migration: cannot be combined with {", ".join(beyond)}.',
                                  code='no_host_assisted_migration')
+
+    def objection(self, move: ShareMove, support: Mapping[str, Any]) -> str | None:
+        """Return the reason why the share cannot move as requested, or None."""
+        if move.assist == 'must' and support.get('compatible') and not support.get('by_host'):
+            return f'the share manager of {move.host} is of an older release, which cannot copy as a host.'
+        return super().objection(move, support)
 
     def data(self, move: ShareMove) -> dict[str, Any]:
         """Return the data of the operations."""
@@ -102,7 +109,7 @@ class ShareRequests(Requests[ShareMove]):
                 'from': engine.backend_of(share.host), 'network_id': move.network_id, 'zone_id': move.zone_id,
                 'type_id': move.share_type.id, 'types': [move.share_type.id], 'size': share.size, 'proto': share.share_proto,
                 'options': dict(move.options), 'abilities': share_requests.abilities(move.share_type),
-                'phase_one_began': time.time(), **move.how,
+                'phase_one_began': time.time(), **move.how, **({'assist': move.assist} if move.assist else {}),
                 'excluded': {share.host: 'the share is there'} if move.changes_only_the_host else {}}
 
     def begin(self, conn: Connection, ctx: RequestContext, asked: ShareMove, move: ShareMove,
@@ -137,6 +144,26 @@ class ShareRequests(Requests[ShareMove]):
 
 
 # Checks ---------------------------------------------------------------------------------------------
+
+#: The host of the destination may copy, if the driver cannot move the share.
+MAY = 'may'
+#: Options that no copy by a host supports, and one that may not be combined with a forced one, as in Manila.
+_BEYOND_HOST = ('writable', 'preserve_metadata', 'nondisruptive')
+_NOT_FORCED = (*_BEYOND_HOST, 'preserve_snapshots')
+
+
+def _given(wanted: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    return [name for name in names if wanted.get(name)]
+
+
+def _assist(wanted: Mapping[str, Any]) -> str | None:
+    if wanted.get('force_host_assisted_migration'):
+        return 'must'
+    if wanted.get('assist'):
+        return MAY
+    # A request without ``preserve_metadata`` is not one of a client of Manila.
+    return MAY if 'preserve_metadata' in wanted and not _given(wanted, _BEYOND_HOST) else None
+
 
 def _type(conn: Connection, ctx: RequestContext, share: Row[Any], wanted: str | None) -> share_types.ShareType:
     try:

@@ -8,6 +8,7 @@ from manila_lite.conf import (
     backend,
     backup,
     console,
+    data,
     database,
     deletion,
     encryption,
@@ -24,7 +25,7 @@ from manila_lite.conf import (
     secrets,
 )
 
-MODULES = (api, backend, backup, console, database, deletion, encryption, events, limits, metrics, network, neutron,
+MODULES = (api, backend, backup, console, data, database, deletion, encryption, events, limits, metrics, network, neutron,
            operations, quota, rate_limits, rpc, scheduler, secrets)
 
 

@@ -60,6 +60,11 @@ BACKEND = [
                  help='Maximum seconds between two progress checks of the migration of a single share to this backend. The '
                       'second check comes after a second, and each later pause is twice as long as the one before, up to this '
                       'value.'),
+    cfg.ListOpt('migration_ignore_files', default=['lost+found'], mutable=True,
+                help='Names of files and directories that are left out when this host copies a share to this backend.'),
+    cfg.BoolOpt('migration_keep_writable', default=False, mutable=True,
+                help='Let clients write while this host copies a share to this backend; access rules are read-only only during '
+                     'the cut-over. If false, they are read-only from the start, as in Manila.'),
     cfg.FloatOpt('replica_state_update_interval', default=300.0, min=1.0,
                  help='Seconds between two updates of the replicas at this backend. If another replica is promoted without '
                       'the backend of the active one, data written in this time may be lost.'),

@@ -38,6 +38,12 @@ def is_dead(owner: str) -> bool:
     return _started(int(pid)) != started
 
 
+def is_of_another_machine(owner: str) -> bool:
+    """Say whether the process of that name, or of that worker, is on another machine, or was before this one's last boot."""
+    world = (owner.split('/') + [''])[1]
+    return bool(world) and world.partition('-')[0] != _world().partition('-')[0]
+
+
 def _world() -> str:
     boot = Path('/proc/sys/kernel/random/boot_id').read_text(encoding='ascii')[:8]
     return f'{boot}-{os.stat("/proc/self/ns/pid").st_ino}'

@@ -16,7 +16,9 @@ SOURCE, TARGET = '/source', '/target'
 #: Capabilities needed to read and make files of every owner and kind.
 _POWERS = ('CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'MKNOD', 'SETFCAP')
 _LIBRARIES = ('/usr/lib', '/usr/lib64', '/lib', '/lib64')
-_CAGE = ('bwrap', '--unshare-net', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--die-with-parent', '--clearenv',
+#: The program that makes the sandbox.
+PROGRAM = 'bwrap'
+_CAGE = (PROGRAM, '--unshare-net', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--die-with-parent', '--clearenv',
          '--setenv', 'LC_ALL', 'C', '--cap-drop', 'ALL', *(word for power in _POWERS for word in ('--cap-add', f'CAP_{power}')),
          *(word for place in _LIBRARIES for word in ('--ro-bind-try', place, place)))
 

@@ -191,7 +191,8 @@ def _owner(work: Work, row: Any) -> context.RequestContext:
 
 def _wanted(work: Work, place: evacuation_targets.Place) -> dict[str, Any]:
     return {'host': place.to, 'preserve_snapshots': place.has_snapshots,
-            **{name: work.data[name] for name in ('writable', 'nondisruptive')}}
+            **{name: work.data[name] for name in ('writable', 'nondisruptive')},
+            **({'assist': share_migration.MAY} if work.data.get('by_host') else {})}
 
 
 def _begin(work: Work, ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> None:

@@ -97,11 +97,13 @@ class MigrationSupport:
 
 @dataclasses.dataclass(frozen=True)
 class MigrationProgress:
-    """The amount of a migration's data that is copied; ``percent`` of all."""
+    """The amount of a migration's data that is copied; ``percent`` of all. ``done`` and ``total`` are numbers of files."""
 
     percent: int
     bytes_done: int | None = None
     bytes_total: int | None = None
+    done: int | None = None
+    total: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)

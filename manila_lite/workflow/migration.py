@@ -142,7 +142,7 @@ class Migrations(abc.ABC):
         self.settle(conn, work, self.migrate_verb, ok=False)
         self.restore_source(conn, work, Migration.CANCELLED)
         wakes = []
-        if work.data.get('freeze'):
+        if work.data.get('freeze') or work.data.get('by_host'):
             wakes.append(self.apply_rules(conn, work.ctx, op.resource_id, work.data, readonly=False))
         if op.host:
             wakes += self.leave_note(conn, work)
@@ -197,12 +197,15 @@ class Migrations(abc.ABC):
 def figures(data: Mapping[str, Any], task_state: str) -> dict[str, Any]:
     """Return percent, phase, bytes and seconds of a migration, from its operation's data."""
     known = data.get('progress') or {}
-    copied = task_state in (Migration.SUCCESS, Migration.COPIED, Migration.COMPLETING)
+    copied = task_state in (Migration.SUCCESS, Migration.COMPLETING, *states.COMPLETION, *states.COMPLETION.values())
     percent = 100 if copied else known.get('percent', 0)
     done, total = known.get('bytes_done'), known.get('bytes_total')
     took = max(time.time() - data.get('phase_one_began', time.time()), 0.001)
     rate = done / took if done else None
-    phase = 2 if data.get('cut') or task_state in (Migration.COMPLETING, Migration.SUCCESS) else 1
-    return {'total_progress': percent, 'phase': phase, 'bytes_done': done, 'bytes_total': total,
+    phase = 2 if data.get('cut') or task_state in (Migration.SUCCESS, *states.COMPLETION.values()) else 1
+    more = {name: value for name, value in {
+        'files_done': known.get('done'), 'files_total': known.get('total'), 'passes': data.get('passes'),
+        'pass_seconds': data.get('pass_seconds')}.items() if value is not None}
+    return {**more, 'total_progress': percent, 'phase': phase, 'bytes_done': done, 'bytes_total': total,
             'bytes_per_second': int(rate) if rate else None,
             'seconds_left': int((total - done) / rate) if rate and total is not None and percent < 100 else None}

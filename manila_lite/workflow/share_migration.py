@@ -12,6 +12,7 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.engine.begin import Wake, backend_of, begin
 from manila_lite.engine.plans import Work
 from manila_lite.states import Migration
+from manila_lite.workflow import snapshot_access
 from manila_lite.workflow.access import apply_rules
 from manila_lite.workflow.migration import Migrations, Phase
 
@@ -57,8 +58,16 @@ class ShareMigrations(Migrations):
         if work.data.get('claimed'):
             services.release_space(conn, *work.data['claimed'])
 
+    def fail_cut_over(self, conn: Connection, work: Work, error: Exception) -> None:
+        """Keep everything for another try."""
+        access.lock(conn, work.resource_id)
+        super().fail_cut_over(conn, work, error)
+
     def keep_failed(self, conn: Connection, work: Work) -> None:
-        """Set the second instance to error, and the task state of the share."""
+        """Set the second instance to error, and the task state of the share. A host that copied is shut out."""
+        if work.data.get('by_host'):
+            shares.update_instance(conn, work.data['target'], copier=None, copier_key=None)
+            self.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=True)
         transitions.fail(conn, states.SHARE, 'cut_over_to', work.data['target'])
         transitions.swap_share_task_state(conn, work.resource_id, list(Migration), Migration.ERROR)
 
@@ -69,7 +78,9 @@ class ShareMigrations(Migrations):
 
     def apply_rules(self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: Mapping[str, Any], *,
                     readonly: bool) -> Wake:
-        """Have the source's backend apply the rules of the share."""
+        """Have the source's backend apply the rules of the share, and at the end those of snapshots that a host copied."""
+        if data.get('snapshots_opened') and not readonly:
+            snapshot_access.begin_all(conn, ctx, (resource_id,), data['from'])
         return apply_rules(conn, ctx, resource_id, data['from'], {data['instance']: readonly})
 
     def leave_note(self, conn: Connection, work: Work) -> list[Wake]:
@@ -78,10 +89,12 @@ class ShareMigrations(Migrations):
         for row in shares.list_second_instances(conn, instance_id=data['target']):
             transitions.fail(conn, states.SHARE, 'receive', row.instance_id)
             transitions.begin(conn, states.SHARE, 'delete', row.instance_id)
+            shares.update_instance(conn, row.instance_id, copier=None, copier_key=None)
             [source] = self.shares(conn, work.resource_id)
             left = what_is_left(row, None, self.snapshots(conn, work.resource_id))
             wakes.append(_begin_removal(conn, work.ctx, row, self.clear_kind, {
-                **left, 'from': data['from'], 'options': data['options'], 'source': source.instance_id,
+                **left, 'from': data['from'], 'options': data['options'], 'by_host': bool(data.get('by_host')),
+                'source': source.instance_id,
                 'source_pool': source.host.partition('#')[2]}))
         return wakes
 

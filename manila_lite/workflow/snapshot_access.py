@@ -13,12 +13,13 @@ from manila_lite.engine.plans import FAST
 
 def begin(conn: Connection, ctx: context.RequestContext, snapshot_id: str, host: str) -> Wake:
     """Have the backend ``host`` apply all rules of the snapshot. Return the wake-up to send after the commit."""
-    key = _key(snapshot_id)
+    key = open_key(snapshot_id)
     return begin_once(conn, ctx, snapshot_access.KIND, 'snapshot', snapshot_id, topic='share', host=host, serial=key,
                       open_key=key, lane=FAST)
 
 
-def _key(snapshot_id: str) -> str:
+def open_key(snapshot_id: str) -> str:
+    """Return the key of the open operation on the rules of the snapshot."""
     return f'snapshot_access:{snapshot_id}'
 
 
@@ -35,5 +36,5 @@ def begin_all(conn: Connection, ctx: context.RequestContext, share_ids: Iterable
         return
     if moved:
         rows.supersede_many(conn, mountable, (snapshot_access.KIND,))
-    begin_many_once(conn, ctx, snapshot_access.KIND, 'snapshot', {_key(snapshot_id): snapshot_id for snapshot_id in mountable},
-                    topic='share', host=host, lane=FAST)
+    wanted = {open_key(snapshot_id): snapshot_id for snapshot_id in mountable}
+    begin_many_once(conn, ctx, snapshot_access.KIND, 'snapshot', wanted, topic='share', host=host, lane=FAST)

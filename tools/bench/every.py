@@ -13,7 +13,7 @@ import report
 
 #: The cheapest first.
 NAMES = ('pecan_memo', 'inproc', 'lists', 'scheduler', 'ensure', 'processes', 'events', 'available', 'access', 'fair', 'grants',
-         'migration', 'copying', 'handles', 'create', 'beside', 'pieces', 'scale', 'gateway')
+         'migration', 'copying', 'mover', 'handles', 'create', 'beside', 'pieces', 'scale', 'gateway')
 #: Those that run only when they are named.
 _NAMED = ('beside', 'pieces', 'scale', 'gateway')
 

@@ -81,6 +81,8 @@ VM = 'vm'
 CLUSTER = 'cluster'
 #: Two linux backends with share servers, and one fabric.
 MIGRATION = 'migration'
+#: The linux backend, and another that is not among its peers, to which only the host can copy shares.
+ANY = 'any'
 #: Two backends on one file system of a private Ceph cluster, one for each protocol.
 CEPH = 'ceph'
 #: The cluster's configuration as the share service uses it, and as its administrator does, in the scenario's directory.
@@ -96,6 +98,12 @@ _LINUX = (_ONE + 'linux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\nl
 #: A second backend, which has nothing to do with the changes of the first. Its NFS server is in a network of its own.
 _BESIDE_IT = ('[other]\ndriver = linux\nlinux_pool_path = {state}/other.img\nlinux_pool_size_gb = 2\n'
               'linux_export_ips = 127.0.0.1\nlinux_netns = {prefix}-other\nlinux_graceless = true\n')
+#: A second backend, which knows nothing of the first. Shares are copied to it while clients write.
+_STRANGER = ('[other]\ndriver = linux\nlinux_pool_path = {state}/other.img\nlinux_pool_size_gb = 10\n'
+             'linux_export_ips = 127.0.0.2\nlinux_netns = {prefix}-other\nlinux_graceless = true\n'
+             'migration_keep_writable = true\nmigration_driver_continue_update_interval = 0.2\n'
+             '[DEFAULT]\ndata_node_access_ips = 127.0.0.3\ndata_node_local_exports = '
+             '127.0.0.1:/shares={state}/lib/storage/pool/shares, 127.0.0.2:/shares={state}/lib/other/pool/shares\n')
 _SERVERS = (_ONE + 'driver_handles_share_servers = true\nlinux_pool_path = {state}/pool.img\nlinux_pool_size_gb = 10\n'
             'linux_graceless = true\nlinux_fabric_netns = {prefix}-fabric\n'
             '\n[standalone_network]\nfile = {state}/networks.yaml\n')
@@ -125,6 +133,7 @@ OPTIONS = {
     CLUSTER: _SERVERS,
     MIGRATION: ''.join(_PAIR.replace('NAME', name).replace('OTHER', other) for name, other in (
         ('alpha', 'beta'), ('beta', 'alpha'))) + '[standalone_network]\nfile = {state}/networks.yaml\n',
+    ANY: _LINUX + _STRANGER,
     CEPH: _CEPH,
 }
 
@@ -159,7 +168,7 @@ _ENTRY = """  {cloud}:
 
 
 def other(state):
-    """Return the network namespace of the second backend of the scenario ENSURE."""
+    """Return the network namespace of the second backend of the scenarios ENSURE and ANY."""
     return f'{prefix(state)}-other'
 
 
@@ -170,7 +179,8 @@ def prefix(state):
 
 def backends(kind):
     """Return the names of the backends of a scenario."""
-    return {MIGRATION: ('alpha', 'beta'), ENSURE: ('storage', 'other'), CEPH: ('native', GATEWAY)}.get(kind, ('storage',))
+    return {MIGRATION: ('alpha', 'beta'), ENSURE: ('storage', 'other'), ANY: ('storage', 'other'),
+            CEPH: ('native', GATEWAY)}.get(kind, ('storage',))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,7 +24,8 @@ _CHECKED = {'type': 'object', 'required': ['compatible', 'requested_capabilities
             'properties': {'compatible': BOOLEAN, 'reason': NULL_STRING, 'requested_capabilities': _HALF,
                            'supported_capabilities': _HALF}}
 _PROGRESS = shapes.progress(task_state=NULL_STRING, destination_share_server_id=NULL_STRING)
-_TASK_STATE = {'enum': [None, *(state.value for state in states.Migration), *states.MIGRATION_ALIASES]}
+_TASK_STATE = {'enum': [None, *(state.value for state in states.Migration if state not in states.BY_HOST),
+                        *states.MIGRATION_ALIASES]}
 
 OPS = [
     Call('POST', _ACTION, v2.check, rules.CHECK, Plain(_CHECKED), action='migration_check', since=_SINCE,

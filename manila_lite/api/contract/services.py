@@ -115,7 +115,7 @@ _PLACE = {'type': 'string', 'minLength': 1, 'maxLength': 255}
 _OFF = (Field('host', shapes.TEXT, required=True), Field('dry_run', BOOLEAN),
         Field('at_once', {'type': 'integer', 'minimum': 1, 'maximum': MOST_AT_ONCE}),
         Field('destinations', {'type': 'array', 'items': _PLACE, 'maxItems': 1000}), Field('any_zone', BOOLEAN),
-        Field('writable', BOOLEAN), Field('nondisruptive', BOOLEAN))
+        Field('writable', BOOLEAN), Field('nondisruptive', BOOLEAN), Field('by_host', BOOLEAN))
 _REASON = Field('disabled_reason', {'type': ['string', 'null'], 'maxLength': 255}, since='2.83')
 
 OPS = [

@@ -129,8 +129,8 @@ _BUSY = ((errors.WrongState, 400),)
 _ACTION = '/shares/{share_id}/action'
 _ANY_SIZE = {'type': 'object', 'additionalProperties': {'type': 'string'}}
 
-_TASK_STATE = {'enum': [None, *(state.value for state in states.Migration), 'data_copying_starting', 'data_copying_in_progress',
-                        'data_copying_completing', 'data_copying_completed', 'data_copying_cancelled', 'data_copying_error']}
+_TASK_STATE = {'enum': [None, *(state.value for state in states.Migration if state not in states.BY_HOST),
+                        *(state.value for state in states.BY_HOST), 'data_copying_cancelled', 'data_copying_error']}
 
 OPS = [
     Call('GET', '/shares', v2.index, rules.GET_ALL, Many(SUMMARY, counted=True, paged=True, beside=FIELDS),

@@ -116,7 +116,7 @@ BY_CODE = {
     'not_migrating': 'Check the progress with openstack share migration show, or openstack share server migration show.',
     'migration_not_cancellable': 'Complete the migration, and move the data back afterwards.',
     'migration_refused': 'Choose another destination, or fewer demands such as writable or nondisruptive.',
-    'no_host_assisted_migration': 'Send the request without force_host_assisted_migration.',
+    'no_host_assisted_migration': 'Set these options to false, or send the request without force_host_assisted_migration.',
     'share_on_share_server': 'Ask for microversion 2.49 or later.',
     'share_server_encrypted': 'Choose another share server: an encrypted one is neither moved nor unmanaged.',
     'bad_share_server': 'Choose an active share server of the host that fits the share type.',

@@ -42,6 +42,8 @@ NEXT_STEPS = {
     Detail.NOT_MANAGED: '',
     Detail.NOT_UNMANAGED: '',
     Detail.MIGRATION_REFUSED: 'Choose another destination, or fewer demands such as writable or nondisruptive.',
+    Detail.SHARE_CHANGES_FAST: 'Complete the migration when clients write less, or cancel it.',
+    Detail.ATTRIBUTES_LOST: 'Cancel the migration if you need them.',
     Detail.SHARE_BROKEN: 'Ask the operator, with the request id {request_id}; openstack share service ensure shares repairs '
                          'what can be repaired.',
     Detail.NOT_ENSURED: 'Do nothing: the share is checked again automatically.',

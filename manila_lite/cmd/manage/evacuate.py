@@ -90,7 +90,7 @@ def _say(call: Call, text: str) -> None:
 def _begin(call: Call, *, dry_run: bool) -> str:
     args = call.args
     wish = workflow.Wish(to=tuple(args.to), any_zone=args.any_zone, writable=args.writable, nondisruptive=args.nondisruptive,
-                         at_once=args.at_once, dry_run=dry_run)
+                         by_host=args.by_host, at_once=args.at_once, dry_run=dry_run)
     operation_id = str(_with_bus(call, lambda ctx: workflow.request(ctx, args.host, wish)))
     print(f'operation {operation_id}', file=sys.stderr, flush=True)
     return operation_id
@@ -176,19 +176,36 @@ def _at_once(text: str) -> int:
     return int(text)
 
 
+def drain(call: Call) -> int:
+    """Move everything off a host, in whichever way each share allows.
+
+    The driver of the destination moves share servers and shares that it can. Its host copies the files of other shares, if it
+    can reach both sides; during the last part of that, or all of it, clients can only read. This is "evacuate start" with
+    --by-host: see there for the question, the display and the exit status.
+    """
+    return start(call)
+
+
+_HOW = (
+    argument('--to', action='append', default=[], metavar='PLACE',
+             help='host, backend or pool that may be a destination; may be given more than once; default: all others in '
+                  'the same availability zone'),
+    argument('--any-zone', action='store_true', help='also move to other availability zones'),
+    argument('--writable', action='store_true', help='only where clients can write during the copy'),
+    argument('--nondisruptive', action='store_true', help='only where clients do not notice the move'),
+    argument('--at-once', type=_at_once, default=workflow.AT_ONCE, metavar='N',
+             help=f'migrations at the same time; default: {workflow.AT_ONCE}'),
+    argument('--dry-run', action='store_true', help='only show the plan'),
+    argument('--yes', action='store_true', help='do not ask'), FORMAT, _EVERY)
 COMMANDS: Sequence[Command] = (
     Command('evacuate', 'start', start, [
         argument('host', help='backend as host@backend, or a host with all its backends'),
-        argument('--to', action='append', default=[], metavar='PLACE',
-                 help='host, backend or pool that may be a destination; may be given more than once; default: all others in '
-                      'the same availability zone'),
-        argument('--any-zone', action='store_true', help='also move to other availability zones'),
-        argument('--writable', action='store_true', help='only where clients can write during the copy'),
-        argument('--nondisruptive', action='store_true', help='only where clients do not notice the move'),
-        argument('--at-once', type=_at_once, default=workflow.AT_ONCE, metavar='N',
-                 help=f'migrations at the same time; default: {workflow.AT_ONCE}'),
-        argument('--dry-run', action='store_true', help='only show the plan'),
-        argument('--yes', action='store_true', help='do not ask'), FORMAT, _EVERY]),
+        argument('--by-host', action='store_true',
+                 help='let the host of the destination copy shares that its driver cannot move'),
+        *_HOW]),
+    Command('host', 'drain', drain, [
+        argument('host', help='host with all its backends, or a backend as host@backend'),
+        argument('--no-copies', action='store_false', dest='by_host', help='only move what drivers can'), *_HOW]),
     Command('evacuate', 'watch', follow, [
         argument('run', help='operation id, or the host or backend'), _EVERY]),
     Command('evacuate', 'stop', stop, [argument('host', help='the host or backend, as it was given to "evacuate start"')]),

@@ -178,7 +178,7 @@ class _OfMany:
 class Among(_OfMany):
     """A SELECT of rows in which ``column`` is one of many values. Rows are tuples, without names unless they are ``named``."""
 
-    def __init__(self, statement: sa.Select[Any], column: Any, *, named: bool = False):
+    def __init__(self, statement: Any, column: Any, *, named: bool = False):
         super().__init__(statement, column)
         self._named = named
 

@@ -18,6 +18,7 @@ _CHECK = 'check'
 #: Every column with secrets, by its name for operators.
 COLUMNS = {'passwords of security services': models.security_services.c.password,
            'keys of access rules': models.access_rules.c.access_key,
+           'keys of hosts that copy shares': models.share_instances.c.copier_key,
            'the check of the key': _checks.c.value}
 
 

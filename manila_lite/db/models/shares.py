@@ -3,7 +3,7 @@
 
 import sqlalchemy as sa
 
-from manila_lite.db.models.base import Id, Name, Time, by_change, flag, metadata, pairs, primary_key, ref, times
+from manila_lite.db.models.base import Id, Name, Secret, Time, by_change, flag, metadata, pairs, primary_key, ref, times
 
 shares = sa.Table(
     'shares', metadata, primary_key(), *times(),
@@ -60,6 +60,10 @@ share_instances = sa.Table(
     flag('cast_rules_to_readonly'),
     # Not the share's main instance: the target of a migration, its remains, or a replica. ``db.shares`` passes over it.
     flag('is_aside'),
+    # The clients as which the host of the target mounts the share, while it copies it to this instance, and the key that the
+    # share's backend gave it, encrypted.
+    sa.Column('copier', Name),
+    sa.Column('copier_key', Secret),
     sa.Column('progress', sa.String(32)),
     sa.Column('scheduled_at', Time),
     sa.Column('launched_at', Time),

@@ -24,8 +24,10 @@ _backups = models.share_backups
 
 #: The operation that tells the backend a share's rules.
 SYNC = 'access.sync'
-#: The access level that a copy needs, by the status of its backup.
-_LEVELS = {states.SHARE_BACKUP['create'].during: 'ro', states.SHARE_BACKUP['restore'].during: 'rw'}
+#: The status of a share instance that a share is being copied to.
+_MOVING = states.SHARE['receive'].during
+#: The access level that a copy needs, by the status of its backup or instance.
+_LEVELS = {states.SHARE_BACKUP['create'].during: 'ro', states.SHARE_BACKUP['restore'].during: 'rw', _MOVING: 'ro'}
 #: States of rules that are in force, or will be as soon as the backend was told.
 _GRANTED = ('active', 'queued_to_apply', 'applying', 'queued_to_update', 'updating')
 #: States of rules that an operation of the backend has to end.
@@ -115,7 +117,9 @@ _GRANTED_OF = Among(
 
 
 class Copier(NamedTuple):
-    """The client that copies, or copied, a share to or from a backup. ``rule`` admits it as long as it copies."""
+    """The client that copies, or copied, a share to or from a backup, or to the instance of a migration. ``rule`` admits it as
+    long as it copies. ``backup_id``: the id of the backup or instance.
+    """
 
     share_id: str
     backup_id: str
@@ -124,8 +128,33 @@ class Copier(NamedTuple):
 
 def copiers_of(conn: Connection, share_ids: Iterable[str]) -> list[Copier]:
     """Return the copying clients that the backends of these shares admit, or admitted and were not told to refuse yet."""
-    return [Copier(row.target_share_id or row.share_id, row.id, values.AccessRule(row.id, 'ip', row.copier, _LEVELS[row.status])
-                   if row.status in _LEVELS else None) for row in _COPIERS_OF.all(conn, tuple(share_ids))]
+    return [Copier(row.target_share_id or row.share_id, row.id, rule) for row in _COPIERS_OF.all(conn, tuple(share_ids))
+            for rule in _rules_of_copier(row)]
+
+
+def _rules_of_copier(row: Row) -> list[values.AccessRule | None]:
+    """Return a rule for each address from which a copy is made, or only None if it has ended."""
+    if row.status not in _LEVELS:
+        return [None]
+    return [values.AccessRule(f'{row.id}-{number}' if number else row.id, type_ or 'ip', to, _LEVELS[row.status])
+            for number, (type_, _, to) in enumerate(client.rpartition('=') for client in row.copier.split(','))]
+
+
+def copier_text(rule_type: str, to: str) -> str:
+    """Return a client as the rows of its copies name it: an address as it is, others with the type of their rule."""
+    return to if rule_type == 'ip' else f'{rule_type}={to}'
+
+
+def key_of_copier(conn: Connection, instance_id: str) -> str | None:
+    """Return the key, as stored, that a backend gave to the host that copies its share to this instance; or None."""
+    key: str | None = conn.execute(sa.select(_instances.c.copier_key).where(_instances.c.id == instance_id)).scalar()
+    return key
+
+
+def set_key_of_copier(conn: Connection, instance_id: str, key: str) -> None:
+    """Store such a key, encrypted, as long as the host copies."""
+    conn.execute(_instances.update().where(_instances.c.id == instance_id, _instances.c.copier.is_not(None),
+                                           _instances.c.status == _MOVING).values(copier_key=key))
 
 
 def _copied(names: Iterable[Any]) -> sa.ColumnElement[bool]:
@@ -134,8 +163,20 @@ def _copied(names: Iterable[Any]) -> sa.ColumnElement[bool]:
     return sa.or_(target.in_(names), sa.and_(target.is_(None), _backups.c.share_id.in_(names)))
 
 
-_COPIERS_OF = Among(sa.select(*(_backups.c[name] for name in ('id', 'share_id', 'target_share_id', 'copier', 'status')))
-                    .where(_backups.c.copier.is_not(None)), _copied, named=True)
+class _Both:
+    """The copiers of backups and those of migrations, each with its own condition on the share."""
+
+    of_backups = sa.select(*(_backups.c[name] for name in ('id', 'share_id', 'target_share_id', 'copier', 'status'))).where(
+        _backups.c.copier.is_not(None))
+    of_moves = sa.select(_instances.c.id, _instances.c.share_id, sa.null(), _instances.c.copier, _instances.c.status).where(
+        _instances.c.copier.is_not(None), _instances.c.is_aside, _instances.c.status == sa.literal(_MOVING))
+
+    def where(self, names: list[Any]) -> sa.CompoundSelect:
+        """Return the statement for the shares of these names."""
+        return sa.union_all(self.of_backups.where(_copied(names)), self.of_moves.where(_instances.c.share_id.in_(names)))
+
+
+_COPIERS_OF = Among(_Both(), list, named=True)
 
 
 def rules_in_force(conn: Connection, share_ids: Iterable[str],
@@ -150,17 +191,26 @@ def rules_in_force(conn: Connection, share_ids: Iterable[str],
     for share_id, rule in ((one.share_id, one.rule) for one in (copiers_of(conn, ids) if copiers is None else copiers)):
         if rule is None:
             continue
-        same = [one for one in rules[share_id] if _is_of(one, rule.to)]
-        # One rule for one client, as its user wrote it: drivers need not decide which of two counts.
-        level = 'rw' if 'rw' in (rule.level, *(one.level for one in same)) else 'ro'
-        rules[share_id] = [one for one in rules[share_id] if one not in same]
-        rules[share_id].append(dataclasses.replace(same[0] if same else rule, level=level))
+        rules[share_id] = joined(rules[share_id], rule)
     return rules
 
 
-def _is_of(rule: values.AccessRule, address: str) -> bool:
-    """Say whether a rule is for this address alone, in any notation."""
-    return rule.type == 'ip' and ipaddress.ip_network(rule.to, strict=False) == ipaddress.ip_network(address)
+def joined(rules: Iterable[values.AccessRule], rule: values.AccessRule, most: str = 'rw') -> list[values.AccessRule]:
+    """Return the rules with another one. Of rules for one client there is one, as its user wrote it: drivers need not decide
+    which counts. ``most``: the highest level.
+    """
+    others, same = [], []
+    for one in rules:
+        (same if _is_of(one, rule) else others).append(one)
+    level = most if 'rw' in (rule.level, *(one.level for one in same)) else 'ro'
+    return [*others, dataclasses.replace(same[0] if same else rule, level=level)]
+
+
+def _is_of(rule: values.AccessRule, other: values.AccessRule) -> bool:
+    """Say whether a rule is for the one client of the other, which may be written in another way."""
+    if rule.type != other.type or rule.type != 'ip':
+        return (rule.type, rule.to.casefold()) == (other.type, other.to.casefold())
+    return ipaddress.ip_network(rule.to, strict=False) == ipaddress.ip_network(other.to)
 
 
 def as_driver_rule(row: Row) -> values.AccessRule:

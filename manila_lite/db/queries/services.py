@@ -17,7 +17,7 @@ from manila_lite.db import models
 from manila_lite.db.core.engine import insert_ignore
 from manila_lite.db.core.prepared import Query, Write
 from manila_lite.db.queries import migration_promises
-from manila_lite.states import Migration
+from manila_lite.states import COMPLETION
 
 _services = models.services
 _zones = models.availability_zones
@@ -223,7 +223,7 @@ def _sizes(backend_host: str) -> sa.Select:
     asked = sa.exists().where(_operations.c.resource_id == shares.c.id, _operations.c.kind == 'share.extend',
                               _operations.c.topic == 'scheduler', _operations.c.state == 'open')
     growth = sa.case((sa.and_(shares.c.target_size > shares.c.size, ~asked), shares.c.target_size - shares.c.size), else_=0)
-    copying = sa.func.coalesce(shares.c.task_state, '').not_in((Migration.COPIED, Migration.COMPLETING))
+    copying = sa.func.coalesce(shares.c.task_state, '').not_in((*COMPLETION, *COMPLETION.values()))
     new = sa.or_(_instances.c.status == 'creating', sa.and_(_instances.c.status == 'migrating_to', copying))
     return (sa.select(_instances.c.host, _NOTHING, sa.func.sum(sa.case((new, 0), else_=shares.c.size)),
                       sa.func.sum(sa.case((new, shares.c.size), else_=growth)), _NO_TEXT, _NO_TEXT)

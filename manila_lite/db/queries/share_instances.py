@@ -16,8 +16,10 @@ _shares = models.shares
 _zones = models.availability_zones
 _exports = models.export_locations
 
+_INTERNAL = ('copier', 'copier_key')
 #: All columns that a list may be sorted by.
-SORTABLE = {**{column.name: column for column in _instances.c}, 'availability_zone': _zones.c.name}
+SORTABLE = {**{column.name: column for column in _instances.c if column.name not in _INTERNAL},
+            'availability_zone': _zones.c.name}
 
 _EQUAL = {**{name: _instances.c[name] for name in (
     'id', 'share_id', 'host', 'status', 'access_rules_status', 'share_type_id', 'share_network_id', 'share_server_id')},

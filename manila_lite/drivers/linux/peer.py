@@ -20,8 +20,8 @@ from oslo_config import cfg
 
 from manila_lite import errors, release
 from manila_lite.conf import backend as backend_conf
+from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.interface import Backend
-from manila_lite.drivers.linux.ids import SAFE_ID
 from manila_lite.drivers.linux.options import OPTIONS
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.base import Pool

@@ -114,11 +114,12 @@ def synced(conn: Connection, work: Work) -> None:
     refused = {rule_id: reason for rule_id, (reason, _) in results.items() if reason}
     rules = [rule for rule in access.of_share(conn, work.resource_id) if rule.id in seen or rule.id in results]
     for backup_id in refused.keys() - {rule.id for rule in rules}:
-        LOG.warning('%s: the client that copies it for backup %s is refused: %s', work.resource_id, backup_id,
+        LOG.warning('%s: the client that copies it for backup or instance %s is refused: %s', work.resource_id, backup_id,
                     refused[backup_id])
     if work.data.get('shut_out'):
         share_backups.clear_copiers(conn, work.data['shut_out'])
     hidden = resource_locks.locks_of_rules(conn, work.resource_id, resource_locks.SHOW) if refused else {}
+    _keep_keys_of_copiers(conn, {key: result for key, result in results.items() if key not in {rule.id for rule in rules}})
     for rule in rules:
         key = results.get(rule.id, (None, None))[1]
         if key and encryption.decrypt(key) != encryption.decrypt(rule.access_key):
@@ -139,6 +140,12 @@ def synced(conn: Connection, work: Work) -> None:
     snapshot_access.begin_all(conn, work.ctx, (work.resource_id,), work.op.host, inheriting=True)
     if work.data.get('replicated'):
         share_replicas.apply_rules(conn, work.ctx, work.resource_id)
+
+
+def _keep_keys_of_copiers(conn: Connection, results: dict[str, list[str | None]]) -> None:
+    for instance_id, (_, key) in results.items():
+        if key:
+            access.set_key_of_copier(conn, instance_id, key)
 
 
 def _settle(conn: Connection, rules: Iterable[Any], refused: Container[str]) -> None:

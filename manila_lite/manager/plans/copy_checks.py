@@ -22,6 +22,11 @@ def look_again(work: Work, interval: float) -> errors.Again:
     return errors.Again(pause(looks, interval))
 
 
+def begin_anew(work: Work) -> None:
+    """Look soon at the next copy that the step makes."""
+    work.data.pop(_LOOKS, None)
+
+
 def pause(looks: int, interval: float) -> float:
     """Return the seconds until the next look, after so many looks before the present one."""
     return min(interval, FIRST * 2 ** min(looks, _ENOUGH))

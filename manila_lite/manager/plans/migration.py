@@ -24,8 +24,8 @@ from manila_lite.db.queries import operations as rows
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Plan, Step, Wake, Work
 from manila_lite.manager.plans import copy_checks
-from manila_lite.states import Migration
-from manila_lite.workflow.migration import Cancelled, Migrations, Phase
+from manila_lite.states import COMPLETION, Migration
+from manila_lite.workflow.migration import Cancelled, Migrations, Phase, figures
 
 LOG = log.getLogger(__name__)
 
@@ -40,7 +40,15 @@ _FROM = {
     Migration.DRIVER_STARTING: (Migration.IN_PROGRESS, Migration.DRIVER_STARTING),
     Migration.COPYING: (Migration.DRIVER_STARTING, Migration.COPYING),
     Migration.COPIED: (Migration.COPYING, Migration.COPIED),
+    Migration.DATA_STARTING: (Migration.IN_PROGRESS, Migration.DATA_STARTING),
+    Migration.DATA_COPYING: (Migration.DATA_STARTING, Migration.DATA_COPYING),
+    Migration.DATA_COPIED: (Migration.DATA_COPYING, Migration.DATA_COPIED),
+    Migration.DATA_COMPLETING: (Migration.DATA_COPIED, Migration.DATA_COMPLETING),
+    Migration.COMPLETING: (Migration.DATA_COMPLETING, Migration.COMPLETING),
 }
+#: The task states of a copy that a host makes, in place of those of a driver.
+_OF_HOST = {Migration.DRIVER_STARTING: Migration.DATA_STARTING, Migration.COPYING: Migration.DATA_COPYING,
+            Migration.COPIED: Migration.DATA_COPIED}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,8 +76,8 @@ class Steps(abc.ABC):
     # What differs ---------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def calls(self, driver: Any) -> DriverCalls:
-        """Return the driver's methods."""
+    def calls(self, work: Work) -> DriverCalls:
+        """Return the driver's methods, or what this host does in its place."""
 
     @abc.abstractmethod
     def migration(self, work: Work, *, planned: bool = False) -> Any:
@@ -113,7 +121,7 @@ class Steps(abc.ABC):
     def check(self, work: Work) -> None:
         """Store the backend's answer in ``data['support']``."""
         if self.ability in abilities_of(work.service.driver):
-            support = self.calls(work.service.driver).check(self.migration(work, planned=True))
+            support = self.calls(work).check(self.migration(work, planned=True))
         else:
             support = values.MigrationSupport(False, reason=self.refusal)
         work.data['support'] = dataclasses.asdict(support)
@@ -143,19 +151,30 @@ class Steps(abc.ABC):
         :raises errors.Again: the source's backend has not done it yet.
         """
         self.enter(work, Migration.IN_PROGRESS)
-        if not work.data.get('freeze'):
+        if work.data.get('freeze'):
+            self.make_readonly(work)
+
+    def make_readonly(self, work: Work) -> None:
+        """Make the source's access rules read-only.
+
+        :raises errors.Again: the source's backend has not done it yet.
+        """
+        if work.data.get('is_readonly'):    # the operation ended, perhaps so long ago that its row was deleted
             return
         if not work.data.get('frozen'):
-            work.data['frozen'] = self._apply_rules(work, readonly=True)
+            work.data['frozen'] = self.apply(work, readonly=True)
         await_operation(work, work.data['frozen'],
                         f'The backend of the {self.migrations.name} could not make its access rules read-only.')
+        work.data['is_readonly'] = True
 
     def thaw(self, work: Work) -> None:
         """Have the source's backend make the access rules writable again. The migration does not wait for that."""
-        if not work.data.get('cut') and work.data.get('freeze'):
-            self._apply_rules(work, readonly=False)
+        # A host that copies has access by a rule of its own, which ends with this.
+        if not work.data.get('cut') and (work.data.get('freeze') or work.data.get('by_host')):
+            self.apply(work, readonly=False)
 
-    def _apply_rules(self, work: Work, *, readonly: bool) -> str:
+    def apply(self, work: Work, *, readonly: bool) -> str:
+        """Have the source's backend apply the access rules. Return the id of its operation."""
         with work.ctx.db.writer() as conn:
             wake = self.apply_rules(conn, work, readonly=readonly)
         wake.send(work.ctx)
@@ -163,9 +182,9 @@ class Steps(abc.ABC):
 
     def start(self, work: Work) -> None:
         """Have the backend begin to copy."""
-        self.enter(work, Migration.DRIVER_STARTING)
+        self.enter(work, of(work, Migration.DRIVER_STARTING))
         with self.lock(work):
-            self.calls(work.service.driver).start(self.migration(work))
+            self.calls(work).start(self.migration(work))
 
     def cancel(self, work: Work) -> None:
         """Delete the copy at the backend."""
@@ -173,27 +192,28 @@ class Steps(abc.ABC):
             return
         work.data['left'] = True
         with self.lock(work):
-            self.calls(work.service.driver).cancel(self.migration(work))
+            self.calls(work).cancel(self.migration(work))
         work.data['left'] = False
 
     def clear(self, work: Work) -> None:
         """Delete the copy of a migration that was cancelled by force."""
         with self.lock(work):
-            self.calls(work.service.driver).cancel(self.noted(work))
+            self.calls(work).cancel(self.noted(work))
 
     def copy(self, work: Work) -> None:
         """Continue the copy until it is as near to the source as possible.
 
         :raises errors.Again: it is not yet; ``data['progress']`` has the progress.
         """
-        self.enter(work, Migration.COPYING)
-        migration, calls = self.migration(work), self.calls(work.service.driver)
+        self.enter(work, of(work, Migration.COPYING))
+        migration, calls = self.migration(work), self.calls(work)
         with self.lock(work):
             finished = calls.carry_on(migration)
             if not isinstance(finished, bool):
                 raise errors.ManilaLiteError(f'The backend reported an invalid progress of the copy: {finished!r}.')
             progress = calls.progress(migration)
         work.data['progress'] = dataclasses.asdict(progress)
+        work.data['progress']['seconds_left'] = figures(work.data, Migration.COPYING)['seconds_left']
         if not finished:
             raise copy_checks.look_again(work, getattr(work.service.section, self.interval_option))
 
@@ -202,19 +222,22 @@ class Steps(abc.ABC):
 
         :raises errors.Again: the operator has not decided yet.
         """
-        parked = self.enter(work, Migration.COPIED, unless=Migration.COMPLETING)
+        ready = of(work, Migration.COPIED)
+        parked = self.enter(work, ready, unless=COMPLETION[ready])
         if not work.data.get('copied'):
             self.migrations.announce_end(work, Phase.COPY)
             work.data['copied'] = True
         if parked and not (work.data.get('by_itself') and self._complete(work)):
             raise errors.Again(PARKED)
-        work.data['cut'] = True
+        # A host has changes to copy and to check, until which everything can be undone.
+        work.data['cut'] = not work.data.get('by_host')
 
     def _complete(self, work: Work) -> bool:
         """Begin the cut-over, unless the migration was cancelled just before. Say whether it begins."""
+        ready = of(work, Migration.COPIED)
         with work.ctx.db.writer() as conn:
             work.hold(conn)
-            if not self.migrations.swap_task_state(conn, work.resource_id, (Migration.COPIED,), Migration.COMPLETING):
+            if not self.migrations.swap_task_state(conn, work.resource_id, (ready,), COMPLETION[ready]):
                 return False
             self.migrations.announce(work.ctx, work.resource_id, {**work.data, 'cut': True}, Phase.COMPLETE, 'start',
                                      work.op.host)
@@ -227,7 +250,7 @@ class Steps(abc.ABC):
         self.check_cut_over(work)
         migration = self.migration(work)
         with self.lock(work), _patience(work):
-            moved = self.calls(work.service.driver).complete(migration)
+            moved = self.calls(work).complete(migration)
         work.data['moved'] = self.result(migration, moved)
 
     def fail(self, conn: Connection, work: Work, error: Exception) -> None:
@@ -236,12 +259,19 @@ class Steps(abc.ABC):
 
     # Plans ----------------------------------------------------------------------------------------
 
-    def plans(self, first: Step) -> list[Plan]:
-        """Return the plans of check and migration; ``first`` is the step that gives the target its place."""
+    def plans(self, first: Step, *last: Step) -> list[Plan]:
+        """Return the plans of check and migration; ``first`` is the step that gives the target its place, and ``last`` are
+        steps between the wait and the cut-over.
+        """
         return [
             Plan(self.migrations.check_kind, (Step(self.check),), store_answer, store_refusal),
             Plan(self.migrations.kind, (first, Step(self.freeze, self.thaw), Step(self.start, self.cancel), Step(self.copy),
-                                        Step(self.wait), Step(self.cut_over)), self.finish, self.fail)]
+                                        Step(self.wait), *last, Step(self.cut_over)), self.finish, self.fail)]
+
+
+def of(work: Work, state: Migration) -> Migration:
+    """Return the task state of a step, which has another name if a host copies."""
+    return _OF_HOST[state] if work.data.get('by_host') else state
 
 
 #: Key of the data with the time of the first failure of a cut-over that is being repeated.

@@ -37,8 +37,9 @@ class ServerSteps(Steps):
     refusal = 'The driver of the backend does not support the migration of share servers to it.'
     interval_option = 'server_migration_driver_continue_update_interval'
 
-    def calls(self, driver: Any) -> DriverCalls:
+    def calls(self, work: Work) -> DriverCalls:
         """Return the driver's methods."""
+        driver = work.service.driver
         return DriverCalls(
             check=driver.share_server_migration_check_compatibility, start=driver.share_server_migration_start,
             carry_on=driver.share_server_migration_continue, progress=driver.share_server_migration_get_progress,

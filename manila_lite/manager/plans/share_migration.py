@@ -18,7 +18,7 @@ from manila_lite.db.models import share_type_extra_specs
 from manila_lite.db.queries import access, server_migration, share_migration, shares
 from manila_lite.db.queries import operations as rows
 from manila_lite.engine import Plan, Step, Wake, Work
-from manila_lite.manager.plans import migration_source, share_servers
+from manila_lite.manager.plans import host_assisted, migration_source, share_servers
 from manila_lite.manager.plans.migration import DriverCalls, Steps
 from manila_lite.manager.plans.share_server_values import load
 from manila_lite.manager.plans.task import as_share, plain, share_row
@@ -38,8 +38,11 @@ class ShareSteps(Steps):
     refusal = 'The driver of the backend does not support the migration of single shares to it.'
     interval_option = 'migration_driver_continue_update_interval'
 
-    def calls(self, driver: Any) -> DriverCalls:
-        """Return the driver's methods."""
+    def calls(self, work: Work) -> DriverCalls:
+        """Return the driver's methods, or what this host does in its place."""
+        if work.data.get(host_assisted.BY_HOST):
+            return host_assisted.calls(work)
+        driver = work.service.driver
         return DriverCalls(
             check=driver.share_migration_check_compatibility, start=driver.share_migration_start,
             carry_on=driver.share_migration_continue, progress=driver.share_migration_get_progress,
@@ -58,6 +61,22 @@ class ShareSteps(Steps):
             tuple(values.Snapshot(snapshot.id, source, snapshot.size, provider_location=snapshot.provider_location)
                   for snapshot in moving), tuple(rules), **work.data['options'])
 
+    def check(self, work: Work) -> None:
+        """Store the answer of the driver, or of this host if it can copy in its place."""
+        if not host_assisted.is_wanted(work, None):
+            self._ask_driver(work)
+        if host_assisted.is_wanted(work, work.data.get('support')):
+            refusal = work.data.get('support', {}).get('reason', '')
+            support = work.data['support'] = host_assisted.check(work, self.migration(work, planned=True))
+            if refusal and not support['compatible']:
+                support['reason'] = f'{refusal} Its host cannot copy the share, either: {support["reason"]}'
+
+    def _ask_driver(self, work: Work) -> None:
+        try:
+            super().check(work)
+        except errors.Final as refused:
+            work.data['support'] = {'compatible': False, 'reason': errors.user_text(refused)}
+
     def task_state(self, conn: Connection, work: Work) -> str | None:
         """Return the task state of the share."""
         state: str | None = share_row(conn, work).task_state
@@ -68,6 +87,18 @@ class ShareSteps(Steps):
         self.enter(work, Migration.IN_PROGRESS)
         if work.data['network_id']:
             share_servers.serve(work, _target_row)
+
+    def catch_up(self, work: Work) -> None:
+        """Copy the last changes, if a host copies, with nobody writing any more. Up to here everything can be undone.
+
+        :raises errors.Again: it goes on.
+        """
+        if work.data.get(host_assisted.BY_HOST) and self.enter(work, Migration.DATA_COMPLETING, unless=Migration.COMPLETING):
+            self.make_readonly(work)
+            with self.lock(work):
+                host_assisted.catch_up(work, self.migration(work))
+            self.enter(work, Migration.COMPLETING)
+        work.data['cut'] = True
 
     def apply_rules(self, conn: Connection, work: Work, *, readonly: bool) -> Wake:
         """Have the source's backend apply the rules of the share."""
@@ -143,8 +174,8 @@ def _change_places(conn: Connection, work: Work, source: Any, target: Any) -> No
     """Put the second instance, a row, in the place of the first."""
     transitions.finish(conn, states.SHARE, 'receive', target.instance_id)
     share_migration.place(conn, source.instance_id, aside=True, cast_rules_to_readonly=False)
-    share_migration.place(conn, target.instance_id, aside=False, progress=source.progress, launched_at=timeutils.utcnow(),
-                          access_rules_status=source.access_rules_status)
+    share_migration.place(conn, target.instance_id, aside=False, copier=None, copier_key=None, progress=source.progress,
+                          launched_at=timeutils.utcnow(), access_rules_status=source.access_rules_status)
     if work.data['abilities'].get('replication_type'):
         transitions.set_replica_state(conn, target.instance_id, states.Replica.ACTIVE)
     moved = work.data['moved']
@@ -153,5 +184,5 @@ def _change_places(conn: Connection, work: Work, source: Any, target: Any) -> No
 
 
 STEPS = ShareSteps()
-PLANS = [*STEPS.plans(Step(STEPS.provide)),
+PLANS = [*STEPS.plans(Step(STEPS.provide), Step(STEPS.catch_up)),
          Plan(SHARES.clear_kind, (Step(STEPS.clear),), migration_source.deleted, migration_source.not_deleted)]

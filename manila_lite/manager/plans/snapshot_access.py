@@ -82,6 +82,9 @@ def serve(work: Work) -> None:
             if named:
                 transitions.begin_many(conn, _MACHINE, verb, named)
         wanted = _wanted(conn, row, share)
+        for copier in access.copiers_of(conn, (share.id,)) if share.status == states.SHARE['migrate'].during else ():
+            if copier.rule is not None:
+                wanted = access.joined(wanted, copier.rule, 'ro')
     snapshot = load_snapshot(work, row.id)
     if is_served(snapshot, share, work.service.driver):
         served = work.service.driver.serve_snapshot(snapshot, wanted)

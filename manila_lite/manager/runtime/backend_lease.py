@@ -12,6 +12,7 @@ from oslo_log import log
 from manila_lite import context
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import backend_leases
+from manila_lite.engine import process_names
 from manila_lite.engine.environment import REAL, Environment, Thread
 
 LOG = log.getLogger(__name__)
@@ -51,6 +52,11 @@ class BackendLease:
     def elsewhere(self) -> bool:
         """Say whether this process waits for another one that works there."""
         return self._waits_for is not None
+
+    def is_on_another_machine(self) -> bool:
+        """Say whether this process waits for one of another machine."""
+        other = self._waits_for
+        return other is not None and process_names.is_of_another_machine(other)
 
     def start(self) -> None:
         """Try for the lease once, and keep it, or try for it, in a thread from then on."""

@@ -11,6 +11,7 @@ from manila_lite import context, errors, trace
 from manila_lite.conf import backend as backend_conf
 from manila_lite.db.queries import services as rows
 from manila_lite.drivers import load
+from manila_lite.drivers.data_mover.share_moves import ShareMoves
 from manila_lite.drivers.interface import consistency_of, spreads_servers
 from manila_lite.drivers.section import Section
 from manila_lite.engine.environment import REAL, Environment, Thread
@@ -20,6 +21,7 @@ from manila_lite.manager.plans import (
     admin_network,
     deferred_deletion,
     ensure,
+    host_assisted,
     manage_servers,
     manage_shares,
     migration_source,
@@ -57,8 +59,8 @@ _SETTLE = 0.2
 _CLEAN_EVERY = 60.0
 #: Seconds between looks for resources that the network plugin holds for deleted servers.
 _LEFTOVERS_EVERY = 600.0
-#: Seconds between looks for remains of copies to or from backups.
-_BACKUPS_EVERY = 30.0
+#: Seconds between looks for remains of copies of shares.
+_COPIES_EVERY = 30.0
 
 
 def check(conf: Any) -> None:
@@ -110,6 +112,9 @@ class ShareManager:
         #: seconds.
         self.shut_out_tries: dict[str, tuple[float, float]] = {}
         self.backups = share_backups.copier(self.driver, self.section, self.driver.backend.state_dir.resolve())
+        self.moves = ShareMoves(self.driver.backend.state_dir.resolve(), conf, self.section)
+        for copies in filter(None, (share_backups.copies_of(self), self.moves)):
+            copies.may_run = self._holds_lease
         zone = self.section.backend_availability_zone or conf.storage_availability_zone
         self._take_up(Worker(services, 'share', self.host, self.host, zone, PLANS, self))
         self.worker.every(conf.capability_interval, self._report)
@@ -117,7 +122,8 @@ class ShareManager:
         self.worker.every(_LEFTOVERS_EVERY, self._free_leftovers)
         self.worker.every(conf.periodic_deferred_delete_interval, self._delete_deferred)
         self.worker.every(self.section.replica_state_update_interval, self._update_replicas)
-        self.worker.every(_BACKUPS_EVERY, self._clean_backups)
+        self.worker.every(_COPIES_EVERY, self._clean_backups)
+        self.worker.every(_COPIES_EVERY, self._clean_moves)
 
     def _take_up(self, worker: Worker, environment: Environment = REAL) -> None:
         """Set up the backend lease, events and threads of the worker. The simulation passes another environment."""
@@ -156,6 +162,9 @@ class ShareManager:
         self.driver.shutdown()
         self.backend_lease.stop()
 
+    def _holds_lease(self) -> bool:
+        return self.backend_lease.held()
+
     def _may_work(self) -> bool:
         end = self._ready_until
         return end is not None and not end.is_set() and self.backend_lease.held()
@@ -190,8 +199,8 @@ class ShareManager:
         startup.keep(self, end, first)
 
     def _let_copies(self, *, run: bool) -> None:
-        """Allow copies to and from backups here, or halt them, since another process works at the backend."""
-        if copies := share_backups.copies_of(self):
+        """Allow copies of shares here, or halt them, since another process works at the backend."""
+        for copies in filter(None, (share_backups.copies_of(self), self.moves)):
             copies.resume() if run else copies.halt()
 
     def report_soon(self) -> None:
@@ -238,6 +247,12 @@ class ShareManager:
     def _clean_backups(self) -> None:
         if self._may_work():
             share_backups.clean(self)
+
+    def _clean_moves(self) -> None:
+        if self._may_work():
+            host_assisted.clean(self)
+        elif self.backend_lease.is_on_another_machine():
+            host_assisted.leave(self)
 
     def _free_leftovers(self) -> None:
         if self.driver.HANDLES_SHARE_SERVERS and self._may_work():

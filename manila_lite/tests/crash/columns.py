@@ -21,11 +21,16 @@ _MODES = {DROPPED: 'drop', DOUBLED: 'double'}
 _ABREAST = 90
 
 
+def _wanted(deployment: Deployment, stories: Iterable[Story]) -> list[Story]:
+    """Return those of the stories to whose operations the run is confined."""
+    return [story for story in stories if not deployment.operations or story.subject.name in deployment.operations]
+
+
 def _waves(deployment: Deployment, stories: Iterable[Story], strike: Callable[[Wave], None],
            mend: Callable[[], None] = lambda: None) -> list[Story]:
     """Run the stories, so many at a time, with ``mend`` after each wave; return them with their ends."""
     struck: list[Story] = []
-    left = list(stories)
+    left = _wanted(deployment, stories)
     while left:
         wave = Wave(deployment, left[:_ABREAST])
         try:
@@ -95,7 +100,9 @@ def _messages() -> Iterator[tuple[str, str]]:
 
 def _messages_of(deployment: Deployment, role: str, column: str) -> list[Story]:
     count = deployment.orders.touched(role)
-    wave = Wave(deployment, _senders(role, column))
+    wave = Wave(deployment, _wanted(deployment, _senders(role, column)))
+    if not wave.stories:
+        return []
     wave.prepare()
     deployment.orders.wakes(role, _MODES[column])
     try:
@@ -159,7 +166,7 @@ _START_FAULTS = ('raises once', 'answers in part', 'answers nothing', 'answers a
 
 def starts(deployment: Deployment) -> list[Story]:
     """Kill a backend's process and delete its exports; at its next start, the driver fails to serve shares again."""
-    wave = Wave(deployment, _start_stories())
+    wave = Wave(deployment, _wanted(deployment, _start_stories()))
     wave.prepare()
     for story in wave.stories:
         deployment.orders.give(story.project)
@@ -206,7 +213,7 @@ def ensures(deployment: Deployment) -> list[Story]:
 
 
 def _one_by_one(deployment: Deployment, stories: Iterable[Story]) -> list[Story]:
-    wave = Wave(deployment, (story for story in stories
+    wave = Wave(deployment, (story for story in _wanted(deployment, stories)
                              if deployment.servers.database or not (story.place and story.place.locks)))
     wave.prepare()
     for story in wave.stories:

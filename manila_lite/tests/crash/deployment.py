@@ -9,7 +9,7 @@ import signal
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import fixtures
 import sqlalchemy as sa
 
 from manila_lite.tests import forks, hush, process
+from manila_lite.tests.crash import files
 from manila_lite.tests.crash.orders import VARIABLE, Orders
 from manila_lite.tests.fixtures import DEFAULT_TYPE
 from manila_lite.tests.services import broker, daemon, databases, places
@@ -37,6 +38,9 @@ transport_url = {bus}
 report_interval = 1
 capability_interval = 2
 log_file =
+data_node_access_ips = 192.0.2.33
+data_node_local_exports = {files}
+{more}
 [api]
 threads = {workers}
 subnet_check_timeout = 200
@@ -132,24 +136,29 @@ class Deployment(fixtures.Fixture):
     EVACUATED = ('epsilon', 'zeta')
 
     def __init__(self, servers: Servers, *, roles: tuple[str, ...] = ROLES, victims: bool = True, api_workers: int = 1,
-                 workers: int = 150, lease: float = 60, knobs: str = ''):
+                 workers: int = 150, lease: float = 60, knobs: str = '', operations: Iterable[str] = (), more: str = ''):
         super().__init__()
         self.servers = servers
+        #: Names of the operations to which the matrix is confined, if it is.
+        self.operations = frozenset(operations)
         self.roles = roles
         self._victims = victims
         self._knobs = knobs
+        self._more = more
         self._settings = {'api_workers': api_workers, 'workers': workers, 'lease': lease}
         self.running: dict[str, forks.Process] = {}
         self._changes = 0
 
     def _setUp(self) -> None:
         self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        self.addCleanup(files.unmount_below, self.state)
         self.orders = Orders(self.state / 'orders')
         self.orders.prepare()
         self.url = self.useFixture(places.EmptyDatabase(self.state, server=self.servers.server)).url
         self.engine = sa.create_engine(self.url, poolclass=sa.NullPool)
         self.port = process.free_port()
         text = _CONFIG.format(state=self.state, port=self.port, database=self.url, bus=self.servers.bus,
+                              files=files.local_exports(self.state), more=self._more,
                               backends=','.join(self.BACKENDS), **self._settings)
         (self.state / 'c.conf').write_text(text + ''.join(
             _BACKEND.format(name=name, knobs=self._knobs, size=1000 if name in self.EVACUATED else 100000)
@@ -173,7 +182,7 @@ class Deployment(fixtures.Fixture):
     def change_address(self, backend: str) -> str:
         """Write another export address into the section of the backend. Return the address."""
         self._changes += 1
-        address = f'10.77.{self._changes // 250}.{1 + self._changes % 250}'
+        address = files.ADDRESSES[self._changes]
         path = self.state / 'c.conf'
         begin, mark, rest = path.read_text().partition(f'[{backend}]\n')
         own, more, others = rest.partition('\n[')
@@ -303,6 +312,10 @@ class Deployment(fixtures.Fixture):
         lines = [f'{log.name}: {line}' for log in sorted(self.state.glob('*.log'))
                  for line in log.read_text(errors='replace').splitlines() if project in line]
         return '\n'.join(lines[-40:])
+
+    def said_by(self, role: str) -> str:
+        """Return the logs of all commands of the role."""
+        return ''.join(log.read_text(errors='replace') for log in self.state.glob(f'{role}*.log'))
 
     def tail(self) -> str:
         """Return the ends of all logs."""

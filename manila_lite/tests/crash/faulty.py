@@ -8,6 +8,7 @@ from typing import Any
 from manila_lite import errors, values
 from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.drivers.dummy.knobs import METHODS
+from manila_lite.tests.crash import files
 from manila_lite.tests.crash.orders import Orders
 
 #: Methods that operations call, or a start of the backend.
@@ -67,8 +68,21 @@ def place(method: str, fault: str) -> str:
     return f'driver {method}: {fault}'
 
 
+class WithFiles(DummyDriver):
+    """The dummy driver, whose shares have a directory each."""
+
+    def create_share(self, share: values.Share) -> Any:
+        locations = super().create_share(share)
+        files.make(self.backend.state_dir.parent, share.id)
+        return locations
+
+    def delete_share(self, share: values.Share) -> None:
+        files.delete(self.backend.state_dir.parent, share.id)
+        super().delete_share(share)
+
+
 def _faulty(method: str) -> Callable[..., Any]:
-    plain = getattr(DummyDriver, method)
+    plain = getattr(WithFiles, method)
 
     @functools.wraps(plain)
     def call(self: 'Faulty', *args: Any) -> Any:
@@ -88,8 +102,8 @@ def _faulty(method: str) -> Callable[..., Any]:
     return call
 
 
-class Faulty(DummyDriver):
-    """The dummy driver, except where a project's orders name a fault for a method."""
+class Faulty(WithFiles):
+    """The dummy driver with files, except where a project's orders name a fault for a method."""
 
     def __init__(self, *args: Any):
         super().__init__(*args)

@@ -42,14 +42,6 @@ def _cell(story: Story) -> str:
     return ' '.join([*marks, f'{story.state}, {story.seconds:.1f}'])
 
 
-def totals(stories: Sequence[Story]) -> str:
-    """Return one line about all stories."""
-    found = collections.Counter(mark for story in stories for mark in {what.partition(':')[0] for what in story.problems})
-    slowest = max((story.seconds for story in stories), default=0.0)
-    return f'{len(stories)} cells: ' + ', '.join(f'{found[name]} {name}' for name in truth.CLASSES) + (
-        f'; the slowest took {slowest:.1f} s')
-
-
 def tables(stories: Sequence[Story]) -> Iterator[results.Table]:
     """Yield the tables that have cells."""
     for title in TABLES:
@@ -65,14 +57,16 @@ def text(stories: Sequence[Story]) -> str:
         picture = prettytable.PrettyTable(table.heads, align='l', max_width=22, title=table.title)
         picture.add_rows(table.rows)
         drawn.append(picture.get_string())
-    return '\n\n'.join([*drawn, totals(stories)])
+    return '\n\n'.join([*drawn, results.totals(tables(stories), truth.CLASSES)])
 
 
-def run(names: Iterable[str], database: str) -> tuple[list[Story], bool]:
-    """Run these columns in one deployment, and print the progress. Return their stories, and whether all could be run."""
+def run(names: Iterable[str], database: str, operations: Iterable[str] = ()) -> tuple[list[Story], bool]:
+    """Run these columns in one deployment, of all operations or of these, and print the progress. Return their stories, and
+    whether all could be run.
+    """
     stories: list[Story] = []
     complete = True
-    with Servers(database) as servers, Deployment(servers) as deployment:
+    with Servers(database) as servers, Deployment(servers, operations=operations) as deployment:
         for name in names:
             begun = time.monotonic()
             try:
@@ -100,9 +94,11 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument('--quick', action='store_true', help='only killed processes; nothing is written')
     parser.add_argument('--database', choices=DATABASES, default='postgresql', help='results are written on the first')
     parser.add_argument('--column', action='append', choices=columns.COLUMNS, help='only these columns; nothing is written')
+    parser.add_argument('--operation', action='append', choices=sorted({story.subject.name for story in columns.all_stories()}),
+                        default=[], help='only these operations; their rows of the results are replaced')
     chosen = parser.parse_args(words)
     names = chosen.column or (['killed'] if chosen.quick else columns.COLUMNS)
-    stories, complete = run(names, chosen.database)
+    stories, complete = run(names, chosen.database, chosen.operation)
     print(text(stories))
     print(*problems(stories), sep='', end='')
     if not complete:
@@ -111,7 +107,10 @@ def main(words: Sequence[str]) -> int:
         if not {columns.KILLED, columns.CUT, columns.BROKER} <= {story.column for story in stories}:
             print('PostgreSQL or RabbitMQ is not installed, so the results are not whole, and not written')
             return 1
-        results.write(f'{datetime.datetime.now(datetime.UTC):%Y-%m-%d}: {totals(stories)}', tables(stories))
+        found, when = list(tables(stories)), f'{datetime.datetime.now(datetime.UTC):%Y-%m-%d}'
+        if chosen.operation:
+            found, when = results.merged(found, chosen.operation), f'{results.whole_run()}, single operations {when}'
+        results.write(f'{when}: {results.totals(found, truth.CLASSES)}', found)
         print(f'written: {results.FILE}')
     return 1 if any(story.problems for story in stories) else 0
 

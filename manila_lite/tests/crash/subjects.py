@@ -14,10 +14,11 @@ from oslo_utils import timeutils
 from manila_lite.db import models
 from manila_lite.drivers.dummy.store import ServerRecord, ShareRecord, Store
 from manila_lite.tests import waiting
-from manila_lite.tests.crash import places
+from manila_lite.tests.crash import files, places
 
 #: Next action of an operator by the task state of a migration; none is left for others.
-_NEXT = {None: 'migration_start', 'migration_driver_phase1_done': 'migration_complete'}
+_NEXT = {None: 'migration_start', 'migration_driver_phase1_done': 'migration_complete',
+         'data_copying_completed': 'migration_complete'}
 #: Seconds for which an operator attends to a migration, with hundreds of other stories on their way to their places.
 _OPERATOR = 300.0
 #: Status of a refusal because of the state.
@@ -285,6 +286,21 @@ class Cell:
         return {'host': f'test@{away}', 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True,
                 'preserve_metadata': True}
 
+    def with_files(self) -> None:
+        """Make a share with an active rule and a file."""
+        self.with_rule()
+        [instance] = self.ok('GET', f'/shares/{self.share}/instances')['share_instances']
+        files.fill(self.deployment.state, self.share, instance['id'])
+
+    def _copy_share(self) -> dict[str, Any]:
+        """Return the parameters of a migration by the host of the other backend."""
+        return {**dict.fromkeys(self._move_share(), False), 'host': self._move_share()['host'],
+                'force_host_assisted_migration': True}
+
+    def copy_share(self) -> None:
+        """Do as ``move_share``, with a copy by the host."""
+        self._minded(models.shares, f'/shares/{self.share}/action', self.share, self._copy_share)
+
     def move_share(self) -> None:
         """Migrate the share to the other backend, as far as that succeeds; repeat requests without an answer."""
         self._minded(models.shares, f'/shares/{self.share}/action', self.share, self._move_share)
@@ -327,11 +343,16 @@ class Cell:
         self.with_share()
         self._copied(models.shares, f'/shares/{self.share}', self.share, self._move_share())
 
+    def with_share_copied_by_host(self) -> None:
+        """Make a share with a file, and have a host copy it to the other backend."""
+        self.with_files()
+        self._copied(models.shares, f'/shares/{self.share}', self.share, self._copy_share())
+
     def _copied(self, table: Any, path: str, resource_id: str, wanted: dict[str, Any]) -> None:
         def copied() -> bool:
             with self.deployment.engine.connect() as conn:
-                return conn.execute(sa.select(table.c.task_state).where(
-                    table.c.id == resource_id)).scalar() == 'migration_driver_phase1_done'
+                return _NEXT.get(conn.execute(sa.select(table.c.task_state).where(
+                    table.c.id == resource_id)).scalar()) == 'migration_complete'
         self.ok('POST', f'{path}/action', {'migration_start': wanted})
         self.deployment.eventually(copied, f'{path} is copied')
 
@@ -473,6 +494,18 @@ def _here(kind: str) -> tuple[Way, ...]:
     return (Way('share', kind),)
 
 
+def _by_host() -> tuple[Subject, ...]:
+    """Return the migrations of shares by a host that copies their files, unless this machine cannot."""
+    return () if files.lacks() else (
+        Subject('move a share by its host', Cell.with_files, Cell.copy_share,
+                (Way('scheduler', 'share.migrate', passed_on=True), Way('share', 'share.migrate'), Way('share', 'access.sync'),
+                 Way('share', 'share.release')),
+                'share', 'available', 'create_share', method_step='start', size=2, also=('update_access',)),
+        Subject('cancel the move of a share by its host by force', Cell.with_share_copied_by_host,
+                lambda cell: cell.cancel_by_force(f'/shares/{cell.share}'), _here('share.clear'),
+                'share', 'available', 'delete_share', size=2, task_state=_CANCELLED))
+
+
 #: Subjects whose end holds what others need (a pool's row) come last.
 SUBJECTS = (
     Subject('create a share', _nothing, Cell.make_share, _CREATE, 'share', 'available', 'create_share', makes=True, size=2),
@@ -555,6 +588,7 @@ SUBJECTS = (
             (Way('scheduler', 'share.migrate', passed_on=True), Way('share', 'share.migrate'), Way('share', 'share.release')),
             'share', 'available', 'share_migration_complete', method_step='cut_over', size=2,
             also=('share_migration_start', 'share_migration_continue', 'share_migration_get_progress')),
+    *_by_host(),
     Subject('cancel the move of a share server by force', Cell.with_copied_server,
             lambda cell: cell.cancel_by_force(f'/share-servers/{cell.server}'), _here('share_server.clear'),
             'share', 'available', 'share_server_migration_cancel', size=2, method_step='clear', task_state=_CANCELLED),

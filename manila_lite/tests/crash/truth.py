@@ -15,6 +15,7 @@ from manila_lite import states
 from manila_lite.db import models
 from manila_lite.db.queries import operations
 from manila_lite.drivers.dummy.store import Store
+from manila_lite.tests.crash import files
 
 #: Kinds of problems: not ended in time; requested or made, and missing; at a backend without a row; wrong quota usage;
 #: a failure without a message; another end or value than required.
@@ -155,6 +156,7 @@ class Backends:
     """The content of all dummy backends together, on disk."""
 
     def __init__(self, state: Any, names: tuple[str, ...]):
+        self.state = state
         self.stores = {name: Store(state / name) for name in names}
         self.shares: dict[str, dict[str, Any]] = collections.defaultdict(dict)
         self.snapshots: dict[str, dict[str, Any]] = collections.defaultdict(dict)
@@ -246,6 +248,8 @@ class Backends:
             if share.status in _SERVED:
                 yield f'lost: share {share.id} is {share.status}, and not on its backend {home}'
             return
+        if share.status == 'available' and files.has_lost(self.state, share.id, share.instance_id):
+            yield f'lost: the file of share {share.id}'
         if share.status == 'available' and record.size != share.size:
             yield f'wrong: share {share.id} has {share.size} GiB, and {record.size} at its backend'
         if share.status == 'available' and share.access_rules_status == 'active' and set(record.rules) != active:
@@ -261,6 +265,7 @@ class Backends:
         known |= {server.id for rows in projects.values() for server in rows.servers}
         known |= {backup.id for rows in projects.values() for backup in rows.backups}
         known |= {member.id for rows in projects.values() for member in rows.members}
+        yield from self._files_without_rows(projects, known)
         owners = {resource_id: project for project, rows in projects.items() for op in rows.operations
                   for resource_id in (op.serial, op.resource_id)}
         for resource_type, records in (('share', self.shares), ('snapshot', self.snapshots), ('server', self.servers),
@@ -268,6 +273,15 @@ class Backends:
             for resource_id in set(records) - known:
                 yield owners.get(resource_id, ''), (
                     f'orphan: {resource_type} {resource_id} is on {sorted(records[resource_id])}, and no row tells of it')
+
+
+    def _files_without_rows(self, projects: dict[str, Rows], known: set[str]) -> Iterator[tuple[str, str]]:
+        owners = {op.data[name]: project for project, rows in projects.items() for op in rows.operations
+                  for name in ('target', 'instance') if (op.data or {}).get(name)}
+        waiting = {instance.id for rows in projects.values() for instance in rows.instances}
+        for instance_id, what in files.of_instances(self.state):
+            if instance_id in owners and instance_id not in (known if what == 'files' else waiting):
+                yield owners[instance_id], f'orphan: {what} of instance {instance_id}, and no row tells of it'
 
 
 def _home(host: str | None) -> str:

@@ -10,6 +10,7 @@ import sys
 import testtools
 
 from manila_lite.drivers.cephfs.nfs import fsal
+from manila_lite.tests.functional import test_host_assisted
 from manila_lite.tests.functional.linux import base
 
 BENCH = pathlib.Path(__file__).resolve().parents[3] / 'tools' / 'bench'
@@ -45,6 +46,15 @@ class Benchmarks(testtools.TestCase):
         self.assertEqual({'idle', 'while shares move and are ensured'}, {
             what.rpartition(',')[0] for what in values if what.endswith('p99')})
         self.assertTrue(all(values.values()), values)
+
+    def test_benchmark_of_the_data_mover_compares_it_with_plain_rsync(self):
+        if lacks := test_host_assisted.missing():
+            self.skipTest(f'a copy by the host needs {lacks}')
+        *_, last = self.run_script(BENCH / 'mover.py', '--tiny').splitlines()
+        compared = [line for line in json.loads(last)['lines'] if line['ratio'] is not None]
+        self.assertEqual(['200 small files by the mover', 'a sparse file of 1 GiB by the mover'],
+                         [line['what'] for line in compared])
+        self.assertGreater(min(line['ratio'] for line in compared), 0)
 
     def test_benchmark_of_the_gateway_compares_it_with_native_clients(self):
         if lacks := base.missing() or ('' if fsal.plugin() and shutil.which('ceph-mon') else 'Ceph and nfs-ganesha-ceph'):

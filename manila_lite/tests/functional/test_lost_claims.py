@@ -9,10 +9,14 @@ import concurrent.futures
 import functools
 import itertools
 
+import fixtures
+
 from manila_lite import context
 from manila_lite.actions import share_migration
 from manila_lite.db import models
-from manila_lite.tests.crash import places, truth
+from manila_lite.drivers import load
+from manila_lite.tests.crash import files, places, truth
+from manila_lite.tests.crash.faulty import WithFiles
 from manila_lite.tests.crash.subjects import ALONE, SUBJECTS, Cell, Subject, Way
 from manila_lite.tests.fixtures import DEFAULT_TYPE
 from manila_lite.tests.functional import base
@@ -42,7 +46,7 @@ _BEFORE_IT_IS_TOO_LATE = {('share', kind): [('copy', '_while_copying')] for kind
 #: Subjects of the crash matrix that begin while a copy waits for its completion, or that change the configuration file of
 #: processes. Here everything rests before a story begins, and is one process without a file of its own.
 _ELSEWHERE = ('cancel the move of a share server by force', 'cancel the move of a share by force',
-              'ensure with a changed section')
+              'cancel the move of a share by its host by force', 'ensure with a changed section')
 _numbers = itertools.count(1)
 
 
@@ -86,12 +90,17 @@ class Stories(base.ServiceTest):
 
     BACKENDS = {name: _BACKEND.format(size=1000 if name in Deployment.EVACUATED else 100000)
                 + _SERVING * (name in Deployment.SERVING) for name in Deployment.BACKENDS}
-    EXTRA = ('driver_updatable_subnet_metadata = quality\n'
+    EXTRA = ('driver_updatable_subnet_metadata = quality\ndata_node_access_ips = 192.0.2.33\n'
              '[quota]\nshare_networks = -1\nshares = -1\ngigabytes = -1\nsnapshots = -1\nsnapshot_gigabytes = -1\n')
 
     @classmethod
     def setUpClass(cls):
+        patch = fixtures.MonkeyPatch(f'{load.__name__}.load_class', lambda name: WithFiles)
+        patch.setUp()
+        cls.addClassCleanup(patch.cleanUp)
         super().setUpClass()
+        cls.addClassCleanup(files.unmount_below, cls.service.state)
+        cls.service.conf.set_override('data_node_local_exports', files.local_exports(cls.service.state).split(', '))
         file = cls.service.state / 'networks.yaml'
         file.write_text(_NETWORKS)
         cls.service.conf.set_override('file', str(file), 'standalone_network')

@@ -9,8 +9,9 @@ from oslo_utils import uuidutils
 
 from manila_lite.db.queries import evacuation as queries
 from manila_lite.db.queries import operations
+from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.tests import forks
-from manila_lite.tests.functional import base, manage, test_evacuation
+from manila_lite.tests.functional import base, manage, test_evacuation, test_host_assisted
 
 _ON = 'share_migration_start:hang'
 
@@ -213,3 +214,47 @@ class Followed(EvacuateTest):
         self.service.knob('other', '')
         base.eventually(self.nothing_moves, 'the migration that was under way does not end')
         self.assertEqual(['test@disk#pool1', 'test@other#pool1'], sorted(map(self.host, shares)))
+
+
+class Drain(EvacuateTest):
+    """``host drain``, and ``evacuate start --by-host``: hosts copy shares that drivers cannot move."""
+
+    def setUp(self):
+        super().setUp()
+        if lacks := test_host_assisted.missing():
+            self.skipTest(f'a copy by the host needs {lacks}')
+        # Each share is a directory, which is made before the share is.
+        self.place = self.service.state / 'served'
+        self.place.mkdir(exist_ok=True)
+        conf = self.service.services.conf
+        for name, value in (('data_node_access_ips', ['192.0.2.33']),
+                            ('data_node_local_exports', [f'10.0.0.1:/shares={self.place}'])):
+            conf.set_override(name, value)
+            self.addCleanup(conf.clear_override, name)
+        self.service.knob('other', 'share_migration_check_compatibility:fail_final')
+        create = DummyDriver.create_share
+
+        def create_share(driver, share):
+            (self.place / share.id).mkdir(exist_ok=True)
+            return create(driver, share)
+        self.patch(DummyDriver, 'create_share', create_share)
+
+    def test_shares_that_no_driver_moves_are_copied(self):
+        share = self.plain()
+        (self.place / self.instance(share) / 'f').write_text('hello')
+        said, _ = self.begin('--yes', status=1)
+        self.assertIn(f'{share["id"]} stays', said)
+        self.assertEqual('test@disk#pool1', self.host(share))
+        said, _ = self.manage('host', 'drain', 'test@disk', '--every', '0.1', '--no-copies', '--yes', status=1)
+        self.assertIn(f'{share["id"]} stays', said)
+        said, _ = self.manage('host', 'drain', 'test@disk', '--every', '0.1', '--yes')
+        self.assertIn('empty  100 %  1 of 1 resources', said)
+        self.gone(share)
+        self.assertEqual('hello', (self.place / self.instance(share) / 'f').read_text())
+
+    def instance(self, share):
+        """Return the id of the share's only instance; a source that was left is deleted behind the migration."""
+        def only():
+            found = self.admin.ok('GET', f'/shares/{share["id"]}/instances')['share_instances']
+            return found[0]['id'] if len(found) == 1 else None
+        return base.waiting.until(only, 'the share has one instance')

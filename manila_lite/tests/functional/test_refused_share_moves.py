@@ -112,9 +112,13 @@ class Shares(refused_moves.Moving):
         self.start_no(share, 409, 'conflict', f'Share network {network} has no subnet in zone there, where test@beta is.',
                       **wants, new_share_network_id=network)
 
-    def test_host_assisted_migration_is_refused(self):
-        self.start_no(self.share(), 400, 'no_host_assisted_migration', 'force_host_assisted_migration: not supported',
-                      force_host_assisted_migration=True)
+    def test_host_assisted_migration_with_more_demands_is_refused(self):
+        share, force = self.share(), {'force_host_assisted_migration': True}
+        words = 'force_host_assisted_migration: cannot be combined with'
+        self.start_no(share, 400, 'no_host_assisted_migration', f'{words} preserve_metadata, preserve_snapshots.', **force)
+        nothing = dict.fromkeys(('writable', 'preserve_metadata', 'nondisruptive', 'preserve_snapshots'), False)
+        for wants in nothing:
+            self.start_no(share, 400, 'no_host_assisted_migration', f'{words} {wants}.', **force, **{**nothing, wants: True})
 
     def test_migration_actions_without_a_migration_are_refused(self):
         share = self.share()

@@ -57,7 +57,7 @@ class SecretKeys(testtools.TestCase):
         self.assertEqual(200, len(next(run)))
         run.close()
         self.assertEqual({renewal.PLAIN: 250, renewal.FIRST: 200}, self.states())
-        self.assertEqual([200, 200, 50, 0, 1], [len(portion) for portion in renewal.reencrypt(self.conf, self.db)])
+        self.assertEqual([200, 200, 50, 0, 0, 1], [len(portion) for portion in renewal.reencrypt(self.conf, self.db)])
         self.assertEqual({renewal.FIRST: 450}, self.states())
         self.assertEqual({None, *(f'secret {number}' for number in range(450))}, set(map(encryption.decrypt, self.kept())))
 

@@ -128,7 +128,7 @@ class OverNfs(LetIn):
         share = self.admin.share(share_proto='CIFS')
         backup = self.back_up(share, wait='error')
         [told] = self.admin.ok('GET', f'/messages?resource_id={backup["id"]}')['messages']
-        self.assertIn('NFS shares only', told['user_message'])
+        self.assertIn('needs an NFS share, and this one is CIFS', told['user_message'])
 
 
 class OverNfsBefore(LetIn):

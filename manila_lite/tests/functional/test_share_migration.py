@@ -396,7 +396,7 @@ class Migration(MigrationTest):
                 (400, 'new_share_network_id', {'new_share_network_id': nowhere}),
                 (400, 'here', {'host': 'test@gamma'}),
                 (400, 'writable', {'writable': 'perhaps'}), (409, 'snapshots', {'preserve_snapshots': False}),
-                (400, 'only the driver of the destination copies', {'force_host_assisted_migration': True})):
+                (400, 'cannot be combined with', {'force_host_assisted_migration': True})):
             found, document = self.start(share, **more)
             self.assertEqual((status, True), (found, word in str(document)), (more, document))
         self.assertEqual(404, self.start({'id': nowhere})[0])

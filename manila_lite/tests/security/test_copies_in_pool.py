@@ -10,8 +10,8 @@ import testtools
 from oslo_utils import uuidutils
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.pool import trees
 from manila_lite.drivers.linux.pool.directory import Directory
+from manila_lite.host import trees
 from manila_lite.tests.functional.linux import base, cifs_base
 from manila_lite.tests.security import tenant
 

@@ -4,7 +4,8 @@
 import os
 from pathlib import Path
 
-from manila_lite.drivers.linux.backups import backup_jobs_driver, nfs_backups, rsync
+from manila_lite.drivers.data_mover import rsync
+from manila_lite.drivers.linux.backups import backup_jobs_driver, nfs_backups
 from manila_lite.tests.functional.linux import cifs_base
 from manila_lite.tests.security import copies_base, tenant
 

@@ -191,7 +191,8 @@ export const S = {
     title: 'Migrations', none: 'Nothing is being migrated.', from: 'From', to: 'To', complete: 'Complete', cancel: 'Cancel',
     cancelTitle: 'Cancel this migration?', cancelText: 'The source stays as it is; the copy is removed.',
     start: 'Migrate', startTitle: (name) => `Migrate ${own(name)}`, target: 'Target', writable: 'Clients must be able to write meanwhile',
-    nondisruptive: 'Clients must notice nothing', snapshots: 'Keep snapshots', noTargets: 'There is no other place.',
+    nondisruptive: 'Clients must notice nothing', snapshots: 'Keep snapshots',
+    byHost: 'The host of the target may copy the files, if no driver can', noTargets: 'There is no other place.',
     curve: (text) => `Speed over time, now ${text}`,
   },
   findings: {

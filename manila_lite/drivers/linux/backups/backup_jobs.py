@@ -6,30 +6,16 @@ after the backup's id.
 """
 
 import abc
-import contextlib
-import os
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-from oslo_log import log
-
 from manila_lite import errors, values
-from manila_lite.drivers.linux.backups import rsync
-from manila_lite.drivers.linux.ids import SAFE_ID, vet_id
-from manila_lite.drivers.linux.pool import trees
+from manila_lite.drivers.data_mover import copies, rsync
 from manila_lite.drivers.linux.pool.base import GIB
-from manila_lite.host import mounts
-from manila_lite.host.commands import CommandFailed
-
-LOG = log.getLogger(__name__)
+from manila_lite.host import trees
 
 #: The percentage of a complete copy.
 ALL = 100
-#: Number of failures after which a copy is given up.
-_TRIES = 5
-_LOCKS = 64
 #: The message for the user, by the error that ended the copy. ``keeper``: the target of the copy, in words.
 _WHY = (
     (rsync.CannotKeepAll, 'Files have ACLs or extended attributes that {keeper} cannot keep.'),
@@ -38,15 +24,13 @@ _WHY = (
     (rsync.NoRoom, 'There is not enough space for all files: {keeper} is full.'))
 
 
-class BackupJobs(abc.ABC):
+class BackupJobs(copies.Copies, abc.ABC):
     """Copies of shares to and from backups. ``state`` is the backend's own directory, by its real path."""
 
+    what = 'backup'
+
     def __init__(self, state: Path):
-        self.folder = state / 'backups'
-        self._running: dict[str, rsync.Copy] = {}
-        self._failed: dict[str, int] = {}
-        self._locks = tuple(threading.RLock() for _ in range(_LOCKS))
-        self._halted = False
+        super().__init__(state / 'backups')
 
     # Paths of the share -----------------------------------------------------------------------
 
@@ -80,13 +64,9 @@ class BackupJobs(abc.ABC):
         """Return the path at which a share may be mounted for a copy to or from this backup."""
         return self.folder / f'{backup_id}.share'
 
-    def kept(self) -> frozenset[str]:
-        """Return the ids of the backups for which ``release`` has anything to remove."""
-        return frozenset()
-
-    def left(self) -> frozenset[str]:
-        """Return the ids of the backups with a running copy or leftovers on this backend."""
-        return frozenset(self._running) | names_in(self.folder) | self.kept()
+    def places(self, copy_id: str) -> tuple[Path, ...]:
+        """Return the mount points of the export for backups, and of the share."""
+        return self.folder / copy_id, self.share_place(copy_id)
 
     # Copying ----------------------------------------------------------------------------------
 
@@ -111,34 +91,7 @@ class BackupJobs(abc.ABC):
 
     def is_copying(self, backup: values.Backup) -> bool:
         """Say whether a copy to or from the backup runs in this process, or has just succeeded."""
-        copy = self._running.get(backup.id)
-        return copy is not None and (copy.is_alive() or copy.error is None)
-
-    def clear(self, backup_id: str) -> None:
-        """Stop any copy to or from the backup and remove its leftovers, so that the next copy is of a later moment.
-
-        :raises CommandFailed: the copy does not stop.
-        """
-        vet_id(backup_id)
-        with self._exclusive(backup_id):
-            self._release(backup_id)
-            self._failed.pop(backup_id, None)
-
-    def halt(self) -> None:
-        """Stop all copies in this process; none begins until ``resume``. Their leftovers stay for the process that
-        continues.
-        """
-        self._halted = True
-        for backup_id in list(self._running):
-            try:
-                with self._exclusive(backup_id):
-                    self._stop(backup_id)
-            except CommandFailed:
-                LOG.exception('The copy of backup %s', backup_id)
-
-    def resume(self) -> None:
-        """Let copies begin again."""
-        self._halted = False
+        return self.is_running(backup.id)
 
     def delete(self, backup: values.Backup) -> None:
         """Stop any copy, and delete the backup from the export and its leftovers from the backend."""
@@ -148,23 +101,6 @@ class BackupJobs(abc.ABC):
             trees.remove(place)
             self.clear(backup.id)
 
-    def _release(self, backup_id: str) -> None:
-        self._stop(backup_id)
-        self.unmount(self.folder / backup_id)
-        self.unmount(self.share_place(backup_id))
-        self.release(backup_id)
-
-    def _stop(self, backup_id: str) -> None:
-        if copy := self._running.get(backup_id):
-            copy.stop()
-            del self._running[backup_id]
-
-    @contextlib.contextmanager
-    def _exclusive(self, backup_id: str) -> Iterator[None]:
-        """Keep other threads from starting, stopping or clearing a copy to or from the backup."""
-        with self._locks[hash(backup_id) % _LOCKS]:
-            yield
-
     # Pieces -----------------------------------------------------------------------------------
 
     def _poll(self, backup: values.Backup, begin: Callable[[], rsync.Copy], keeper: str) -> int:
@@ -173,39 +109,12 @@ class BackupJobs(abc.ABC):
 
         :raises errors.Final: it failed too often, or would fail each time.
         """
-        vet_id(backup.id)
-        with self._exclusive(backup.id):
-            copy = self._running.get(backup.id)
-            if copy is not None and copy.is_alive():
-                copy.polled_at = time.monotonic()
-                return copy.percent
-            if copy is not None and copy.error is None:
-                return ALL
-            if copy is not None:
-                self._vet(backup, copy.error, keeper)
-            self._begin(backup, begin)
-        return 0
-
-    def _begin(self, backup: values.Backup, begin: Callable[[], rsync.Copy]) -> None:
-        try:
-            self._running[backup.id] = begin()
-        except Exception:
-            # The count of failures is kept, so ``clear`` is not called.
-            self._release(backup.id)
-            raise
-        if self._halted:
-            self._stop(backup.id)
-            raise CommandFailed('another process works at the backend now')
-
-    def _vet(self, backup: values.Backup, bad: Exception | None, keeper: str) -> None:
-        times = self._failed[backup.id] = self._failed.get(backup.id, 0) + 1
-        LOG.warning('The copy of backup %s broke (%d times): %s', backup.id, times, bad)
-        if times < _TRIES and not isinstance(bad, rsync.Hopeless):
-            return
-        self.clear(backup.id)
-        why = next((why for kind, why in _WHY if isinstance(bad, kind)),
-                   'The copy broke {times} times. The log of the share manager says why.')
-        raise errors.Final(why.format(keeper=keeper, ratio=backup.type.apparent_ratio, times=times))
+        def explain(bad: Exception | None, times: int) -> str:
+            why = next((why for kind, why in _WHY if isinstance(bad, kind)),
+                       'The copy broke {times} times. The log of the share manager says why.')
+            return why.format(keeper=keeper, ratio=backup.type.apparent_ratio, times=times)
+        copy = self.poll(backup.id, begin, explain)
+        return ALL if copy.is_complete else copy.percent
 
     def _mount(self, backup: values.Backup) -> Path:
         """Mount the export for backups of this type, for this backup. Returns the mount point.
@@ -217,26 +126,6 @@ class BackupJobs(abc.ABC):
             raise errors.Final(f'The type of backup {kind.name} has no backup_mount_export.')
         self.mount(kind.export, place, kind.proto, kind.options)
         return place
-
-    @staticmethod
-    def mount(export: str, place: Path, proto: str, options: str) -> None:
-        """Mount the export, after an unmount: an old mount may be of a dead server or of another export.
-
-        :raises CommandFailed: the mount failed; with mount's message, but without the options, which may hold secrets.
-        """
-        words = ('-o', options) if options else ()
-        mounts.unmount(place)
-        try:
-            mounts.mount(export, place, '-t', proto, *words)
-        except CommandFailed as bad:
-            raise CommandFailed(str(bad).replace(options, '***') if options else str(bad)) from None
-
-    @staticmethod
-    def unmount(place: Path) -> None:
-        """Unmount the path, and remove its directory."""
-        mounts.unmount(place)
-        with contextlib.suppress(OSError):
-            place.rmdir()
 
     def _place(self, backup: values.Backup, *, make: bool = False) -> Path:
         """Return the directory of the backup.
@@ -254,10 +143,3 @@ class BackupJobs(abc.ABC):
 def _at_most(share: values.Share, backup: values.Backup) -> int | None:
     """Return the limit for the sum of the apparent file sizes in bytes, or None for no limit."""
     return int(backup.type.apparent_ratio * max(share.size, 1) * GIB) or None
-
-
-def names_in(folder: Path) -> frozenset[str]:
-    """Return the ids of the backups that the entries of a folder are named after."""
-    with contextlib.suppress(OSError):
-        return frozenset(filter(SAFE_ID.fullmatch, (name.partition('.')[0] for name in os.listdir(folder))))
-    return frozenset()

@@ -4,53 +4,18 @@
 The backend has to grant this host access while a copy runs (``NfsBackups.client_of``); the manager does that.
 """
 
-import errno
-import os
-import socket
 from pathlib import Path
 from typing import Protocol
 
 from oslo_log import log
 
 from manila_lite import errors, values
+from manila_lite.drivers.data_mover import exports
+from manila_lite.drivers.data_mover.exports import address_towards, shows_attributes
 from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs
 from manila_lite.drivers.linux.backups.backup_jobs_driver import BackupJobsDriver
 
 LOG = log.getLogger(__name__)
-
-_PROTOCOL, _PORT = 'NFS', 2049
-
-
-def location_of(share: values.Share) -> str:
-    """Return the export location by which an administrator's host mounts a share.
-
-    :raises errors.Final: there is no location, or the share is not an NFS share.
-    """
-    if share.proto.upper() != _PROTOCOL:
-        raise errors.Final(f'The backend backs up {_PROTOCOL} shares only, and this one is {share.proto}.')
-    if not share.export_locations:
-        raise errors.Final(f'Share {share.share_id} has no export location.')
-    return min(share.export_locations, key=lambda one: (not one.is_admin_only, not one.preferred)).path
-
-
-def address_towards(location: str) -> str:
-    """Return this host's own address on the way to the server of an export location. Sends nothing.
-
-    :raises OSError: there is no route to the server.
-    """
-    server = location.partition(':/')[0].strip('[]')
-    family, kind, _, _, target = socket.getaddrinfo(server, _PORT, type=socket.SOCK_DGRAM)[0]
-    with socket.socket(family, kind) as probe:
-        probe.connect(target)
-        return str(probe.getsockname()[0])
-
-
-def _shows_attributes(place: Path) -> bool:
-    try:
-        os.getxattr(place, 'user.any')
-    except OSError as bad:
-        return bad.errno != errno.ENOTSUP
-    return True
 
 
 class NfsCopies(BackupJobs):
@@ -63,7 +28,7 @@ class NfsCopies(BackupJobs):
     def readable(self, share: values.Share, backup: values.Backup) -> Path:
         """See ``BackupJobs``. Data that clients write during the copy may be in it."""
         place = self._mounted(share, backup, 'ro')
-        if not _shows_attributes(place):
+        if not shows_attributes(place):
             LOG.warning('Backup %s: the server of share %s shows no extended attributes, so the backup will have none',
                         backup.id, share.share_id)
         return place
@@ -76,6 +41,16 @@ class NfsCopies(BackupJobs):
         place = self.share_place(backup.id)
         self.mount(location_of(share), place, 'nfs', ','.join(word for word in (level, self._options) if word))
         return place
+
+
+def location_of(share: values.Share) -> str:
+    """Return the export location by which this host mounts an NFS share.
+
+    :raises errors.Final: there is none, or the share is not an NFS share.
+    """
+    if share.proto.upper() != 'NFS':
+        raise errors.Final(f'A backup over NFS needs an NFS share, and this one is {share.proto}.')
+    return exports.location_of(share)
 
 
 class NfsBackupOptions(Protocol):

@@ -9,8 +9,9 @@ meanwhile.
 from pathlib import Path
 
 from manila_lite import values
+from manila_lite.drivers.data_mover.copies import names_in
 from manila_lite.drivers.linux.backups import private_copies
-from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs, names_in
+from manila_lite.drivers.linux.backups.backup_jobs import BackupJobs
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.drivers.linux.shares.shares import Shares
 from manila_lite.drivers.linux.shares.storage import Storage

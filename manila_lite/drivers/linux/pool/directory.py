@@ -9,7 +9,8 @@ import contextlib
 import shutil
 from pathlib import Path
 
-from manila_lite.drivers.linux.pool import base, trees
+from manila_lite.drivers.linux.pool import base
+from manila_lite.host import trees
 from manila_lite.host.commands import CommandFailed
 
 

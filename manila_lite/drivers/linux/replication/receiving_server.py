@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from manila_lite import errors, values
 from manila_lite.drivers.file_servers import export_locations
-from manila_lite.drivers.linux.ids import SAFE_ID
+from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.linux.servers.server_setup import ServerSetup
 from manila_lite.drivers.linux.shares.access import ShareAccess
 from manila_lite.drivers.linux.shares.snapshots import provider_location

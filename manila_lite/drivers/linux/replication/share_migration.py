@@ -9,7 +9,7 @@ to be halted at the source, whose share manager goes on serving. A last round at
 from pathlib import Path
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.ids import SAFE_ID
+from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool

@@ -14,7 +14,7 @@ from pathlib import Path
 from oslo_log import log
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.ids import SAFE_ID
+from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes

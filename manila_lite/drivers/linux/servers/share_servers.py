@@ -10,7 +10,7 @@ from oslo_log import log
 from manila_lite import errors, values
 from manila_lite.drivers import networks
 from manila_lite.drivers.file_servers import fencing
-from manila_lite.drivers.linux.ids import SAFE_ID
+from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.linux.options import LinuxOptions
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer, Source
 from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from manila_lite import values
-from manila_lite.drivers.linux.ids import vet_id
+from manila_lite.drivers.ids import vet_id
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer
 from manila_lite.drivers.linux.servers.qos import ShareQos
 from manila_lite.drivers.linux.shares.exports import ShareExports

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.ids import vet_id
+from manila_lite.drivers.ids import vet_id
 from manila_lite.drivers.linux.pool import btrfs, unmanaged
 from manila_lite.drivers.linux.shares.exports import ShareExports
 from manila_lite.drivers.linux.shares.snapshots import provider_location

@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from manila_lite import errors, values
-from manila_lite.drivers.linux.ids import vet_id
+from manila_lite.drivers.ids import vet_id
 from manila_lite.drivers.linux.pool.unmanaged import SNAPSHOTS
 from manila_lite.drivers.linux.shares.access import serve
 from manila_lite.drivers.linux.shares.exports import ShareExports

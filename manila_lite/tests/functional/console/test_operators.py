@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """An operator's work in a real browser: share servers on their networks, migrations, evacuations."""
 
+import unittest
+
 from manila_lite.tests import waiting
 from manila_lite.tests.factories import networks
+from manila_lite.tests.functional import test_host_assisted
 from manila_lite.tests.functional.console import base
 
 _QUICK = 'migration_driver_continue_update_interval = 0.2\n'
@@ -71,7 +74,14 @@ class MovesTest(base.ConsoleTest):
     """Two backends, to move shares between them."""
 
     CONFIG = (f'{_QUICK}[beta]\ndriver = dummy\n{_QUICK}[DEFAULT]\nenabled_share_backends = alpha,beta\n'
-              f'{base.Page.CONSOLE}')
+              f'data_node_access_ips = 192.0.2.33\ndata_node_local_exports = 10.0.0.1:/shares=SERVED\n{base.Page.CONSOLE}')
+
+    @property
+    def served(self):
+        return self.lite.state / 'served'
+
+    def configure(self):
+        self.lite.config.write_text(self.lite.config.read_text().replace('SERVED', str(self.served)))
 
     def ready(self):
         super().ready()
@@ -103,6 +113,38 @@ class MovesTest(base.ConsoleTest):
         self.lite.wait(f'/shares/{self.share["id"]}', 'share', 'migration_success', field='task_state')
         self.see("//*[normalize-space()='Nothing is being migrated.']")
         self.assert_quiet()
+
+    def test_share_that_no_driver_moves_is_copied_by_the_host(self):
+        if lacks := test_host_assisted.missing():
+            raise unittest.SkipTest(f'a copy by the host needs {lacks}')
+        self.lite.knobs('share_migration_check_compatibility:fail_final', backend='beta')
+        self.addCleanup(self.lite.knobs, backend='beta')
+        share = self.share['id']
+        self.make_file(self.instance(share, 'available'))
+        self.open(f'share/{share}', 'mover')
+        self.press('Migrate')
+        self.choose('Target', 'test@beta#pool1', '//dialog')
+        self.field('The host of the target may copy the files, if no driver can').click()
+        self.press('Migrate', '//dialog')
+        self.see_title('Migrations')
+        target = waiting.until(lambda: self.instance(share, 'migrating_to'), 'the target')
+        (self.served / target).mkdir()
+        self.see("//li[contains(@class, 'card')]//*[normalize-space()='data copying completed']", 60)
+        self.press('Complete: mover')
+        self.press('Complete', '//dialog')
+        self.lite.wait(f'/shares/{share}', 'share', 'migration_success', field='task_state')
+        self.assertEqual('words', (self.served / target / 'file').read_text())
+        self.assert_quiet()
+
+    def instance(self, share, status):
+        """Return the id of the share's instance in this status, or None."""
+        found = self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
+        return next((one['id'] for one in found if one['status'] == status), None)
+
+    def make_file(self, instance):
+        folder = self.served / instance
+        folder.mkdir(parents=True)
+        (folder / 'file').write_text('words')
 
     def test_evacuation_is_planned_and_done(self):
         self.open('services', 'Services')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backups with the kernel's own NFS client, in a twin of this machine: see ``in_twin``."""
+"""Backups and migrations with the kernel's own NFS client, in a twin of this machine: see ``in_twin``."""
 
 import os
 import shutil
@@ -23,14 +23,14 @@ class InTwin(testtools.TestCase):
 
     LIMITS = 3
 
-    def test_backups_work_with_the_kernel_client_and_survive_a_takeover(self):
+    def test_backups_and_moves_work_with_the_kernel_client_and_survive_a_takeover(self):
         if lacks := ', '.join(filter(None, (base.missing(), twin.missing()))):
             raise unittest.SkipTest(f'a kernel NFS client needs {lacks}; tools/setup-env --tests puts it in place')
         folder = Path(tempfile.mkdtemp(prefix='ml-twin-'))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         env = {'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin', 'HOME': '/root', 'LC_ALL': 'C.UTF-8'}
-        # One twin for both: its start and the first imports take minutes of a processor.
-        status, said = twin.run(folder, [sys.executable, '-m', 'testtools.run',
-                                         f'{_IN_TWIN}.backups', f'{_IN_TWIN}.backup_takeover'], env, _SECONDS)
+        # One twin for all: its start and the first imports take minutes of a processor.
+        tests = [f'{_IN_TWIN}.{name}' for name in ('backups', 'backup_takeover', 'moves')]
+        status, said = twin.run(folder, [sys.executable, '-m', 'testtools.run', *tests], env, _SECONDS)
         self.assertEqual(0, status, said)
-        self.assertRegex(said, r'(?m)^Ran 2 tests in ')
+        self.assertRegex(said, r'(?m)^Ran 3 tests in ')

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from manila_lite.tests import forks, process
-from manila_lite.tests.functional.linux import base, test_share_migration
+from manila_lite.tests.functional.linux import filled, test_share_migration
 
 _TYPES = """[DEFAULT]
 enabled_backup_types = saved, nowhere, bare
@@ -26,57 +26,16 @@ backup_continue_update_interval = 0.1
 """
 
 
-class BacksUp(test_share_migration.Moves):
+class BacksUp(filled.Filled, test_share_migration.Moves):
     """The backends of the migration tests. Backups are in a directory: the kernel here has no NFS client."""
 
     BACKEND = test_share_migration.Moves.BACKEND + _TYPES
-    #: Extended attributes that a backup keeps.
-    ATTRIBUTES = ('user.colour',)
     # These tests are about migrations.
     test_a_share_moves_with_its_data_and_rules = test_cancelled_migration_leaves_nothing_at_the_destination = None
 
     def setUp(self):
         super().setUp()
         (self.state / 'export').mkdir()
-
-    def place(self, backend, share):
-        """Return the directory of a share's files."""
-        [instance] = self.lite.ok('GET', f'/shares/{share}/instances')['share_instances']
-        folder = self.state / ('folder' if backend == 'plain' else f'lib/{backend}/pool')
-        return folder / 'shares' / instance['id']
-
-    def fill(self, place):
-        """Put files of all kinds into the directory. Return a copy of the directory."""
-        (place / 'sub').mkdir()
-        (place / 'sub' / 'random').write_bytes(os.urandom(3_000_000))
-        os.link(place / 'sub' / 'random', place / 'linked')
-        os.symlink('sub/random', place / 'pointer')
-        with (place / 'sparse').open('wb') as file:
-            file.truncate(64 << 20)
-        (place / 'odd \n name').write_text('odd')
-        os.chown(place / 'odd \n name', 1234, 5678)
-        (place / 'same').write_text('before')
-        os.setxattr(place / 'same', 'user.colour', b'blue')
-        copy = self.state / f'copy-{place.name}'
-        base.command('cp', '-a', str(place), str(copy))
-        return copy
-
-    def spoil(self, place):
-        """Change everything in the directory; some files look unchanged."""
-        was = os.stat(place / 'same')
-        (place / 'same').write_text('behind')
-        os.utime(place / 'same', ns=(was.st_atime_ns, was.st_mtime_ns))
-        (place / 'linked').unlink()
-        (place / 'sub' / 'random').write_bytes(b'short')
-        (place / 'odd \n name').rename(place / 'more')
-
-    def assert_as(self, copy, place):
-        base.command('diff', '-r', '--no-dereference', str(copy), str(place))
-        self.assertEqual(self.ATTRIBUTES, tuple(os.listxattr(place / 'same')))
-        self.assertEqual(2, os.stat(place / 'linked').st_nlink)
-        self.assertEqual((1234, 5678), (os.stat(place / 'odd \n name').st_uid, os.stat(place / 'odd \n name').st_gid))
-        self.assertLess(os.stat(place / 'sparse').st_blocks, 1000)
-        self.assertEqual(oct(os.stat(copy).st_mode), oct(os.stat(place).st_mode))
 
     def back_up(self, share, kind='saved'):
         return self.lite.ok('POST', '/share-backups', {'share_backup': {

@@ -92,6 +92,7 @@ class Manager(ShareManager):
         self.services = services
         self.name, self.host = process.host.partition('@')[2], process.host
         self.driver = self.backups = driver
+        self.moves = None
         self.section = types.SimpleNamespace(share_backend_name=None, ensure_interval=0.0, update_shares_status_on_ensure=None)
         own_worker = Worker(process, process.make_runner(_PLANS, self), services, pause)
         self._take_up(own_worker, environment.SimulatedEnvironment(process))

@@ -47,3 +47,10 @@ class Owners(testtools.TestCase):
                          (len({one, two, process_names.name()}), process_names.is_dead(one), process_names.is_dead(two)))
         host, world, pid, started = process_names.name().split('/')
         self.assertTrue(process_names.is_dead(f'{host}/{world}/{pid}/{int(started) + 1}/1'))
+
+    def test_only_names_of_another_boot_are_of_another_machine(self):
+        host, world, pid, started = process_names.name().split('/')
+        boot, _, space = world.partition('-')
+        for name, far in ((process_names.name(), False), (f'{host}/{boot}-{int(space) + 1}/{pid}/{started}', False),
+                          (f'{host}/{boot[::-1]}x-{space}/{pid}/{started}', True), ('no name', False), ('', False)):
+            self.assertEqual(far, process_names.is_of_another_machine(name), name)

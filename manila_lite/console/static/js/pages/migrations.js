@@ -27,6 +27,8 @@ async function serverEnds(id) {
 }
 
 const ENDS = {'share.migrate': shareEnds, 'share_server.migrate': serverEnds};
+// Task states of a copy that is ready, by a driver and by a host.
+const READY = ['migration_driver_phase1_done', 'data_copying_completed'];
 const NOWHERE = {name: '', task: null, from: null, to: null};
 
 async function load() {
@@ -49,7 +51,7 @@ function Migration({operation, ends, ask}) {
     <p class="ends"><span>${T.from} <code>${ends.from ?? S.none}</code></span><span aria-hidden="true"> → </span>
       <span>${T.to} <code>${ends.to ?? S.none}</code></span></p>
     <p>${kindOf(operation)}</p><${Progress} operation=${operation} /><${Curve} speeds=${speeds} />
-    <div class="actions">${ends.task === 'migration_driver_phase1_done' && html`<button type="button" class="main" onClick=${complete}
+    <div class="actions">${READY.includes(ends.task) && html`<button type="button" class="main" onClick=${complete}
       aria-label=${S.action.ofThis(T.complete, name)}>${T.complete}</button>`}
       <button type="button" onClick=${cancel} aria-label=${S.action.ofThis(T.cancel, name)}>${T.cancel}</button></div></li>`;
 }

@@ -11,20 +11,21 @@ import {Check, Choice, useFields} from './form.js';
 
 const T = S.migrations;
 
-// places: names of where it can go. start(host, options) sends the request.
-function Migrate({name, places, start, onClose}) {
+// places: names of where it can go. start(host, options) sends the request. hostsCopy: whether a host may do it in place of a driver.
+function Migrate({name, places, start, onClose, hostsCopy = false}) {
   const found = useLoad(places, []);
-  const {values, field} = useFields({host: '', writable: false, nondisruptive: false, preserve_snapshots: true});
+  const {values, field} = useFields({host: '', writable: false, nondisruptive: false, preserve_snapshots: true, byHost: false});
   const submit = async () => {
-    const {host, ...options} = values;
-    await start(host || found.value[0], {...options, preserve_metadata: true});
+    const {host, byHost, ...options} = values;
+    await start(host || found.value[0], {...options, preserve_metadata: !byHost});
     go('migrations');
   };
   return html`<${FormDialog} title=${T.startTitle(name)} submit=${T.start} onSubmit=${submit} onClose=${onClose}>
     <${Loaded} from=${found}>${(all) => (all.length === 0 ? html`<p class="none">${T.noTargets}</p>` : html`
       <${Choice} label=${T.target} ...${field('host')} value=${values.host || all[0]} options=${all.map((place) => [place, place])} />
       <${Check} label=${T.writable} ...${field('writable')} /><${Check} label=${T.nondisruptive} ...${field('nondisruptive')} />
-      <${Check} label=${T.snapshots} ...${field('preserve_snapshots')} />`)}<//><//>`;
+      <${Check} label=${T.snapshots} ...${field('preserve_snapshots')} />
+      ${hostsCopy && html`<${Check} label=${T.byHost} ...${field('byHost')} />`}`)}<//><//>`;
 }
 
 const pools = async () => (await get('scheduler-stats/pools')).pools.map(({name}) => name);
@@ -33,7 +34,7 @@ const backendOf = (host) => host.split('#')[0];
 export function MigrateShare({share, onClose}) {
   const places = async () => (await pools()).filter((name) => name !== share.host);
   const start = (host, options) => act(`shares/${quoted(share.id)}`, 'migration_start', {host, ...options});
-  return html`<${Migrate} name=${named(share)} ...${{places, start, onClose}} />`;
+  return html`<${Migrate} name=${named(share)} ...${{places, start, onClose}} hostsCopy />`;
 }
 
 export function MigrateServer({server, onClose}) {

@@ -8,6 +8,7 @@ import fixtures
 import testtools
 
 from manila_lite import values
+from manila_lite.drivers.data_mover import copies
 from manila_lite.drivers.linux.backups import backup_jobs
 from manila_lite.host.commands import CommandFailed
 from manila_lite.tests import waiting
@@ -23,7 +24,7 @@ class Failed(testtools.TestCase):
             self.assertNotIn('sesame', str(bad))
             self.assertIn('/no/such/place', str(bad))
             self.assertIsNone(bad.__cause__)
-            backup_jobs.BackupJobs.unmount(place)
+            copies.unmount(place)
             self.assertFalse(place.exists())
 
 

@@ -3,17 +3,20 @@
 
 import contextlib
 import os
+import random
 import re
 import select
 import signal
 import subprocess
+import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
-from manila_lite.drivers.linux.backups.activity import Activity
-from manila_lite.drivers.linux.pool import trees
-from manila_lite.host import sandbox
+from manila_lite.drivers.data_mover.activity import Activity
+from manila_lite.host import sandbox, trees
 from manila_lite.host.commands import ENV, CommandFailed
 
 #: Seconds that a stopped copy gets to end; that a copy runs on without being polled; and that a copy may do nothing:
@@ -28,9 +31,23 @@ _RSYNC = ('--archive', '--hard-links', '--acls', '--xattrs', '--filter=+x securi
 SAME, SAME_CONTENT = '--modify-window=-1', '--checksum'
 #: Files are overwritten in place, since the share may not have enough space for a second version.
 IN_PLACE = '--inplace'
+#: Nothing is copied: ``Copy.differing`` has what would be.
+COMPARE = ('--dry-run', '--itemize-changes')
 _WORKED, _PARTLY, _VANISHED = 0, 23, 24
 _SAID, _ALL = 1000, 100
 _PROGRESS = re.compile(rb'[\r\n] *(?P<bytes>[0-9,]+) +(?P<percent>[0-9]+)% ')
+_FILES = re.compile(rb' \(xfr#[0-9]+, to-chk=(?P<left>[0-9]+)/(?P<all>[0-9]+)\)')
+#: What may stand before a message in its line.
+_BEFORE = re.compile(rb'^ *[0-9,]+ +[0-9]+% +[^ ]+ +[0-9:]+ +(?:\(xfr#[0-9]+, to-chk=[0-9]+/[0-9]+\) *)?')
+#: The path in a message about a file, and the reason. The receiver writes to a temporary name.
+_FAILED = re.compile(rb'^rsync: [^"]*"/(?:source|target)/(?P<path>.*?)"\)?(?: -> ".*")?(?: failed)?: '
+                     rb'(?P<why>[^":]*) \([0-9]+\)$')
+_TEMPORARY = re.compile(rb'(?P<folder>^|/)\.(?P<name>[^/]+)\.[A-Za-z0-9]{6}$')
+#: A file that differs, in the answer to ``COMPARE``. A time alone does not count: not every file system can keep it.
+_DIFFERS = re.compile(rb'^(?P<how>[<>ch.][fdLDS][.+?a-zA-Z]{9}|\*deleting  ) (?P<path>.*)$')
+_ONLY_TIME = b'..t......'
+#: Lines of output, and paths in them, that are looked at and kept.
+_LINE, _PATHS = 1 << 14, 10
 
 
 class Hopeless(CommandFailed):
@@ -53,6 +70,10 @@ class NoRoom(CommandFailed):
     """There is no room for all, now."""
 
 
+class NotOurs(CommandFailed):
+    """The process may not work at the backend any more, and another one may make the copy."""
+
+
 #: Patterns of error messages between those of progress, and the error that the copy ends with. rsync escapes characters
 #: in names that could begin or end a line. A line can be longer than the text that is kept of it.
 _WHAT = (
@@ -66,10 +87,18 @@ class Copy(threading.Thread):
 
     ``how``: the comparison of files, and ``IN_PLACE`` if wanted. ``untangle``: the target may hold any files.
     ``at_most``: limit of the bytes to copy, with holes in files counted.
+
+    ``bytes_done``, ``files_done`` and ``files_total`` are those of rsync: unchanged files are no bytes. ``failed`` has the
+    first paths that could not be copied, each with the reason; ``differing`` those that differ. ``took``: seconds, at the end.
     """
 
+    #: The standard input of the programs.
+    _given: IO[bytes] | None = None
+    #: Returns whether this process may go on. Asked about once a second.
+    may_run: Callable[[], bool] = staticmethod(lambda: True)
+
     def __init__(self, source: Path, target: Path, *how: str, untangle: bool = False, at_most: int | None = None):
-        super().__init__(daemon=True, name='backup')
+        super().__init__(daemon=True, name='data-copy')
         self._steps = (
             *((trees.untangled(target),) if untangle else ()),
             sandbox.words(target, 'rsync', *_RSYNC, *how, '--', f'{sandbox.SOURCE}/', f'{sandbox.TARGET}/', source=source))
@@ -77,26 +106,41 @@ class Copy(threading.Thread):
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
         self._lock = threading.Lock()
+        self._rest = b''
         self.percent = 0
+        self.bytes_done = self.files_done = self.files_total = 0
+        self.failed: dict[str, str] = {}
+        self.differing: list[str] = []
+        self.took = 0.0
         self.polled_at = time.monotonic()
         self.error: Exception | None = None
         self.start()
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether the copy has ended, and well."""
+        return not self.is_alive() and self.error is None
+
     def run(self) -> None:
+        began = time.monotonic()
         try:
             for words in self._steps:
                 self._do(words)
         except Exception as bad:
             self.error = bad
+        self.took = time.monotonic() - began
 
-    def _do(self, words: tuple[str, ...]) -> None:
+    def _begin(self, words: tuple[str, ...], said: int = subprocess.STDOUT) -> 'subprocess.Popen[bytes]':
         # The process dies with the thread that started it; this one waits for it.
         with self._lock:
             if self._stopped:
                 raise CommandFailed('the copy was stopped')
-            self._process = subprocess.Popen(words, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                             stderr=subprocess.STDOUT, bufsize=0, start_new_session=True)
-        with self._process as process:
+            self._process = subprocess.Popen(words, env=ENV, stdin=self._given or subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                             stderr=said, bufsize=0, start_new_session=True)
+        return self._process
+
+    def _do(self, words: tuple[str, ...]) -> None:
+        with self._begin(words) as process:
             try:
                 said, kind = self._listen(process)
             finally:
@@ -122,6 +166,9 @@ class Copy(threading.Thread):
                 heard.update(kind for kind, pattern in _WHAT if pattern.search(said + piece))
                 said = (said + piece)[-_SAID:]
                 self._progress(said)
+                self._hear(piece)
+            if not self.may_run():
+                raise NotOurs('rsync: another process may work at the backend now')
             if time.monotonic() > self.polled_at + _FORGOTTEN:
                 raise CommandFailed(f'rsync: the copy was not checked for {_FORGOTTEN:.0f} s')
             if pulse.is_still():
@@ -129,8 +176,22 @@ class Copy(threading.Thread):
 
     def _progress(self, said: bytes) -> None:
         done, self.percent = _progress(said, self.percent)
+        self.bytes_done = max(done, self.bytes_done)
+        if counts := _FILES.findall(said):
+            left, self.files_total = map(int, counts[-1])
+            self.files_done = self.files_total - left
         if self._at_most is not None and done > self._at_most:
             raise TooMuch(f'rsync: more than {self._at_most} bytes')
+
+    def _hear(self, piece: bytes) -> None:
+        """Keep the paths that are in complete lines of output."""
+        *lines, rest = re.split(rb'[\r\n]', self._rest + piece)
+        self._rest = rest[-_LINE:]
+        for line in (_BEFORE.sub(b'', line) for line in lines):
+            if (found := _FAILED.match(line)) and len(self.failed) < _PATHS:
+                self.failed.setdefault(_path(found['path']), _text(found['why']))
+            elif (found := _DIFFERS.match(line)) and found['how'][2:] != _ONLY_TIME and len(self.differing) < _PATHS:
+                self.differing.append(_text(found['path']))
 
     def stop(self) -> None:
         """Stop the copy.
@@ -144,6 +205,50 @@ class Copy(threading.Thread):
         self.join(_PATIENCE)
         if self.is_alive():
             raise CommandFailed('a copy does not stop')
+
+
+class Sample(Copy):
+    """A comparison by checksum of ``count`` files, chosen at random from all regular files of the source."""
+
+    def __init__(self, source: Path, target: Path, *how: str, count: int):
+        self._count = count
+        # Of a name that begins with # or ;, rsync would see a comment.
+        self._find = sandbox.words(target, 'find', sandbox.SOURCE, '-xdev', '-type', 'f', '-printf', './%P\\0', source=source)
+        super().__init__(source, target, SAME_CONTENT, *COMPARE, '--files-from=-', '--from0', *how)
+
+    def run(self) -> None:
+        with tempfile.TemporaryFile() as given:
+            try:
+                given.writelines(name + b'\0' for name in self._chosen())
+                given.seek(0)
+            except Exception as bad:
+                self.error = bad
+                return
+            self._given = given
+            super().run()
+
+    def _chosen(self) -> list[bytes]:
+        """Return names, each with the same chance: the first ones, which later ones replace ever less often."""
+        chosen: list[bytes] = []
+        if not self._count:
+            return chosen
+        with self._begin(self._find, subprocess.DEVNULL) as process:
+            for number, name in enumerate(_names(process)):
+                place = number if number < self._count else random.randrange(number + 1)
+                if place < self._count:
+                    chosen[place:place + 1] = [name]
+        if process.returncode:
+            raise CommandFailed(f'find: exit status {process.returncode}')
+        return chosen
+
+
+def _names(process: 'subprocess.Popen[bytes]') -> Iterator[bytes]:
+    """Yield the names that the process writes, each with a zero byte at its end."""
+    assert process.stdout is not None
+    rest = b''
+    while piece := process.stdout.read(1 << 16):
+        *names, rest = (rest + piece).split(b'\0')
+        yield from names
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -169,6 +274,25 @@ def _progress(said: bytes, before: int = 0) -> tuple[int, int]:
         return 0, before
     done, percent = matches[-1]
     return int(done.replace(b',', b'')), max(before, min(int(percent), _ALL - 1))
+
+
+def _path(path: bytes) -> str:
+    """Return the path of a file, also if the message has its temporary name."""
+    return _text(_TEMPORARY.sub(rb'\g<folder>\g<name>', path))
+
+
+def _text(said: bytes) -> str:
+    return said.decode(errors='backslashreplace')
+
+
+def at_rate(mebibytes: float) -> tuple[str, ...]:
+    """Return how to copy not more than so many MiB a second. 0: as many as possible."""
+    return (f'--bwlimit={max(1, round(mebibytes * 1024))}',) if mebibytes else ()
+
+
+def without(names: Iterable[str]) -> tuple[str, ...]:
+    """Return how to leave out the files and directories of these names, wherever they are."""
+    return tuple(f'--exclude={name}' for name in names)
 
 
 def _last_words(said: bytes) -> str:

@@ -9,7 +9,7 @@ from unittest import mock
 
 import testtools
 
-from manila_lite.drivers.linux.pool import trees
+from manila_lite.host import trees
 from manila_lite.host.commands import CommandFailed, run
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import testtools
 
-from manila_lite.drivers.linux.backups import rsync
+from manila_lite.drivers.data_mover import rsync
 
 
 class Said(testtools.TestCase):
@@ -32,6 +32,22 @@ class Said(testtools.TestCase):
                 (b'rsync: [sender] opendir "/source/d/d" failed: Cannot allocate memory (12)\n', {rsync.TooDeep}),
                 (b'rsync: [receiver] rsync_xal_set: lsetxattr("/a","user.d") failed: No space (28)\n', {rsync.NoRoom})):
             self.assertEqual(kinds, {kind for kind, pattern in rsync._WHAT if pattern.search(said)}, said)
+
+
+    def test_paths_of_files_that_failed_are_kept_with_the_reason(self):
+        for said, path, why in (
+                (b'[sender] send_files failed to open "/source/a/b": Permission denied (13)', 'a/b', 'Permission denied'),
+                (b'[receiver] mkstemp "/target/d/.f".x.Ab12Cd" failed: No space left on device (28)', 'd/f".x',
+                 'No space left on device'),
+                (b'[receiver] rename "/target/.s.Ab12Cd" -> "s": Operation not permitted (1)', 's', 'Operation not permitted'),
+                (b'[generator] symlink "/target/l" -> "x": y" failed: File exists (17)', 'l', 'File exists'),
+                (b'[sender] readlink_stat("/source/\\#377") failed: Stale file handle (116)', '\\#377', 'Stale file handle')):
+            for before in (b'', b'         32,768   1%    0.00kB/s    0:00:00  ',
+                           b'              7 100%    2.00MB/s    0:00:00 (xfr#1, to-chk=0/2)'):
+                found = rsync._FAILED.match(rsync._BEFORE.sub(b'', before + b'rsync: ' + said))
+                self.assertEqual((path, why), (rsync._path(found['path']), found['why'].decode()), said)
+        for said in (b'rsync error: some files (code 23)', b'rsync: "/etc/f": no (1)', b'"/source/f": Permission denied (13)'):
+            self.assertIsNone(rsync._FAILED.match(said), said)
 
 
 class Ends(testtools.TestCase):

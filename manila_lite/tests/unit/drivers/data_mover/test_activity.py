@@ -6,7 +6,7 @@ import time
 
 import testtools
 
-from manila_lite.drivers.linux.backups.activity import Activity
+from manila_lite.drivers.data_mover.activity import Activity
 
 
 class Stillness(testtools.TestCase):

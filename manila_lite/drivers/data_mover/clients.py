@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How this host mounts a share as a client, by protocol: as whom the backend admits it, and with which program."""
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from manila_lite import errors, values
+from manila_lite.drivers.data_mover import ceph_client, copies, exports, private_files
+from manila_lite.host.commands import CommandFailed
+
+#: Seconds that a mount of which nothing is needed gets to end.
+_END_SECONDS = 10.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """One side of a move: the share, and the key with which this host opens it, if its protocol has keys. With ``snapshot`` its
+    content is that of the snapshot, and ``locations`` are those of the snapshot, if it has any.
+    """
+
+    share: values.Share
+    key: str | None = dataclasses.field(default=None, repr=False)
+    snapshot: values.Snapshot | None = None
+    locations: tuple[values.ExportLocation, ...] = ()
+
+    @property
+    def location(self) -> str:
+        """The export location that is mounted.
+
+        :raises errors.Final: there is none.
+        """
+        found = dataclasses.replace(self.share, export_locations=self.locations) if self.locations else self.share
+        return exports.location_of(found)
+
+
+@dataclasses.dataclass(frozen=True)
+class Admitted:
+    """Whom a backend has to admit: the type of access rule, and its value."""
+
+    type: str
+    to: str
+
+
+class ClientOptions(Protocol):
+    """The values of the options of ``conf/data.py`` about mounts."""
+
+    data_node_access_ips: Sequence[object]
+    data_node_access_admin_user: str | None
+    data_node_mount_options: Mapping[str, str]
+
+
+class Client:
+    """The client of one protocol. ``name`` tells this process from all others."""
+
+    #: Programs and the packages that have them.
+    PROGRAMS: Mapping[str, str] = {}
+    #: Whether the content of a snapshot is within its share. Else it has an export location of its own.
+    has_snapshots_inside = False
+
+    def __init__(self, conf: ClientOptions, name: str):
+        self._conf = conf
+        self._name = name
+
+    def admitted(self, share: values.Share) -> tuple[Admitted, ...]:
+        """Return whom the backend of the share has to admit.
+
+        :raises errors.Final: there is no way to the share.
+        """
+        raise NotImplementedError
+
+    def mount(self, side: Side, location: str, place: Path, level: str) -> None:
+        """Mount the share.
+
+        :raises CommandFailed: it cannot be mounted.
+        """
+        raise NotImplementedError
+
+    def content(self, side: Side, place: Path) -> Path:
+        """Return the directory with the content of the side, which is mounted there.
+
+        :raises CommandFailed: there is none.
+        """
+        return place
+
+    def settle(self, place: Path, seconds: float) -> None:
+        """Have all written data at the server; it may be unmounted then.
+
+        :raises CommandFailed: it is not in time.
+        """
+
+    def unmount(self, place: Path) -> None:
+        """Unmount, and remove everything that a mount left."""
+        copies.unmount(place)
+
+    def options(self, protocol: str, level: str) -> str:
+        """Return the options of mount(8)."""
+        more = self._conf.data_node_mount_options.get(protocol, '').removeprefix('-o ')
+        return ','.join(word for word in (level, more) if word)
+
+
+class Nfs(Client):
+    """The NFS client of the kernel."""
+
+    PROGRAMS = {'mount': 'mount'}
+
+    def admitted(self, share: values.Share) -> tuple[Admitted, ...]:
+        """Return the addresses that are configured, or that of the route to the share."""
+        location = exports.location_of(share)
+        if self._conf.data_node_access_ips:
+            return tuple(Admitted('ip', str(address)) for address in self._conf.data_node_access_ips)
+        try:
+            return (Admitted('ip', exports.address_towards(location)),)
+        except OSError as bad:
+            raise errors.Final(f'The host that copies has no route to {exports.server_of(location)} '
+                               f'({bad.strerror or bad}).') from None
+
+    def mount(self, side: Side, location: str, place: Path, level: str) -> None:
+        """See ``Client``."""
+        copies.Copies.mount(location, place, 'nfs', self.options('nfs', level))
+
+
+class Ceph(Client):
+    """A native client of CephFS, with an id of Ceph that only this process uses: once another process is admitted in its
+    place, the cluster shuts it out, whatever it still holds.
+    """
+
+    PROGRAMS = {'ceph-fuse': 'ceph-fuse', 'ceph': 'ceph-common'}
+    has_snapshots_inside = True
+
+    def admitted(self, share: values.Share) -> tuple[Admitted, ...]:
+        """Return the id of Ceph for this share."""
+        return (Admitted('cephx', f'move-{self._name}-{share.id}'),)
+
+    def mount(self, side: Side, location: str, place: Path, level: str) -> None:
+        """Mount with ceph-fuse."""
+        if side.key is None:
+            raise CommandFailed(f'{place}: the backend gave no key')
+        [mine] = self.admitted(side.share)
+        self.unmount(place)
+        ceph_client.mount(location, place, level, mine.to, side.key)
+
+    def content(self, side: Side, place: Path) -> Path:
+        """See ``Client``."""
+        if side.snapshot is None:
+            return place
+        return ceph_client.snapshot(place, side.snapshot.provider_location or side.snapshot.id)
+
+    def settle(self, place: Path, seconds: float) -> None:
+        """Unmount with its program, whose end means that all is written."""
+        ceph_client.unmount(place, seconds)
+
+    def unmount(self, place: Path) -> None:
+        """Unmount. What was written since ``settle`` may be lost."""
+        with contextlib.suppress(CommandFailed):
+            ceph_client.unmount(place, _END_SECONDS)
+        private_files.forget(place)
+        copies.unmount(place)
+
+
+class Cifs(Client):
+    """The CIFS client of the kernel. Its user is one whom the file servers of both sides know."""
+
+    PROGRAMS = {'mount': 'mount', 'mount.cifs': 'cifs-utils'}
+    #: The options of mount.cifs that are in a file with the user's secrets, by the names that they have there.
+    _SECRETS = {'username': 'username', 'user': 'username', 'password': 'password', 'pass': 'password', 'domain': 'domain',
+                'dom': 'domain'}
+
+    def admitted(self, share: values.Share) -> tuple[Admitted, ...]:
+        """Return the user."""
+        user = self._conf.data_node_access_admin_user
+        if not user:
+            raise errors.Final('The host that copies has no user for CIFS shares: set data_node_access_admin_user.')
+        return (Admitted('user', user),)
+
+    def mount(self, side: Side, location: str, place: Path, level: str) -> None:
+        """See ``Client``. Arguments can be read by every user of this host, so secrets are in a file meanwhile."""
+        [mine] = self.admitted(side.share)
+        secrets, plain = {'username': mine.to}, []
+        for word in self.options('cifs', level).split(','):
+            name, _, value = word.partition('=')
+            if name in self._SECRETS:
+                secrets[self._SECRETS[name]] = value
+            else:
+                plain.append(word)
+        with private_files.written(place, credentials=''.join(f'{name}={value}\n' for name, value in secrets.items())) as file:
+            words = plain if any(word.startswith('credentials=') for word in plain) else (*plain, f'credentials={file}')
+            copies.Copies.mount(location.replace('\\', '/'), place, 'cifs', ','.join(words))
+
+    def unmount(self, place: Path) -> None:
+        """See ``Client``."""
+        private_files.forget(place)
+        copies.unmount(place)
+
+
+#: The clients by protocol.
+CLIENTS: Mapping[str, type[Client]] = {'NFS': Nfs, 'CIFS': Cifs, 'CEPHFS': Ceph}
+
+
+def protocol_of(share: values.Share) -> str:
+    """Return the protocol of a share that a host can mount.
+
+    :raises errors.Final: no host can.
+    """
+    protocol = share.proto.upper()
+    if protocol not in CLIENTS:
+        raise errors.Final(f'A host can copy {", ".join(CLIENTS)} shares only, and this one is {share.proto}.')
+    return protocol

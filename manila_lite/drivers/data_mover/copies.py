@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The copies that this host makes for one backend: their mounts, start, retries, halt and end.
+
+A copy is known by the id of what is copied, which also names its mount points. What is mounted there, and between which
+directories a copy runs, is up to the subclass.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import psutil
+from oslo_log import log
+
+from manila_lite import errors
+from manila_lite.drivers.data_mover import rsync
+from manila_lite.drivers.ids import SAFE_ID, vet_id
+from manila_lite.host import mounts, sandbox
+from manila_lite.host.commands import CommandFailed
+
+LOG = log.getLogger(__name__)
+
+_LOCKS = 64
+#: Seconds that a killed process gets to end.
+_END_SECONDS = 10.0
+#: Returns why a copy failed for good, for people, by its last error and the number of failures.
+Explain = Callable[[Exception | None, int], str]
+
+
+class Copies:
+    """Copies whose mount points are in ``folder``. ``what`` is copied, for the log."""
+
+    what = 'share'
+    #: Number of failures after which a copy is given up.
+    tries = 5
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._running: dict[str, rsync.Copy] = {}
+        self._failed: dict[str, int] = {}
+        self._locks = tuple(threading.RLock() for _ in range(_LOCKS))
+        self._halted = False
+        #: Returns whether this process may work at the backend.
+        self.may_run: Callable[[], bool] = lambda: True
+
+    def places(self, copy_id: str) -> tuple[Path, ...]:
+        """Return the mount points of a copy."""
+        return (self.folder / copy_id,)
+
+    def release(self, copy_id: str) -> None:
+        """Remove what a copy left besides its mounts."""
+
+    def kept(self) -> frozenset[str]:
+        """Return the ids of the copies for which ``release`` has anything to remove."""
+        return frozenset()
+
+    def left(self) -> frozenset[str]:
+        """Return the ids of the copies that run, or that left something on this host."""
+        return frozenset(self._running) | names_in(self.folder) | self.kept()
+
+    def is_running(self, copy_id: str) -> bool:
+        """Say whether the copy runs in this process, or has just succeeded."""
+        copy = self._running.get(copy_id)
+        return copy is not None and (copy.is_alive() or copy.error is None)
+
+    def poll(self, copy_id: str, begin: Callable[[], rsync.Copy], explain: Explain) -> rsync.Copy:
+        """Return the copy. Starts it, or starts it again after a failure.
+
+        :raises errors.Final: it failed too often, or would fail each time; with the explanation.
+        """
+        vet_id(copy_id)
+        with self._exclusive(copy_id):
+            copy = self._running.get(copy_id)
+            if copy is not None and copy.is_alive():
+                copy.polled_at = time.monotonic()
+                return copy
+            if copy is not None and copy.error is None:
+                return copy
+            if copy is not None:
+                self._vet(copy_id, copy.error, explain)
+            return self._begin(copy_id, begin)
+
+    def forget(self, copy_id: str) -> None:
+        """Have the next ``poll`` start another copy; the present one has ended well."""
+        with self._exclusive(copy_id):
+            self._stop(copy_id)
+            self._failed.pop(copy_id, None)
+
+    def clear(self, copy_id: str) -> None:
+        """Stop the copy and remove its leftovers, so that the next copy is of a later moment.
+
+        :raises CommandFailed: the copy does not stop.
+        """
+        vet_id(copy_id)
+        with self._exclusive(copy_id):
+            self._release(copy_id)
+            self._failed.pop(copy_id, None)
+
+    def halt(self) -> None:
+        """Stop all copies in this process; none begins until ``resume``. Their leftovers stay for the process that
+        continues.
+        """
+        self._halted = True
+        for copy_id in list(self._running):
+            try:
+                with self._exclusive(copy_id):
+                    self._stop(copy_id)
+            except CommandFailed:
+                LOG.exception('The copy of %s %s', self.what, copy_id)
+
+    def resume(self) -> None:
+        """Let copies begin again."""
+        self._halted = False
+
+    def _release(self, copy_id: str) -> None:
+        self._stop(copy_id)
+        for place in self.places(copy_id):
+            self.unmount(place)
+        self.release(copy_id)
+
+    def _stop(self, copy_id: str) -> None:
+        if copy := self._running.get(copy_id):
+            copy.stop()
+            del self._running[copy_id]
+
+    @contextlib.contextmanager
+    def _exclusive(self, copy_id: str) -> Iterator[None]:
+        """Keep other threads from starting, stopping or clearing the copy."""
+        with self._locks[hash(copy_id) % _LOCKS]:
+            yield
+
+    def _begin(self, copy_id: str, begin: Callable[[], rsync.Copy]) -> rsync.Copy:
+        end_others(self.places(copy_id))
+        try:
+            copy = self._running[copy_id] = begin()
+            copy.may_run = self.may_run
+        except Exception:
+            # The count of failures is kept, so ``clear`` is not called.
+            self._release(copy_id)
+            raise
+        if self._halted:
+            self._stop(copy_id)
+            raise CommandFailed('another process works at the backend now')
+        return copy
+
+    def _vet(self, copy_id: str, bad: Exception | None, explain: Explain) -> None:
+        if isinstance(bad, rsync.NotOurs):
+            return
+        times = self._failed[copy_id] = self._failed.get(copy_id, 0) + 1
+        LOG.warning('The copy of %s %s broke (%d times): %s', self.what, copy_id, times, bad)
+        if times < self.tries and not isinstance(bad, rsync.Hopeless):
+            return
+        self.clear(copy_id)
+        raise errors.Final(explain(bad, times))
+
+    # Mounts -----------------------------------------------------------------------------------
+
+    @staticmethod
+    def mount(export: str, place: Path, proto: str, options: str) -> None:
+        """Mount the export, after an unmount: an old mount may be of a dead server or of another export.
+
+        :raises CommandFailed: the mount failed; with mount's message, but without the options, which may hold secrets.
+        """
+        words = ('-o', options) if options else ()
+        mounts.unmount(place)
+        try:
+            mounts.mount(export, place, '-t', proto, *words)
+        except CommandFailed as bad:
+            raise CommandFailed(_without_values(str(bad).replace(options, '***') if options else str(bad), options)) from None
+
+    def unmount(self, place: Path) -> None:
+        """Unmount the path, and remove its directory."""
+        unmount(place)
+
+
+def unmount(place: Path) -> None:
+    """Unmount the path, and remove its directory."""
+    mounts.unmount(place)
+    with contextlib.suppress(OSError):
+        place.rmdir()
+
+
+def _without_values(text: str, options: str) -> str:
+    """Return what mount said without the values of its options, which it may repeat."""
+    for value in filter(None, (word.partition('=')[2] for word in options.split(','))):
+        text = text.replace(value, '***')
+    return text
+
+
+def end_others(places: Iterable[Path]) -> None:
+    """Kill the copies of other processes of this host at these mount points: such a process may hang, and not know that this
+    one has taken over. The mount of the copy would outlive an unmount, in its own namespace.
+    """
+    mine = tuple(f'{place}/' for place in places)
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.name() == sandbox.PROGRAM and any(f'{word}/'.startswith(mine) for word in process.cmdline()):
+                LOG.warning('A copy of another process at %s is killed: %s', ' '.join(mine), process.pid)
+                process.kill()
+                process.wait(_END_SECONDS)
+
+
+def names_in(folder: Path) -> frozenset[str]:
+    """Return the ids of the copies that the entries of a folder are named after."""
+    with contextlib.suppress(OSError):
+        return frozenset(filter(SAFE_ID.fullmatch, (name.partition('.')[0] for name in os.listdir(folder))))
+    return frozenset()

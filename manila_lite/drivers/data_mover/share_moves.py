@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of shares that move from one backend to another, of any drivers: this host mounts both sides as a client does.
+
+A move is known by the id of the target. Each copy of it is a pass: the next one finds what changed since. The last pass,
+with nobody writing any more, is followed by a comparison.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from oslo_log import log
+from oslo_utils import uuidutils
+
+from manila_lite import errors, values
+from manila_lite.drivers.data_mover import exports, rsync
+from manila_lite.drivers.data_mover.clients import CLIENTS, Admitted, Client, ClientOptions, Side, protocol_of
+from manila_lite.drivers.data_mover.copies import Copies
+from manila_lite.host.commands import ENV, CommandFailed, run
+
+LOG = log.getLogger(__name__)
+
+_GIB = 1 << 30
+#: The programs that each copy needs, and their packages.
+_PROGRAMS = {'rsync': 'rsync', 'bwrap': 'bubblewrap', 'find': 'findutils', 'mount': 'mount'}
+#: Seconds that it may take to write a copy to disk.
+_WRITE_SECONDS = 600.0
+#: Letters of the name of this process in ids.
+_NAME_LETTERS = 12
+#: Letters of a path and of a reason in a text for people.
+_LETTERS = 100
+#: The reason for people, by the error that ended the copy.
+_WHY = (
+    (rsync.CannotKeepAll, 'Files have ACLs or extended attributes that the destination cannot keep.'),
+    (rsync.TooDeep, 'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.'),
+    (rsync.TooMuch, 'The apparent size of the files is more than {ratio:g} times the share (data_copy_apparent_ratio).'),
+    (rsync.NoRoom, 'There is not enough space for all files: the destination is full.'))
+
+
+class CannotMount(CommandFailed):
+    """A side of the move cannot be mounted; the message has what mount said, for the operator."""
+
+
+class MoverOptions(ClientOptions, Protocol):
+    """The values of the options of ``conf/data.py``."""
+
+    data_node_local_exports: Sequence[str]
+    mount_tmp_location: str | None
+    check_hash: bool
+    data_check_sample: int
+    data_copy_bandwidth_limit: float
+    data_copy_apparent_ratio: float
+
+
+class MoveOptions(Protocol):
+    """The values of the options in the section of the destination's backend."""
+
+    migration_ignore_files: Sequence[str]
+
+
+class ShareMoves(Copies):
+    """Moves of shares to one backend. ``state`` is its own directory, by its real path; ``section`` has its options."""
+
+    what = 'migration'
+
+    def __init__(self, state: Path, conf: MoverOptions, section: MoveOptions):
+        super().__init__((Path(conf.mount_tmp_location, 'manila_lite', state.name) if conf.mount_tmp_location else state)
+                         / 'moves')
+        self._conf = conf
+        self._section = section
+        name = uuidutils.generate_uuid(dashed=False)[:_NAME_LETTERS]
+        self._clients = {protocol: client(conf, name) for protocol, client in CLIENTS.items()}
+        #: The client with which each side is mounted, by mount point.
+        self._mounted: dict[Path, Client] = {}
+        self._losses: dict[str, tuple[str, ...]] = {}
+
+    # Before ---------------------------------------------------------------------------------------
+
+    def objection(self, source: values.Share) -> str:
+        """Return why this host cannot copy the share, or ''."""
+        try:
+            location = exports.location_of(source)
+            self.clients_of(source)
+            programs = {**_PROGRAMS, **({} if self._directory(location) else self._client(source).PROGRAMS)}
+        except errors.Final as bad:
+            return str(bad)
+        lacks = {package for program, package in programs.items() if not shutil.which(program, path=ENV['PATH'])}
+        return f'The host of the destination lacks the packages {" ".join(sorted(lacks))}.' if lacks else ''
+
+    def clients_of(self, share: values.Share) -> tuple[Admitted, ...]:
+        """Return as whom this host mounts the share; the backend has to admit them.
+
+        :raises errors.Final: the share cannot be mounted, or there is no route to its server.
+        """
+        try:
+            return self._client(share).admitted(share)
+        except errors.Final:
+            if self._directory(exports.location_of(share)):
+                return ()       # it is not mounted as a client does
+            raise
+
+    def _client(self, share: values.Share) -> Client:
+        return self._clients[protocol_of(share)]
+
+    def has_snapshots_inside(self, share: values.Share) -> bool:
+        """Say whether the content of a snapshot is within the share. Else it has an export location of its own."""
+        return self._client(share).has_snapshots_inside
+
+    def _directory(self, location: str) -> str:
+        return directory_of(location, self._conf.data_node_local_exports)
+
+    # Copying --------------------------------------------------------------------------------------
+
+    def places(self, copy_id: str) -> tuple[Path, Path]:
+        """Return the mount points of both sides."""
+        return self.folder / f'{copy_id}.from', self.folder / f'{copy_id}.to'
+
+    def copy(self, source: Side, target: Side) -> rsync.Copy:
+        """Return the present pass; start one if there is none, or if it failed.
+
+        :raises errors.Final: passes failed too often, or would fail each time; with the first paths.
+        :raises CannotMount: a side cannot be mounted.
+        """
+        return self._run(source, target, lambda *places: rsync.Copy(
+            *places, rsync.SAME, *rsync.at_rate(self._conf.data_copy_bandwidth_limit), *self._ignored,
+            at_most=self._at_most(source.share)))
+
+    def compare(self, source: Side, target: Side) -> rsync.Copy:
+        """Return the comparison of all files of both sides; start it if it does not run. It changes nothing. Raises as
+        ``copy``.
+        """
+        how = rsync.SAME_CONTENT if self._conf.check_hash else rsync.SAME
+        return self._run(source, target, lambda *places: rsync.Copy(*places, how, *rsync.COMPARE, *self._ignored))
+
+    def compare_some(self, source: Side, target: Side) -> rsync.Copy:
+        """Return the comparison of the content of some files; start it if it does not run. Raises as ``copy``."""
+        return self._run(source, target, lambda *places: rsync.Sample(
+            *places, *self._ignored, count=0 if self._conf.check_hash else self._conf.data_check_sample))
+
+    def write_out(self, move_id: str) -> None:
+        """Have all of the copy on disk, or at its server: of a file that a host lost in a crash, the size may be right.
+
+        :raises CommandFailed: it cannot be written.
+        """
+        place = self.places(move_id)[1]
+        run('sync', '--file-system', str(place), seconds=_WRITE_SECONDS)
+        if client := self._mounted.get(place):
+            client.settle(place, _WRITE_SECONDS)
+
+    def losses(self, move_id: str) -> tuple[str, ...]:
+        """Return which attributes of files the copy, which has begun, cannot have."""
+        return self._losses.get(move_id, ())
+
+    def release(self, copy_id: str) -> None:
+        """See ``Copies``."""
+        self._losses.pop(copy_id, None)
+
+    @property
+    def _ignored(self) -> tuple[str, ...]:
+        return rsync.without(self._section.migration_ignore_files)
+
+    def _run(self, source: Side, target: Side, start: Callable[[Path, Path], rsync.Copy]) -> rsync.Copy:
+        move_id = target.share.id
+
+        def begin() -> rsync.Copy:
+            self._must_be_ours()
+            places = self.places(move_id)
+            content = self._mount(source, places[0], 'ro'), self._mount(target, places[1], 'rw')
+            self._losses[move_id] = exports.losses(places[0])
+            return start(*content)
+
+        before = self._running.get(move_id)
+        return self.poll(move_id, begin,
+                         lambda bad, times: self._explain(bad, times, {} if before is None else before.failed))
+
+    def _at_most(self, share: values.Share) -> int | None:
+        return int(self._conf.data_copy_apparent_ratio * max(share.size, 1) * _GIB) or None
+
+    def _explain(self, bad: Exception | None, times: int, failed: Mapping[str, str]) -> str:
+        why = next((why for kind, why in _WHY if isinstance(bad, kind)), 'The copy broke {times} times.')
+        return ' '.join(filter(None, (why.format(times=times, ratio=self._conf.data_copy_apparent_ratio), not_copied(failed))))
+
+    # Mounts ---------------------------------------------------------------------------------------
+
+    def _must_be_ours(self) -> None:
+        """Refuse a directory for mount points that another user could have made.
+
+        :raises errors.Final: it is one.
+        """
+        if not self._conf.mount_tmp_location:
+            return
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for place in (self.folder, *self.folder.parents[:2]):
+            about = os.lstat(place)
+            if not stat.S_ISDIR(about.st_mode) or about.st_uid not in (0, os.geteuid()) or about.st_mode & 0o022:
+                raise errors.Final(f'mount_tmp_location: other users could change {place}; name a directory that only root can '
+                                   'write to.')
+
+    def _mount(self, side: Side, place: Path, level: str) -> Path:
+        """Mount the share, or the directory behind its export if this host serves it. Return the directory with its content.
+
+        :raises CannotMount: it cannot be mounted.
+        """
+        location, client = side.location, self._client(side.share)
+        directory = self._directory(location)
+        self.unmount(place)
+        try:
+            if directory:
+                self.mount(directory, place, 'none', f'bind,{level}')
+            else:
+                self._mounted[place] = client
+                client.mount(side, location, place, level)
+            return client.content(side, place)
+        except CommandFailed as bad:
+            raise CannotMount(f'The host that copies cannot mount {location}: {_said(bad, place)}') from bad
+
+    def unmount(self, place: Path) -> None:
+        """Unmount the path with the client that mounted it, or whichever it was: another process may have."""
+        if client := self._mounted.pop(place, None):
+            client.unmount(place)
+            return
+        for client in self._clients.values():
+            client.unmount(place)
+
+
+def _said(bad: CommandFailed, place: Path) -> str:
+    """Return what mount said, without its arguments."""
+    lines = str(bad).rpartition(f'{place}: ')[2].splitlines()
+    return lines[0].rstrip('.') + '.' if lines else 'mount failed.'
+
+
+def directory_of(location: str, local: Iterable[str]) -> str:
+    """Return the directory of this host behind an export location, or ''. ``local``: as in data_node_local_exports. Several may
+    begin with the same: the first directory that exists is meant, or else the first.
+    """
+    found = list(_directories(location, local))
+    return next((place for place in found if os.path.isdir(place)), found[0] if found else '')
+
+
+def _directories(location: str, local: Iterable[str]) -> Iterator[str]:
+    location = location.replace('\\', '/')
+    for entry in local:
+        start, _, directory = entry.partition('=')
+        rest = location.removeprefix(f'{start.rstrip("/")}/')
+        if directory and rest != location and not {'', '.', '..'} & set(rest.split('/')):
+            yield f'{directory.rstrip("/")}/{rest}'
+
+
+def differing(paths: Iterable[str]) -> str:
+    """Return a sentence with the paths that differ."""
+    return f'Differing: {"; ".join(path[:_LETTERS] for path in paths)}.'
+
+
+def not_copied(failed: Mapping[str, str]) -> str:
+    """Return a sentence with the paths that could not be copied and the reasons, or ''."""
+    paths = '; '.join(f'{path[:_LETTERS]} ({why[:_LETTERS]})' for path, why in failed.items())
+    return f'Not copied: {paths}.' if paths else ''

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies between folders: another one after a success, and the end after too many failures."""
+
+import subprocess
+from pathlib import Path
+
+import fixtures
+import psutil
+import testtools
+
+from manila_lite import errors
+from manila_lite.drivers.data_mover import copies, rsync
+from manila_lite.host import sandbox
+from manila_lite.tests import waiting
+
+
+class Folders(copies.Copies):
+    """Copies that need no mount."""
+
+    def unmount(self, place):
+        """Do nothing: nothing is mounted."""
+
+
+class Polls(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.state = Path(self.useFixture(fixtures.TempDir()).path)
+        for name in ('source', 'target'):
+            (self.state / name).mkdir()
+        self.copies = Folders(self.state / 'places')
+
+    def poll(self, source='source'):
+        return self.copies.poll('c', lambda: rsync.Copy(self.state / source, self.state / 'target', rsync.SAME),
+                                lambda bad, times: f'{times} times: {bad}')
+
+    def test_copy_that_ended_well_is_returned_until_it_is_forgotten(self):
+        first = waiting.until(lambda: (copy := self.poll()).is_complete and copy, 'it ends', pause=0.01)
+        self.assertIs(first, self.poll())
+        self.assertTrue(self.copies.is_running('c'))
+        self.copies.forget('c')
+        self.assertFalse(self.copies.is_running('c'))
+        self.assertIsNot(first, self.poll())
+        self.copies.clear('c')
+
+    def test_copy_that_fails_too_often_is_given_up_with_an_explanation(self):
+        bad = self.assertRaises(errors.Final, waiting.until, lambda: self.poll('missing').is_complete, 'it ends', pause=0.01)
+        self.assertIn('5 times: ', str(bad))
+        self.assertFalse(self.copies.is_running('c'))
+
+    def test_copy_of_a_process_that_may_not_work_ends_and_is_no_failure(self):
+        (self.state / 'source' / 'big').write_bytes(bytes(8 << 20))
+        self.copies.may_run = lambda: False
+        slowly = rsync.at_rate(1)
+
+        def poll():
+            return self.copies.poll('c', lambda: rsync.Copy(self.state / 'source', self.state / 'target', rsync.SAME, *slowly),
+                                    lambda bad, times: f'{times} times: {bad}')
+        for _ in range(self.copies.tries + 1):
+            copy = poll()
+            waiting.until(lambda copy=copy: copy.error, 'it ends')
+            self.assertIsInstance(copy.error, rsync.NotOurs)
+        self.copies.may_run, slowly = lambda: True, ()
+        waiting.until(lambda: poll().is_complete, 'it ends', pause=0.01)
+
+    def test_copy_of_another_process_at_the_same_places_is_killed(self):
+        [place] = self.copies.places('c')
+        (place / 'sub').mkdir(parents=True)
+        place.with_name('c2').mkdir()
+        for kept, there in ((False, place), (False, place / 'sub'), (True, self.state), (True, place.with_name('c2'))):
+            other = subprocess.Popen(sandbox.words(there, 'sleep', '60'))
+            self.addCleanup(other.wait)
+            self.addCleanup(other.kill)
+            waiting.until(psutil.Process(other.pid).children, 'it has begun')
+            waiting.until(lambda: self.poll().is_complete, 'it ends', pause=0.01)
+            self.copies.forget('c')
+            self.assertEqual(kept, other.poll() is None)
+
+    def test_message_of_a_mount_has_no_values_of_options(self):
+        said = copies._without_values('mount: bad option password=sesame; try vers=4', 'ro,password=sesame,vers=4')
+        self.assertEqual('mount: bad option password=***; try vers=***', said)
+
+    def test_ids_that_are_no_file_names_are_refused(self):
+        self.assertRaises(errors.Final, self.copies.poll, '../c', None, None)
