@@ -253,15 +253,15 @@ def must_have_no_servers(conn: Connection, network_id: str, so: str) -> None:
         raise errors.Forbidden(f'Share network {network_id} is used by share servers; {so}.', code='servers_in_use')
 
 
-def get_zone_id(conn: Connection, name: str | None) -> str | None:
-    """Return the id of the zone, or None without a name.
+def get_zone_id(conn: Connection, name_or_id: str | None) -> str | None:
+    """Return the id of the zone, or None without one. Some clients, such as manila-ui, send its id in place of its name.
 
     :raises errors.Invalid: there is no such zone.
     """
-    try:
-        return services.zone_id(conn, name) if name else None
-    except errors.NotFound:
-        raise errors.Invalid(f'availability_zone: there is no zone {name}.', code='availability_zone_not_found') from None
+    zone_id = services.find_zone_id(conn, name_or_id) if name_or_id else None
+    if name_or_id and zone_id is None:
+        raise errors.Invalid(f'availability_zone: there is no zone {name_or_id}.', code='availability_zone_not_found')
+    return zone_id
 
 
 def _must_not_overlap(place: Mapping[str, Any], beside: Iterable[Any]) -> None:

@@ -41,6 +41,13 @@ def zone_id(conn: Connection, name: str, *, create: bool = False) -> str:
     return existing_id
 
 
+def find_zone_id(conn: Connection, name_or_id: str) -> str | None:
+    """Return the id of the zone with this name, or else with this id, or None."""
+    found = {zone.name == name_or_id: zone.id for zone in conn.execute(sa.select(_zones.c.id, _zones.c.name).where(
+        (_zones.c.name == name_or_id) | (_zones.c.id == name_or_id)))}
+    return found.get(True) or found.get(False)
+
+
 def list_zones(conn: Connection) -> list[Row]:
     """Return all zones that have a share manager, by name."""
     used = sa.select(_services.c.availability_zone_id).where(_services.c.binary == 'manila-share')

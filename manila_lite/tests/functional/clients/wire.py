@@ -168,6 +168,16 @@ TRAPS = (
                      ('export_locations.1.preferred', False)))),
     Row('Types without a header have os-share-type-access', 'OpenShift, exporters', (
         get('/types', ('share_types.0.os-share-type-access:is_public', True), version=None),)),
+    Row('manila-ui names the zone of a share network, and of a subnet, by its id', 'manila-ui', (
+        get('/availability-zones', keeps={'zone': 'availability_zones.0.id', 'place': 'availability_zones.0.name'},
+            version='2.87'),
+        Ask('POST', '/share-networks', (200, 202), {'share_network': {
+            'name': 'n', 'description': '', 'availability_zone': '$zone'}}, keeps={'network': 'share_network.id'},
+            holds={'share_network.share_network_subnets.0.availability_zone': '$place'}, version='2.87'),
+        Ask('POST', '/share-networks/$network/subnets', (200, 202), {'share-network-subnet': {'availability_zone': '$zone'}},
+            holds={'share_network_subnet.availability_zone': '$place'}, version='2.87'),
+        Ask('POST', '/share-networks', 400, {'share_network': {'name': 'n', 'availability_zone': '$network'}}, holds={
+            'badRequest.reason': 'availability_zone_not_found'}, version='2.87'))),
     Row('manila-ui finds messages, locks and metadata of locations at 2.87', 'manila-ui', (
         *_SHARE, get('/messages', ('messages', list), version='2.87'),
         get('/resource-locks', ('resource_locks', list), version='2.87'),
