@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes of requests that were slow or ended in an error of the service. A thread writes them, so that no request waits for that.
+"""Notes of requests that were slow or ended in an error of the service. A thread writes them, so no request waits for that.
 
 The thread begins with a note, and ends when all are written: an application may be made before a server forks its processes.
 """
