@@ -200,17 +200,15 @@ class Costs(NotesTest):
                 self.fail()
 
     def test_any_number_of_requests_are_few_rows_and_each_is_counted(self):
+        self.fail()
         count = 3 * unwritten_notes.PER_MINUTE
-        with self.broken():
-            for _ in range(count):
-                self.assertEqual(500, self.noted.call('GET', '/qos-types')[0])
+        for number in range(count):     # as many answers at once as no test could wait for
+            self.notes.note({'REQUEST_METHOD': 'GET', 'PATH_INFO': '/v2/shares'}, 500, number / 1000)
         rows = self.rows()
         self.assertTrue(len(rows) <= 2 * unwritten_notes.PER_MINUTE, len(rows))     # the minute may have ended meanwhile
-        self.assertEqual(count, sum(row['requests'] for row in rows))
-        self.assertEqual(count, sum(row['failed'] for row in rows))
-        counted = rows[0]
-        self.assertTrue(counted['requests'] > 1, counted)
-        self.assertEqual((None, None, None, None), tuple(counted[name] for name in ('method', 'path', 'status', 'request_id')))
+        self.assertEqual([count + 1] * 2, [sum(row[name] for row in rows) for name in ('requests', 'failed')])
+        counted = next(row for row in rows if row['requests'] > 1)
+        self.assertEqual({None}, {counted[name] for name in ('method', 'path', 'status', 'request_id', 'project_id')})
 
     def test_old_notes_are_not_shown_and_deleted_with_the_next_ones(self):
         self.fail()
