@@ -191,6 +191,17 @@ class Costs(NotesTest):
         self.assertEqual({'request notes'}, {thread for thread, text in counter.statements if 'request_notes' in text})
         self.assertEqual(1, len(self.rows()))
 
+    def test_list_of_any_length_is_one_statement(self):
+        for _ in range(2):
+            for _ in range(20):
+                self.notes.note({'REQUEST_METHOD': 'GET', 'PATH_INFO': '/v2/shares'}, 500, 0.1)
+            found = self.rows()
+            with counting(self.db.engine) as counter:
+                self.assertEqual(found, self.rows())
+            self.assertEqual(1, len(counter.statements), counter.statements)
+            self.notes, _ = self.new_api()
+        self.assertEqual(40, len(found))
+
     def test_thread_ends_and_begins_again(self):
         self.fail()
         for count in (1, 2):
