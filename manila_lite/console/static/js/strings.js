@@ -204,7 +204,7 @@ export const S = {
   },
   requests: {
     title: 'Slow requests and errors of the last hour', show: 'Show', all: 'Slow and failed', slow: 'Slow only', failed: 'Failed only',
-    text: 'Requests to any process of the API that took long, or that the service could not answer (5xx). They appear after a second.',
+    text: 'Requests to any process of the API that took long, or that the service could not answer (5xx).',
     none: 'No request was slow or failed in the last hour.', refresh: 'Refresh', request: 'Request', seconds: 'Seconds',
     id: 'Request id', time: 'Time', further: (count) => counted(count, 'further request'), longest: (seconds) => `up to ${seconds}`,
     some: (slow, failed) => `${slow} slow, ${failed} failed`, cut: (count) => `Only the newest ${count} are shown.`,
