@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from manila_lite import context, encryption, key_manager
-from manila_lite.api.http import app, connection_limits
+from manila_lite.api.http import app, connection_limits, request_notes
 from manila_lite.api.http.server import ApiServer
 from manila_lite.cmd import preflight, processes, setup
 
@@ -18,7 +18,8 @@ class Api:
 
     def __init__(self, services: context.Services, *, listener: socket.socket | None = None):
         key_manager.check(services.conf)
-        self._server = ApiServer(app.make(services), services.conf.osapi_share_listen,
+        self._notes = request_notes.Notes(services)
+        self._server = ApiServer(app.make(services, note=self._notes.note), services.conf.osapi_share_listen,
                                  services.conf.osapi_share_listen_port, services.conf.api.threads,
                                  max_body=services.conf.api.max_request_body_size, listener=listener,
                                  limits=connection_limits.read_limits(services.conf.api))
@@ -39,6 +40,7 @@ class Api:
     def stop(self) -> None:
         """Take no more requests, and wait until those under way are answered."""
         self._server.stop()
+        self._notes.close()
 
 
 def main() -> int:

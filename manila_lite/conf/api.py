@@ -79,6 +79,10 @@ API = [
     cfg.FloatOpt('idempotency_claim', default=60.0, min=1.0, mutable=True,
                  help='Seconds after which a request with an Idempotency-Key can be repeated if the first had no answer '
                       'because its API process ended. A first request that takes longer is refused at its end.'),
+    cfg.FloatOpt('slow_request', default=1.0, min=0.0,
+                 help='Seconds from which on a request is slow. Slow requests and errors of the service (5xx) of the last hour '
+                      'are in the console, in "manila-manage top" and at GET /v2/request-notes. Raise it if there are so many '
+                      'slow requests that those to look at are lost among them. 0: only errors.'),
     cfg.BoolOpt('response_validation', default=False,
                 help='Check every answer against its schema, and fail if it does not match. For tests only: it makes answers '
                      'slower.'),

@@ -16,6 +16,7 @@ from manila_lite.db.queries import (
     idempotency_keys,
     messages,
     operations,
+    request_notes,
     share_group_snapshots,
     share_groups,
     share_server_queries,
@@ -293,3 +294,4 @@ class Scheduler:
             operations.delete_ended(conn, timeutils.utcnow() - kept)
             messages.delete_expired(conn)
             idempotency_keys.delete_expired(conn)
+            request_notes.delete_old(conn)

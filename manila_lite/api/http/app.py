@@ -65,8 +65,11 @@ class _Pecan(pecan.Pecan):
         """Keep the status; pecan would change it to 204."""
 
 
-def make(services: context.Services, api: Definition = SHARE, *, most: int | None = None) -> Callable[..., Any]:
+def make(services: context.Services, api: Definition = SHARE, *, most: int | None = None,
+         note: request_log.Note | None = None) -> Callable[..., Any]:
     """Return the WSGI application of an API. ``most``: the largest body, in bytes, if the API has a limit of its own.
+
+    ``note``: is called after each request.
 
     :raises errors.BadConfig: the authentication strategy, or the rate limits, cannot work as configured.
     """
@@ -84,7 +87,7 @@ def make(services: context.Services, api: Definition = SHARE, *, most: int | Non
     app = host_header.check_sent_host(_apply_proxy_headers(host_header.check_forwarded_host(app, api)), services.conf, api)
     app = retry_after.spare_clients(limits.of_addresses(app))
     app = _answer_failures(trace.middleware(app, services.conf), api)
-    return _RequestId(request_log.log_requests(app))
+    return _RequestId(request_log.log_requests(app, note))
 
 
 def _answer_failures(app: Callable[..., Any], api: Definition) -> Callable[..., Any]:

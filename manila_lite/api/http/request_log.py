@@ -24,9 +24,13 @@ HEALTHCHECK = 'healthcheck'
 _PATH = 500
 
 
-def log_requests(app: Callable[..., Any]) -> Callable[..., Any]:
+#: Is told the environ, the status and the seconds of a request.
+Note = Callable[[dict[str, Any], int, float], None]
+
+
+def log_requests(app: Callable[..., Any], note: Note | None = None) -> Callable[..., Any]:
     """Wrap ``app`` with metrics, and a log line ``METHOD path status ... length ... time ...`` after each request,
-    and the id of the request for which another service sent it.
+    and the id of the request for which another service sent it. Then call ``note``.
 
     Neither query nor headers nor bodies are logged: they may hold secrets.
     """
@@ -47,7 +51,10 @@ def log_requests(app: Callable[..., Any]) -> Callable[..., Any]:
                 return app(environ, start)
             finally:
                 seen['for'] = ctx.global_request_id
-                _log(method, path, environ.get(ROUTE, metrics.OTHER), seen, time.perf_counter() - began)
+                seconds = time.perf_counter() - began
+                _log(method, path, environ.get(ROUTE, metrics.OTHER), seen, seconds)
+                if note is not None:
+                    note(environ, seen['status'], seconds)
     return wrapped
 
 

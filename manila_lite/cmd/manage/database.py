@@ -8,7 +8,7 @@ from oslo_utils import timeutils
 from manila_lite import encryption, errors
 from manila_lite.cmd.manage.command import GOOD, WRONG, Call, Command, argument, natural
 from manila_lite.db.maintenance import schema_migrations, schema_revisions
-from manila_lite.db.queries import idempotency_keys, messages, operations
+from manila_lite.db.queries import idempotency_keys, messages, operations, request_notes
 
 _NEWER = 'The schema is at {}, of a later release; this one needs {}. Nothing has to be done.'
 
@@ -75,6 +75,7 @@ def purge(call: Call) -> int:
         gone = operations.delete_ended(conn, timeutils.utcnow() - datetime.timedelta(days=call.args.age_in_days))
         expired = messages.delete_expired(conn)
         answers = idempotency_keys.delete_expired(conn)
+        request_notes.delete_old(conn)
     print(f'{gone} finished operations, {expired} expired messages and {answers} expired answers are gone.')
     return GOOD
 

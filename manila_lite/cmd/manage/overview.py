@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a service does now, in figures and words: operations, pools and services, from their rows."""
+"""What a service does now, in figures and words: operations, pools, services and bad requests, from their rows."""
 
 import collections
 import dataclasses
@@ -15,10 +15,12 @@ from manila_lite.api.contract.operations import OPERATION
 from manila_lite.api.events.audience import Audience
 from manila_lite.cmd.manage.watch import fraction, time_left, to_gib
 from manila_lite.db.queries import operations as rows
-from manila_lite.db.queries import overview, services
+from manila_lite.db.queries import overview, request_notes, services
 
 #: Operations that are looked at, at most.
 MOST = 200
+#: Requests of the last hour that are shown, at most.
+WORST = 5
 #: Seconds for which ended operations are counted, as the words for them; the longest is that of parked ones.
 PERIODS = {'minute': 60, 'hour': 3600}
 #: Seconds of the past from which the rate of a copy is computed.
@@ -30,6 +32,7 @@ Line = Mapping[str, Any]
 @dataclasses.dataclass(frozen=True)
 class Overview:
     """A service at a time. ``ended``: how many operations ended in each of ``PERIODS``, by state. ``rate``: MiB/s.
+    ``bad``: how many requests were slow, and failed, in the last hour; ``requests``: the worst of them.
 
     The lines have texts by head. Those of operations also have ``percent``, those of pools ``used`` (percent, or None if that
     is unknown), and all of them ``is_bad``.
@@ -43,15 +46,18 @@ class Overview:
     operations: Sequence[Line]
     pools: Sequence[Line]
     services: Sequence[Line]
+    bad: request_notes.Counts
+    requests: Sequence[Line]
 
     @property
-    def summary(self) -> tuple[str, str]:
-        """The figures as two lines."""
+    def summary(self) -> tuple[str, ...]:
+        """The figures as lines."""
         now = (f'{self.at:%Y-%m-%d %H:%M:%S} UTC', f'operations: {self.running} running, {self.waiting} waiting',
                f'copying {self.rate:.1f} MiB/s')
         ended = (f'last {name}: {", ".join(f"{counts.get(state, 0)} {state}" for state in rows.ENDED)}'
                  for name, counts in self.ended.items())
-        return '   '.join(now), '   '.join(ended)
+        return ('   '.join(now), '   '.join(ended),
+                f'requests in the last hour: {self.bad.slow} slow, {self.bad.failed} failed (5xx)')
 
 
 class Looker:
@@ -71,12 +77,14 @@ class Looker:
             ended = {name: overview.count_ended(conn, begin) for name, begin in since.items()}
             found = overview.list_operations(conn, min(since.values()), MOST)
             pools, all_services = services.list_pools(conn), services.list_services(conn)
+            bad, worst = request_notes.count(conn), request_notes.list_worst(conn, WORST)
         shown = OPERATION.render_all(found, self._reader)
         rates = self._measure(shown, now)
         return Overview(now, running, waiting, ended, sum(filter(None, rates.values())),
                         [_operation(one, rates[one['id']], now) for one in shown],
                         [self._pool(row) for row in pools],
-                        sorted((self._service(row, now) for row in all_services), key=lambda line: not line['is_bad']))
+                        sorted((self._service(row, now) for row in all_services), key=lambda line: not line['is_bad']),
+                        bad, [_request(row, now) for row in worst])
 
     def _measure(self, shown: Sequence[Line], now: datetime.datetime) -> dict[str, float | None]:
         self._rates = {one['id']: self._rates.get(one['id']) or Rate() for one in shown}
@@ -127,6 +135,12 @@ def _operation(one: Line, rate: float | None, now: datetime.datetime) -> Line:
             'rate': '' if rate is None else f'{rate:.1f} MiB/s', 'left': time_left(_seconds_left(known, rate)),
             'age': _age(one['created_at'], now), 'host': one['host'], 'error': one['error'] or '',
             'is_bad': one['state'] == rows.PARKED or bool(one['error'])}
+
+
+def _request(row: Any, now: datetime.datetime) -> Line:
+    return {'request': f'{row.method} {row.path}' if row.path else f'{row.requests} further requests',
+            'status': row.code or '', 'seconds': f'{row.seconds:.2f}', 'age': _age(row.created_at, now), 'host': row.api_host,
+            'request id': row.request_id or '', 'is_bad': bool(row.failed)}
 
 
 def _seconds_left(known: Mapping[str, Any], rate: float | None) -> int | None:

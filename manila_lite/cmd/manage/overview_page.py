@@ -17,7 +17,7 @@ from manila_lite.cmd.manage.overview import Line, Overview
 #: Columns of a bar.
 _BAR = 16
 #: Columns that are cut where not all fit; the others are short.
-_CUT = ('operation', 'resource', 'phase', 'host', 'error', 'pool', 'reason')
+_CUT = ('operation', 'resource', 'phase', 'host', 'error', 'pool', 'reason', 'request')
 #: Lines of a section beside its rows: its heads, and an empty one.
 _AROUND = 2
 
@@ -44,6 +44,7 @@ _PARTS = (
     _Part('pools', (('pool', 0), ('GiB used', 0), ('GiB promised', 80), ('backend', 80)), ('used', 'pool')),
     _Part('services', (('service', 0), ('host', 0), ('zone', 120), ('state', 0), ('heartbeat', 80), ('release', 100),
                        ('reason', 100))),
+    _Part('requests', (('request', 0), ('status', 0), ('seconds', 0), ('age', 80), ('host', 120), ('request id', 100))),
 )
 
 

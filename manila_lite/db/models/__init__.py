@@ -8,6 +8,7 @@ from manila_lite.db.models.messages import messages
 from manila_lite.db.models.operations import operations
 from manila_lite.db.models.qos_types import qos_type_specs, qos_types
 from manila_lite.db.models.quotas import quota_changes, quota_classes, quota_locks, quotas
+from manila_lite.db.models.request_notes import request_notes
 from manila_lite.db.models.resource_locks import resource_locks
 from manila_lite.db.models.secrets import secret_checks
 from manila_lite.db.models.security_services import security_services, share_network_security_services
@@ -54,8 +55,8 @@ from manila_lite.db.models.snapshots import (
 __all__ = [
     'access_rule_metadata', 'access_rules', 'availability_zones', 'export_location_metadata', 'export_locations',
     'idempotency_keys', 'messages', 'metadata', 'network_allocations', 'operations', 'pools', 'qos_type_specs',
-    'qos_types', 'quota_changes', 'quota_classes', 'quota_locks', 'quotas', 'replica_snapshots', 'resource_locks',
-    'secret_checks', 'security_services', 'services', 'share_backups', 'share_group_share_types',
+    'qos_types', 'quota_changes', 'quota_classes', 'quota_locks', 'quotas', 'replica_snapshots', 'request_notes',
+    'resource_locks', 'secret_checks', 'security_services', 'services', 'share_backups', 'share_group_share_types',
     'share_group_snapshot_members', 'share_group_snapshots', 'share_group_type_projects',
     'share_group_type_share_types', 'share_group_type_specs', 'share_group_types', 'share_groups',
     'share_instance_metadata', 'share_instances', 'share_metadata', 'share_network_security_services',

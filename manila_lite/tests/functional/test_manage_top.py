@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``manila-manage top`` beside a running service: at a terminal, and as plain text."""
 
+import datetime
 import os
 import re
 
@@ -72,6 +73,27 @@ class Plain(TopTest):
         _, _, first, *others = out.partition('services: ')[2].splitlines()
         self.assertRegex(first, 'manila-share +zzz@gone +nova +down')
         self.assertRegex('\n'.join(others), r'manila-scheduler +test +\S+ +up, disabled .* why')
+
+    def test_slow_and_failed_requests_of_the_last_hour_are_counted_and_the_worst_shown(self):
+        self.assertIn('requests in the last hour: 0 slow, 0 failed (5xx)', self.manage('top')[0])
+        self.addCleanup(self.drop, models.request_notes)
+        for number in range(7):
+            self.note(number, seconds=10.0 + number, slow=1)
+        self.note(7, seconds=0.25, code=500, failed=1)
+        self.note(8, seconds=3.0, method=None, path=None, code=None, requests=30, slow=20, failed=12)
+        self.note(9, seconds=99.0, slow=1, created_at=timeutils.utcnow() - datetime.timedelta(minutes=61))
+        out, _ = self.manage('top')
+        self.assertIn('requests in the last hour: 27 slow, 13 failed (5xx)', out)
+        worst = out.partition('requests: 5\n')[2].splitlines()[1:]
+        self.assertRegex(worst[0], r'^30 further requests +3\.00 +\d+ s +api1')
+        self.assertRegex(worst[1], r'^GET /v2/shares +500 +0\.25 +\d+ s +api1 +req-7$')
+        self.assertEqual(['req-6', 'req-5', 'req-4'], [line.split()[-1] for line in worst[2:]])
+
+    def note(self, number, **values):
+        """Write the note of a request."""
+        self.add(models.request_notes, **{
+            'id': str(number), 'created_at': timeutils.utcnow(), 'api_host': 'api1', 'method': 'GET', 'path': '/v2/shares',
+            'code': 200, 'request_id': f'req-{number}', 'requests': 1, 'slow': 0, 'failed': 0, **values})
 
     def forget(self, host):
         with self.service.services.db.writer() as conn:

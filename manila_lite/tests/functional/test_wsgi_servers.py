@@ -16,6 +16,7 @@ import testscenarios
 import testtools
 
 from manila_lite.tests import process, waiting
+from manila_lite.tests.functional import test_request_notes
 
 APPLICATION = 'manila_lite.wsgi.api:application'
 SAMPLE = Path(__file__).resolve().parents[3] / 'etc/manila_lite/uwsgi/manila-api.ini'
@@ -51,10 +52,10 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.parts = self.useFixture(process.Parts())
-        # One option comes from the environment, which takes precedence over the file.
+        # Some options come from the environment, which takes precedence over the file.
         self.web = self.parts.run('web', *self.server(self.parts, *self.more),
                                   HOME=str(self.parts.state), MANILA_LITE_CONFIG_FILES=str(self.parts.config),
-                                  OS_DEFAULT__OSAPI_MAX_LIMIT='7')
+                                  OS_DEFAULT__OSAPI_MAX_LIMIT='7', OS_API__SLOW_REQUEST='0.000001')
         self.parts.until(self.parts.answers, 'the server answers')
 
     def workers(self):
@@ -129,6 +130,18 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
                     wire.request(method, path, None if body is None else json.dumps(body), headers)
                     answer = wire.getresponse()     # it connects anew only if the server has said so
                     self.assertEqual((200, True), (answer.status, bool(answer.read())))
+
+    def test_requests_are_noted_by_every_server_process(self):
+        """Send requests until each process has written a note; pages of the list have seven notes."""
+        def noted():
+            test_request_notes.ask_often(self.parts, self.parts.port)
+            rows = [{'request_id': request_id} for request_id, in self.rows('SELECT request_id FROM request_notes')]
+            return len(test_request_notes.processes_of(rows, self.parts.log)) == WORKERS
+        self.parts.until(noted, 'each process has written notes')
+        self.assertEqual(7, len(self.parts.ok('GET', '/request-notes?slow=true')['request_notes']))
+        self.web.terminate()
+        self.assertEqual(0, self.web.wait(timeout=60), self.parts.tail())
+        self.assertNotIn('Traceback', self.parts.log.read_text())
 
     def test_events_go_on_in_any_process_and_streams_end_at_once(self):
         """Ask for events again and again, with the position of the answer before: each process may give the next."""

@@ -203,6 +203,13 @@ export const S = {
     mended: (what, id, said) => `${what} ${id}: ${said}.`, byHand: 'By hand, as it says', underWay: 'Under way',
     cut: (count) => `Only the first ${count} are shown.`,
   },
+  requests: {
+    title: 'Slow requests and errors of the last hour', show: 'Show', all: 'Slow and failed', slow: 'Slow only', failed: 'Failed only',
+    text: 'Requests to any process of the API that took long, or that the service could not answer (5xx).',
+    none: 'No request was slow or failed in the last hour.', refresh: 'Refresh', request: 'Request', seconds: 'Seconds',
+    id: 'Request id', time: 'Time', further: (count) => counted(count, 'further request'), longest: (seconds) => `up to ${seconds}`,
+    some: (slow, failed) => `${slow} slow, ${failed} failed`, cut: (count) => `Only the newest ${count} are shown.`,
+  },
   api: {
     title: 'API', text: 'All calls of the service, with forms to try them. The same as one document for programs:',
     document: 'openapi.json', version: 'Microversion', search: 'Search calls', count: (count) => counted(count, 'call'),

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings of the doctor in a real browser: shown with what mends them, and mended with a button."""
+"""Findings of the doctor in a real browser: shown with what mends them, and mended with a button; slow and failed requests."""
 
 import contextlib
 import sqlite3
+import threading
+import time
 
+from manila_lite.tests import waiting
 from manila_lite.tests.functional.console import base
 
 _STUCK = ("UPDATE share_instances SET status = 'extending' WHERE share_id = ?",
@@ -14,7 +17,27 @@ _DOWN = f"""INSERT INTO services (host, binary, topic, stopped, disabled, create
 VALUES ('gone@alpha', 'manila-share', 'manila-share', 0, 0, '{_LONG_AGO}', '{_LONG_AGO}')"""
 
 
-class FindingsPageTest(base.ConsoleTest):
+#: Seconds: more than the default of [api] slow_request.
+_LONG = 1.5
+
+
+class WithRows(base.ConsoleTest):
+    """The database of the service."""
+
+    def rows(self):
+        """Return a connection to it, which changes nothing before COMMIT."""
+        rows = sqlite3.connect(self.lite.state / 'manila_lite.sqlite', timeout=30)
+        self.addCleanup(rows.close)
+        return rows
+
+    def execute(self, *statements):
+        """Execute statements with their values."""
+        with contextlib.closing(self.rows()) as rows, rows:
+            for statement, values in statements:
+                rows.execute(statement, values)
+
+
+class FindingsPageTest(WithRows):
     """The page of findings, and a database that something went wrong with."""
 
     def damage(self):
@@ -24,12 +47,6 @@ class FindingsPageTest(base.ConsoleTest):
         self.addCleanup(self.execute, *((statement, ()) for statement in _REPAIR))
         self.execute(*((statement, (share['id'],)) for statement in _STUCK), (_DOWN, ()))
         return share['id']
-
-    def execute(self, *statements):
-        """Execute statements with their values in the database of the service."""
-        with contextlib.closing(sqlite3.connect(self.lite.state / 'manila_lite.sqlite', timeout=30)) as rows, rows:
-            for statement, values in statements:
-                rows.execute(statement, values)
 
     def test_finding_is_shown_with_what_mends_it_and_mended(self):
         self.open('findings', 'Findings')
@@ -69,4 +86,72 @@ class FindingsPageTest(base.ConsoleTest):
         self.assertEqual([], self.all("//nav//a[.='Findings']"))
         self.open('findings', 'Findings')
         self.see("//main//*[@role='alert']")
+        self.assert_quiet()
+
+
+class RequestsTest(WithRows):
+    """The section of requests that were slow or failed."""
+
+    def noted(self, query):
+        """Return the id of the only request of the last hour that fits, as soon as it is noted."""
+        found = waiting.until(lambda: self.lite.ok('GET', f'/request-notes?{query}')['request_notes'], 'no note')
+        self.assertEqual(1, len(found), found)
+        return found[0]['request_id']
+
+    def fail_once(self):
+        """Have a request fail."""
+        self.execute(('ALTER TABLE qos_types RENAME TO gone', ()))
+        try:
+            self.assertEqual(500, self.lite.call('GET', '/qos-types', version='2.99')[0])
+        finally:
+            self.execute(('ALTER TABLE gone RENAME TO qos_types', ()))
+
+    def be_slow_once(self):
+        """Have a request wait for a lock of the database."""
+        answers = []
+        body = {'share_type': {'name': 'slow', 'extra_specs': {'driver_handles_share_servers': 'False'}}}
+        caller = threading.Thread(target=lambda: answers.append(self.lite.call('POST', '/types', body)[0]))
+        lock = self.rows()
+        lock.execute('BEGIN IMMEDIATE')
+        caller.start()
+        time.sleep(_LONG)       # sleeps: so long the request has to take
+        lock.rollback()
+        caller.join(60)
+        self.assertEqual([200], answers)
+
+    def test_requests_are_shown_with_ids_to_copy(self):
+        self.open('findings', 'Findings')
+        self.choose('Show', 'Failed only')
+        self.see("//section//p[normalize-space()='No request was slow or failed in the last hour.']")
+        self.assert_accessible('no requests')
+        self.fail_once()
+        failed = self.noted('failed=true')
+        self.press('Refresh')
+        row = f"//tr[.//code='GET /v2/qos-types'][.//*[.='500']][.//code='test'][.//code='{failed}']"
+        self.see(row)
+        self.be_slow_once()
+        waiting.until(lambda: self.lite.ok('GET', '/request-notes?slow=true')['request_notes'], 'no note')
+        self.choose('Show', 'Slow only')
+        slow = "//tr[.//code='POST /v2/types'][.//*[.='200']]"
+        self.see(slow)
+        self.see_gone(row)
+        self.choose('Show', 'Slow and failed')
+        self.see(slow)
+        self.see(row)
+        self.assert_accessible('requests')
+        self.press(f'Copy: Request id {failed}')
+        self.see(f"{row}//*[@role='status'][.='Copied']")
+        self.picture('requests')
+        self.narrow()
+        self.assert_fits('requests')
+        self.assert_accessible('requests, narrow', schemes=['light'])
+        self.assert_quiet()
+
+    def test_requests_that_are_only_counted_have_their_numbers(self):
+        self.execute(("""INSERT INTO request_notes (id, created_at, api_host, seconds, requests, slow, failed)
+                      VALUES ('x', datetime('now'), 'api1', 2.5, 30, 20, 12)""", ()))
+        self.addCleanup(self.execute, ("DELETE FROM request_notes WHERE id = 'x'", ()))
+        self.open('findings', 'Findings')
+        self.see("//tr[.//code='api1'][contains(., '30 further requests')][contains(., '20 slow, 12 failed')]"
+                 "[contains(., 'up to 2.50')]")
         self.assert_quiet()

@@ -7,8 +7,10 @@ import {useLoad} from '../load.js';
 import {Loaded, Own, Status, Title} from '../parts/basics.js';
 import {useConfirm} from '../parts/dialog.js';
 import {Check} from '../parts/form.js';
+import {Requests} from '../parts/requests.js';
 import {OF_TEXTS, Table} from '../parts/table.js';
 import {link} from '../router.js';
+import {session} from '../session.js';
 import {S} from '../strings.js';
 
 const T = S.findings;
@@ -59,5 +61,6 @@ export function Findings() {
     <p role="status">${said}</p>
     <${Loaded} from=${found}>${(rows) => html`<${Table} caption=${T.title} columns=${columns} rows=${rows} keyOf=${keyOf} most=${OF_TEXTS}
       none=${all ? T.none : T.noneWrong} />
-      ${rows.length === OF_TEXTS && html`<p class="hint">${T.cut(OF_TEXTS)}</p>`}`}<//>${confirm}`;
+      ${rows.length === OF_TEXTS && html`<p class="hint">${T.cut(OF_TEXTS)}</p>`}`}<//>
+    ${session.value.user.administrator && html`<${Requests} />`}${confirm}`;
 }

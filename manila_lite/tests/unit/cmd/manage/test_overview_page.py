@@ -9,12 +9,13 @@ from rich.screen import Screen
 
 from manila_lite.cmd.manage import overview_page
 from manila_lite.cmd.manage.overview import Overview
+from manila_lite.db.queries.request_notes import Counts
 
 _AT = datetime.datetime(2026, 1, 1)        # noqa: DTZ001 - as in the database
 
 
 def _now(count):
-    """Return an overview with so many operations, pools and services."""
+    """Return an overview with so many operations, pools, services and requests."""
     return Overview(
         _AT, count, 0, {'minute': {'done': 3}}, 1.5,
         [{'operation': 'share.migrate', 'resource': f'operation {number}', 'state': 'running', 'phase': 'copy (2 of 5)',
@@ -23,7 +24,10 @@ def _now(count):
         [{'pool': f'h@b#{number}', 'used': None, 'GiB used': 'unknown', 'GiB promised': '1.0', 'backend': 'up', 'is_bad': False}
          for number in range(count)],
         [{'service': 'manila-share', 'host': f'h@{number}', 'zone': 'nova', 'state': 'down', 'heartbeat': '9 min',
-          'release': '1', 'reason': '', 'is_bad': True} for number in range(count)])
+          'release': '1', 'reason': '', 'is_bad': True} for number in range(count)],
+        Counts(7, count),
+        [{'request': f'GET /v2/{number}', 'status': 500, 'seconds': '1.50', 'age': '9 min', 'host': 'h', 'request id': 'req-1',
+          'is_bad': True} for number in range(count)])
 
 
 class ShareOut(testtools.TestCase):
@@ -53,11 +57,11 @@ class PageTest(testtools.TestCase):
             self.assertEqual(height, len(lines))
             self.assertLessEqual(max(map(len, lines)), width)
         lines = self.drawn(_now(40), 200, 50)
-        for name in ('operation', 'h@b#', 'h@'):
+        for name in ('operation', 'h@b#', 'h@', 'GET /v2/'):
             self.assertTrue(any(f'{name}' in line for line in lines), lines)
         shown = sum('share.migrate' in line for line in lines)
         self.assertIn(f'and {40 - shown} more', lines)
-        self.assertEqual(3, sum(line.startswith('and ') for line in lines))
+        self.assertEqual(4, sum(line.startswith('and ') for line in lines))
 
     def test_all_is_shown_where_it_fits(self):
         lines = self.drawn(_now(3), 200, 50)
@@ -74,12 +78,12 @@ class PageTest(testtools.TestCase):
         for width in (80, 120, 160):
             lines = self.drawn(_now(2), width, 24)
             self.assertEqual(2, sum('running ' in line and '40 %' in line and '9 s' in line for line in lines), lines)
-        self.assertIn('1.5 MiB/s', self.drawn(_now(2), 120, 24)[4])
+        self.assertIn('1.5 MiB/s', self.drawn(_now(2), 120, 24)[5])
 
     def test_nothing_is_said_to_be_none(self):
-        self.assertEqual(3, self.drawn(_now(0), 80, 24).count('none'))
+        self.assertEqual(4, self.drawn(_now(0), 80, 24).count('none'))
 
     def test_trouble_is_shown_above_what_was(self):
         lines = self.drawn(_now(1), 120, 24, trouble='The database\x1b[2J does not answer')
-        self.assertEqual('The database\\u001b[2J does not answer', lines[2])
+        self.assertEqual('The database\\u001b[2J does not answer', lines[3])
         self.assertIn('h@b#0', '\n'.join(lines))

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The call for notes of slow and failed requests: an addition to Manila's API, at every version."""
+
+from manila_lite.api.contract import shapes
+from manila_lite.api.contract.call import PAGE, Call, Field, Many
+from manila_lite.api.contract.fields import View
+from manila_lite.api.contract.shapes import COUNT, ID, NULL_STRING, TIME
+from manila_lite.api.v2 import request_notes as v2
+from manila_lite.policies import request_notes as rules
+
+#: ``path`` is a template, such as ``/v2/shares/{share_id}``. ``slow`` and ``failed`` say how many of the ``requests`` were so.
+#: A note of several requests has no method, path, status and ids, and the longest of their times.
+NOTE = View('request_note', 'request_notes', (
+    Field('id', ID),
+    Field('created_at', TIME),
+    Field('host', {'type': 'string'}, read='api_host'),
+    Field('method', NULL_STRING),
+    Field('path', NULL_STRING),
+    Field('status', {'type': ['integer', 'null']}, read='code'),
+    Field('seconds', {'type': 'number'}),
+    Field('request_id', NULL_STRING),
+    Field('project_id', NULL_STRING),
+    Field('requests', COUNT),
+    Field('slow', COUNT),
+    Field('failed', COUNT),
+))
+
+FILTERS = (
+    Field('slow', shapes.FLAG, parse=shapes.flag),
+    Field('failed', shapes.FLAG, parse=shapes.flag),
+    *(field for field in PAGE if field.name in ('limit', 'offset')),
+)
+
+OPS = [
+    Call('GET', '/request-notes', v2.index, rules.INDEX, Many(NOTE, paged=True), query=FILTERS, strict=True),
+]
