@@ -3,10 +3,13 @@
 
 from urllib.parse import urlencode
 
+from oslo_utils import timeutils
+
 from manila_lite.api import versions
 from manila_lite.api.contract import OPS, fields
 from manila_lite.api.contract.call import PAGE
 from manila_lite.api.contract.fields import Many
+from manila_lite.db.queries import request_notes
 from manila_lite.tests.functional import base, refused, walking, world
 
 #: Query fields that are no filters: some remove nothing, some are required for the list, some add rows to it.
@@ -17,7 +20,7 @@ _PAIRS = '{"no": "thing"}'
 _STRANGE = {'metadata': _PAIRS, 'extra_specs': _PAIRS, 'group_specs': _PAIRS, 'capabilities': _PAIRS, 'is_public': 'true',
             'is_soft_deleted': 'true', 'ensuring': 'true', 'usage': 'used', 'state': 'down', ('/operations', 'state'): 'parked',
             ('/services', 'status'): 'disabled', 'created_since': '2999-01-01', 'created_before': '1999-01-01',
-            'encryption_key_ref': walking.UNKNOWN, 'wrong': 'false'}
+            'encryption_key_ref': walking.UNKNOWN, 'wrong': 'false', 'slow': 'false', 'failed': 'false'}
 
 
 class Filtered(base.ServiceTest):
@@ -33,6 +36,9 @@ class Filtered(base.ServiceTest):
             'driver_handles_share_servers': 'False'}}})
         cls.admin.ok('POST', '/share-group-types', {'share_group_type': {
             'name': 'hidden', 'is_public': False, 'share_types': ['default']}})
+        with cls.service.services.db.writer() as conn:
+            request_notes.add(conn, [{
+                'created_at': timeutils.utcnow(), 'api_host': 'api1', 'seconds': 2.0, 'requests': 1, 'slow': 1, 'failed': 1}])
         cls.bare = cls.admin.ok('POST', '/share-networks', {'share_network': {}})['share_network']['id']
 
     def whole(self, op):
