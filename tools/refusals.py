@@ -37,7 +37,7 @@ EXPLAINED: dict[str, str] = {
     'alone asks for it',
     'share_network_subnets.py:_reserve: raise _Taken': 'no refusal: the request tries other addresses',
     'migration.py:task_state: raise errors.Invalid(f"task_state: {value!r} is not valid; it must be null or one of '
-    "{', '.join(M...": "the contract has all values, and refuses others before",
+    "{', '.join(k...": "the contract has all values, and refuses others before",
     "shares.py:delete: raise errors.WrongState(f'Share {share_id} was restored.')": 'no request asks for that, but '
     'scheduler/expiry.py, which is told',
 }

@@ -35,14 +35,23 @@ def seed() -> None:
             times[name] = seconds
 
 
+def _class_of(name: str) -> str:
+    return name.partition('(')[0].rpartition('.')[0]
+
+
 def write() -> None:
     """Write a line for each slow class."""
     classes: dict[str, dict[str, float]] = collections.defaultdict(dict)
+    seeded = read()
+    kept = {}
     with dbm.dumb.open(str(KNOWN), 'r') as times:
-        for key in times:
-            name = key.decode().partition('(')[0]
-            tests = classes[name.rpartition('.')[0]]
-            tests[name] = tests.get(name, 0.0) + float(times[key])
+        for name, seconds in ((key.decode(), times[key].decode()) for key in times):
+            if seeded.get(name) == seconds:     # it did not run here: another run has it, or its name has changed
+                kept[name] = float(seconds)
+            else:
+                classes[_class_of(name)][name] = float(seconds)
+    for name, duration in kept.items():
+        classes.setdefault(_class_of(name), {name: duration})
     slow = [f'{max(tests, key=tests.get)} {sum(tests.values()):.0f}' for _, tests in sorted(classes.items())
             if sum(tests.values()) >= _SLOW]
     FILE.write_text('\n'.join([FILE.read_text().partition('\n')[0], *slow]) + '\n')

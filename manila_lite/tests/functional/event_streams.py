@@ -93,6 +93,8 @@ class Stream:
 
     def begun(self):
         """Read the position that comes first; return this stream."""
+        if self.status != 200:
+            raise AssertionError(f'refused with {self.status}')
         waiting.until(lambda: self.position or (self.read(0.5), self.position)[1], 'no position')
         return self
 

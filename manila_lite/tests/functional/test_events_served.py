@@ -24,6 +24,11 @@ _LISTENERS = 300
 _ESTABLISHED = 1
 
 
+def nobody_listens():
+    """Say whether the thread that looks for events has ended."""
+    return 'events' not in {thread.name for thread in threading.enumerate()}
+
+
 class Threads(test_events.EventTest):
     """One process, and what it spends on clients that listen."""
 
@@ -50,13 +55,17 @@ class Threads(test_events.EventTest):
         stream = self.listen(self.owner).begun()
         self.assertIn('events', {thread.name for thread in threading.enumerate()})
         stream.socket.close()
-        base.eventually(lambda: 'events' not in {thread.name for thread in threading.enumerate()}, 'the thread does not end')
+        base.eventually(nobody_listens, 'the thread does not end')
 
 
 class Limits(test_events.EventTest):
     """Places for clients, of a project and of all."""
 
     EXTRA = '[events]\nmax_listeners = 4\nmax_listeners_per_project = 2\nlistener_time = 4\n'
+
+    def setUp(self):
+        super().setUp()
+        base.eventually(nobody_listens, 'the clients of the test before keep their places')
 
     def test_no_more_than_the_places_of_a_project_and_of_the_process(self):
         streams = [self.listen(caller).begun() for caller in (self.owner, self.owner)]
