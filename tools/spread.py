@@ -35,23 +35,22 @@ def seed() -> None:
             times[name] = seconds
 
 
-def _class_of(name: str) -> str:
-    return name.partition('(')[0].rpartition('.')[0]
-
-
 def write() -> None:
-    """Write a line for each slow class."""
+    """Write a line for each slow class. Its test has no parameters: stestr lists tests before they get them."""
     classes: dict[str, dict[str, float]] = collections.defaultdict(dict)
     seeded = read()
     kept = {}
     with dbm.dumb.open(str(KNOWN), 'r') as times:
-        for name, seconds in ((key.decode(), times[key].decode()) for key in times):
-            if seeded.get(name) == seconds:     # it did not run here: another run has it, or its name has changed
+        for key in times:
+            name, _, parameters = key.decode().partition('(')
+            seconds = times[key].decode()
+            if not parameters and seeded.get(name) == seconds:   # it did not run here, or has got parameters
                 kept[name] = float(seconds)
             else:
-                classes[_class_of(name)][name] = float(seconds)
+                tests = classes[name.rpartition('.')[0]]
+                tests[name] = tests.get(name, 0.0) + float(seconds)
     for name, duration in kept.items():
-        classes.setdefault(_class_of(name), {name: duration})
+        classes.setdefault(name.rpartition('.')[0], {name: duration})
     slow = [f'{max(tests, key=tests.get)} {sum(tests.values()):.0f}' for _, tests in sorted(classes.items())
             if sum(tests.values()) >= _SLOW]
     FILE.write_text('\n'.join([FILE.read_text().partition('\n')[0], *slow]) + '\n')
