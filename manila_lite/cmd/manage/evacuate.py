@@ -205,7 +205,7 @@ COMMANDS: Sequence[Command] = (
         *_HOW]),
     Command('host', 'drain', drain, [
         argument('host', help='host with all its backends, or a backend as host@backend'),
-        argument('--no-copies', action='store_false', dest='by_host', help='only move what drivers can'), *_HOW]),
+        argument('--no-copies', action='store_false', dest='by_host', help='move nothing by a copy of the host'), *_HOW]),
     Command('evacuate', 'watch', follow, [
         argument('run', help='operation id, or the host or backend'), _EVERY]),
     Command('evacuate', 'stop', stop, [argument('host', help='the host or backend, as it was given to "evacuate start"')]),

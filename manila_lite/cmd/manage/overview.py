@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a service does now, in figures and words: operations, pools, services and bad requests, from their rows."""
+"""The present work of a service, in figures and words: operations, pools, services and bad requests, from their rows."""
 
 import collections
 import dataclasses

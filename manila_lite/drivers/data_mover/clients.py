@@ -153,7 +153,7 @@ class Ceph(Client):
         ceph_client.unmount(place, seconds)
 
     def unmount(self, place: Path) -> None:
-        """Unmount. What was written since ``settle`` may be lost."""
+        """Unmount. Writes since ``settle`` may be lost."""
         with contextlib.suppress(CommandFailed):
             ceph_client.unmount(place, _END_SECONDS)
         private_files.forget(place)

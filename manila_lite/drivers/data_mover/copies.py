@@ -31,7 +31,7 @@ Explain = Callable[[Exception | None, int], str]
 
 
 class Copies:
-    """Copies whose mount points are in ``folder``. ``what`` is copied, for the log."""
+    """Copies whose mount points are in ``folder``. ``what``: a noun for the log, such as backup."""
 
     what = 'share'
     #: Number of failures after which a copy is given up.
@@ -51,7 +51,7 @@ class Copies:
         return (self.folder / copy_id,)
 
     def release(self, copy_id: str) -> None:
-        """Remove what a copy left besides its mounts."""
+        """Remove the leftovers of a copy besides its mounts."""
 
     def kept(self) -> frozenset[str]:
         """Return the ids of the copies for which ``release`` has anything to remove."""
@@ -184,7 +184,7 @@ def unmount(place: Path) -> None:
 
 
 def _without_values(text: str, options: str) -> str:
-    """Return what mount said without the values of its options, which it may repeat."""
+    """Return the message of mount without the values of its options, which it may repeat."""
     for value in filter(None, (word.partition('=')[2] for word in options.split(','))):
         text = text.replace(value, '***')
     return text

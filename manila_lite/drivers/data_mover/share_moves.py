@@ -41,7 +41,7 @@ _WHY = (
 
 
 class CannotMount(CommandFailed):
-    """A side of the move cannot be mounted; the message has what mount said, for the operator."""
+    """A side of the move cannot be mounted; the text has the message of mount, for the operator."""
 
 
 class MoverOptions(ClientOptions, Protocol):
@@ -227,7 +227,7 @@ class ShareMoves(Copies):
 
 
 def _said(bad: CommandFailed, place: Path) -> str:
-    """Return what mount said, without its arguments."""
+    """Return the message of mount, without its arguments."""
     lines = str(bad).rpartition(f'{place}: ')[2].splitlines()
     return lines[0].rstrip('.') + '.' if lines else 'mount failed.'
 

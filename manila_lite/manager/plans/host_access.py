@@ -58,8 +58,8 @@ def let_in(work: Work, migration: values.ShareMigration, snapshot: values.Snapsh
 
 
 def _ask(conn: Connection, work: Work, clients: str, snapshot: values.Snapshot | None) -> list[Wake]:
-    """Begin what the source's backend was not asked for yet: the clients are those of another process, when this one goes on
-    with its operation.
+    """Begin the calls of the source's backend that are still missing. After a takeover the clients are those of another
+    process.
     """
     data, wakes = work.data, []
     if data.get(_LET_IN) != clients:

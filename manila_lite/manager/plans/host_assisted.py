@@ -40,7 +40,7 @@ def is_wanted(work: Work, support: dict[str, Any] | None) -> bool:
 
 
 def check(work: Work, migration: values.ShareMigration) -> dict[str, Any]:
-    """Return what this host supports, as the data of a check have a driver's answer."""
+    """Return the abilities of this host, in the form in which the data of a check have those of a driver."""
     return {BY_HOST: True, **dataclasses.asdict(_support(work, migration))}
 
 
@@ -51,7 +51,7 @@ def _support(work: Work, migration: values.ShareMigration) -> values.MigrationSu
 
 
 def calls(work: Work) -> DriverCalls:
-    """Return what the steps of a migration call in place of a driver."""
+    """Return the methods that the steps of a migration call in place of those of a driver."""
     return DriverCalls(
         check=functools.partial(_support, work), start=functools.partial(_start, work),
         carry_on=functools.partial(_carry_on, work), progress=functools.partial(_progress, work),

@@ -77,7 +77,7 @@ class Steps(abc.ABC):
 
     @abc.abstractmethod
     def calls(self, work: Work) -> DriverCalls:
-        """Return the driver's methods, or what this host does in its place."""
+        """Return the driver's methods, or those of this host in its place."""
 
     @abc.abstractmethod
     def migration(self, work: Work, *, planned: bool = False) -> Any:

@@ -39,7 +39,7 @@ class ShareSteps(Steps):
     interval_option = 'migration_driver_continue_update_interval'
 
     def calls(self, work: Work) -> DriverCalls:
-        """Return the driver's methods, or what this host does in its place."""
+        """Return the driver's methods, or those of this host in its place."""
         if work.data.get(host_assisted.BY_HOST):
             return host_assisted.calls(work)
         driver = work.service.driver

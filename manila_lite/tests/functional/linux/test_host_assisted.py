@@ -268,13 +268,18 @@ class Slow(HostAssisted):
         self.assertEqual(202, self.act(share, 'reset_task_state', {'task_state': 'migration_cancelled'})[0])
         self.has_stayed(share, 'migration_cancelled')
 
-    def test_migration_cancelled_during_its_last_pass_leaves_the_source_writable(self):
+    def in_the_last_pass(self):
+        """Return a share whose last changes are being copied."""
         self.config('[beta]', 'migration_keep_writable = true')
         share = self.copying()
         self.task_is(share, READY)
         (self.place('alpha', share) / 'more').write_bytes(os.urandom(16 << 20))
         self.complete(share)
         self.task_is(share, 'data_copying_completing')
+        return share
+
+    def test_migration_cancelled_during_its_last_pass_leaves_the_source_writable(self):
+        share = self.in_the_last_pass()
         self.assertEqual(202, self.act(share, 'migration_cancel')[0])
         self.has_stayed(share, 'migration_cancelled')
 
@@ -290,12 +295,7 @@ class Slow(HostAssisted):
                                                (self.place('beta', share) / 'small').read_text()))
 
     def test_service_killed_in_the_last_pass_goes_on(self):
-        self.config('[beta]', 'migration_keep_writable = true')
-        share = self.copying()
-        self.task_is(share, READY)
-        (self.place('alpha', share) / 'more').write_bytes(os.urandom(16 << 20))
-        self.complete(share)
-        self.task_is(share, 'data_copying_completing')
+        share = self.in_the_last_pass()
         process.until(lambda: list((self.state / 'lib/beta/pool/shares').glob('*/.more.*')), 'it copies', self.lite.tail, 60)
         self.again()
         self.has_moved(share)
