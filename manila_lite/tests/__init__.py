@@ -8,16 +8,14 @@ import manila_lite.cmd  # noqa: F401
 
 def load_tests(loader, tests, pattern):
     """Return all tests, each with a time limit, for stestr."""
-    # Processes that tests start import this package too, and need no limits.
+    # Processes that tests start import this package too, and need neither limits nor the API.
     from manila_lite.tests import limits
+    take_notes()
     return limits.discovered(loader, os.path.dirname(__file__), pattern)
 
 
-def _take_notes():
-    """Note refusals if the environment asks for it; see ``refusals``."""
+def take_notes():
+    """Note refusals in this process if the environment asks for it; see ``refusals``. It loads the API."""
     if os.environ.get('MANILA_LITE_TEST_REFUSALS') or os.environ.get('MANILA_LITE_TEST_SENTENCES'):
         from manila_lite.tests import refusals
         refusals.listen()
-
-
-_take_notes()

@@ -23,13 +23,13 @@ import tempfile
 import threading
 
 _PR_SET_PDEATHSIG = 1
-#: Preparation for the product and for a module of its own: modules to import, and a run that loads the rest.
+#: Preparation for the product and for a module of its own: modules to import, and functions (with arguments) to run once.
 _BEFOREHAND = {
     'manila_lite': (
         'manila_lite.cmd.all_in_one', 'manila_lite.cmd.api', 'manila_lite.cmd.manage', 'manila_lite.cmd.scheduler',
         'manila_lite.cmd.share', 'manila_lite.cmd.status', 'manila_lite.drivers.dummy.driver',
         'manila_lite.drivers.cephfs.driver', 'manila_lite.drivers.linux.driver', 'manila_lite.tests.compliance.base',
-        'manila_lite.tests.crash.victim',
+        'manila_lite.tests.crash.victim', 'manila_lite.tests:take_notes',
         'oslo_messaging._drivers.impl_rabbit', 'psycopg2', 'pymysql'),
     'manila_lite.tests.openstack_page': ('openstackclient.shell:main complete', 'openstack.connection'),
 }
@@ -179,11 +179,11 @@ def _die_with_parent():
 def _main(modules):
     for module in modules:
         command, *args = module.split()
-        if args:
+        if ':' in command:
             with contextlib.redirect_stdout(io.StringIO()):
                 _status_of(command, args)
         else:
-            importlib.import_module(module)
+            importlib.import_module(command)
     if threading.active_count() > 1:
         raise SystemExit(f'A process with threads cannot be copied: {threading.enumerate()}')
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

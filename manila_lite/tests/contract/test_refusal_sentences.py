@@ -12,6 +12,7 @@ import fixtures
 import testtools
 
 from manila_lite.tests import refusals
+from manila_lite.tests.contract import noted
 from manila_lite.tests.unit.api.http import test_hints
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -99,12 +100,8 @@ class Notes(testtools.TestCase):
                          refusals.general(f'Share {resource_id} has 12 snapshots, from 2.49 on, for 10.0.0.0/24; 3.'))
 
     def test_a_note_has_the_caller_and_the_next_step(self):
-        folder = self.useFixture(fixtures.TempDir()).path
-        self.useFixture(fixtures.EnvironmentVariable('MANILA_LITE_TEST_SENTENCES', folder))
         name = 'manila_lite.tests.functional.test_refused_transfers.Offered.test_wrong_auth_key_is_refused'
-        subprocess.run([sys.executable, '-m', 'testtools.run', name], stdin=subprocess.DEVNULL, capture_output=True,
-                       timeout=300, check=True, cwd=ROOT)
-        notes = [json.loads(line) for path in pathlib.Path(folder).iterdir() for line in path.read_text().splitlines()]
+        notes = noted.notes(self, refusals.SENTENCES, name)
         found, = (note for note in notes if note['code'] == 'wrong_auth_key')
         self.assertEqual((400, 'member', 'auth_key: is not the key of transfer ID.'),
                          (found['status'], found['caller'], found['message']))

@@ -9,6 +9,9 @@ import sys
 import fixtures
 import testtools
 
+from manila_lite.tests import refusals
+from manila_lite.tests.contract import noted
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TOOL = ROOT / 'tools' / 'refusals.py'
 ACTIONS = ROOT / 'manila_lite' / 'actions'
@@ -77,11 +80,7 @@ class NotesTest(testtools.TestCase):
     """A refused request in a test leaves a note."""
 
     def test_note_has_the_test_file_status_and_code(self):
-        folder = self.useFixture(fixtures.TempDir()).path
-        self.useFixture(fixtures.EnvironmentVariable('MANILA_LITE_TEST_REFUSALS', folder))
         name = 'manila_lite.tests.functional.test_refused_transfers.Offered.test_wrong_auth_key_is_refused'
-        subprocess.run([sys.executable, '-m', 'testtools.run', name], stdin=subprocess.DEVNULL, capture_output=True,
-                       timeout=300, check=True, cwd=ROOT)
-        notes = [json.loads(line) for path in pathlib.Path(folder).iterdir() for line in path.read_text().splitlines()]
+        notes = noted.notes(self, refusals.FOLDER, name)
         self.assertIn(('share_transfers.py', 400, 'wrong_auth_key', name),
                       [(note['file'], note['status'], note['code'], note['test']) for note in notes])
