@@ -155,7 +155,8 @@ class Deployment(fixtures.Fixture):
         self.orders = Orders(self.state / 'orders')
         self.orders.prepare()
         self.url = self.useFixture(places.EmptyDatabase(self.state, server=self.servers.server)).url
-        self.engine = sa.create_engine(self.url, poolclass=sa.NullPool)
+        # The test cuts all connections, these too.
+        self.engine = sa.create_engine(self.url, pool_pre_ping=True)
         self.port = process.free_port()
         text = _CONFIG.format(state=self.state, port=self.port, database=self.url, bus=self.servers.bus,
                               files=files.local_exports(self.state), more=self._more,

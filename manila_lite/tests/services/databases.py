@@ -29,7 +29,7 @@ class PostgreSQL(Daemon):
     def prepare(self) -> None:
         """Make a cluster."""
         secret = self.write('secret', self.password)
-        self.run(self._initdb, '--no-sync', '--username=tests', f'--pwfile={secret}', '--auth=password',
+        self.run(self._initdb, '--no-sync', '--username=tests', f'--pwfile={secret}', '--auth=md5',
                  '--encoding=UTF8', '--locale=C.UTF-8', f'--pgdata={self.home}/data')
 
     def command(self) -> list[str]:
