@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import signal
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +15,7 @@ from typing import Any
 import fixtures
 import sqlalchemy as sa
 
-from manila_lite.tests import forks, hush, process
+from manila_lite.tests import forks, hush, process, waiting
 from manila_lite.tests.crash import files
 from manila_lite.tests.crash.orders import VARIABLE, Orders
 from manila_lite.tests.fixtures import DEFAULT_TYPE
@@ -288,17 +287,15 @@ class Deployment(fixtures.Fixture):
 
         :raises AssertionError: it did not within ``patience`` seconds.
         """
-        end = time.monotonic() + patience
-        while True:
+        def found() -> Any:
             try:
                 if result := ready():
                     return result
             except (OSError, TypeError, sa.exc.OperationalError):
                 pass            # the service is just starting, or was just killed
             self.lives()
-            if time.monotonic() > end:
-                raise AssertionError(f'not within {patience} s: {what}\n{self.tail()}')
-            time.sleep(0.05)    # sleeps: between two looks; the commands are watched at each
+            return None
+        return waiting.until(found, lambda: f'{what}\n{self.tail()}', patience, pause=0.05)
 
     def lives(self) -> None:
         """Check that every command runs.

@@ -219,7 +219,7 @@ class Wave:
                 end, before = time.monotonic() + PATIENCE, now
             for project in [project for project, unsettled in now.items() if not unsettled]:
                 left.pop(project).seconds = time.monotonic() - self._start
-            time.sleep(0.1)    # sleeps: between two looks; the end moves with each change
+            time.sleep(0.2)    # sleeps: between two looks; the end moves with each change
 
     def _again(self, stories: list[Story]) -> None:
         """Repeat requests of clients that got no answer, and for which no work was begun."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The waits of tests: they end in time, and name the missing condition."""
 
+import fixtures
 import testtools
 
 from manila_lite.tests import waiting
@@ -36,3 +37,27 @@ class Until(testtools.TestCase):
         self.assertEqual(1, waiting.until(lambda: 1 / next(answers), 'it', ignoring=(ZeroDivisionError,), pause=0.001))
         self.assertRaises(waiting.Late, waiting.until, lambda: 1 / 0, 'it', 0.01, ignoring=(ZeroDivisionError,), pause=0.001)
         self.assertRaises(ZeroDivisionError, waiting.until, lambda: 1 / 0, 'it')
+
+
+class Pauses(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.now, self.pauses = 0, []
+        self.useFixture(fixtures.MonkeyPatch('time.monotonic', lambda: self.now))
+        self.useFixture(fixtures.MonkeyPatch('time.sleep', self.pause))
+
+    def pause(self, seconds):
+        self.pauses.append(seconds)
+        self.now += seconds
+
+    def test_pauses_grow_to_a_quarter_of_a_second(self):
+        waiting.until(lambda: self.now > 60, 'a minute', 90)
+        self.assertEqual([waiting.PAUSE, waiting.LONGEST], [self.pauses[0], self.pauses[-1]])
+        self.assertEqual(sorted(self.pauses), self.pauses)
+
+    def test_shorter_and_longer_ones_stay_as_they_are(self):
+        for pause in (0.001, 2):
+            self.pauses.clear()
+            waiting.until(lambda: len(self.pauses) == 500, '500 looks', 5000, pause=pause)
+            self.assertEqual({pause}, set(self.pauses))

@@ -7,15 +7,25 @@ import subprocess
 import time
 from pathlib import Path
 
+import fixtures
+
 from manila_lite.tests import process
 from manila_lite.tests.functional.linux import base, test_share_backups, test_share_migration
 
-_MORE = """
+#: Looks of tests and of the service are rare: the twin is emulated, and each takes it a second.
+SECONDS_BETWEEN_LOOKS = 3
+RARE_LOOKS = """
+[DEFAULT]
+report_interval = 5
+[operations]
+poll_interval = 2
+"""
+_MORE = RARE_LOOKS + """
 [DEFAULT]
 enabled_backup_types = saved
 [saved]
 {export}
-backup_continue_update_interval = 0.1
+backup_continue_update_interval = 1
 [alpha]
 backup_over_nfs = true
 """
@@ -39,6 +49,7 @@ class KernelNfs(test_share_backups.BacksUp):
     test_another_backend_deletes_the_backup_of_a_removed_backend = None
 
     def setUp(self):
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.tests.waiting.LONGEST', SECONDS_BETWEEN_LOOKS))
         super().setUp()
         self.reach_backends()
         with self.lite.config.open('a') as config:

@@ -4,6 +4,8 @@
 import os
 from pathlib import Path
 
+import fixtures
+
 from manila_lite.tests import process
 from manila_lite.tests.functional.linux import test_host_assisted
 from manila_lite.tests.functional.linux.in_twin import backups
@@ -15,12 +17,14 @@ _MOUNTS = '[DEFAULT]\ndata_copy_bandwidth_limit = 0.5\ndata_node_mount_options =
 class KernelNfs(test_host_assisted.HostAssisted):
     """``alpha`` and ``beta`` admit this host, at the address of its route to them."""
 
-    BACKEND = test_host_assisted.HostAssisted.BACKEND.partition('[DEFAULT]')[0] + _MOUNTS
+    BACKEND = test_host_assisted.HostAssisted.BACKEND.partition('[DEFAULT]')[0].replace(
+        'continue_update_interval = 0.2', 'continue_update_interval = 2') + _MOUNTS + backups.RARE_LOOKS
     # Seconds; the twin is emulated, and the machine may be busy.
     PATIENCE = 400
     ATTRIBUTES = ()
 
     def setUp(self):
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.tests.waiting.LONGEST', backups.SECONDS_BETWEEN_LOOKS))
         super().setUp()
         backups.KernelNfs.reach_backends(self)
 
