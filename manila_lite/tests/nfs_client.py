@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 from manila_lite.siblings import libnfs
 
@@ -111,11 +112,19 @@ def enter(netns):
     os.close(fd)
 
 
+def _command(netns, *words):
+    # As a file and not as a module: its package imports what the service runs on, of which a client needs nothing.
+    return [sys.executable, '-P', __file__, *(['--netns', netns] if netns else []), *words]
+
+
+def _environment():
+    return os.environ | {'PYTHONPATH': str(Path(__file__).parents[2])}
+
+
 def call(address, export, action, *words, netns=None, seconds=300):
     """Run one action in a process of its own; return (worked, output)."""
-    command = [sys.executable, '-m', 'manila_lite.tests.nfs_client', *(['--netns', netns] if netns else []),
-               address, export, action, *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
+    done = subprocess.run(_command(netns, address, export, action, *map(str, words)), env=_environment(), capture_output=True,
+                          text=True, timeout=seconds, stdin=subprocess.DEVNULL)
     return done.returncode == 0, done.stdout.strip() or done.stderr.strip()
 
 
@@ -123,9 +132,8 @@ class Session:
     """A client that stays mounted, in a process of its own; ``call`` returns (worked, output)."""
 
     def __init__(self, address, export, *, netns=None):
-        command = [sys.executable, '-m', 'manila_lite.tests.nfs_client', *(['--netns', netns] if netns else []),
-                   address, export, 'session']
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(_command(netns, address, export, 'session'), env=_environment(),
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._guard = threading.Timer(_SESSION_SECONDS, self._process.kill)
         self._guard.daemon = True
         self._guard.start()
