@@ -2,13 +2,14 @@
 """The order of tests: by file, or another one for each seed, so that dependencies between tests are found.
 
 Classes are shuffled, and the tests of a class. A class is set up only once, and a file of gabbi keeps its requests in
-order.
+order. Classes of a group, which share something, are beside each other; it ends with the last of them (``lasting.py``).
 """
 
 import hashlib
 import os
 import unittest
 from collections.abc import Iterator
+from typing import Any
 
 #: Names the seed; if empty, the order is that of files.
 SEED = 'TEST_ORDER_SEED'
@@ -22,6 +23,20 @@ class Class(unittest.TestSuite):
         super().run(result, debug)
         self._tearDownPreviousClass(None, result)  # type: ignore[attr-defined]
         result._previousTestClass = None  # type: ignore[attr-defined]
+        return result
+
+
+class Together(unittest.TestSuite):
+    """The classes of a group of ``lasting.py``."""
+
+    def __init__(self, group: Any):
+        super().__init__()
+        self.group = group
+
+    def run(self, result: unittest.TestResult, debug: bool = False) -> unittest.TestResult:
+        """See ``unittest.TestSuite.run``."""
+        super().run(result, debug)
+        self.group.end()
         return result
 
 
@@ -41,7 +56,22 @@ def ordered(suite: unittest.TestSuite, seed: str | None = None) -> unittest.Test
     for unit in found:
         if isinstance(unit, Class):
             unit._tests.sort(key=lambda test: place(test.id()))
-    return unittest.TestSuite(sorted(found, key=lambda unit: place(min(names(unit)))))
+    found.sort(key=lambda unit: place(min(names(unit))))
+    return unittest.TestSuite(sorted(_together(found), key=lambda unit: place(
+        unit.group.name if isinstance(unit, Together) else min(names(unit)))))
+
+
+def _together(found: list[unittest.TestSuite]) -> list[unittest.TestSuite]:
+    """Return the units, those of a group as one, in their order."""
+    groups: dict[Any, Together] = {}
+    others = []
+    for unit in found:
+        group = getattr(unit._tests[0], 'TOGETHER', None)
+        if group is None:
+            others.append(unit)
+        else:
+            groups.setdefault(group, Together(group)).addTest(unit)
+    return [*others, *groups.values()]
 
 
 def units(suite: unittest.TestSuite) -> list[unittest.TestSuite]:

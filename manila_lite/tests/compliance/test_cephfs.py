@@ -3,7 +3,6 @@
 
 import contextlib
 import dataclasses
-import functools
 import os
 import re
 
@@ -24,23 +23,27 @@ _CAP = re.compile(r'allow (rw|r)\b[^,]*\bpath=([^, ]+)')
 _LEVELS = {'rw': 'rw', 'r': 'ro'}
 
 
-@functools.cache
+@ceph.TOGETHER.keep
 def admin() -> Cluster:
-    """Return the way of the administrator to the cluster of this process."""
+    """Return the way of the administrator to the shared cluster."""
     conf = ceph.shared().admin_conf
-    return Cluster(lambda: 60.0, lambda: find_way(Identity(conf, 'ceph', 'admin')))
+    cluster = Cluster(lambda: 60.0, lambda: find_way(Identity(conf, 'ceph', 'admin')))
+    ceph.TOGETHER.at_end(cluster.close)
+    return cluster
 
 
-@functools.cache
+@ceph.TOGETHER.keep
 def files():
     """Return the whole file system, as an administrator mounts it."""
     module = bindings.load('cephfs')
     mount = module.LibCephFS(conffile=str(ceph.shared().admin_conf), auth_id='admin')
     mount.mount(filesystem_name=b'a')
+    ceph.TOGETHER.at_end(mount.shutdown)
     return module, mount
 
 
 class CephfsBinding(base.Binding):
+    TOGETHER = ceph.TOGETHER
     DRIVER = 'cephfs'
     MOMENTS = (0.05,)
     GOOD = (('cephx', 'alice', 'rw'), ('cephx', 'bob', 'ro'))

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cephfs driver with an existing NFS cluster keeps the contract: a gateway of it tells what is in force."""
 
-import atexit
-import functools
-
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.cluster.program import Program
 from manila_lite.drivers.file_servers import ganesha_clients
@@ -17,15 +14,15 @@ NAME = 'contract'
 _LEVELS = {'RW': 'rw', 'RO': 'ro'}
 
 
-@functools.cache
+@ceph.TOGETHER.keep
 def gateway() -> NfsGateway:
-    """Return the gateway of this process, which ends with it."""
+    """Return the gateway on the shared cluster."""
     cluster = ceph.shared()
     cluster.enable_nfs()
     cluster.add_nfs_cluster(NAME)
     made = NfsGateway(cluster, NAME)
     made.setUp()
-    atexit.register(made.cleanUp)
+    ceph.TOGETHER.at_end(made.cleanUp)
     return made
 
 

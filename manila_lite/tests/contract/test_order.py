@@ -66,6 +66,29 @@ def load_tests(loader, tests, pattern):
     return unittest.TestSuite([Whole(loader.loadTestsFromTestCase(Requests))])
 """
 
+#: What classes share, and such a class.
+_GROUP = """
+import sys
+from manila_lite.tests import lasting
+
+GROUP = lasting.Group('costly')
+
+@GROUP.keep
+def made():
+    GROUP.at_end(lambda: print('ended', file=sys.stderr))
+    print('made', file=sys.stderr)
+"""
+_OF_GROUP = """
+import testtools
+from small import group
+
+class Costly(testtools.TestCase):
+    TOGETHER = group.GROUP
+
+    def test_a(self):
+        group.made()
+"""
+
 #: Passes only after the other class.
 _LEFT = """
 import testtools
@@ -142,6 +165,15 @@ class Shuffled(Small):
             self.assertEqual([], [pair for pair in zip(told[::2], told[1::2], strict=True)
                                   if pair[0].split() != ['up', pair[1].removeprefix('down ')]])
             self.assertEqual(2 * len({name.rpartition('.')[0] for name in names}), len(told))
+
+    def test_classes_of_a_group_are_beside_each_other_and_it_ends_after_them(self):
+        for name, text in (('group', _GROUP), ('test_d', _OF_GROUP), ('test_e', _OF_GROUP)):
+            (self.place / 'small' / f'{name}.py').write_text(text)
+        for seed in '1', '2', '3', '4':
+            names, told = self.order(seed)
+            at = [number for number, name in enumerate(names) if '.Costly.' in name]
+            self.assertEqual([at[0], at[0] + 1], at)
+            self.assertEqual([told.index('made') + 1], [number for number, line in enumerate(told) if line == 'ended'])
 
     def test_order_within_a_suite_is_kept(self):
         for seed in '1', '2', '3', '4':

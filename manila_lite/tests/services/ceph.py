@@ -5,9 +5,7 @@ It keeps its data in memory (``memstore``), or in a sparse file (``bluestore``) 
 after a few seconds. Each daemon can be killed and started again, by its name: ``mon.a``, ``mgr.x``, ``osd.0``, ``mds.m0``.
 """
 
-import atexit
 import contextlib
-import functools
 import json
 import shutil
 import signal
@@ -19,7 +17,7 @@ from typing import Any
 import fixtures
 from oslo_utils import uuidutils
 
-from manila_lite.tests import process, waiting
+from manila_lite.tests import lasting, process, waiting
 from manila_lite.tests.services.daemon import Broken, Daemon, Missing, program
 
 _PROGRAMS = ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph', 'ceph-authtool', 'monmaptool')
@@ -381,13 +379,17 @@ class FuseMount(fixtures.Fixture):
         subprocess.run(['umount', '--lazy', str(self.root)], capture_output=True, timeout=30, check=False)
 
 
-@functools.cache
+#: Classes of tests that use the shared cluster.
+TOGETHER = lasting.Group('ceph')
+
+
+@TOGETHER.keep
 def shared() -> Ceph:
-    """Return the cluster of this process, which ends with it. Whoever uses it removes what it made.
+    """Return the cluster of the classes of this group. Whoever uses it removes what it made.
 
     :raises Missing: a program is not installed.
     """
     cluster = Ceph()
     cluster.setUp()
-    atexit.register(cluster.cleanUp)
+    TOGETHER.at_end(cluster.cleanUp)
     return cluster

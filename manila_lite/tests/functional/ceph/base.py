@@ -29,8 +29,9 @@ _numbers = itertools.count(1)
 
 
 class CephTest(testtools.TestCase):
-    """A service for the class, on the cluster of this process or on ``CLUSTER``, one of its own."""
+    """A service for the class, on the shared cluster or on ``CLUSTER``, one of its own."""
 
+    TOGETHER = ceph.TOGETHER
     CLUSTER: dict | None = None
     MORE = ''
     FILESYSTEM = 'a'

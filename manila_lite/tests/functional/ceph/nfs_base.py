@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base of tests of the NFS gateway: a cluster, two hosts with a gateway and two clients, each in a network namespace."""
 
-import atexit
 import functools
 import os
 import shutil
@@ -15,7 +14,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import values
 from manila_lite.drivers.cephfs.nfs import fsal
-from manila_lite.tests import nfs_client
+from manila_lite.tests import lasting, nfs_client
 from manila_lite.tests.functional.ceph import host
 from manila_lite.tests.functional.linux import base
 from manila_lite.tests.security import nfs4
@@ -48,24 +47,30 @@ class Fabric(base.Fabric):
         return f'fd99::{FLOATS}' if host == 'gateway' else super().v6(host)
 
 
-@functools.cache
+#: Classes of tests that use the fabric and its cluster.
+TOGETHER = lasting.Group('ceph in a network')
+
+
+@TOGETHER.keep
 def surroundings():
-    """Return the fabric and the cluster of this process, which end with it.
+    """Return the fabric of the classes of this group, and the cluster there.
 
     :raises Missing: a program is not installed.
     """
     fabric = Fabric(ceph=5, nas=1, other=2, one=11, two=12)
-    atexit.register(fabric.down)
+    TOGETHER.at_end(fabric.down)
     fabric.up()
     cluster = Ceph(address=fabric.v4('ceph'), netns=fabric.name('ceph'))
     cluster.setUp()
-    atexit.register(cluster.cleanUp)
+    TOGETHER.at_end(cluster.cleanUp)
     cluster.add_shared_pool(SHARED)
     return fabric, cluster
 
 
 class GatewayTest(testtools.TestCase):
     """A backend for the class; the host "nas" has its gateway."""
+
+    TOGETHER = TOGETHER
 
     #: Further lines of the backend's section.
     OPTIONS = ''

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base of tests of an existing NFS cluster: its gateways are on the hosts "nas" and "other"; the share manager is on "nas"."""
 
-import functools
 import json
 import subprocess
 import unittest
@@ -14,7 +13,7 @@ from manila_lite.tests.services.nfs_cluster import NfsGateway
 NAME = 'tests'
 
 
-@functools.cache
+@nfs_base.TOGETHER.keep
 def surroundings():
     """Return the fabric and the cluster of this process, with the NFS cluster.
 

@@ -6,6 +6,7 @@ from manila_lite.tests.functional.ceph import base
 
 
 class Faults(base.CephTest):
+    TOGETHER = None
     CLUSTER = {'grace': 5, 'store': 'bluestore'}
     MORE = 'cephfs_command_timeout = 8'
 

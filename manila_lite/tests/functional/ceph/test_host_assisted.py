@@ -25,6 +25,7 @@ READY = 'data_copying_completed'
 class Moves(filled.Filled, base.CephTest):
     """From the file system ``a`` to ``b``."""
 
+    TOGETHER = None
     CLUSTER = {'filesystems': ('a', 'b')}
     MORE = 'cephfs_filesystem_name = a'
     # A file's blocks are its size in CephFS.

@@ -136,6 +136,7 @@ class Native(base.CephTest):
 class OverIpv6(base.CephTest):
     """Monitors with IPv6 addresses only, and the second of two file systems."""
 
+    TOGETHER = None
     CLUSTER = {'filesystems': ('a', 'b'), 'family': 6}
     MORE = 'cephfs_filesystem_name = b'
     FILESYSTEM = 'b'

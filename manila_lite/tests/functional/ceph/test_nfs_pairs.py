@@ -22,6 +22,8 @@ from manila_lite.tests.services.daemon import Missing
 class Pairs(testtools.TestCase):
     """The host is the one that the cluster is on, with network namespaces beside."""
 
+    TOGETHER = nfs_base.TOGETHER
+
     def setUp(self):
         super().setUp()
         if lacks := nfs_base.missing():

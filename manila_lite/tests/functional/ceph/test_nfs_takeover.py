@@ -34,6 +34,8 @@ cephfs_nfs_graceless = true
 
 
 class Takeover(testtools.TestCase):
+    TOGETHER = nfs_base.TOGETHER
+
     def setUp(self):
         super().setUp()
         if lacks := nfs_base.missing():

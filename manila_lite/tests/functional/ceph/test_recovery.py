@@ -41,7 +41,9 @@ _STUCK = 120
 
 
 class RecoveryTest(testtools.TestCase):
-    """Backends on the cluster of this process."""
+    """Backends on the shared cluster."""
+
+    TOGETHER = ceph.TOGETHER
 
     @classmethod
     def setUpClass(cls):

@@ -25,6 +25,8 @@ driver = cephfs
 
 
 class StartChecks(testtools.TestCase):
+    TOGETHER = ceph.TOGETHER
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
