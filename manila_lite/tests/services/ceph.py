@@ -6,7 +6,9 @@ after a few seconds. Each daemon can be killed and started again, by its name: `
 """
 
 import contextlib
+import errno
 import json
+import shlex
 import shutil
 import signal
 import subprocess
@@ -17,7 +19,9 @@ from typing import Any
 import fixtures
 from oslo_utils import uuidutils
 
+from manila_lite.drivers.cephfs.cluster.answers import Answer
 from manila_lite.tests import lasting, process, waiting
+from manila_lite.tests.services import ceph_line
 from manila_lite.tests.services.daemon import Broken, Daemon, Missing, program
 
 _PROGRAMS = ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph', 'ceph-authtool', 'monmaptool')
@@ -28,6 +32,8 @@ _MODULES = ('mgr_module.py', 'mgr_util.py', 'volumes', 'orchestrator', 'status',
 NFS_MODULE, NFS_POOL = 'nfs', '.nfs'
 _MODULES_OF_DEBIAN = Path('/usr/share/ceph/mgr')
 _LOOPBACK = {4: '127.0.0.1', 6: '[::1]'}
+#: Seconds for an answer of a cluster that is asked again and again.
+_POLL = 15
 #: What the share service's own user may do, as the page for operators says.
 SERVICE_CAPS = {'mon': 'allow r', 'mgr': 'allow rw', 'mds': 'allow *'}
 _DAEMONS = {
@@ -139,6 +145,8 @@ class Ceph(fixtures.Fixture):
         self._servers = [f'm{number}' for number in range(len(self._filesystems) + standbys)]
         self._grace = grace
         self._family = family
+        self._netns = netns
+        self._line: ceph_line.Line | None = None
         #: The daemons by name.
         self.daemons: dict[str, CephDaemon] = {}
 
@@ -175,6 +183,9 @@ class Ceph(fixtures.Fixture):
         self.conf = self.client_conf('manila', self._run('ceph-authtool', str(keys), '--name', 'client.manila',
                                                          '--print-key').strip())
 
+        if ceph_line.parser():
+            self._line = ceph_line.Line(self.admin_conf, 'admin', self._netns)
+
     def _start_daemons(self) -> None:
         osd = uuidutils.generate_uuid()
         made = str(self.home / 'monmap')
@@ -188,6 +199,7 @@ class Ceph(fixtures.Fixture):
         self._daemon('osd', '0')
         for name in self._servers:
             self._daemon('mds', name)
+        self.addCleanup(self._hang_up)      # first of all: the library waits for nobody then
         self.wait_usable()
 
     @staticmethod
@@ -226,9 +238,7 @@ class Ceph(fixtures.Fixture):
         waiting.until(lambda: self._has_nfs_cluster(name), self._why_not, self.PATIENCE, pause=0.1)
 
     def _has_nfs_cluster(self, name: str) -> bool:
-        done = self._ceph('nfs', 'export', 'ls', name)
-        self._said = f'{done.stdout}{done.stderr}'
-        return done.returncode == 0
+        return self._succeeds('nfs', 'export', 'ls', name)
 
     def add_pool(self, filesystem: str, name: str) -> None:
         """Add a data pool to a file system."""
@@ -244,6 +254,7 @@ class Ceph(fixtures.Fixture):
     def kill(self, name: str) -> None:
         """Kill a daemon, as in a crash."""
         self.daemons[name].abort()
+        self._hang_up()     # a command to a manager that was killed may hang
 
     def start(self, name: str) -> None:
         """Start a daemon that was killed."""
@@ -258,9 +269,12 @@ class Ceph(fixtures.Fixture):
         dead = [daemon for daemon in self.daemons.values() if daemon.process and daemon.process.poll() is not None]
         if dead:
             raise Broken(f'{dead[0].name} ended: {dead[0].tail()}')
-        done = self._ceph('fs', 'subvolume', 'ls', filesystem)
-        self._said = f'{done.stdout}{done.stderr}'
-        return done.returncode == 0
+        return self._succeeds('fs', 'subvolume', 'ls', filesystem)
+
+    def _succeeds(self, *words: str) -> bool:
+        answer = self._ceph(*words, seconds=_POLL)
+        self._said = f'{answer.output}{answer.said}'
+        return answer.number == 0
 
     def _why_not(self) -> str:
         return f'Ceph is usable: {self._said[-1000:]}'
@@ -272,13 +286,13 @@ class Ceph(fixtures.Fixture):
 
         :raises Broken: it failed.
         """
-        done = self._ceph(*words)
-        if done.returncode:
-            raise Broken(f'ceph {" ".join(words)}: exit {done.returncode}: {done.stderr[-1000:]}')
+        answer = self._ceph(*words)
+        if answer.number:
+            raise Broken(f'ceph {" ".join(words)}: exit {answer.number}: {answer.said[-1000:]}')
         try:
-            return json.loads(done.stdout)
+            return json.loads(answer.output)
         except ValueError:
-            return done.stdout.strip()
+            return answer.output.strip()
 
     def client_conf(self, ident: str, key: str, *, monitor: str = '') -> Path:
         """Return a new configuration file of a client with this id and key."""
@@ -290,20 +304,27 @@ class Ceph(fixtures.Fixture):
         conf.write_text(_CLIENT.format(fsid=self.fsid, monitor=monitor or self.monitor, keyring=keyring))
         return conf
 
-    @property
-    def _ceph_words(self) -> list[str]:
-        return [*self.inside, program('ceph'), '--conf', str(self.admin_conf)]
+    def _ceph(self, *words: str, seconds: float = 120) -> Answer:
+        """Return the answer to a command: by a connection, or by the program where this Python has not the bindings."""
+        try:
+            return self._line.ask(words, seconds) if self._line else self._run_ceph(words, seconds)
+        except (ceph_line.Silent, subprocess.TimeoutExpired) as silent:
+            self._hang_up()
+            return Answer(errno.ETIMEDOUT, said=str(silent))
 
-    def _ceph(self, *words: str) -> subprocess.CompletedProcess:
-        return subprocess.run([*self._ceph_words, '--connect-timeout', '20', '--format', 'json', *words],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
-                              env=self._environment(), check=False)
+    def _run_ceph(self, words: Sequence[str], seconds: float) -> Answer:
+        done = subprocess.run([*self.inside, program('ceph'), '--conf', str(self.admin_conf), '--connect-timeout', '20',
+                               '--format', 'json', *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=seconds, env=self._environment(), check=False)
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    def _hang_up(self) -> None:
+        if self._line:
+            self._line.close()
 
     def _commands(self, *lines: str) -> None:
-        done = subprocess.run(self._ceph_words, input=''.join(f'{line}\n' for line in lines),
-                              capture_output=True, text=True, timeout=120, env=self._environment(), check=False)
-        if done.returncode or 'Error' in done.stdout + done.stderr:
-            raise Broken(f'ceph: exit {done.returncode}: {done.stdout[-1000:]}{done.stderr[-2000:]}')
+        for line in lines:
+            self.ask(*shlex.split(line))
 
     def _server(self, name: str, *words: str) -> None:
         self._run(name, '--conf', str(self.server_conf), *words)
