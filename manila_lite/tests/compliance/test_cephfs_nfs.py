@@ -46,6 +46,17 @@ class NfsEdgeCases(edge_cases.EdgeCases):
     test_ids_that_are_no_file_names_reach_nothing = None
 
 
+class NfsManageCalls(manage_shares.EveryManageCall):
+    """The calls that change exports. Those for snapshots are the same as with native clients."""
+
+    scenarios = [row for row in manage_shares.EveryManageCall.scenarios if row[0] in ('ManageShare', 'UnmanageShare')]
+
+
+class NfsManageEdgeCases(manage_shares.ManageEdgeCases):
+    # Snapshots are the same as with native clients.
+    test_snapshots_that_cannot_be_taken_over = None
+
+
 class GatewayBinding(NfsBinding):
     MOMENTS = (0.02, 0.2)
 
@@ -83,9 +94,9 @@ class GatewayEdgeCasesTest(NfsEdgeCases, GatewayBinding):
     pass
 
 
-class GatewayManageTest(manage_shares.EveryManageCall, GatewayBinding):
+class GatewayManageTest(NfsManageCalls, GatewayBinding):
     pass
 
 
-class GatewayManageEdgeCasesTest(manage_shares.ManageEdgeCases, GatewayBinding):
+class GatewayManageEdgeCasesTest(NfsManageEdgeCases, GatewayBinding):
     pass

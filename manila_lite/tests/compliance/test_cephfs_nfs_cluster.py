@@ -4,9 +4,14 @@
 from manila_lite.drivers.cephfs.cluster.identity import Identity
 from manila_lite.drivers.cephfs.cluster.program import Program
 from manila_lite.drivers.file_servers import ganesha_clients
-from manila_lite.tests.compliance import manage_shares
 from manila_lite.tests.compliance.test_cephfs import admin
-from manila_lite.tests.compliance.test_cephfs_nfs import NfsBinding, NfsCalls, NfsEdgeCases
+from manila_lite.tests.compliance.test_cephfs_nfs import (
+    NfsBinding,
+    NfsCalls,
+    NfsEdgeCases,
+    NfsManageCalls,
+    NfsManageEdgeCases,
+)
 from manila_lite.tests.services import ceph
 from manila_lite.tests.services.nfs_cluster import NfsGateway
 
@@ -57,11 +62,11 @@ class ClusterEdgeCasesTest(NfsEdgeCases, ClusterBinding):
     pass
 
 
-class ClusterManageTest(manage_shares.EveryManageCall, ClusterBinding):
+class ClusterManageTest(NfsManageCalls, ClusterBinding):
     pass
 
 
-class ClusterManageEdgeCasesTest(manage_shares.ManageEdgeCases, ClusterBinding):
+class ClusterManageEdgeCasesTest(NfsManageEdgeCases, ClusterBinding):
     pass
 
 
