@@ -2,9 +2,8 @@
 """The cephfs driver with an existing NFS cluster keeps the contract: a gateway of it tells what is in force."""
 
 from manila_lite.drivers.cephfs.cluster.identity import Identity
-from manila_lite.drivers.cephfs.cluster.program import Program
 from manila_lite.drivers.file_servers import ganesha_clients
-from manila_lite.tests.compliance.test_cephfs import admin
+from manila_lite.tests.compliance.test_cephfs import ProgramOnce, admin
 from manila_lite.tests.compliance.test_cephfs_nfs import (
     NfsBinding,
     NfsCalls,
@@ -71,11 +70,12 @@ class ClusterManageEdgeCasesTest(NfsManageEdgeCases, ClusterBinding):
 
 
 class ClusterProgramTest(ClusterBinding):
-    """The program ``ceph`` instead of the bindings: it takes the content of an export, too."""
+    """The program ``ceph`` instead of the bindings for commands about exports: it takes the content of one, too."""
 
     def new_driver(self):
         driver = super().new_driver()
-        driver.services.cluster._make = lambda: Program(Identity(self.ceph.conf, 'ceph', 'manila'))
+        self.way = ProgramOnce(Identity(self.ceph.conf, 'ceph', 'manila'), 'nfs ')
+        driver.services.cluster._make = lambda: self.way
         return driver
 
     def test_exports_come_change_and_go_without_bindings(self):
@@ -85,3 +85,5 @@ class ClusterProgramTest(ClusterBinding):
         self.assertEqual(set(self.OTHER), self.in_force(share))
         self.driver.delete_share(share)
         self.assertTrue(self.ensured(share).error)
+        self.assertEqual(set(), {f'nfs export {verb}' for verb in ('apply', 'info', 'ls', 'rm')} - {
+            prefix for _, prefix, *_ in self.way.done})
