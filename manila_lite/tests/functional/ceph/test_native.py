@@ -136,10 +136,13 @@ class Native(base.CephTest):
 class OverIpv6(base.CephTest):
     """Monitors with IPv6 addresses only, and the second of two file systems."""
 
-    TOGETHER = None
-    CLUSTER = {'filesystems': ('a', 'b'), 'family': 6}
+    TOGETHER = base.TWO_FILE_SYSTEMS
     MORE = 'cephfs_filesystem_name = b'
     FILESYSTEM = 'b'
+
+    @classmethod
+    def its_cluster(cls):
+        return base.two_file_systems()
 
     def test_share_is_mounted_by_addresses_of_ipv6_from_the_file_system_of_the_section(self):
         [pool] = self.lite.ok('GET', '/scheduler-stats/pools/detail')['pools']
