@@ -144,9 +144,13 @@ class Moved(Moves):
         self.until(lambda: not self.ceph.ask('fs', 'subvolume', 'ls', 'b'), 'the copy is deleted')
         self.nothing_is_left()
         self.ends(share, 'available')
+        # The rule is rw again a little later, and a client may do what it might as it mounted.
+        self.until(lambda: self.writes_anew(share, rule), 'the source can be written to')
+
+    def writes_anew(self, share, rule):
+        """Say whether the client, when it mounts the share anew, can write."""
         self.client.end()
-        place = self.mount(share, rule)
-        self.until(lambda: base.refused(os.mkdir, place / 'after') is None, 'the source can be written to')
+        return base.refused(os.mkdir, self.mount(share, rule) / 'after') is None
 
 
 class Interrupted(Moves):
