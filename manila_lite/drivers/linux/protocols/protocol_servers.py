@@ -10,7 +10,8 @@ from pathlib import Path
 from manila_lite import errors
 from manila_lite.drivers.file_servers.file_server import FileServer
 from manila_lite.drivers.file_servers.ganesha import Ganesha
-from manila_lite.drivers.linux.options import LinuxOptions, wants_directory
+from manila_lite.drivers.linux.failover.durable_files import DurableFiles
+from manila_lite.drivers.linux.options import LinuxOptions, is_shared, wants_directory
 from manila_lite.drivers.linux.protocols import check
 from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer, Source
 from manila_lite.drivers.linux.protocols.samba import Samba
@@ -24,7 +25,8 @@ _FOLDERS = {'NFS': '', 'CIFS': 'cifs'}
 
 def _ganesha(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:
     return Ganesha(home, conf.linux_nfs_port, Vfs(home), netns=netns, graceless=conf.linux_graceless,
-                   grace=conf.linux_grace_period, lacks=_lacking(conf).get('NFS', ''))
+                   grace=conf.linux_grace_period, lacks=_lacking(conf).get('NFS', ''),
+                   mirror=DurableFiles(home) if is_shared(conf) else None)
 
 
 def _samba(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:

@@ -3,6 +3,7 @@
 
 import shutil
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from oslo_log import log
@@ -25,10 +26,13 @@ LOG = log.getLogger(__name__)
 class ShareServers:
     """The servers of one backend. A server has a folder from the beginning of its set-up to the end of its teardown."""
 
-    def __init__(self, state: Path, conf: LinuxOptions, source: Source):
+    def __init__(self, state: Path, conf: LinuxOptions, source: Source,
+                 is_here: Callable[[], bool] = lambda: True):
+        """Remember the options. ``is_here`` says whether the pool is on this host, if others have it at other times."""
         self._state = state / 'servers'
         self._conf = conf
         self._source = source
+        self._is_here = is_here
         self._fabric = Fabric(conf.linux_fabric_netns)
         self._running: dict[str, ProtocolServers] = {}
         self._locks: dict[str, threading.Lock] = {}
@@ -114,6 +118,7 @@ class ShareServers:
         """
         with self._lock(server.id):
             self._must_be_here(server.id)
+            self._must_have_pool()
             networks.vet(server)
             (self._state / server.id).mkdir(parents=True, exist_ok=True)
             return (*self._namespace(server.id).ensure(server.allocations), *self._start(server.id))
@@ -132,11 +137,20 @@ class ShareServers:
         if (migration := fencing.by(self.folder(server_id))) not in ('', unless):
             raise errors.Final(f'Share server {server_id} was moved away by migration {migration}.')
 
+    def _must_have_pool(self) -> None:
+        """Check that the folder of servers is the one in the pool.
+
+        :raises CommandFailed: the pool is not on this host.
+        """
+        if not self._is_here():
+            raise CommandFailed('the pool is not mounted on this host now')
+
     # Moves ------------------------------------------------------------------------------------
 
     def prepare(self, server_id: str) -> None:
         """Start the server. A new one has no address yet, so that no client can reach it."""
         with self._lock(server_id):
+            self._must_have_pool()
             (self._state / server_id).mkdir(parents=True, exist_ok=True)
             if not self._namespace(server_id).is_there:
                 self._namespace(server_id).ensure(())

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Letting go of a shared pool: its share servers are killed, their addresses removed, and all its mounts undone."""
+
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import psutil
+
+from manila_lite.drivers.linux.failover.task import Task
+from manila_lite.host import ip
+from manila_lite.host.commands import CommandFailed, run
+from manila_lite.host.daemon import Daemon
+
+#: Records of the daemons of a share server, in its folder.
+_RECORDS = ('*/ganesha.json', '*/bus.json')
+#: Seconds between tries, and after which programs that use the pool are killed.
+_PAUSE, _PATIENCE = 0.1, 1.0
+
+
+def let_go(task: Task, spare: frozenset[int] = frozenset(), *, alone: bool = True) -> None:
+    """Stop all share servers and unmount the pool, however long that takes. Clients see their server vanish.
+
+    Programs that use the pool are killed, except those in ``spare``. Without ``alone`` another host has the device.
+    """
+    began, said = time.monotonic(), ''
+    while True:
+        try:
+            _kill_daemons(task.servers)
+            _remove_networks(task)
+            busy = _unmount(task)
+            if not busy and (not alone or _is_free(Path(task.device))):
+                return
+        except (CommandFailed, OSError) as bad:
+            busy = [str(bad)]
+        if time.monotonic() - began > _PATIENCE:
+            for process in _users((str(task.root), str(task.servers)), spare):
+                with contextlib.suppress(psutil.Error):
+                    say(f'process {process.pid} uses the pool and is killed: {" ".join(process.cmdline())[:200]}')
+                    process.kill()
+            if (now := ', '.join(busy) or f'{task.device} is in use') != said:
+                said = now
+                say(f'the pool is not free yet: {said}')
+        time.sleep(_PAUSE)
+
+
+def has_remains(task: Task) -> bool:
+    """Say whether anything of the pool is still on this host."""
+    return bool(_mounts(task)) or task.files.left.exists()
+
+
+def say(words: str) -> None:
+    """Write a line to the log of the guard."""
+    sys.stderr.write(f'{time.strftime("%Y-%m-%d %H:%M:%S")} {words}\n')
+    sys.stderr.flush()
+
+
+def _kill_daemons(servers: Path) -> None:
+    for pattern in _RECORDS:
+        for record in servers.glob(pattern):
+            if process := Daemon(record).process():
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+
+
+def _remove_networks(task: Task) -> None:
+    """Remove the namespaces of all share servers with their addresses.
+
+    The lock of the fabric is not taken: a share manager that hangs may hold it.
+    """
+    left = task.files.left
+    known = set(json.loads(left.read_text())) if left.exists() else set()
+    known |= {folder.name for folder in task.servers.glob('*')}
+    if not known:
+        return
+    left.write_text(json.dumps(sorted(known)))
+    for link in ip.links(task.fabric) if ip.is_there(task.fabric) else ():
+        if link.get('ifalias') in known:
+            ip.ip(task.fabric, 'link', 'delete', link['ifname'])
+    for server_id in sorted(known):
+        ip.delete(f'manila-{server_id}')
+    left.unlink()
+
+
+def _mounts(task: Task) -> list[str]:
+    """Return the mount points of the pool, its share servers and their shares, those on top of others first."""
+    below = tuple(f'{place}/' for place in (task.root, task.servers))
+    places = [line.split(' ')[4].replace('\\040', ' ')
+              for line in Path('/proc/self/mountinfo').read_text(errors='surrogateescape').splitlines()]
+    return [place for place in reversed(places) if f'{place}/'.startswith(below)]
+
+
+def _unmount(task: Task) -> list[str]:
+    """Unmount all that can be. Return the mount points that are in use.
+
+    None is unmounted lazily: the pool would be in use all the same, and nobody could see it.
+    """
+    for place in _mounts(task):
+        with contextlib.suppress(CommandFailed):
+            run('umount', place, seconds=3600)
+    return _mounts(task)
+
+
+def _is_free(device: Path) -> bool:
+    """Say whether no file system of this machine has the device, in any mount namespace."""
+    try:
+        os.close(os.open(device, os.O_RDONLY | os.O_EXCL))
+    except OSError:
+        return False
+    return True
+
+
+def _users(places: Sequence[str], spare: frozenset[int]) -> Iterator[psutil.Process]:
+    """Yield the processes that have a file or directory below one of the places open."""
+    for process in psutil.process_iter():
+        if process.pid not in {os.getpid(), *spare} and any(
+                path == place or path.startswith(f'{place}/') for path in _open_paths(process.pid) for place in places):
+            yield process
+
+
+def _open_paths(pid: int) -> Iterator[str]:
+    folder = Path('/proc', str(pid))
+    with contextlib.suppress(OSError):      # the process may end at any time
+        for link in (folder / 'cwd', folder / 'root', *(folder / 'fd').iterdir()):
+            with contextlib.suppress(OSError):
+                yield os.readlink(link)
