@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two hosts with one pool, for tests of failover.
+
+A host is a set of namespaces of this machine: its processes, mounts, network and host name are its own, and so is its
+``/run``. Both hosts have one kernel, though, and with it one cache of the pool: what a host wrote and did not sync is not
+lost with the host. Only ``Shelf.lose_power`` shows what a disk has when the power goes.
+"""
+
+import contextlib
+import datetime
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+import manila_lite
+from manila_lite.tests import nfs4_owner, nfs_client, process, waiting
+from manila_lite.tests.functional.linux import base, server_base
+
+LEASE = 10
+#: Seconds from the end of the lease until clients are served again.
+WITHIN = 10.0
+BRIDGE = 'vlan11'
+ADDRESS = server_base.address('four', 5)
+_ROOT = str(Path(manila_lite.__file__).parents[1])
+_NETWORKS = """networks:
+- {id: net-four, network_type: vlan, segmentation_id: 11,
+   subnets: [{id: four, cidr: 10.66.1.0/24, ranges: [[10.66.1.5, 10.66.1.9]]}]}
+"""
+_BACKEND = """driver = linux
+driver_handles_share_servers = true
+linux_pool_path = {device}
+linux_pool_fence = {fence}
+linux_fabric_netns = fabric
+linux_grace_period = 20
+"""
+_TYPE = {'share_type': {'name': 'default', 'extra_specs': {'driver_handles_share_servers': 'True', 'snapshot_support': 'True'}}}
+
+
+class Shelf:
+    """A disk that both hosts reach: a loop device for each, over one image.
+
+    The image is in a file system that can copy it in no time, so that a copy is what was on the disk at one moment.
+    """
+
+    def __init__(self, folder):
+        self._place, self._store = folder / 'shelf', folder / 'store.img'
+        self._place.mkdir()
+        with self._store.open('wb') as file:
+            file.truncate(8 << 30)
+        base.command('mkfs.btrfs', '--quiet', str(self._store))
+        base.command('mount', '-o', 'loop', str(self._store), str(self._place))
+        self.image, self._copy, blank = (self._place / name for name in ('pool', 'copy', 'blank'))
+        for file in (self.image, blank):
+            with file.open('wb') as out:
+                out.truncate(3 << 30)
+        base.command('mkfs.btrfs', '--quiet', str(self.image))
+        self.device = self._attach(self.image)
+        self._spare = self._attach(blank)
+
+    @staticmethod
+    def _attach(image):
+        return base.command('losetup', '--find', '--show', str(image)).strip()
+
+    @property
+    def spare(self):
+        """The device on which ``lose_power`` leaves the pool."""
+        return self._spare
+
+    def copy(self):
+        """Keep the disk as it is now."""
+        base.command('cp', '--reflink=always', str(self.image), str(self._copy))
+
+    def lose_power(self):
+        """Have on the spare device the disk as it was at ``copy``; no host may have it in use now."""
+        base.command('btrfs', 'device', 'scan', '--forget', self.device)    # the kernel remembers the newer of two copies
+        base.command('losetup', '--detach', self._spare)
+        base.command('losetup', self._spare, str(self._copy))
+
+    def is_free(self):
+        """Say whether no file system has the disk."""
+        try:
+            os.close(os.open(self.device, os.O_RDONLY | os.O_EXCL))
+        except OSError:
+            return False
+        return True
+
+    def clear(self):
+        """Remove the disk."""
+        for device in (self.device, self._spare):
+            subprocess.run(['losetup', '--detach', device], capture_output=True, timeout=30)
+        subprocess.run(['umount', '--detach-loop', str(self._place)], capture_output=True, timeout=30)
+        base.mounts.detach(self._store)
+
+
+class Host:
+    """A host: namespaces, kept by a process that does nothing. When that one is killed, all others die with it."""
+
+    def __init__(self, name, folder, state, switch):
+        self.name = name
+        self.own = folder / name
+        (self.own / 'state').mkdir(parents=True)
+        self._shell = subprocess.Popen(     # without --kill-child: the holder is killed by its own pid
+            ['unshare', '--mount', '--pid', '--uts', '--net', '--fork', '--propagation', 'private',
+             '--mount-proc', 'sleep', 'infinity'])
+        waiting.until(self._holder, 'the host is there')
+        self.run('hostname', name)
+        self.run('mount', '-t', 'tmpfs', 'run', '/run')
+        self.run('mount', '--bind', str(self.own / 'state'), str(state))
+        self.run('ip', 'link', 'set', 'lo', 'up')
+        self._plug(switch)
+
+    def _holder(self):
+        return next((one for one in process.children(self._shell) if one.name() == 'sleep'), None)
+
+    def _plug(self, switch):
+        """Connect the bridge of share servers to the switch, as an administrator does."""
+        base.ip('-n', switch, 'link', 'add', f'p-{self.name}', 'type', 'veth', 'peer', 'name', f'up-{self.name}')
+        base.ip('-n', switch, 'link', 'set', f'p-{self.name}', 'master', 'br0', 'up')
+        base.ip('-n', switch, 'link', 'set', f'up-{self.name}', 'netns', str(self._holder().pid))
+        self.run('ip', 'netns', 'add', 'fabric')
+        self.run('ip', 'link', 'set', f'up-{self.name}', 'netns', 'fabric')
+        for words in (('lo', 'up'), (f'up-{self.name}', 'up')):
+            self.run('ip', '-n', 'fabric', 'link', 'set', *words)
+        self.run('ip', '-n', 'fabric', 'link', 'add', BRIDGE, 'type', 'bridge', 'mcast_snooping', '0')
+        self.run('ip', '-n', 'fabric', 'link', 'set', BRIDGE, 'up')
+        self.run('ip', '-n', 'fabric', 'link', 'set', f'up-{self.name}', 'master', BRIDGE)
+
+    def inside(self, *words):
+        """Return the command that runs another one on the host."""
+        return ['nsenter', f'--target={self._holder().pid}', '--mount', '--pid', '--uts', '--net', *words]
+
+    def run(self, *words):
+        """Run a command on the host; return its output."""
+        return base.command(*self.inside(*words))
+
+    def processes(self, *words):
+        """Return the processes of the host that have all these words in their command."""
+        space = os.stat(f'/proc/{self._holder().pid}/ns/pid').st_ino
+        found = []
+        for one in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError):
+                mine = os.stat(f'/proc/{one.pid}/ns/pid').st_ino == space
+                if mine and one.status() != psutil.STATUS_ZOMBIE and all(word in ' '.join(one.cmdline()) for word in words):
+                    found.append(one)
+        return found
+
+    def managers(self):
+        """Return the processes of the share manager: a master and a child."""
+        return self.processes('manila_lite.cmd.share')
+
+    def guards(self):
+        """Return the guard of the pool."""
+        return self.processes('failover.guard')
+
+    def servers(self):
+        """Return the processes of share servers that clients talk to."""
+        return self.processes('ganesha.nfsd')
+
+    def signal(self, processes, signo):
+        """Send a signal to processes of the host."""
+        for one in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.send_signal(signo)
+
+    def mounts(self):
+        """Return the mount points on the host that are of the pool."""
+        table = Path(f'/proc/{self._holder().pid}/mountinfo').read_text().splitlines()
+        return [line.split(' ')[4] for line in table if '/alpha/' in line.split(' ')[4]]
+
+    def spaces(self):
+        """Return the namespaces of share servers on the host."""
+        return [line.split()[0] for line in self.run('ip', 'netns').splitlines() if line.startswith('manila-')]
+
+    def remains(self):
+        """Return all that the host has of the backend: servers, mounts, namespaces."""
+        return [*(one.name() for one in self.servers()), *self.mounts(), *self.spaces()]
+
+    def power_off(self):
+        """Kill all processes of the host at once; the rest of it goes with them."""
+        if holder := self._holder():
+            holder.kill()
+        self._shell.wait(30)
+
+
+class FailoverTest(server_base.MachineTest):
+    """Two hosts, one pool. The share manager of the host ``one`` works, that of ``two`` waits, and a client writes."""
+
+    FENCE = 'guard'
+
+    def setUp(self):
+        super().setUp()
+        folder = self.machine.state
+        self.state = folder / 'lib'
+        self.state.mkdir()
+        self.shelf = Shelf(folder)
+        self.addCleanup(self.shelf.clear)
+        self.switch = self.machine.space('switch')
+        base.ip('-n', self.switch, 'link', 'add', 'br0', 'type', 'bridge', 'mcast_snooping', '0')
+        base.ip('-n', self.switch, 'link', 'set', 'br0', 'up')
+        (folder / 'networks.yaml').write_text(_NETWORKS)
+        self.parts = self.useFixture(process.Parts(
+            f'[database]\nconnection = sqlite:///{folder}/rows.sqlite\n[standalone_network]\nfile = {folder}/networks.yaml\n',
+            _BACKEND.format(device='DEVICE', fence=self.FENCE)))
+        self.parts.edit('lease = 60', f'lease = {LEASE}')
+        self.hosts = []
+        self.addCleanup(self._end)
+        self.one, self.two = self.host('one'), self.host('two')
+        for name in ('api', 'scheduler'):
+            self.parts.run(name)
+
+    def _end(self):
+        self.parts.end()
+        for host in self.hosts:
+            host.power_off()
+        waiting.until(self.shelf.is_free, 'no host has the pool')
+
+    def host(self, name):
+        """Add a host."""
+        host = Host(name, self.machine.state, self.state, self.switch)
+        self.hosts.append(host)
+        return host
+
+    def start(self, host, device=None, more=''):
+        """Start the share manager of a host."""
+        file = host.own / 'manila_lite.conf'
+        text = self.parts.config.read_text().replace(f'state_path = {self.parts.state}', f'state_path = {self.state}')
+        file.write_text(text.replace('DEVICE', f'{device or self.shelf.device}\n{more}'))
+        self.parts.run('share', *host.inside(sys.executable, '-m', 'manila_lite.cmd.share', f'--config-file={file}'),
+                       PYTHONPATH=_ROOT)
+
+    def said(self, words, times=1):
+        """Wait until a share manager has said this."""
+        self.until(lambda: self.parts.log.read_text().count(words) >= times, f'{words} ({times})')
+
+    def until(self, check, what, seconds=90):
+        """Wait until ``check`` returns something true; return it."""
+        return process.until(check, what, self.parts.tail, seconds)
+
+    def begin(self, **more):
+        """Start both share managers, and a client that may write to a share. Return the path of the share."""
+        self.start(self.one, **more)
+        self.until(self.parts.answers, 'the API answers')
+        self.parts.ok('POST', '/types', _TYPE)
+        self.until(self.parts.pools, 'a pool')
+        self.network = self.parts.ok('POST', '/share-networks', {'share_network': {
+            'name': 'n', 'neutron_net_id': 'net-four', 'neutron_subnet_id': 'four'}})['share_network']['id']
+        path = self.share()
+        for name, number in (('friend', 101), ('stranger', 102)):
+            space = self.machine.space(name)
+            base.ip('-n', self.switch, 'link', 'add', f'p-{name}', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space)
+            base.ip('-n', self.switch, 'link', 'set', f'p-{name}', 'master', 'br0', 'up')
+            base.ip('-n', space, 'address', 'add', f'{server_base.address("four", number)}/24', 'dev', 'eth0')
+            base.ip('-n', space, 'link', 'set', 'eth0', 'up')
+        return path
+
+    def share(self):
+        """Return the path of a new share that the friend may write to."""
+        share = self.parts.ok('POST', '/shares', {'share': {
+            'size': 1, 'share_proto': 'NFS', 'share_network_id': self.network}})['share']['id']
+        made = self.parts.wait(f'/shares/{share}', 'share', ('available', 'error'), 120)
+        self.assertEqual('available', made['status'], self.parts.tail())
+        rule = self.parts.ok('POST', f'/shares/{share}/action', {'allow_access': {
+            'access_type': 'ip', 'access_to': server_base.address('four', 101), 'access_level': 'rw'}})['access']['id']
+        self.parts.wait(f'/share-access-rules/{rule}', 'access', 'active', 120, field='state')
+        [location] = self.parts.ok('GET', f'/shares/{share}/export_locations')['export_locations']
+        address, _, path = location['path'].partition(':')
+        self.assertEqual(ADDRESS, address)
+        return path
+
+    def writer(self, path):
+        """Return a client that writes to a file that it has locked, until the test ends."""
+        writer = self.until(lambda: nfs4_owner.Writer(ADDRESS, self.machine.space('friend'), path), 'a client writes')
+        self.addCleanup(writer.end)
+        writer.goes_on()
+        return writer
+
+    def call(self, name, path, *words):
+        """Run an NFS command as a client; return (success, output)."""
+        return nfs_client.call(ADDRESS, path, *words, netns=self.machine.space(name))
+
+    def _unless_grace(self, *call):
+        """Return the result of a command; None while the server lets clients reclaim their locks only."""
+        worked, said = self.call(*call)
+        return None if not worked and 'GRACE' in said else (worked, said)
+
+    def assert_kept(self, writer, path):
+        """Check that all acknowledged records are in the share, that the client got its lock back, and that rules hold."""
+        writer.goes_on()
+        writer.end()
+        worked, content = self.until(lambda: self._unless_grace('friend', path, 'read', 'log'), 'the grace period is over')
+        self.assertTrue(worked, content)
+        self.assertEqual([], nfs4_owner.missing(content.encode() + b'\n', writer.acknowledged))
+        self.assertEqual([], writer.refusals)
+        self.assertEqual({'OK'}, {one for one in writer.reclaims if one != 'GRACE'})
+        worked, said = self.call('stranger', path, 'list')
+        self.assertFalse(worked, said)
+        self.assertIn('NOENT', said)
+
+    def lease_end(self):
+        """Return the monotonic time, in seconds, at which the lease of the backend ends if nobody renews it."""
+        return lease_end(self.machine.state / 'rows.sqlite')
+
+    def show(self, title, writer, ended):
+        """Print the longest gap of the writer, and the time from the end of the lease to the first answer after it."""
+        back = max(moment for _, moment in writer.gaps)
+        print(f'\nFailover, {title}: {writer.longest:.1f} s without an answer, {back - ended:.1f} s after the end of the lease',
+              file=sys.stderr)
+        return back - ended
+
+
+def lease_end(file):
+    """Return the monotonic time, in seconds, at which the lease in the database ends."""
+    with contextlib.closing(sqlite3.connect(file)) as rows:
+        [(text,)] = rows.execute("SELECT lease_expires_at FROM services WHERE lease_owner IS NOT NULL AND binary LIKE '%share'")
+    end = datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC).timestamp()
+    return time.monotonic() + end - time.time()
+
+
+STOP, CONTINUE, KILL = signal.SIGSTOP, signal.SIGCONT, signal.SIGKILL
