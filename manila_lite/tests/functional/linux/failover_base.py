@@ -107,7 +107,7 @@ class Host:
         (self.own / 'state').mkdir(parents=True)
         self._shell = subprocess.Popen(     # without --kill-child: the holder is killed by its own pid
             ['unshare', '--mount', '--pid', '--uts', '--net', '--fork', '--propagation', 'private',
-             '--mount-proc', 'sleep', 'infinity'])
+             '--mount-proc', 'sleep', 'infinity'], stderr=subprocess.DEVNULL)
         waiting.until(self._holder, 'the host is there')
         self.run('hostname', name)
         self.run('mount', '-t', 'tmpfs', 'run', '/run')
@@ -242,9 +242,9 @@ class FailoverTest(server_base.MachineTest):
         """Wait until ``check`` returns something true; return it."""
         return process.until(check, what, self.parts.tail, seconds)
 
-    def begin(self, **more):
+    def begin(self, more=''):
         """Start both share managers, and a client that may write to a share. Return the path of the share."""
-        self.start(self.one, **more)
+        self.start(self.one, more=more)
         self.until(self.parts.answers, 'the API answers')
         self.parts.ok('POST', '/types', _TYPE)
         self.until(self.parts.pools, 'a pool')

@@ -1,24 +1,128 @@
 # SPDX-License-Identifier: Apache-2.0
 """A host dies, or hangs: its share servers come up on the other host, with the same addresses, rules and locks."""
 
+import subprocess
+
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import failover_base as base
 
+_WAITS, _TAKES_OVER = 'works there; waiting', 'this process takes over'
+
 
 class Failover(base.FailoverTest):
-    def begin(self, **more):
-        path = super().begin(**more)
-        self.start(self.two)
-        self.said('works there; waiting')
+    """Without a fence command."""
+
+    def begin(self, device=None):
+        """Start both share managers, and a client that writes. Return the path of its share, and the client."""
+        path = super().begin()
+        self.start(self.two, device=device)
+        self.said(_WAITS)
         self.assertEqual([], self.two.remains())
-        return path
+        return path, self.writer(path)
+
+    def moved(self, title, writer, path):
+        """Check that the client goes on in time after the end of the lease, which nobody renews."""
+        ended = self.lease_end()
+        writer.goes_on()
+        self.said(_TAKES_OVER)
+        writer.goes_on()
+        self.assertLess(self.show(title, writer, ended), base.WITHIN)
+        self.assert_kept(writer, path)
 
     def test_servers_come_up_elsewhere_after_their_host_died(self):
-        path = self.begin()
-        writer = self.writer(path)
+        path, writer = self.begin()
         self.one.power_off()
-        ended = self.lease_end()
         waiting.until(self.shelf.is_free, 'the pool is free', 3)
+        self.moved('host killed', writer, path)
+
+    def test_no_acknowledged_write_is_lost_with_the_power(self):
+        """Let the other host see what was on the disk at the moment of the failure, without the caches of the dead host."""
+        path, writer = self.begin(device=self.shelf.spare)
+        self.one.signal(self.one.processes(), base.STOP)
+        self.shelf.copy()
+        self.one.power_off()
+        waiting.until(self.shelf.is_free, 'the pool is free', 3)
+        self.shelf.lose_power()
+        self.moved('power lost', writer, path)
+
+    def test_guard_lets_go_for_a_share_manager_that_was_killed(self):
+        """Kill share manager and share servers, with a program on the pool; start the manager again: it serves nothing."""
+        path, writer = self.begin()
+        pool = self.state / 'alpha' / 'pool'
+        words = self.one.inside('sleep', '1000')
+        user = subprocess.Popen([*words[:-2], f'--wdns={pool}', *words[-2:]])
+        self.addCleanup(user.wait, 30)
+        self.addCleanup(user.kill)
+        guard, = self.one.guards()
+        self.one.signal([*self.one.managers(), *self.one.servers()], base.KILL)
+        self.moved('share manager and servers killed', writer, path)
+        self.assertFalse(guard.is_running())
+        self.assertEqual(-base.KILL, user.wait(30))
+        self.assertEqual([], self.one.remains())
+        self.start(self.one)
+        self.said(_WAITS, 2)
+        self.assertEqual([], self.one.remains())
+        self.assertEqual(['nobody else'], [*self.one.guards(), 'nobody else'])
+
+    def test_guard_lets_go_for_a_share_manager_that_hangs(self):
+        """Stop the share manager only. When it goes on, it serves nothing; when the other host dies, it serves again."""
+        path, writer = self.begin()
+        stopped = self.one.managers()
+        self.one.signal(stopped, base.STOP)
+        self.moved('share manager stopped', writer, path)
+        self.assertEqual([], self.one.remains())
+        self.one.signal(stopped, base.CONTINUE)
+        self.said('stops its work there')
+        self.said(_WAITS, 2)
+        self.assertEqual([], self.one.remains())
+        more, writer = self.share(), self.writer(path)
+        self.two.power_off()
+        self.said(_TAKES_OVER, 2)
         writer.goes_on()
-        self.assertLess(self.show('host killed', writer, ended), base.WITHIN)
+        self.assert_kept(writer, path)
+        self.assertEqual((True, ''), self.call('friend', more, 'write', 'f', 'new'))
+
+    def test_servers_stay_where_they_are_while_their_manager_is_restarted(self):
+        """Restart the share manager, and kill the guard: clients notice nothing, and the pool is guarded again."""
+        path, writer = self.begin()
+        guard, = self.one.guards()
+        for one in self.one.managers():
+            one.terminate()
+        self.until(lambda: not self.one.managers(), 'the share manager has ended')
+        self.start(self.one)
+        self.said(_TAKES_OVER)
+        writer.goes_on(base.LEASE * 20)
+        self.assertEqual([guard], self.one.guards())
+        guard.kill()
+        self.said('another one is started')
+        writer.goes_on(base.LEASE * 20)
+        self.assertNotEqual([guard], self.one.guards())
+        self.assertEqual((1, 0.0, []), (len(self.one.guards()), writer.longest, writer.reclaims))
+        self.assertEqual([], self.two.remains())
+        self.one.signal(self.one.managers(), base.KILL)
+        self.moved('share manager killed', writer, path)
+        self.assertEqual([], self.one.remains())
+
+
+class FenceCommand(base.FailoverTest):
+    """With a fence command: it fails until an administrator says that the host is off."""
+
+    FENCE = 'command'
+
+    def test_pool_of_a_host_that_hangs_is_taken_over_only_once_it_is_fenced(self):
+        off = self.machine.state / 'off'
+        command = f'linux_fence_command = /usr/bin/test,-e,{off}-{{host}}'
+        path = self.begin(more=command)
+        self.start(self.two, more=command)
+        self.said(_WAITS)
+        writer = self.writer(path)
+        self.one.signal(self.one.processes(), base.STOP)
+        self.said('one could not be fenced, so its pool', 2)
+        self.assertEqual([], self.two.remains())
+        before = writer.acknowledged
+        self.assertNotEqual([], self.one.mounts())
+        self.one.power_off()
+        (self.machine.state / 'off-one').touch()
+        writer.goes_on()
+        self.assertLess(before, writer.acknowledged)
         self.assert_kept(writer, path)
