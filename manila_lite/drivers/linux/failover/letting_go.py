@@ -22,23 +22,18 @@ _RECORDS = ('*/ganesha.json', '*/bus.json')
 _PAUSE, _PATIENCE = 0.1, 1.0
 
 
-def let_go(task: Task, spare: frozenset[int] = frozenset(), *, alone: bool = True) -> None:
+def let_go(task: Task, *, alone: bool = True) -> None:
     """Stop all share servers and unmount the pool, however long that takes. Clients see their server vanish.
 
-    Programs that use the pool are killed, except those in ``spare``. Without ``alone`` another host has the device.
+    Programs that use the pool are killed. Without ``alone`` another host has the device.
     """
     began, said = time.monotonic(), ''
     while True:
-        try:
-            _kill_daemons(task.servers)
-            _remove_networks(task)
-            busy = _unmount(task)
-            if not busy and (not alone or _is_free(Path(task.device))):
-                return
-        except (CommandFailed, OSError) as bad:
-            busy = [str(bad)]
+        busy = _try(task)
+        if not busy and (not alone or _is_free(Path(task.device))):
+            return
         if time.monotonic() - began > _PATIENCE:
-            for process in _users((str(task.root), str(task.servers)), spare):
+            for process in _users((str(task.root), str(task.servers))):
                 with contextlib.suppress(psutil.Error):
                     say(f'process {process.pid} uses the pool and is killed: {" ".join(process.cmdline())[:200]}')
                     process.kill()
@@ -46,6 +41,17 @@ def let_go(task: Task, spare: frozenset[int] = frozenset(), *, alone: bool = Tru
                 said = now
                 say(f'the pool is not free yet: {said}')
         time.sleep(_PAUSE)
+
+
+def _try(task: Task) -> list[str]:
+    """Remove all that can be. Return what is left, in words."""
+    troubles = []
+    for remove in (_kill_daemons, _remove_networks):
+        try:
+            remove(task)
+        except (CommandFailed, OSError, ValueError) as bad:     # the pool is unmounted all the same
+            troubles.append(str(bad))
+    return [*troubles, *_unmount(task)]
 
 
 def has_remains(task: Task) -> bool:
@@ -59,9 +65,9 @@ def say(words: str) -> None:
     sys.stderr.flush()
 
 
-def _kill_daemons(servers: Path) -> None:
+def _kill_daemons(task: Task) -> None:
     for pattern in _RECORDS:
-        for record in servers.glob(pattern):
+        for record in task.servers.glob(pattern):
             if process := Daemon(record).process():
                 with contextlib.suppress(psutil.NoSuchProcess):
                     process.kill()
@@ -114,10 +120,10 @@ def _is_free(device: Path) -> bool:
     return True
 
 
-def _users(places: Sequence[str], spare: frozenset[int]) -> Iterator[psutil.Process]:
+def _users(places: Sequence[str]) -> Iterator[psutil.Process]:
     """Yield the processes that have a file or directory below one of the places open."""
     for process in psutil.process_iter():
-        if process.pid not in {os.getpid(), *spare} and any(
+        if process.pid != os.getpid() and any(
                 path == place or path.startswith(f'{place}/') for path in _open_paths(process.pid) for place in places):
             yield process
 

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from manila_lite.drivers.linux.failover.keeper import Keeper
+from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
 from manila_lite.host import mounts
 from manila_lite.host.commands import CommandFailed
@@ -21,9 +22,12 @@ class SharedPool(BtrfsPool):
     def open(self) -> None:
         """Have the guard mount the pool, once no other host has it.
 
-        :raises CommandFailed: another host has it, or cannot be fenced.
+        :raises CommandFailed: another host has it, or cannot be fenced; or the pool has several devices.
         """
         self._keeper.hold()
+        if (count := btrfs.devices(self.root)) > 1:
+            self._keeper.release()
+            raise CommandFailed(f'its btrfs spans {count} devices; a pool with linux_pool_fence has one')
         super().open()
 
     def _mount(self, device: str) -> None:
