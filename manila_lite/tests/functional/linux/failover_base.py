@@ -22,7 +22,6 @@ import manila_lite
 from manila_lite.tests import nfs4_owner, nfs_client, process, waiting
 from manila_lite.tests.functional.linux import base, server_base
 
-LEASE = 10
 #: Seconds from the end of the lease until clients are served again.
 WITHIN = 10.0
 BRIDGE = 'vlan11'
@@ -192,6 +191,8 @@ class FailoverTest(server_base.MachineTest):
     """Two hosts, one pool. The share manager of the host ``one`` works, that of ``two`` waits, and a client writes."""
 
     FENCE = 'guard'
+    #: Of the backend, in seconds.
+    LEASE = 10
 
     def setUp(self):
         super().setUp()
@@ -207,7 +208,7 @@ class FailoverTest(server_base.MachineTest):
         self.parts = self.useFixture(process.Parts(
             f'[database]\nconnection = sqlite:///{folder}/rows.sqlite\n[standalone_network]\nfile = {folder}/networks.yaml\n',
             _BACKEND.format(device='DEVICE', fence=self.FENCE)))
-        self.parts.edit('lease = 60', f'lease = {LEASE}')
+        self.parts.edit('lease = 60', f'lease = {self.LEASE}')
         self.hosts = []
         self.addCleanup(self._end)
         self.one, self.two = self.host('one'), self.host('two')
