@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 
 from manila_lite.drivers.linux.failover import mark
-from manila_lite.drivers.linux.failover.letting_go import let_go, say
+from manila_lite.drivers.linux.failover.letting_go import is_free, let_go, say
 from manila_lite.drivers.linux.failover.task import Task
 from manila_lite.host import mounts
 from manila_lite.host.commands import CommandFailed, run
@@ -23,6 +23,8 @@ from manila_lite.host.commands import CommandFailed, run
 LET_GO = '--let-go'
 #: Seconds between beats, and between looks at the lease.
 BEAT, _LOOK = 0.5, 0.1
+#: Seconds between the first mark and the mount: longer than a beat.
+_SETTLES = 0.7
 #: Seconds for the last beat to end: the device may hang.
 _LAST_BEAT = 5.0
 #: Options of the mounts. Records of NFS clients are not synced one by one, so they are written soon.
@@ -94,23 +96,29 @@ class Guard:
         """
         if str(mark.read(self._device)) != self._task.seen:
             raise CommandFailed(f'{self._device} was marked by another host meanwhile')
+        if not mounts.is_mounted(self._task.root) and not is_free(self._device):
+            raise CommandFailed(f'{self._device} is in use on this host already; unmount it')
         mark.write(self._device, self._task.marked())
         self._beats.start()
         try:
+            self._ousted.wait(_SETTLES)     # had another host written its mark in the same moment, one of both would see it
             if why := self._why_not():
                 raise CommandFailed(why)
-            root, servers = self._task.root, self._task.servers
-            mounts.mount(self._task.device, root, *_POOL)
-            (root / 'servers').mkdir(mode=0o700, exist_ok=True)
-            if not mounts.is_mounted(servers):
-                mounts.bind(root / 'servers', servers)
-            run('mount', '-o', _SERVERS, str(servers))
+            self._mount()
         except (CommandFailed, OSError):
-            let_go(self._task)
+            let_go(self._task, alone=not self._ousted.is_set())
             self._set_free()
             raise
         self._files.serving.touch()
-        say(f'{self._task.device} is mounted at {root}')
+        say(f'{self._task.device} is mounted at {self._task.root}')
+
+    def _mount(self) -> None:
+        root, servers = self._task.root, self._task.servers
+        mounts.mount(self._task.device, root, *_POOL)
+        (root / 'servers').mkdir(mode=0o700, exist_ok=True)
+        if not mounts.is_mounted(servers):
+            mounts.bind(root / 'servers', servers)
+        run('mount', '-o', _SERVERS, str(servers))
 
     def _beat(self) -> None:
         """Renew the mark until told to stop, unless another host replaced it."""

@@ -30,7 +30,7 @@ def let_go(task: Task, *, alone: bool = True) -> None:
     began, said = time.monotonic(), ''
     while True:
         busy = _try(task)
-        if not busy and (not alone or _is_free(Path(task.device))):
+        if not busy and (not alone or is_free(Path(task.device))):
             return
         if time.monotonic() - began > _PATIENCE:
             for process in _users((str(task.root), str(task.servers))):
@@ -111,7 +111,7 @@ def _unmount(task: Task) -> list[str]:
     return _mounts(task)
 
 
-def _is_free(device: Path) -> bool:
+def is_free(device: Path) -> bool:
     """Say whether no file system of this machine has the device, in any mount namespace."""
     try:
         os.close(os.open(device, os.O_RDONLY | os.O_EXCL))
