@@ -53,6 +53,8 @@ PLANS = [*shares.PLANS, *deferred_deletion.PLANS, *access.PLANS, *snapshots.PLAN
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0
+#: The longest of them for a backend with several hosts: clients wait until this one has taken over.
+_RETRY_MOST_ELSEWHERE = 4.0
 #: Seconds within which requests for a report are collected.
 _SETTLE = 0.2
 #: Seconds between looks for unused share servers.
@@ -204,7 +206,7 @@ class ShareManager:
             except Exception:
                 LOG.exception('[%s] the backend is not ready; next try in %s s', self.name, delay)
             end.wait(delay)
-            delay = min(delay * 2, _RETRY_MOST)
+            delay = min(delay * 2, _RETRY_MOST if self._fails_over is None else _RETRY_MOST_ELSEWHERE)
         if end.is_set():
             return
         self._let_copies(run=True)

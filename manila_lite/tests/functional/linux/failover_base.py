@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import psutil
+from testtools import content
 
 import manila_lite
 from manila_lite.tests import nfs4_owner, nfs_client, process, waiting
@@ -184,6 +185,7 @@ class Host:
         """Kill all processes of the host at once; the rest of it goes with them."""
         if holder := self._holder():
             holder.kill()
+        self._shell.kill()      # it stops with a holder that is stopped
         self._shell.wait(30)
 
 
@@ -210,10 +212,16 @@ class FailoverTest(server_base.MachineTest):
             _BACKEND.format(device='DEVICE', fence=self.FENCE)))
         self.parts.edit('lease = 60', f'lease = {self.LEASE}')
         self.hosts = []
+        self.addOnException(lambda _: self.addDetail('logs', content.text_content(self._logs())))
         self.addCleanup(self._end)
         self.one, self.two = self.host('one'), self.host('two')
         for name in ('api', 'scheduler'):
             self.parts.run(name)
+
+    def _logs(self):
+        """Return the ends of the logs of share managers and guards."""
+        guards = [(host.own / 'state' / 'alpha' / 'guard' / 'guard.log') for host in self.hosts]
+        return '\n'.join((self.parts.tail(), *(f'{log}:\n{log.read_text()}' for log in guards if log.exists())))
 
     def _end(self):
         self.parts.end()
@@ -294,9 +302,9 @@ class FailoverTest(server_base.MachineTest):
         """Check that all acknowledged records are in the share, that the client got its lock back, and that rules hold."""
         writer.goes_on()
         writer.end()
-        worked, content = self.until(lambda: self._unless_grace('friend', path, 'read', 'log'), 'the grace period is over')
-        self.assertTrue(worked, content)
-        self.assertEqual([], nfs4_owner.missing(content.encode() + b'\n', writer.acknowledged))
+        worked, read = self.until(lambda: self._unless_grace('friend', path, 'read', 'log'), 'the grace period is over')
+        self.assertTrue(worked, read)
+        self.assertEqual([], nfs4_owner.missing(read.encode() + b'\n', writer.acknowledged))
         self.assertEqual([], writer.refusals)
         self.assertEqual({'OK'}, {one for one in writer.reclaims if one != 'GRACE'})
         worked, said = self.call('stranger', path, 'list')
