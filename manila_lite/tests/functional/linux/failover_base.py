@@ -194,7 +194,7 @@ class FailoverTest(server_base.MachineTest):
 
     FENCE = 'guard'
     #: Of the backend, in seconds.
-    LEASE = 10
+    LEASE = 15
 
     def setUp(self):
         super().setUp()
@@ -311,6 +311,14 @@ class FailoverTest(server_base.MachineTest):
         self.assertFalse(worked, said)
         self.assertIn('NOENT', said)
 
+    def stop(self, host, processes):
+        """Stop processes of the host, none of them in the middle of a write to the database: SQLite would wait for it."""
+        with contextlib.closing(sqlite3.connect(self.machine.state / 'rows.sqlite', timeout=60, isolation_level=None)) as rows:
+            rows.execute('BEGIN IMMEDIATE')
+            host.signal(processes, signal.SIGSTOP)
+            waiting.until(lambda: all(one.status() == psutil.STATUS_STOPPED for one in processes), 'all are stopped')
+            rows.execute('ROLLBACK')
+
     def lease_end(self):
         """Return the monotonic time, in seconds, at which the lease of the backend ends if nobody renews it."""
         return lease_end(self.machine.state / 'rows.sqlite')
@@ -331,4 +339,4 @@ def lease_end(file):
     return time.monotonic() + end - time.time()
 
 
-STOP, CONTINUE, KILL = signal.SIGSTOP, signal.SIGCONT, signal.SIGKILL
+CONTINUE, KILL = signal.SIGCONT, signal.SIGKILL

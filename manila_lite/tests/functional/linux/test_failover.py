@@ -43,7 +43,7 @@ class Failover(base.FailoverTest):
     def test_no_acknowledged_write_is_lost_with_the_power(self):
         """Let the other host see what was on the disk at the moment of the failure, without the caches of the dead host."""
         path, writer = self.begin(device=self.shelf.spare)
-        self.one.signal(self.one.processes(), base.STOP)
+        self.stop(self.one, self.one.processes())
         self.shelf.copy()
         self.one.power_off()
         waiting.until(self.shelf.is_free, 'the pool is free', 3)
@@ -73,7 +73,7 @@ class Failover(base.FailoverTest):
         """Stop the share manager only. When it goes on, it serves nothing; when the other host dies, it serves again."""
         path, writer = self.begin()
         stopped = self.one.managers()
-        self.one.signal(stopped, base.STOP)
+        self.stop(self.one, stopped)
         self.moved('share manager stopped', writer, path)
         self.assertEqual([], self.one.remains())
         self.one.signal(stopped, base.CONTINUE)
@@ -138,7 +138,7 @@ class FenceCommand(base.FailoverTest):
         self.start(self.two, more=command)
         self.said(_WAITS)
         writer = self.writer(path)
-        self.one.signal(self.one.processes(), base.STOP)
+        self.stop(self.one, self.one.processes())
         self.said('one could not be fenced, so its pool', 2)
         self.assertEqual([], self.two.remains())
         before = writer.acknowledged
