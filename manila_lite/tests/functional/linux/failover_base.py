@@ -13,6 +13,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -103,12 +104,13 @@ class Host:
 
     def __init__(self, name, folder, state, switch):
         self.name = name
-        self.own = folder / name
+        self.own, self._state = folder / name, state
         (self.own / 'state').mkdir(parents=True)
         self._shell = subprocess.Popen(     # without --kill-child: the holder is killed by its own pid
             ['unshare', '--mount', '--pid', '--uts', '--net', '--fork', '--propagation', 'private',
              '--mount-proc', 'sleep', 'infinity'], stderr=subprocess.DEVNULL)
         waiting.until(self._holder, 'the host is there')
+        self._leave_others()
         self.run('hostname', name)
         self.run('mount', '-t', 'tmpfs', 'run', '/run')
         self.run('mount', '--bind', str(self.own / 'state'), str(state))
@@ -117,6 +119,16 @@ class Host:
 
     def _holder(self):
         return next((one for one in process.children(self._shell) if one.name() == 'sleep'), None)
+
+    def _mount_points(self):
+        table = Path(f'/proc/{self._holder().pid}/mountinfo').read_text().splitlines()
+        return [line.split(' ')[4] for line in table]
+
+    def _leave_others(self):
+        """Have none of the mounts and namespaces of other tests here: they could not end."""
+        places = [place for place in self._mount_points() if place.startswith((f'{tempfile.gettempdir()}/', '/run/'))]
+        if places:
+            self.run('umount', '--lazy', *reversed(places))
 
     def _plug(self, switch):
         """Connect the bridge of share servers to the switch, as an administrator does."""
@@ -170,8 +182,7 @@ class Host:
 
     def mounts(self):
         """Return the mount points on the host that are of the pool."""
-        table = Path(f'/proc/{self._holder().pid}/mountinfo').read_text().splitlines()
-        return [line.split(' ')[4] for line in table if '/alpha/' in line.split(' ')[4]]
+        return [place for place in self._mount_points() if place.startswith(f'{self._state}/alpha/')]
 
     def spaces(self):
         """Return the namespaces of share servers on the host."""
