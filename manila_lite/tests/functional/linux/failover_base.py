@@ -195,8 +195,10 @@ class Host:
     def power_off(self):
         """Kill all processes of the host at once; the rest of it goes with them."""
         if holder := self._holder():
-            holder.kill()
-        self._shell.kill()      # it stops with a holder that is stopped
+            # Those that wait for processes of the host have its mounts, and stop when these are stopped.
+            waits = [one for one in psutil.process_iter(['cmdline']) if f'--target={holder.pid}' in (one.info['cmdline'] or ())]
+            self.signal([holder, *waits], signal.SIGKILL)
+        self._shell.kill()
         self._shell.wait(30)
 
 
