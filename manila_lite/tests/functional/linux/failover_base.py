@@ -8,6 +8,7 @@ lost with the host. Only ``Shelf.lose_power`` shows what a disk has when the pow
 
 import contextlib
 import datetime
+import fcntl
 import os
 import signal
 import sqlite3
@@ -24,6 +25,8 @@ import manila_lite
 from manila_lite.tests import nfs4_owner, nfs_client, process, waiting
 from manila_lite.tests.functional.linux import base, server_base
 
+#: The request that has a file share all blocks of another.
+_FICLONE = 0x40049409
 #: Seconds from the end of the lease until clients are served again.
 WITHIN = 10.0
 BRIDGE = 'vlan11'
@@ -56,13 +59,13 @@ class Shelf:
             file.truncate(8 << 30)
         base.command('mkfs.btrfs', '--quiet', str(self._store))
         base.command('mount', '-o', 'loop', str(self._store), str(self._place))
-        self.image, self._copy, blank = (self._place / name for name in ('pool', 'copy', 'blank'))
-        for file in (self.image, blank):
+        self.image, self._copy, self._blank = (self._place / name for name in ('pool', 'copy', 'blank'))
+        for file in (self.image, self._blank):
             with file.open('wb') as out:
                 out.truncate(3 << 30)
         base.command('mkfs.btrfs', '--quiet', str(self.image))
         self.device = self._attach(self.image)
-        self._spare = self._attach(blank)
+        self._spare = self._attach(self._blank)
 
     @staticmethod
     def _attach(image):
@@ -80,8 +83,10 @@ class Shelf:
     def lose_power(self):
         """Have on the spare device the disk as it was at ``copy``; no host may have it in use now."""
         base.command('btrfs', 'device', 'scan', '--forget', self.device)    # the kernel remembers the newer of two copies
-        base.command('losetup', '--detach', self._spare)
-        base.command('losetup', self._spare, str(self._copy))
+        # The device stays attached: while it was not, another test could get its number.
+        with self._copy.open('rb') as copy, self._blank.open('r+b') as blank:
+            fcntl.ioctl(blank, _FICLONE, copy.fileno())
+        base.command('blockdev', '--flushbufs', self._spare)
 
     def is_free(self):
         """Say whether no file system has the disk."""
@@ -93,10 +98,11 @@ class Shelf:
 
     def clear(self):
         """Remove the disk."""
-        for device in (self.device, self._spare):
-            subprocess.run(['losetup', '--detach', device], capture_output=True, timeout=30)
-        subprocess.run(['umount', '--detach-loop', str(self._place)], capture_output=True, timeout=30)
-        base.mounts.detach(self._store)
+        with contextlib.ExitStack() as steps:       # by their files: the numbers of devices may be another test's by now
+            steps.callback(base.mounts.detach, self._store)
+            steps.callback(base.mounts.unmount, self._place)
+            for image in (self.image, self._blank):
+                steps.callback(base.mounts.detach, image)
 
 
 class Host:
