@@ -71,10 +71,13 @@ class HandleGuard:
         """
         self._shown.unlink(missing_ok=True)
         library = self.folder / LIBRARY
-        if not library.exists():
+        if not library.exists() or not library.stat().st_size:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             draft = library.with_suffix('.new')
-            draft.write_bytes(_compiled())
+            with draft.open('wb') as file:
+                file.write(_compiled())
+                file.flush()
+                os.fsync(file.fileno())     # or a loss of power leaves an empty file, with which no server starts
             os.replace(draft, library)
 
     @property
