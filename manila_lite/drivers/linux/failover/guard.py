@@ -70,11 +70,13 @@ class Guard:
         self._leave(_TOLD)
 
     def _leave(self, why: str) -> None:
-        self._files.fenced.write_text(why)
+        with contextlib.suppress(OSError):      # a full disk of the host must not keep the pool here
+            self._files.fenced.write_text(why)
         say(why)
         let_go(self._task, alone=not self._ousted.is_set())
         self._set_free()
-        self._files.serving.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._files.serving.unlink(missing_ok=True)
         say('nothing of the pool is here any more')
 
     def end(self) -> None:
@@ -94,7 +96,9 @@ class Guard:
 
         :raises CommandFailed: the mark is not the one that the share manager judged, or the pool cannot be mounted.
         """
-        if str(mark.read(self._device)) != self._task.seen:
+        found = mark.read(self._device)
+        # An earlier guard of this host may have beaten once more since the share manager looked.
+        if str(found) != self._task.seen and (found is None or found.token != self._task.token):
             raise CommandFailed(f'{self._device} was marked by another host meanwhile')
         if not mounts.is_mounted(self._task.root) and not is_free(self._device):
             raise CommandFailed(f'{self._device} is in use on this host already; unmount it')

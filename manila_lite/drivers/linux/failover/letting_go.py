@@ -29,18 +29,26 @@ def let_go(task: Task, *, alone: bool = True) -> None:
     """
     began, said = time.monotonic(), ''
     while True:
-        busy = _try(task)
+        try:
+            busy = _try(task)
+        except Exception as bad:        # a guard that ended here would leave the pool mounted, and unguarded
+            busy = [str(bad)]
         if not busy and (not alone or is_free(Path(task.device))):
             return
         if time.monotonic() - began > _PATIENCE:
-            for process in _users((str(task.root), str(task.servers))):
-                with contextlib.suppress(psutil.Error):
-                    say(f'process {process.pid} uses the pool and is killed: {" ".join(process.cmdline())[:200]}')
-                    process.kill()
+            _kill_users(task)
             if (now := ', '.join(busy) or f'{task.device} is in use') != said:
                 said = now
                 say(f'the pool is not free yet: {said}')
         time.sleep(_PAUSE)
+
+
+def _kill_users(task: Task) -> None:
+    with contextlib.suppress(OSError):
+        for process in _users((str(task.root), str(task.servers))):
+            with contextlib.suppress(psutil.Error):
+                say(f'process {process.pid} uses the pool and is killed: {" ".join(process.cmdline())[:200]}')
+                process.kill()
 
 
 def _try(task: Task) -> list[str]:
@@ -60,9 +68,10 @@ def has_remains(task: Task) -> bool:
 
 
 def say(words: str) -> None:
-    """Write a line to the log of the guard."""
-    sys.stderr.write(f'{time.strftime("%Y-%m-%d %H:%M:%S")} {words}\n')
-    sys.stderr.flush()
+    """Write a line to the log of the guard, if its disk takes it: a full one must not end the guard."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f'{time.strftime("%Y-%m-%d %H:%M:%S")} {words}\n')
+        sys.stderr.flush()
 
 
 def _kill_daemons(task: Task) -> None:
