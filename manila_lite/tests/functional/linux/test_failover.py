@@ -2,6 +2,7 @@
 """A host dies, or hangs: its share servers come up on the other host, with the same addresses, rules and locks."""
 
 import subprocess
+import time
 
 from oslo_config import cfg
 
@@ -11,6 +12,8 @@ from manila_lite.manager.runtime import service
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import failover_base as base
 
+#: Seconds until the record of a client's first open is on the disk, without which it may not reclaim: btrfs takes five.
+_ON_DISK = 7
 _WAITS, _TAKES_OVER = 'works there; waiting', 'this process takes over'
 
 
@@ -43,6 +46,8 @@ class Failover(base.FailoverTest):
     def test_no_acknowledged_write_is_lost_with_the_power(self):
         """Let the other host see what was on the disk at the moment of the failure, without the caches of the dead host."""
         path, writer = self.begin(device=self.shelf.spare)
+        began = time.monotonic()
+        self.until(lambda: time.monotonic() - began > _ON_DISK, 'the record of the client is on the disk')
         self.stop(self.one, self.one.processes())
         self.shelf.copy()
         self.one.power_off()

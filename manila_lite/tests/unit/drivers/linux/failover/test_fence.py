@@ -26,14 +26,14 @@ class FenceTest(testtools.TestCase):
     def settle(self, *command, state='/lib/a', name='stor2'):
         return fence.Fence(command, 10).settle(self.device, 'mine', state, name)
 
-    def beats(self, until=None):
+    def beats(self, until=None, token='other'):
         """Have the other host beat until the file is there, or until the test ends; it lets go then."""
         def beat():
             number = 0
             while not self.ended.wait(0.05) and not (until and until.exists()):
                 number += 1
-                mark.write(self.device, mark.Mark('other', 'stor1', '/lib/a', number))
-            mark.write(self.device, mark.Mark('other', 'stor1', '/lib/a', number, True))
+                mark.write(self.device, mark.Mark(token, 'stor1', '/lib/a', number))
+            mark.write(self.device, mark.Mark(token, 'stor1', '/lib/a', number, True))
 
         thread = threading.Thread(target=beat)
         thread.start()
