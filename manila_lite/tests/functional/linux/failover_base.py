@@ -169,8 +169,8 @@ class Host:
         return found
 
     def managers(self):
-        """Return the processes of the share manager: a master and a child."""
-        return self.processes('manila_lite.cmd.share')
+        """Return the processes of the share manager: a master and a child. Where setproctitle is installed they have titles."""
+        return [*self.processes('manila_lite.cmd.share'), *self.processes('share.py: ')]
 
     def guards(self):
         """Return the guard of the pool."""

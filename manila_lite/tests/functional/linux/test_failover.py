@@ -64,6 +64,7 @@ class Failover(base.FailoverTest):
         self.addCleanup(user.wait, 30)
         self.addCleanup(user.kill)
         guard, = self.one.guards()
+        self.assertEqual(2, len(self.one.managers()))
         self.one.signal([*self.one.managers(), *self.one.servers()], base.KILL)
         self.moved('share manager and servers killed', writer, path)
         self.assertFalse(guard.is_running())
@@ -78,6 +79,7 @@ class Failover(base.FailoverTest):
         """Stop the share manager only. When it goes on, it serves nothing; when the other host dies, it serves again."""
         path, writer = self.begin()
         stopped = self.one.managers()
+        self.assertEqual(2, len(stopped))
         self.stop(self.one, stopped)
         self.moved('share manager stopped', writer, path)
         self.assertEqual([], self.one.remains())
@@ -104,7 +106,9 @@ class Restart(base.FailoverTest):
         self.said(_WAITS)
         writer = self.writer(path)
         guard, = self.one.guards()
-        for one in self.one.managers():
+        managers = self.one.managers()
+        self.assertEqual(2, len(managers))
+        for one in managers:
             one.terminate()
         self.until(lambda: not self.one.managers(), 'the share manager has ended')
         self.start(self.one)
