@@ -47,12 +47,16 @@ class Fence:
                                f'{state}, {last.name} below {last.state}')
         if last.free:
             return last
+        fences = bool(self._command) and last.name != name      # this host does not turn itself off
+        if self._command and not fences and not mark.are_of_one_host(last.token, token):
+            raise CommandFailed(f'{device} was marked by another host that is named {name}, too, or by this one before it was '
+                                'installed anew. Give each host a name of its own, or have another host take the pool over')
         LOG.warning('The pool on %s was not let go of by %s; looking whether that host still writes', device, last.name)
-        watched, still = self._watch(device, _BEFORE_COMMAND if self._command else _LETS_GO,
-                                     _STILL_AFTER_COMMAND if self._command else _STILL)
+        watched, still = self._watch(device, _BEFORE_COMMAND if fences else _LETS_GO,
+                                     _STILL_AFTER_COMMAND if fences else _STILL)
         if watched is None or watched.free:
             return watched
-        if self._command:
+        if fences:
             return self._fenced(device, watched)
         if not still:
             raise CommandFailed(f'{watched.name} still has the pool on {device}, and did not let go within {_LETS_GO:g} '

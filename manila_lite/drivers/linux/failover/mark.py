@@ -24,8 +24,8 @@ _TRIES = 3
 
 @dataclasses.dataclass(frozen=True)
 class Mark:
-    """A mark. ``token`` is a name of the host that no other host has, ``name`` its host name, ``state`` the folder in which it
-    mounts the pool. ``beat`` grows while the host has the pool; ``free`` says that it has let go.
+    """A mark. ``token`` is a name of the host, in this boot, that no other host has, ``name`` its host name, ``state`` the
+    folder in which it mounts the pool. ``beat`` grows while the host has the pool; ``free`` says that it has let go.
     """
 
     token: str
@@ -33,6 +33,11 @@ class Mark:
     state: str
     beat: int = 0
     free: bool = False
+
+
+def are_of_one_host(*tokens: str) -> bool:
+    """Say whether the tokens are of one host, whatever the boot, or of copies of its disk."""
+    return len({token.partition('.')[0] for token in tokens}) == 1
 
 
 def read(device: Path) -> Mark | None:
@@ -46,7 +51,8 @@ def read(device: Path) -> Mark | None:
             return None
         digest, text = block[len(_MAGIC):][:_DIGEST], block[len(_MAGIC) + _DIGEST:].rstrip(b'\0')
         if block.startswith(_MAGIC) and digest == _digest(text):
-            return Mark(**json.loads(text))
+            about = json.loads(text)    # of another release it may have more
+            return Mark(**{field.name: about[field.name] for field in dataclasses.fields(Mark) if field.name in about})
     raise CommandFailed(f'{device} has data in its first 64 KiB that are not of manila_lite, so it cannot be marked; '
                         'make a new btrfs on a device without a boot loader')
 

@@ -97,12 +97,12 @@ class Files:
         return self.folder / 'guard.log'
 
     def token(self) -> str:
-        """Return the name of this host, made at the first call."""
+        """Return a name of this host, made at the first call, and of its boot: a copy of its disk is another host."""
         file = self.folder / 'host.id'
-        if not file.exists():
+        if not file.exists() or not file.stat().st_size:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             _replace(file, uuidutils.generate_uuid(dashed=False))
-        return file.read_text()
+        return f'{file.read_text()}.{_boot()}'
 
     def allow_until(self, until: float) -> None:
         """Write the time until which this host may serve, in seconds since its boot."""

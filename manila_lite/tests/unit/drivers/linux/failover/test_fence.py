@@ -23,8 +23,8 @@ class FenceTest(testtools.TestCase):
         for name, seconds in (('_STILL', 0.6), ('_STILL_AFTER_COMMAND', 0.6), ('_LETS_GO', 1.5), ('_BEFORE_COMMAND', 1.2)):
             self.useFixture(fixtures.MonkeyPatch(f'manila_lite.drivers.linux.failover.fence.{name}', seconds))
 
-    def settle(self, *command, state='/lib/a', name='stor2'):
-        return fence.Fence(command, 10).settle(self.device, 'mine', state, name)
+    def settle(self, *command, state='/lib/a', name='stor2', token='mine'):
+        return fence.Fence(command, 10).settle(self.device, token, state, name)
 
     def beats(self, until=None, token='other'):
         """Have the other host beat until the file is there, or until the test ends; it lets go then."""
@@ -82,6 +82,25 @@ class FenceTest(testtools.TestCase):
         mark.write(self.device, _OTHER)
         self.beats(until=off)
         self.assertTrue(self.settle('/usr/bin/touch', str(off)).free)
+
+    def test_host_does_not_fence_itself_after_its_boot(self):
+        before = mark.Mark('mine.boot-1', 'stor2', '/lib/a', 9)
+        mark.write(self.device, before)
+        self.assertEqual(before, self.settle('/bin/false', token='mine.boot-2'))
+
+    def test_copy_of_the_disk_of_a_host_is_another_host(self):
+        """Have the other host beat with the id of this one, as after the copy of a virtual machine."""
+        copied = mark.Mark('mine.boot-1', 'stor1', '/lib/a')
+        mark.write(self.device, copied)
+        refused = self.assertRaises(CommandFailed, self.settle, '/bin/false', token='mine.boot-2')
+        self.assertIn('stor1 could not be fenced', str(refused))
+        self.beats(token='mine.boot-1')
+        self.assertIn('stor1 still has', str(self.assertRaises(CommandFailed, self.settle, token='mine.boot-2')))
+
+    def test_two_hosts_of_one_name_are_not_fenced_by_it(self):
+        mark.write(self.device, mark.Mark('other.boot', 'stor2', '/lib/a'))
+        refused = self.assertRaises(CommandFailed, self.settle, '/bin/true', '{host}')
+        self.assertIn('named stor2, too', str(refused))
 
     def test_hosts_mount_the_pool_in_the_same_folder(self):
         mark.write(self.device, _OTHER)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Letting go: what counts as a remain of the pool, and that a log on a full disk stops nothing."""
 
+import io
 import subprocess
+import sys
 from pathlib import Path
 
 import fixtures
@@ -43,10 +45,10 @@ class LettingGoTest(testtools.TestCase):
         self.assertTrue(psutil.pid_exists(users[1]))
 
     def test_log_on_a_full_disk_stops_nothing(self):
-        with open('/dev/full', 'w') as full:
-            self.useFixture(fixtures.MonkeyPatch('sys.stderr', full))
+        with open('/dev/full', 'wb', buffering=0) as full:
+            self.useFixture(fixtures.MonkeyPatch('sys.stderr', io.TextIOWrapper(full, write_through=True)))
+            self.assertRaises(OSError, sys.stderr.write, 'words')
             letting_go.say('words')
-            self.useFixture(fixtures.MonkeyPatch('sys.stderr', None))
 
     def test_trouble_does_not_end_the_letting_go(self):
         """Have the first try fail as when no process can be started; the second one lets go."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The mark on the device of a shared pool."""
 
+import dataclasses
 from pathlib import Path
 
 import fixtures
@@ -33,6 +34,11 @@ class MarkTest(testtools.TestCase):
         after = self.device.read_bytes()
         changed = [at for at in range(_SIZE) if content[at] != after[at]]
         self.assertEqual((True, True), (changed[0] >= 48 << 10, changed[-1] < 52 << 10))
+
+    def test_mark_of_a_later_release_is_read(self):
+        later = dataclasses.make_dataclass('Later', [('more', str, 'new')], bases=(mark.Mark,), frozen=True)
+        mark.write(self.device, later('t', 'host', '/lib/a', 3))
+        self.assertEqual(mark.Mark('t', 'host', '/lib/a', 3), mark.read(self.device))
 
     def test_other_data_are_no_mark(self):
         self.device.write_bytes(b'boot loader ' * (_SIZE // 12))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A shared pool mounts nothing by itself, and nothing that is no block device. Its mounts are in functional/linux/test_failover.py."""
+"""A shared pool mounts nothing by itself, and nothing that is no block device. functional/linux/test_failover.py mounts."""
 
 from pathlib import Path
 
