@@ -108,18 +108,21 @@ class Shelf:
 class Host:
     """A host: namespaces, kept by a process that does nothing. When that one is killed, all others die with it."""
 
-    def __init__(self, name, folder, state, switch):
+    def __init__(self, name, folder, state):
         self.name = name
         self.own, self._state = folder / name, state
         (self.own / 'state').mkdir(parents=True)
         self._shell = subprocess.Popen(     # without --kill-child: the holder is killed by its own pid
             ['unshare', '--mount', '--pid', '--uts', '--net', '--fork', '--propagation', 'private',
              '--mount-proc', 'sleep', 'infinity'], stderr=subprocess.DEVNULL)
+
+    def boot(self, switch):
+        """Set the host up, with a cable to the switch."""
         waiting.until(self._holder, 'the host is there')
         self._leave_others()
-        self.run('hostname', name)
+        self.run('hostname', self.name)
         self.run('mount', '-t', 'tmpfs', 'run', '/run')
-        self.run('mount', '--bind', str(self.own / 'state'), str(state))
+        self.run('mount', '--bind', str(self.own / 'state'), str(self._state))
         self.run('ip', 'link', 'set', 'lo', 'up')
         self._plug(switch)
 
@@ -132,9 +135,12 @@ class Host:
 
     def _leave_others(self):
         """Have none of the mounts and namespaces of other tests here: they could not end."""
-        places = [place for place in self._mount_points() if place.startswith((f'{tempfile.gettempdir()}/', '/run/'))]
-        if places:
-            self.run('umount', '--lazy', *reversed(places))
+        def theirs():
+            return [place for place in self._mount_points() if place.startswith((f'{tempfile.gettempdir()}/', '/run/'))]
+
+        # One whose mount point another test removes meanwhile is gone from here, too: only what is left counts.
+        subprocess.run(self.inside('umount', '--lazy', *reversed(theirs())), capture_output=True, timeout=30, check=False)
+        waiting.until(lambda: not theirs(), theirs)
 
     def _plug(self, switch):
         """Connect the bridge of share servers to the switch, as an administrator does."""
@@ -240,7 +246,8 @@ class FailoverTest(server_base.MachineTest):
     def _logs(self):
         """Return the ends of the logs of share managers and guards."""
         guards = [(host.own / 'state' / 'alpha' / 'guard' / 'guard.log') for host in self.hosts]
-        return '\n'.join((self.parts.tail(), *(f'{log}:\n{log.read_text()}' for log in guards if log.exists())))
+        said = self.parts.tail() if self.parts.log.exists() else ''
+        return '\n'.join((said, *(f'{log}:\n{log.read_text()}' for log in guards if log.exists())))
 
     def _end(self):
         self.parts.end()
@@ -250,8 +257,9 @@ class FailoverTest(server_base.MachineTest):
 
     def host(self, name):
         """Add a host."""
-        host = Host(name, self.machine.state, self.state, self.switch)
+        host = Host(name, self.machine.state, self.state)
         self.hosts.append(host)
+        host.boot(self.switch)
         return host
 
     def start(self, host, device=None, more=''):
