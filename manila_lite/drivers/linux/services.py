@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The services of a backend, each made from those that it uses. A driver has one set of them."""
 
+import contextlib
+
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux.backups.share_backups import ShareBackups
 from manila_lite.drivers.linux.lifecycle import Lifecycle
@@ -44,7 +46,7 @@ class Services:
 
         self.protocol_servers = ProtocolServers(state, conf, conf.linux_netns, storage.exported_path)
         self.share_servers = servers = ShareServers(state, conf, storage.exported_path,
-                                                              lambda: self.keeper is None or self.keeper.guarded)
+                                                    self.keeper.change if self.keeper else contextlib.nullcontext)
         self.server_setup = ServerSetup(servers)
         self.managed_servers = ManagedServers(servers, self.server_setup)
         self.exports = exports = ShareExports(protocols(conf),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of exports on a shared pool: the next host starts with them, so no change may be lost with this one."""
 
-import os
 from pathlib import Path
 
 from manila_lite.drivers.file_servers.ganesha_exports import SERVED, Mirror
+from manila_lite.host import durable
 
 
 class DurableFiles(Mirror):
@@ -17,8 +17,4 @@ class DurableFiles(Mirror):
         """Write the file of the export to the disk, or its absence."""
         for place in (self._folder, *(() if text is None else (self._folder / f'{name}.conf',))):
             if place.exists():
-                fd = os.open(place, os.O_RDONLY)
-                try:
-                    os.fsync(fd)
-                finally:
-                    os.close(fd)
+                durable.sync(place)

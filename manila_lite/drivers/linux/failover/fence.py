@@ -19,7 +19,7 @@ HOST = '{host}'
 #: Seconds between looks at the mark.
 _LOOK = 0.1
 #: Seconds for which the mark of a host that no longer writes stands still: several beats. After a fence command fewer do.
-_STILL, _STILL_AFTER_COMMAND = 3.0, 1.5
+_STILL, _STILL_AFTER_COMMAND = 4.0, 1.5
 #: Seconds that a host which still beats gets to let go, without a fence command and before one.
 _LETS_GO, _BEFORE_COMMAND = 30.0, 4.0
 

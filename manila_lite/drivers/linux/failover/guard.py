@@ -72,11 +72,11 @@ class Guard:
     def _leave(self, why: str) -> None:
         with contextlib.suppress(OSError):      # a full disk of the host must not keep the pool here
             self._files.fenced.write_text(why)
+        with contextlib.suppress(OSError):
+            self._files.serving.unlink(missing_ok=True)
         say(why)
         let_go(self._task, alone=not self._ousted.is_set())
         self._set_free()
-        with contextlib.suppress(OSError):
-            self._files.serving.unlink(missing_ok=True)
         say('nothing of the pool is here any more')
 
     def end(self) -> None:
@@ -94,14 +94,10 @@ class Guard:
     def _take(self) -> None:
         """Mark the device and mount it.
 
-        :raises CommandFailed: the mark is not the one that the share manager judged, or the pool cannot be mounted.
+        :raises CommandFailed: this host may not serve any more, the mark is not the one that the share manager judged, or the
+            pool cannot be mounted.
         """
-        found = mark.read(self._device)
-        # An earlier guard of this host may have beaten once more since the share manager looked.
-        if str(found) != self._task.seen and (found is None or found.token != self._task.token):
-            raise CommandFailed(f'{self._device} was marked by another host meanwhile')
-        if not mounts.is_mounted(self._task.root) and not is_free(self._device):
-            raise CommandFailed(f'{self._device} is in use on this host already; unmount it')
+        self._vet()
         mark.write(self._device, self._task.marked())
         self._beats.start()
         try:
@@ -109,12 +105,26 @@ class Guard:
             if why := self._why_not():
                 raise CommandFailed(why)
             self._mount()
+            self._files.begin_to_serve()
         except (CommandFailed, OSError):
             let_go(self._task, alone=not self._ousted.is_set())
             self._set_free()
             raise
-        self._files.serving.touch()
         say(f'{self._task.device} is mounted at {self._task.root}')
+
+    def _vet(self) -> None:
+        found = mark.read(self._device)
+        # An earlier guard of this host may have beaten once more since the share manager looked.
+        if str(found) != self._task.seen and (found is None or found.token != self._task.token):
+            self._ousted.set()
+            let_go(self._task, alone=False)     # an earlier guard may have left it mounted
+            raise CommandFailed(f'{self._device} was marked by another host meanwhile')
+        if mounts.is_mounted(self._task.root):
+            return
+        if why := self._why_not():      # before the mark, which would have another host let go
+            raise CommandFailed(why)
+        if not is_free(self._device):
+            raise CommandFailed(f'{self._device} is in use on this host already; unmount it')
 
     def _mount(self) -> None:
         root, servers = self._task.root, self._task.servers

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The share manager's side of a shared pool: it tells the guard how long this host may serve, and starts and ends it."""
 
+import contextlib
 import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from oslo_log import log
 
 import manila_lite
-from manila_lite.drivers.linux.failover import guard
+from manila_lite.drivers.linux.failover import changes, guard
 from manila_lite.drivers.linux.failover.fence import Fence
 from manila_lite.drivers.linux.failover.letting_go import has_remains
 from manila_lite.drivers.linux.failover.task import Task
@@ -40,6 +41,7 @@ class Keeper:
         self._files = self._task().files
         self._guard = Daemon(self._files.record)
         self._lock = threading.Lock()
+        self._serving = ''      # the guard that this share manager knows
 
     def _task(self, seen: str = '', token: str = '') -> Task:
         return Task(str(self._device), str(self._state), self._fabric, token, seen)
@@ -115,11 +117,22 @@ class Keeper:
         """
         with self._lock:
             if self.guarded:
+                self._serving = self._files.served_by()
                 return False
             if self._files.fenced.exists() or not self._files.may_serve():
                 raise CommandFailed(f'this host may not serve the pool on {self._device} now')
             self._replace_guard()
+            self._serving = self._files.served_by()
             return True
+
+    @contextlib.contextmanager
+    def change(self) -> Iterator[None]:
+        """Make a namespace, an address, a mount or a server in this context; the guard lets go only after its end.
+
+        :raises CommandFailed: the guard has let go since ``hold``, or is about to do it.
+        """
+        with changes.change(self._files, self._serving):
+            yield
 
     def _replace_guard(self) -> None:
         if not self._device.is_block_device():

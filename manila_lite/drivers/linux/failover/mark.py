@@ -40,6 +40,19 @@ def are_of_one_host(*tokens: str) -> bool:
     return len({token.partition('.')[0] for token in tokens}) == 1
 
 
+def is_marked(device: Path) -> bool:
+    """Say whether the device has a mark, even a torn one.
+
+    :raises CommandFailed: the device cannot be read.
+    """
+    return _read(device).startswith(_MAGIC)
+
+
+def erasing(device: Path) -> str:
+    """Return the command that erases the mark of the device."""
+    return f'dd if=/dev/zero of={device} bs={_SIZE} seek={_AT // _SIZE} count=1 conv=fsync'
+
+
 def read(device: Path) -> Mark | None:
     """Return the mark of the device, or None if it never had one.
 

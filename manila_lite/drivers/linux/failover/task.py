@@ -15,6 +15,7 @@ from oslo_utils import uuidutils
 
 from manila_lite import release
 from manila_lite.drivers.linux.failover.mark import Mark
+from manila_lite.host import durable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,13 +74,18 @@ class Files:
 
     @property
     def serving(self) -> Path:
-        """There while the guard has the pool mounted."""
+        """There from the mount of the pool until the guard begins to let go. Its text differs for each guard."""
         return self.folder / 'serving'
 
     @property
     def fenced(self) -> Path:
         """There from the moment at which the guard begins to let go, until the share manager has taken note."""
         return self.folder / 'fenced'
+
+    @property
+    def changes(self) -> Path:
+        """The lock of changes: see ``changes.py``."""
+        return self.folder / 'changes.lock'
 
     @property
     def left(self) -> Path:
@@ -101,8 +107,19 @@ class Files:
         file = self.folder / 'host.id'
         if not file.exists() or not file.stat().st_size:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _replace(file, uuidutils.generate_uuid(dashed=False))
+            durable.replace(file, uuidutils.generate_uuid(dashed=False))    # or this host would not know its own mark
         return f'{file.read_text()}.{_boot()}'
+
+    def begin_to_serve(self) -> None:
+        """Say that the pool is mounted now."""
+        _replace(self.serving, uuidutils.generate_uuid(dashed=False))
+
+    def served_by(self) -> str:
+        """Return the text of the guard that has the pool mounted, or ''."""
+        try:
+            return self.serving.read_text()
+        except FileNotFoundError:
+            return ''
 
     def allow_until(self, until: float) -> None:
         """Write the time until which this host may serve, in seconds since its boot."""
@@ -123,6 +140,7 @@ def _boot() -> str:
 
 
 def _replace(file: Path, text: str) -> None:
+    """Replace the file's text atomically. It says something of this boot only."""
     draft = file.with_suffix('.new')
     draft.write_text(text)
     os.replace(draft, file)

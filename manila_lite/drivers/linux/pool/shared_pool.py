@@ -28,7 +28,11 @@ class SharedPool(BtrfsPool):
         if (count := btrfs.devices(self.root)) > 1:
             self._keeper.release()
             raise CommandFailed(f'its btrfs spans {count} devices; a pool with linux_pool_fence has one')
-        super().open()
+        with self._keeper.change():
+            super().open()
+
+    def _vet_device(self) -> None:
+        """Accept the mark: it is that of the guard, which has judged an earlier one."""
 
     def _mount(self, device: str) -> None:
         raise CommandFailed(f'the guard of the pool on {device} has just let go of it')

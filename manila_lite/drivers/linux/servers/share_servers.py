@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share servers: each is a network namespace with file servers, on the pool of the backend."""
 
+import contextlib
 import shutil
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 from oslo_log import log
@@ -13,7 +13,7 @@ from manila_lite.drivers import networks
 from manila_lite.drivers.file_servers import fencing
 from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.linux.options import LinuxOptions
-from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer, Source
+from manila_lite.drivers.linux.protocols.protocol_server import Change, ProtocolServer, Source
 from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported
 from manila_lite.drivers.linux.servers import notes
 from manila_lite.drivers.linux.servers.fabric import Fabric
@@ -27,12 +27,12 @@ class ShareServers:
     """The servers of one backend. A server has a folder from the beginning of its set-up to the end of its teardown."""
 
     def __init__(self, state: Path, conf: LinuxOptions, source: Source,
-                 is_here: Callable[[], bool] = lambda: True):
-        """Remember the options. ``is_here`` says whether the pool is on this host, if others have it at other times."""
+                 change: Change = contextlib.nullcontext):
+        """Remember the options. In ``change``, this host keeps the pool, if others have it at other times."""
         self._state = state / 'servers'
         self._conf = conf
         self._source = source
-        self._is_here = is_here
+        self._change = change
         self._fabric = Fabric(conf.linux_fabric_netns)
         self._running: dict[str, ProtocolServers] = {}
         self._locks: dict[str, threading.Lock] = {}
@@ -118,10 +118,11 @@ class ShareServers:
         """
         with self._lock(server.id):
             self._must_be_here(server.id)
-            self._must_have_pool()
             networks.vet(server)
-            (self._state / server.id).mkdir(parents=True, exist_ok=True)
-            return (*self._namespace(server.id).ensure(server.allocations), *self._start(server.id))
+            with self._change():
+                (self._state / server.id).mkdir(parents=True, exist_ok=True)
+                repairs = self._namespace(server.id).ensure(server.allocations)
+            return (*repairs, *self._start(server.id))
 
     def _start(self, server_id: str) -> tuple[str, ...]:
         protocol_servers = self._running.get(server_id)
@@ -137,23 +138,15 @@ class ShareServers:
         if (migration := fencing.by(self.folder(server_id))) not in ('', unless):
             raise errors.Final(f'Share server {server_id} was moved away by migration {migration}.')
 
-    def _must_have_pool(self) -> None:
-        """Check that the folder of servers is the one in the pool.
-
-        :raises CommandFailed: the pool is not on this host.
-        """
-        if not self._is_here():
-            raise CommandFailed('the pool is not mounted on this host now')
-
     # Moves ------------------------------------------------------------------------------------
 
     def prepare(self, server_id: str) -> None:
         """Start the server. A new one has no address yet, so that no client can reach it."""
         with self._lock(server_id):
-            self._must_have_pool()
-            (self._state / server_id).mkdir(parents=True, exist_ok=True)
-            if not self._namespace(server_id).is_there:
-                self._namespace(server_id).ensure(())
+            with self._change():
+                (self._state / server_id).mkdir(parents=True, exist_ok=True)
+                if not self._namespace(server_id).is_there:
+                    self._namespace(server_id).ensure(())
             self._start(server_id)
 
     def fence(self, server_id: str, migration: str) -> bool:
@@ -203,7 +196,8 @@ class ShareServers:
                 (protocol_servers.forget if is_there else protocol_servers.discard)(resource_id)
 
     def _new_protocol_servers(self, server_id: str) -> ProtocolServers:
-        return ProtocolServers(self._state / server_id, self._conf, self._namespace(server_id).name, self._source)
+        return ProtocolServers(self._state / server_id, self._conf, self._namespace(server_id).name, self._source,
+                               self._change)
 
     def drop(self, server_id: str) -> None:
         """Remove the server completely.
