@@ -39,6 +39,14 @@ class FailsOver(ShareDriver):
         """
 
     @abc.abstractmethod
+    def presence(self) -> str:
+        """Return a text that stays the same as long as this host serves without a break; '' while it does not. Must be quick.
+
+        If it changed during another call, the outcome of that call does not count: its storage had gone. Without several
+        hosts it is always the same text.
+        """
+
+    @abc.abstractmethod
     def stand_back(self) -> None:
         """Serve nothing of this backend, and have nothing of it mounted. Called while another process has the lease.
 

@@ -23,6 +23,10 @@ class LinuxFailover(ComposedDriver, FailsOver):
         """Allow this host to serve until then, unless its guard has begun to let go."""
         return self.services.keeper is None or self.services.keeper.keep(until)
 
+    def presence(self) -> str:
+        """Return the name of the guard that has the pool, unless it has begun to let go."""
+        return self.services.keeper.presence() if self.services.keeper else 'always'
+
     def stand_back(self) -> None:
         """Have nothing of the pool here, and forget all that was known of it: other hosts change it."""
         if self.services.keeper:

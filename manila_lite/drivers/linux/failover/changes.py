@@ -33,8 +33,14 @@ def change(files: Files, serving: str) -> Iterator[None]:
         yield
 
 
+def presence(files: Files) -> str:
+    """Return the name of the guard that serves, '' if none does or may."""
+    serving = files.served_by()
+    return serving if files.may_serve() and not files.fenced.exists() else ''
+
+
 def _must_serve(files: Files, serving: str) -> None:
-    if not serving or files.fenced.exists() or files.served_by() != serving or not files.may_serve():
+    if not serving or presence(files) != serving:
         raise _refusal(files)
 
 

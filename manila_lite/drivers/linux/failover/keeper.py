@@ -76,6 +76,10 @@ class Keeper:
             self.hold()
         return True
 
+    def presence(self) -> str:
+        """Return the name of the guard that has the pool, '' if none has, or may."""
+        return changes.presence(self._files)
+
     def stand_back(self) -> None:
         """Remove all that is here of the pool, unless a guard has it and this host may still serve.
 

@@ -118,8 +118,8 @@ class ShareServers:
         """
         with self._lock(server.id):
             self._must_be_here(server.id)
-            networks.vet(server)
             with self._change():
+                networks.vet(server)
                 (self._state / server.id).mkdir(parents=True, exist_ok=True)
                 repairs = self._namespace(server.id).ensure(server.allocations)
             return (*repairs, *self._start(server.id))

@@ -49,7 +49,9 @@ class ServicesTest(testtools.TestCase):
         services = Services(backend)
         self.assertIn('may not serve', str(self.assertRaises(CommandFailed, services.pool.open)))
         server = values.ShareServer('s')
-        self.assertIn('not mounted', str(self.assertRaises(CommandFailed, services.share_servers.ensure, server)))
+        for call in (lambda: services.share_servers.ensure(server), lambda: services.share_servers.prepare('s')):
+            self.assertIn('has let go of the pool', str(self.assertRaises(CommandFailed, call)))
+        self.assertEqual([], services.share_servers.folders())
         services.keeper.take_up(time.clock_gettime(time.CLOCK_BOOTTIME) + 60)
         self.assertIn('not a block device', str(self.assertRaises(CommandFailed, services.pool.open)))
         self.assertTrue(services.keeper.keep(time.clock_gettime(time.CLOCK_BOOTTIME) + 60))

@@ -2,6 +2,7 @@
 """The files by which share manager and guard tell each other how long this host may serve."""
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -46,6 +47,13 @@ class TaskTest(testtools.TestCase):
     def test_guard_reads_the_task_that_was_written(self):
         self.files.token()      # makes the folder
         self.assertEqual(self.task, Task.read(self.task.write()))
+
+    def test_name_of_a_host_is_on_its_disk(self):
+        """Without that, a loss of power would give the host another name, and make its own mark that of a stranger."""
+        synced = []
+        self.useFixture(fixtures.MonkeyPatch('os.fsync', lambda fd: synced.append(os.readlink(f'/proc/self/fd/{fd}'))))
+        self.files.token()
+        self.assertEqual([f'{self.files.folder}/host.id.new', str(self.files.folder)], synced)
 
     def test_name_of_a_host_stays(self):
         self.assertEqual(self.files.token(), Task('/dev/other', str(self.state), 'f', '').files.token())

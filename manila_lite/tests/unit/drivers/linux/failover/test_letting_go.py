@@ -44,6 +44,21 @@ class LettingGoTest(testtools.TestCase):
         self.assertEqual({users[0]}, found)
         self.assertTrue(psutil.pid_exists(users[1]))
 
+    def test_networks_are_removed_on_a_full_disk(self):
+        """Have no room for the list of share servers: it is only for another guard."""
+        (self.task.servers / 's').mkdir(parents=True)
+        self.task.files.left.symlink_to('/dev/full')
+        known = set()
+        letting_go._remove_networks(self.task, known)
+        self.assertEqual({'s'}, known)
+
+    def test_processes_that_have_the_device_mounted_elsewhere_are_found(self):
+        table = self.state / 'mountinfo'
+        line = '36 35 0:34 /shares/s /target rw,nosuid - btrfs {} rw,commit=5'
+        for source, found in (('/dev/zero', True), ('/dev/full', False), ('/dev/none', False), ('zero', False)):
+            table.write_text(f'35 1 0:33 / / rw - tmpfs tmpfs rw\n{line.format(source)}\n')
+            self.assertEqual(found, letting_go._has_mounted(table, Path('/dev/zero')), source)
+
     def test_log_on_a_full_disk_stops_nothing(self):
         with open('/dev/full', 'wb', buffering=0) as full:
             self.useFixture(fixtures.MonkeyPatch('sys.stderr', io.TextIOWrapper(full, write_through=True)))
@@ -54,7 +69,7 @@ class LettingGoTest(testtools.TestCase):
         """Have the first try fail as when no process can be started; the second one lets go."""
         tries = []
 
-        def fails_once(task):
+        def fails_once(task, *_):
             tries.append(task)
             if len(tries) == 1:
                 raise OSError('no memory for a process')
