@@ -105,6 +105,7 @@ class Writer(threading.Thread):
 
     def __init__(self, address, netns, directory, file='log', pause=0.02):
         super().__init__(daemon=True)
+        self.file = file
         self._owner = Owner(address, netns, directory, file)
         self._pause = pause
         self._ending = threading.Event()

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
+from typing import Self
 
 from manila_lite.drivers.linux.failover.task import Files
 from manila_lite.host import commands
@@ -57,7 +58,7 @@ class End:
         self._stack = contextlib.ExitStack()
         self._lock: int | None = None
 
-    def __enter__(self) -> 'End':
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

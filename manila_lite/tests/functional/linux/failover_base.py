@@ -9,6 +9,7 @@ lost with the host. Only ``Shelf.lose_power`` shows what a disk has when the pow
 import contextlib
 import datetime
 import fcntl
+import json
 import os
 import signal
 import sqlite3
@@ -200,9 +201,21 @@ class Host:
         """Return the namespaces of share servers on the host."""
         return [line.split()[0] for line in self.run('ip', 'netns').splitlines() if line.startswith('manila-')]
 
+    def ports(self):
+        """Return the ports of share servers on the bridge of the host."""
+        shown = self.run('ip', '-n', 'fabric', '-json', 'link', 'show', 'master', BRIDGE)
+        return [link['ifname'] for link in json.loads(shown or '[]') if link['ifname'] != f'up-{self.name}']
+
     def remains(self):
-        """Return all that the host has of the backend: servers, mounts, namespaces."""
-        return [*(one.name() for one in self.servers()), *self.mounts(), *self.spaces()]
+        """Return all that the host has of the backend: servers, mounts, namespaces, ports."""
+        return [*(one.name() for one in self.servers()), *self.mounts(), *self.spaces(), *self.ports()]
+
+    @contextlib.contextmanager
+    def busy_fabric(self):
+        """Keep share servers of the host from being connected."""
+        with open(f'/proc/{self._holder().pid}/root/run/manila_lite-fabric.lock', 'a') as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def power_off(self):
         """Kill all processes of the host at once; the rest of it goes with them."""
@@ -284,8 +297,7 @@ class FailoverTest(server_base.MachineTest):
         self.until(self.parts.answers, 'the API answers')
         self.parts.ok('POST', '/types', _TYPE)
         self.until(self.parts.pools, 'a pool')
-        self.network = self.parts.ok('POST', '/share-networks', {'share_network': {
-            'name': 'n', 'neutron_net_id': 'net-four', 'neutron_subnet_id': 'four'}})['share_network']['id']
+        self.network = self.share_network()
         path = self.share()
         for name, number in (('friend', 101), ('stranger', 102)):
             space = self.machine.space(name)
@@ -295,10 +307,22 @@ class FailoverTest(server_base.MachineTest):
             base.ip('-n', space, 'link', 'set', 'eth0', 'up')
         return path
 
+    def share_network(self):
+        """Return the id of a new share network; it gets a share server of its own."""
+        return self.parts.ok('POST', '/share-networks', {'share_network': {
+            'name': 'n', 'neutron_net_id': 'net-four', 'neutron_subnet_id': 'four'}})['share_network']['id']
+
+    def request(self, network):
+        """Request a share; return its id."""
+        return self.parts.ok('POST', '/shares', {'share': {
+            'size': 1, 'share_proto': 'NFS', 'share_network_id': network}})['share']['id']
+
     def share(self):
         """Return the path of a new share that the friend may write to."""
-        share = self.parts.ok('POST', '/shares', {'share': {
-            'size': 1, 'share_proto': 'NFS', 'share_network_id': self.network}})['share']['id']
+        return self.location(self.request(self.network), ADDRESS)
+
+    def location(self, share, server):
+        """Wait for the share at this address; return its path. The friend may write to it."""
         made = self.parts.wait(f'/shares/{share}', 'share', ('available', 'error'), 120)
         self.assertEqual('available', made['status'], self.parts.tail())
         rule = self.parts.ok('POST', f'/shares/{share}/action', {'allow_access': {
@@ -306,30 +330,30 @@ class FailoverTest(server_base.MachineTest):
         self.parts.wait(f'/share-access-rules/{rule}', 'access', 'active', 120, field='state')
         [location] = self.parts.ok('GET', f'/shares/{share}/export_locations')['export_locations']
         address, _, path = location['path'].partition(':')
-        self.assertEqual(ADDRESS, address)
+        self.assertEqual(server, address)
         return path
 
-    def writer(self, path):
+    def writer(self, path, file='log'):
         """Return a client that writes to a file that it has locked, until the test ends."""
-        writer = self.until(lambda: nfs4_owner.Writer(ADDRESS, self.machine.space('friend'), path), 'a client writes')
+        writer = self.until(lambda: nfs4_owner.Writer(ADDRESS, self.machine.space('friend'), path, file), 'a client writes')
         self.addCleanup(writer.end)
         writer.goes_on()
         return writer
 
-    def call(self, name, path, *words):
+    def call(self, name, path, *words, server=ADDRESS):
         """Run an NFS command as a client; return (success, output)."""
-        return nfs_client.call(ADDRESS, path, *words, netns=self.machine.space(name))
+        return nfs_client.call(server, path, *words, netns=self.machine.space(name))
 
-    def _unless_grace(self, *call):
+    def unless_grace(self, *call, **more):
         """Return the result of a command; None while the server lets clients reclaim their locks only."""
-        worked, said = self.call(*call)
+        worked, said = self.call(*call, **more)
         return None if not worked and 'GRACE' in said else (worked, said)
 
     def assert_kept(self, writer, path):
         """Check that all acknowledged records are in the share, that the client got its lock back, and that rules hold."""
         writer.goes_on()
         writer.end()
-        worked, read = self.until(lambda: self._unless_grace('friend', path, 'read', 'log'), 'the grace period is over')
+        worked, read = self.until(lambda: self.unless_grace('friend', path, 'read', writer.file), 'the grace period is over')
         self.assertTrue(worked, read)
         self.assertEqual([], nfs4_owner.missing(read.encode() + b'\n', writer.acknowledged))
         self.assertEqual([], writer.refusals)

@@ -3,11 +3,16 @@
 
 import subprocess
 import time
+from pathlib import Path
 
+import psutil
 from oslo_config import cfg
 
 import manila_lite.conf
 from manila_lite import errors
+from manila_lite.drivers.linux.failover import mark
+from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
+from manila_lite.host.commands import CommandFailed
 from manila_lite.manager.runtime import service
 from manila_lite.tests import waiting
 from manila_lite.tests.functional.linux import failover_base as base
@@ -56,18 +61,22 @@ class Failover(base.FailoverTest):
         self.moved('power lost', writer, path)
 
     def test_guard_lets_go_for_a_share_manager_that_was_killed(self):
-        """Kill share manager and share servers, with a program on the pool; start the manager again: it serves nothing."""
+        """Kill share manager and share servers, with two programs on the pool, one of them in mounts of its own, as a
+        sandbox is; start the manager again: it serves nothing.
+        """
         path, writer = self.begin()
         pool = self.state / 'alpha' / 'pool'
-        words = self.one.inside('sleep', '1000')
-        user = subprocess.Popen([*words[:-2], f'--wdns={pool}', *words[-2:]])
-        self.addCleanup(user.wait, 30)
-        self.addCleanup(user.kill)
+        users = []
+        for words in ((f'--wdns={pool}', 'sleep'), ('unshare', '--mount', '--propagation', 'private', 'sleep')):
+            users.append(user := subprocess.Popen(self.one.inside(*words, '1000')))
+            self.addCleanup(user.wait, 30)
+            self.addCleanup(user.kill)
+        self.until(lambda: len(self.one.processes('sleep 1000')) == 2, 'two programs have the pool')
         self.assertEqual(2, len(self.one.managers()))
         self.one.signal([*self.one.managers(), *self.one.servers()], base.KILL)
         self.moved('share manager and servers killed', writer, path)
         self.assertEqual([], self.one.guards())     # nobody reaps it there
-        self.assertEqual(-base.KILL, user.wait(30))
+        self.assertEqual([-base.KILL] * 2, [user.wait(30) for user in users])
         self.assertEqual([], self.one.remains())
         self.start(self.one)
         self.said(_WAITS, 2)
@@ -85,12 +94,32 @@ class Failover(base.FailoverTest):
         self.one.signal(stopped, base.CONTINUE)
         self.said('stops its work there')
         self.assertEqual([], self.one.remains())
-        more, writer = self.share(), self.writer(path)
+        # The lock of the first writer stays until its server forgets that client.
+        more, writer = self.share(), self.writer(path, 'log-2')
         self.two.power_off()
         self.said(_TAKES_OVER, 2)
         writer.goes_on()
         self.assert_kept(writer, path)
         self.assertEqual((True, ''), self.call('friend', more, 'write', 'f', 'new'))
+
+    def test_guard_lets_nothing_come_back_of_a_share_manager_that_hangs_in_a_change(self):
+        """Stop the share manager while a new share server gets its address; the other host finishes that."""
+        path, writer = self.begin()
+        with self.one.busy_fabric():
+            share = self.request(self.share_network())
+            self.until(lambda: len(self.one.spaces()) == 2, 'another share server is being made')
+            stopped = self.one.managers()
+            self.stop(self.one, stopped)
+            self.moved('share manager stopped in a change', writer, path)
+            self.assertEqual(1, sum(one.is_running() and one.status() == psutil.STATUS_STOPPED for one in stopped))
+        server = base.server_base.address('four', 6)
+        more = self.location(share, server)
+        self.one.signal(stopped, base.CONTINUE)
+        self.said(_WAITS, 2)
+        self.assertEqual([], self.one.remains())
+        self.assertEqual((True, ''), self.until(
+            lambda: self.unless_grace('friend', more, 'write', 'f', 'new', server=server), 'the grace period is over'))
+        self.assertEqual([], self.one.remains())
 
 
 class Restart(base.FailoverTest):
@@ -111,13 +140,14 @@ class Restart(base.FailoverTest):
             one.terminate()
         self.until(lambda: not self.one.managers(), 'the share manager has ended')
         self.start(self.one)
-        self.said(_TAKES_OVER)
+        self.share()            # the new process works
         writer.goes_on(200)
         self.assertEqual([guard], self.one.guards())
         guard.kill()
         self.said('another one is started')
         writer.goes_on(200)
         self.assertNotEqual([guard], self.one.guards())
+        self.share()
         self.assertEqual((1, 0.0, []), (len(self.one.guards()), writer.longest, writer.reclaims))
         self.assertEqual([], self.two.remains())
 
@@ -132,6 +162,26 @@ class Refusals(base.server_base.MachineTest):
         conf([], default_config_files=[str(file)], default_config_dirs=[])
         refused = self.assertRaises(errors.BadConfig, service.check, conf)
         self.assertIn('[operations] lease: a backend with several hosts needs at least 10 seconds', str(refused))
+
+
+    def test_device_of_a_backend_with_several_hosts_is_refused_by_one_without_a_fence(self):
+        image = self.machine.state / 'pool.img'
+        with image.open('wb') as file:
+            file.truncate(1 << 30)
+        base.base.command('mkfs.btrfs', '--quiet', str(image))
+        device = Path(base.base.command('losetup', '--find', '--show', str(image)).strip())
+        self.addCleanup(base.base.mounts.detach, image)
+        pool = BtrfsPool(self.machine.state / 'pool', device, 1)
+        self.addCleanup(pool.close)
+        mark.write(device, mark.Mark('other', 'stor1', '/lib/a', 7, True))
+        refused = str(self.assertRaises(CommandFailed, pool.open))
+        self.assertIn('set linux_pool_fence as on the others', refused)
+        self.assertFalse(base.base.mounts.is_mounted(pool.root))
+        base.base.command(*refused.partition('erase its mark: ')[2].split())
+        pool.open()
+        self.assertTrue(base.base.mounts.is_mounted(pool.root))
+        mark.write(device, mark.Mark('other', 'stor1', '/lib/a'))
+        self.assertIn('linux_pool_fence', str(self.assertRaises(CommandFailed, pool.open)))
 
 
 class FenceCommand(base.FailoverTest):
