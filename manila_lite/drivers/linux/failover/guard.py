@@ -62,8 +62,12 @@ class Guard:
 
     def leave(self) -> None:
         """Let go of all that another guard left."""
-        found = mark.read(self._device)
-        if found is not None and found.token == self._task.token:
+        try:
+            is_mine = self._is_mine()
+        except CommandFailed as bad:    # the servers and addresses have to go all the same
+            say(str(bad))
+            is_mine = False
+        if is_mine:
             self._beats.start()
         else:
             self._ousted.set()
@@ -101,7 +105,9 @@ class Guard:
         mark.write(self._device, self._task.marked())
         self._beats.start()
         try:
-            self._ousted.wait(_SETTLES)     # had another host written its mark in the same moment, one of both would see it
+            # Had another host written its mark in the same moment, one of both would see it. A beat may come too late for that.
+            if not self._ousted.wait(_SETTLES) and not self._is_mine():
+                self._ousted.set()
             if why := self._why_not():
                 raise CommandFailed(why)
             self._mount()
@@ -134,18 +140,21 @@ class Guard:
             mounts.bind(root / 'servers', servers)
         run('mount', '-o', _SERVERS, str(servers))
 
+    def _is_mine(self) -> bool:
+        found = mark.read(self._device)
+        return found is not None and found.token == self._task.token
+
     def _beat(self) -> None:
         """Renew the mark until told to stop, unless another host replaced it."""
         beat = 0
         while not self._unbeaten.wait(BEAT):
             try:
-                found = mark.read(self._device)
-                if found is None or found.token != self._task.token:
+                if not self._is_mine():
                     self._ousted.set()
                     return
                 beat += 1
                 mark.write(self._device, self._task.marked(beat))
-            except CommandFailed as bad:
+            except Exception as bad:    # without beats, another host would take this one for dead
                 say(str(bad))
 
     def _set_free(self) -> None:

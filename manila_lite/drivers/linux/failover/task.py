@@ -130,9 +130,9 @@ class Files:
         """Say whether this host may serve now."""
         try:
             boot, until = json.loads((self.folder / 'until').read_text())
+            return bool(boot == _boot() and time.clock_gettime(time.CLOCK_BOOTTIME) < until)
         except (OSError, ValueError):
             return False
-        return bool(boot == _boot() and time.clock_gettime(time.CLOCK_BOOTTIME) < until)
 
 
 def _boot() -> str:
