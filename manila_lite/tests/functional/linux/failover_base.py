@@ -307,6 +307,11 @@ class FailoverTest(server_base.MachineTest):
             base.ip('-n', space, 'link', 'set', 'eth0', 'up')
         return path
 
+    def is_up(self):
+        """Say whether the API shows the share manager as up."""
+        shown = self.parts.ok('GET', '/services')['services']
+        return [one['state'] for one in shown if one['binary'] == 'manila-share'] == ['up']
+
     def share_network(self):
         """Return the id of a new share network; it gets a share server of its own."""
         return self.parts.ok('POST', '/share-networks', {'share_network': {

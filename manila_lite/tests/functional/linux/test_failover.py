@@ -140,7 +140,8 @@ class Restart(base.FailoverTest):
             one.terminate()
         self.until(lambda: not self.one.managers(), 'the share manager has ended')
         self.start(self.one)
-        self.share()            # the new process works
+        self.until(self.is_up, 'the API says that the backend works again')
+        self.share()
         writer.goes_on(200)
         self.assertEqual([guard], self.one.guards())
         guard.kill()
@@ -197,6 +198,7 @@ class FenceCommand(base.FailoverTest):
         self.said(_WAITS)
         writer = self.writer(path)
         self.stop(self.one, self.one.processes())
+        ended = self.lease_end()
         self.said('one could not be fenced, so its pool', 2)
         self.assertEqual([], self.two.remains())
         before = writer.acknowledged
@@ -205,4 +207,5 @@ class FenceCommand(base.FailoverTest):
         (self.machine.state / 'off-one').touch()
         writer.goes_on()
         self.assertLess(before, writer.acknowledged)
+        self.show('host hung, and fenced late', writer, ended)
         self.assert_kept(writer, path)
