@@ -52,8 +52,8 @@ class BtrfsPool(base.Pool):
         :raises CommandFailed: backends with several hosts have marked it.
         """
         if mark.is_marked(self._source):
-            raise CommandFailed(f'{self._source} belongs to a backend with several hosts: set linux_pool_fence as on the others. '
-                                f'If there are none any more, erase its mark: {mark.erasing(self._source)}')
+            raise CommandFailed(f'{self._source} belongs to a backend with several hosts: set linux_pool_fence as on the '
+                                f'others. If there are none any more, erase its mark: {mark.erasing(self._source)}')
 
     def ensure(self) -> tuple[str, ...]:
         """Mount the file system again, and turn on the counting of usage. A missing file is not made anew.
