@@ -354,6 +354,11 @@ class FailoverTest(server_base.MachineTest):
         worked, said = self.call(*call, **more)
         return None if not worked and 'GRACE' in said else (worked, said)
 
+    def _refusal(self, name, path):
+        worked, said = self.call(name, path, 'list')
+        self.assertFalse(worked, said)
+        return said
+
     def assert_kept(self, writer, path):
         """Check that all acknowledged records are in the share, that the client got its lock back, and that rules hold."""
         writer.goes_on()
@@ -363,9 +368,7 @@ class FailoverTest(server_base.MachineTest):
         self.assertEqual([], nfs4_owner.missing(read.encode() + b'\n', writer.acknowledged))
         self.assertEqual([], writer.refusals)
         self.assertEqual({'OK'}, {one for one in writer.reclaims if one != 'GRACE'})
-        worked, said = self.call('stranger', path, 'list')
-        self.assertFalse(worked, said)
-        self.assertIn('NOENT', said)
+        self.until(lambda: 'NOENT' in self._refusal('stranger', path), 'a server says that the stranger has no share')
 
     def stop(self, host, processes):
         """Stop processes of the host, none of them in the middle of a write to the database: SQLite would wait for it."""
