@@ -13,7 +13,7 @@ import psutil
 import testtools
 
 from manila_lite.drivers.linux.failover import letting_go
-from manila_lite.drivers.linux.failover.changes import End, change
+from manila_lite.drivers.linux.failover.changes import End, change, presence
 from manila_lite.drivers.linux.failover.task import Task
 from manila_lite.host.commands import CommandFailed
 from manila_lite.tests import waiting
@@ -74,6 +74,14 @@ class ChangesTest(testtools.TestCase):
         with End(self.files) as end:
             end.require()
             self._refused()
+
+    def test_host_serves_from_the_mount_until_the_guard_begins_to_let_go(self):
+        self.assertEqual(self.files.served_by(), presence(self.files))
+        self.files.fenced.touch()
+        self.assertEqual('', presence(self.files))
+        self.files.fenced.unlink()
+        self.files.allow_until(0)
+        self.assertEqual('', presence(self.files))
 
     def test_guard_that_lets_go_sees_a_change(self):
         with change(self.files, self.files.served_by()), End(self.files) as end:
