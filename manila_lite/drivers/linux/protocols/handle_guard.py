@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from manila_lite.host import durable
 from manila_lite.host.commands import ENV, CommandFailed, run
 
 #: File name of NFS-Ganesha's plug-in for local file systems, and therefore of the guard.
@@ -74,10 +75,8 @@ class HandleGuard:
         if not library.exists() or not library.stat().st_size:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             draft = library.with_suffix('.new')
-            with draft.open('wb') as file:
-                file.write(_compiled())
-                file.flush()
-                os.fsync(file.fileno())     # or a loss of power leaves an empty file, with which no server starts
+            draft.write_bytes(_compiled())
+            durable.sync(draft)     # or a loss of power leaves an empty file, with which no server starts
             os.replace(draft, library)
 
     @property
