@@ -2,7 +2,7 @@
 """The executor: it runs a claimed operation through its plan, forwards or backwards, and saves the position."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oslo_db import exception as db_exception
@@ -21,6 +21,12 @@ LOG = log.getLogger(__name__)
 
 #: Tries, as a multiple of ``max_attempts``, after which an operation that cannot write its end is parked.
 _ALL_TRIES = 2
+#: Seconds until a step is done again that the backend did not outlast on this host.
+_AWAY = 1.0
+
+
+class _Away(errors.Again):
+    """The backend was not on this host all the time, so what came of the step does not count."""
 
 
 class Executor:
@@ -34,6 +40,8 @@ class Executor:
         self.service = service
         self.conf = services.conf.operations
         self._ends = Together(environment, self._end_all)
+        #: The same text as long as the backend is on this host, '' while it is not. Asked before and after each step.
+        self.presence: Callable[[], str] = lambda: 'always'
 
     def batches(self, ops: Sequence[Any]) -> list[list[Any]]:
         """Return the claimed operations in groups: those that ``run_many`` can run together, and the others alone."""
@@ -168,7 +176,7 @@ class Executor:
             while True:
                 if step == 0 and len(plan.steps) > 1 and work.op.open_key:
                     work.begin_round()
-                plan.steps[step].do(work)
+                self._act(plan.steps[step].do, work)
                 if work.send:
                     self._pass_on(work)
                     return None
@@ -183,6 +191,20 @@ class Executor:
             raise
         except Exception as error:
             return self._stumble(plan, work, step, error)
+
+    def _act(self, act: Callable[[Work], None], work: Work) -> None:
+        """Do or undo a step.
+
+        :raises _Away: the backend was elsewhere; even a final error of the driver may only mean that.
+        """
+        before = self.presence()
+        if not before:
+            raise _Away(_AWAY)
+        try:
+            act(work)
+        finally:
+            if self.presence() != before:
+                raise _Away(_AWAY)
 
     def _done(self, plan: Plan, work: Work) -> bool:
         """Say whether the operation has ended. It has not if it was asked for again meanwhile."""
@@ -295,9 +317,11 @@ class Executor:
             LOG.error('%s is given up: the process died in it too often', where)
             return None
         try:
-            plan.steps[at].undo(work)
+            self._act(plan.steps[at].undo, work)
         except (errors.LostClaim, *TRANSIENT):
             raise
+        except _Away as away:
+            return self._later(work.op, away.after, data=work.data, attempts=0)
         except Exception as bad:
             LOG.exception('%s failed', where)
             work.tries = self._tries(work)

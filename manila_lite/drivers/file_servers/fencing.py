@@ -9,9 +9,10 @@ good is undone by hand: the verb ``resume`` of ``manila-linux-peer`` deletes the
 import contextlib
 import fcntl
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
+
+from manila_lite.host import durable
 
 _NOTE, _LOCK = 'halted.json', 'life.lock'
 
@@ -38,17 +39,7 @@ def note(home: Path, migration: str) -> None:
     """Write the note that the server moved away, so that it survives a loss of power. To be called while holding
     ``exclusive``.
     """
-    draft = home / f'{_NOTE}.new'
-    with draft.open('w') as file:
-        json.dump({'migration': migration}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, home / _NOTE)
-    folder = os.open(home, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    durable.replace(home / _NOTE, json.dumps({'migration': migration}))
 
 
 def drop(home: Path) -> None:

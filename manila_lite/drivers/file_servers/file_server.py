@@ -7,6 +7,7 @@ Under systemd that needs ``KillMode=process`` in the share manager's unit.
 """
 
 import abc
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -88,6 +89,8 @@ class FileServer(abc.ABC):
         self._remount: Callable[[], None] = lambda: None
         #: Seconds that the server may need until it answers, if that is longer than usual.
         self.patience = 0.0
+        #: Returns the context in which the daemons are started.
+        self.launching: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
 
     #: The exports of the server.
     exports: Served
@@ -224,7 +227,7 @@ class FileServer(abc.ABC):
             self._stop()
 
     def _launch(self) -> None:
-        with fencing.exclusive(self._home):
+        with self.launching(), fencing.exclusive(self._home):
             if fencing.by(self._home):
                 raise CommandFailed(f'the {self.NAME} has moved away')
             self._spawn()

@@ -29,6 +29,8 @@ _TEXT = """EXPORT {{
 _FIRST = _TEXT.partition('{clients}')[0].count('\n') + 1
 _WHOLE = re.compile(r'EXPORT \{\n  Export_Id = (\d+); [^\n]*\n[^\n]*\n  (FSAL [^\n]*)\n((?:  CLIENT \{[^\n]*\}\n)*)\}\n')
 _PSEUDO = re.compile(r'Pseudo = "([^"]*)"')
+#: Folder of the files of exports that a server serves, in its own folder.
+SERVED = 'exports.d'
 #: Folder of the exports as clients see it, unless they mount one by another path.
 _FOLDER = '/shares'
 
@@ -81,7 +83,7 @@ class Exports:
         """Remember the folder of the server, and the largest number of exports. ``mirror`` is for a server that moves
         between machines.
         """
-        self._served = state / 'exports.d'
+        self._served = state / SERVED
         self._held = state / 'held'
         self._drafts = state / 'drafts'
         self._manager = manager

@@ -5,6 +5,7 @@ from manila_lite import values
 from manila_lite.drivers.interface.backups import BacksUp
 from manila_lite.drivers.interface.base import Backend, ShareDriver
 from manila_lite.drivers.interface.ensure import EnsuresOneByOne
+from manila_lite.drivers.interface.failover import FailsOver
 from manila_lite.drivers.interface.group_snapshots import ConsistentSnapshots
 from manila_lite.drivers.interface.manage_servers import ManagesServers
 from manila_lite.drivers.interface.manage_shares import ManagesShares, ManagesSnapshots
@@ -17,11 +18,11 @@ from manila_lite.drivers.interface.servers import MakesServers
 from manila_lite.drivers.interface.share_migration import MigratesShares
 from manila_lite.drivers.interface.snapshots import Clones, MountsSnapshots, Reverts, Snapshots
 
-__all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'BacksUp', 'Clones', 'ConsistentSnapshots', 'EnsuresOneByOne',
-           'MakesServers', 'ManagesServers', 'ManagesShares', 'ManagesSnapshots', 'MigratesReplicated', 'MigratesServers',
-           'MigratesShares', 'MountsSnapshots', 'Replicates', 'Resizes', 'Reverts', 'ShareDriver', 'Snapshots', 'SpansSubnets',
-           'TakesSubnetMetadata', 'UpdatesSecurityServices', 'abilities_of', 'capabilities_of', 'consistency_of',
-           'replication_of', 'spreads_servers']
+__all__ = ['ABILITIES', 'CAPABILITIES', 'AddsSubnets', 'Backend', 'BacksUp', 'Clones', 'ConsistentSnapshots',
+           'EnsuresOneByOne', 'FailsOver', 'MakesServers', 'ManagesServers', 'ManagesShares', 'ManagesSnapshots',
+           'MigratesReplicated', 'MigratesServers', 'MigratesShares', 'MountsSnapshots', 'Replicates', 'Resizes', 'Reverts',
+           'ShareDriver', 'Snapshots', 'SpansSubnets', 'TakesSubnetMetadata', 'UpdatesSecurityServices', 'abilities_of',
+           'capabilities_of', 'consistency_of', 'replication_of', 'spreads_servers']
 
 #: The ability that each abstract class stands for.
 ABILITIES: dict[type, values.Ability] = {

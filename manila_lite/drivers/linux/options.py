@@ -7,6 +7,9 @@ from typing import Protocol
 
 from oslo_config import cfg, types
 
+#: The values of linux_pool_fence. With the first one, a pool belongs to this host alone.
+FENCES = ('none', 'guard', 'command')
+
 OPTIONS = (
     cfg.StrOpt('linux_pool_path', required=True,
                help='Path of the pool: a file, a block device with btrfs, or a directory. A missing file is created; a file '
@@ -50,6 +53,18 @@ OPTIONS = (
     cfg.IntOpt('linux_grace_period', default=30, min=20, max=180,
                help='Seconds for which clients can reclaim their locks after a restart of the NFS server. Until then no '
                     'client can open a file for writing. Must be longer than the NFS lease of 20 seconds.'),
+    cfg.StrOpt('linux_pool_fence', default='none', choices=FENCES,
+               help='Set it on every host of a backend with several hosts, whose share servers come up on another host when '
+                    'one dies. linux_pool_path is then a block device that all of them can open. "guard": a host that cannot '
+                    'renew the lease of the backend stops its share servers and unmounts the pool by itself. A host that hangs '
+                    'as a whole and goes on later may write to the pool at the same time as the next one, and destroy it. '
+                    '"command": as "guard", and linux_fence_command turns such a host off first.'),
+    cfg.ListOpt('linux_fence_command', default=[],
+                help='Command and arguments, separated by commas, that turn a host off, or cut it off from the pool, and end '
+                     'with status 0 only if that is done. {host} is replaced by the host name of that host. It runs before '
+                     'this host takes over a pool that the other one did not let go of. If it fails, nothing is taken over.'),
+    cfg.IntOpt('linux_fence_timeout', default=60, min=1,
+               help='Seconds for linux_fence_command. If it takes longer, it failed.'),
     cfg.IntOpt('reserved_share_percentage', default=5, min=0, max=100, mutable=True,
                help='Percentage of the pool that is kept free.'),
     cfg.FloatOpt('max_over_subscription_ratio', default=10.0, min=1.0, mutable=True,
@@ -75,10 +90,18 @@ class LinuxOptions(Protocol):
     linux_peer_known_hosts: str
     linux_graceless: bool
     linux_grace_period: int
+    linux_pool_fence: str
+    linux_fence_command: Sequence[str]
+    linux_fence_timeout: int
     reserved_share_percentage: int
     max_over_subscription_ratio: float
     driver_handles_share_servers: bool
     max_shares_per_share_server: int
+
+
+def is_shared(conf: LinuxOptions) -> bool:
+    """Say whether other hosts can open the pool, too."""
+    return conf.linux_pool_fence != FENCES[0]
 
 
 def wants_directory(conf: LinuxOptions) -> bool:

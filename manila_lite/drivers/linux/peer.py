@@ -22,7 +22,7 @@ from manila_lite import errors, release
 from manila_lite.conf import backend as backend_conf
 from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.interface import Backend
-from manila_lite.drivers.linux.options import OPTIONS
+from manila_lite.drivers.linux.options import OPTIONS, is_shared
 from manila_lite.drivers.linux.pool import btrfs
 from manila_lite.drivers.linux.pool.base import Pool
 from manila_lite.drivers.linux.pool.btrfs_pool import BtrfsPool
@@ -187,6 +187,8 @@ def make(arguments: argparse.Namespace) -> Peer:
     section = conf[name]
     if section.driver != 'linux':
         raise errors.BadConfig(f'{name} is not a backend of the linux driver')
+    if is_shared(section):
+        raise errors.BadConfig(f'{name} has several hosts (linux_pool_fence): its share servers and shares do not migrate')
     services = Services(Backend(name, f'{conf.host}@{name}', section, Path(conf.state_path) / name))
     return Peer(services.pool, services.share_servers)
 

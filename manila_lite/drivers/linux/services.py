@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The services of a backend, each made from those that it uses. A driver has one set of them."""
 
+import contextlib
+
 from manila_lite.drivers.interface import Backend
 from manila_lite.drivers.linux.backups.share_backups import ShareBackups
 from manila_lite.drivers.linux.lifecycle import Lifecycle
 from manila_lite.drivers.linux.options import LinuxOptions
-from manila_lite.drivers.linux.pool.make_pool import make_pool
+from manila_lite.drivers.linux.pool.make_pool import make_keeper, make_pool
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported, protocols
 from manila_lite.drivers.linux.replication.copy_supervisor import CopySupervisor
@@ -37,12 +39,14 @@ class Services:
         # The kernel lists mounts by their real paths. By other paths, NFS-Ganesha and ``mounts`` would not find them.
         state = backend.state_dir.resolve()
 
-        self.pool = make_pool(state, conf)
+        self.keeper = make_keeper(state, conf)
+        self.pool = make_pool(state, conf, self.keeper)
         self.storage = storage = Storage(self.pool)
         sizes, self.copies = RecentSizes(), CopySupervisor()
 
         self.protocol_servers = ProtocolServers(state, conf, conf.linux_netns, storage.exported_path)
-        self.share_servers = servers = ShareServers(state, conf, storage.exported_path)
+        self.share_servers = servers = ShareServers(state, conf, storage.exported_path,
+                                                    self.keeper.change if self.keeper else contextlib.nullcontext)
         self.server_setup = ServerSetup(servers)
         self.managed_servers = ManagedServers(servers, self.server_setup)
         self.exports = exports = ShareExports(protocols(conf),

@@ -6,6 +6,7 @@ nothing any more before the lease is over, even if it slept meanwhile, and stand
 """
 
 import threading
+from typing import Protocol
 
 from oslo_log import log
 
@@ -21,14 +22,32 @@ LOG = log.getLogger(__name__)
 _TRY, _COUNT_ON = 1 / 3, 0.8
 #: Seconds after the end of another process's lease until the next try; also the least time between two tries.
 _AFTER = 0.1
+#: Seconds until the next try after a guarded backend stopped serving, or could not begin.
+_STOPPED = 1.0
+
+
+class Guarded(Protocol):
+    """A backend that serves only while it is told to: see ``drivers/interface/failover.py``."""
+
+    def take_up(self, until: float) -> None:
+        """Let the backend serve until then, from now on."""
+
+    def keep(self, until: float) -> bool:
+        """Let the backend serve until then. Returns false if it has stopped meanwhile."""
 
 
 class BackendLease:
-    """The right to work at one backend. ``start`` is called once the service's row exists."""
+    """The right to work at one backend. ``start`` is called once the service's row exists.
 
-    def __init__(self, services: context.Services, host: str, binary: str, environment: Environment = REAL):
+    A ``guarded`` backend is told of each renewal before this process relies on it. Its lease is never given up, but runs
+    out: until then a process that is started again on this host goes on without a break.
+    """
+
+    def __init__(self, services: context.Services, host: str, binary: str, environment: Environment = REAL,
+                 guarded: Guarded | None = None):
         self._services = services
         self._environment = environment
+        self._guarded = guarded
         self._key = (host, binary)
         self._lease = services.conf.operations.lease
         self._owner = environment.process()
@@ -78,13 +97,15 @@ class BackendLease:
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Give the lease up, so that another process may have the backend."""
+        """Give the lease up, so that another process may have the backend; that of a guarded backend runs out."""
         self.finish()
         self._stopped.set()
         if self._thread is None:
             return
         self._thread.join()
         self._until = 0.0
+        if self._guarded:
+            return
         try:
             with self._services.db.writer() as conn:
                 backend_leases.release(conn, *self._key, self._owner)
@@ -102,16 +123,30 @@ class BackendLease:
         except Exception:
             LOG.exception('%s: the process that works there could not be read', self._key[0])
             return
+        until = asked + self._lease * _COUNT_ON
+        if kept and self._guarded and not self._allow(self._guarded, until):
+            kept, other, self._pause = False, None, min(self._pause, _STOPPED)
         if kept:
-            self._until = asked + self._lease * _COUNT_ON
+            self._until = until
         with self._changed:
             if kept and self._end is None:
                 self._begin()
             elif not kept and self._end is not None:
                 self._lose(self._end, other)
-            elif not kept and self._waits_for != other:
+            elif not kept and other and self._waits_for != other:
                 LOG.info('%s: %s works there; waiting', self._key[0], other)
                 self._waits_for = other
+
+    def _allow(self, guarded: Guarded, until: float) -> bool:
+        """Let the backend serve until then. Say whether it may go on, or begin."""
+        try:
+            if self._end is not None:
+                return guarded.keep(until)
+            guarded.take_up(until)
+        except Exception:
+            LOG.exception('%s: the backend cannot be served by this process now', self._key[0])
+            return False
+        return True
 
     def _renew_or_take(self) -> tuple[bool, str | None]:
         """Return whether this process has the lease, with no other in between; and the holder if it has not."""
@@ -135,7 +170,10 @@ class BackendLease:
         self._changed.notify_all()
 
     def _lose(self, end: threading.Event, other: str | None) -> None:
-        LOG.warning('%s: %s took over from this process, which stops its work there', self._key[0], other)
+        if other:
+            LOG.warning('%s: %s took over from this process, which stops its work there', self._key[0], other)
+        else:
+            LOG.warning('%s: the backend stopped serving on this host; this process stops its work there', self._key[0])
         self._until = 0.0
         self._waits_for = other or 'nobody'
         end.set()

@@ -12,7 +12,7 @@ from manila_lite.conf import backend as backend_conf
 from manila_lite.db.queries import services as rows
 from manila_lite.drivers import load
 from manila_lite.drivers.data_mover.share_moves import ShareMoves
-from manila_lite.drivers.interface import consistency_of, spreads_servers
+from manila_lite.drivers.interface import FailsOver, consistency_of, spreads_servers
 from manila_lite.drivers.section import Section
 from manila_lite.engine.environment import REAL, Environment, Thread
 from manila_lite.engine.worker import Worker
@@ -53,6 +53,8 @@ PLANS = [*shares.PLANS, *deferred_deletion.PLANS, *access.PLANS, *snapshots.PLAN
 
 #: Seconds between tries to make a backend ready that failed to start; doubled up to the last.
 _RETRY, _RETRY_MOST = 1.0, 60.0
+#: The longest of them for a backend with several hosts: clients wait until this one has taken over.
+_RETRY_MOST_ELSEWHERE = 4.0
 #: Seconds within which requests for a report are collected.
 _SETTLE = 0.2
 #: Seconds between looks for unused share servers.
@@ -86,6 +88,9 @@ def _driver(conf: Any, name: str) -> Any:
                                f'{driver.HANDLES_SHARE_SERVERS}')
     if driver.HANDLES_SHARE_SERVERS:
         admin_network.check(conf, name, driver)
+    if isinstance(driver, FailsOver) and driver.fails_over and conf.operations.lease < driver.LEAST_LEASE:
+        raise errors.BadConfig(f'[operations] lease: a backend with several hosts needs at least {driver.LEAST_LEASE} seconds, '
+                               f'so that one can let go in time')
     return driver
 
 
@@ -129,8 +134,11 @@ class ShareManager:
         """Set up the backend lease, events and threads of the worker. The simulation passes another environment."""
         self.worker = worker
         self._environment = environment
-        self.backend_lease = BackendLease(self.services, self.host, worker.binary, environment)
+        self._fails_over = self.driver if isinstance(self.driver, FailsOver) and self.driver.fails_over else None
+        self.backend_lease = BackendLease(self.services, self.host, worker.binary, environment, self._fails_over)
         worker.runner.may_claim = self._may_work
+        if self._fails_over:
+            worker.runner.executor.presence = self._fails_over.presence
         self._ready_until: threading.Event | None = None    # ends with the lease for which the backend is ready
         self._stopping = environment.event()
         self._reporting = environment.lock()
@@ -171,6 +179,8 @@ class ShareManager:
 
     def _serve(self) -> None:
         """Work at the backend whenever this process holds its lease."""
+        if not self.backend_lease.held():
+            self._stand_back()
         while end := self.backend_lease.wait():
             self.worker.listen()
             self._make_ready(end)
@@ -178,6 +188,16 @@ class ShareManager:
             if not self._stopping.is_set():
                 self.worker.deafen()
                 self._let_copies(run=False)
+                self._stand_back()
+
+    def _stand_back(self) -> None:
+        """Have the backend serve nothing on this host, if another host may serve it."""
+        if self._fails_over is None:
+            return
+        try:
+            self._fails_over.stand_back()
+        except Exception:
+            LOG.exception('[%s] not all that this host served of the backend is gone yet', self.name)
 
     def _make_ready(self, end: threading.Event) -> None:
         delay = _RETRY
@@ -188,7 +208,7 @@ class ShareManager:
             except Exception:
                 LOG.exception('[%s] the backend is not ready; next try in %s s', self.name, delay)
             end.wait(delay)
-            delay = min(delay * 2, _RETRY_MOST)
+            delay = min(delay * 2, _RETRY_MOST if self._fails_over is None else _RETRY_MOST_ELSEWHERE)
         if end.is_set():
             return
         self._let_copies(run=True)

@@ -75,6 +75,31 @@ class GettingOn(Journal):
         return run
 
 
+class Moving(Journal):
+    """Plan whose backend is away at first, and goes elsewhere in the first try of step 1, and of its undo."""
+
+    def __init__(self):
+        super().__init__(fail_at=2)
+        self.homes = ['', 'here', 'there', 'here']
+        first, second, third = self.plan.steps
+        second = Step(self._leaving(second.do, 'do 1'), self._leaving(second.undo, 'undo 1'), second.name)
+        self.plan = Plan('test.plan', (first, second, third), self.plan.done, self.plan.failed)
+
+    def presence(self):
+        if len(self.homes) == 4:
+            self.homes.pop(0)
+            return ''
+        return self.homes[0]
+
+    def _leaving(self, step, name):
+        def run(work):
+            step(work)
+            if self.notes.count(name) == 1:
+                self.homes.pop(0)
+                raise errors.Final('its data is not in the pool')
+        return run
+
+
 class Operations(base.ServiceTest):
     """The runner, without a scheduler or a backend."""
 
@@ -103,7 +128,10 @@ class Operations(base.ServiceTest):
         return waiting.until(ended, 'the operation has ended', patience)
 
     def _runner(self, journal, queue):
-        return engine.Runner(self.service.services, 'share', queue, [journal.plan], None)
+        runner = engine.Runner(self.service.services, 'share', queue, [journal.plan], None)
+        if isinstance(journal, Moving):
+            runner.executor.presence = journal.presence
+        return runner
 
     def test_steps_run_in_order(self):
         journal = Journal()
@@ -163,6 +191,12 @@ class Operations(base.ServiceTest):
         self.assertEqual((rows.DONE, None), (row.state, row.error))
         self.assertEqual(['do 0', *['do 1'] * (times + 1), 'do 2'], journal.notes)
         self.assertEqual(['done'], journal.ends)
+
+    def test_outcome_of_a_step_counts_only_if_the_backend_was_here_all_the_time(self):
+        journal = Moving()
+        row = self.run_plan(journal)
+        self.assertEqual(['do 0', 'do 1', 'do 1', 'do 2', 'undo 2', 'undo 1', 'undo 1', 'undo 0'], journal.notes)
+        self.assertEqual((rows.FAILED, ['failed: step 2 says no']), (row.state, journal.ends))
 
     def test_step_with_unknown_errors_is_tried_max_attempts_times(self):
         journal = Journal(fail_at=1, error=RuntimeError)

@@ -16,13 +16,15 @@ _AUTH_SYS, _LAST = 1, 0x80000000
 _SECONDS = 20
 #: Numbers of operations.
 ACCESS, COMMIT, CREATE, GETATTR, GETFH, LINK, LOOKUP, LOOKUPP = 3, 5, 6, 9, 10, 11, 15, 16
+LOCK, OPEN, OPEN_CONFIRM, SETCLIENTID, SETCLIENTID_CONFIRM = 12, 18, 20, 35, 36
 PUTFH, PUTROOTFH, READ, READDIR, READLINK, REMOVE, RENAME, SAVEFH, SETATTR, WRITE = 22, 24, 25, 26, 27, 28, 29, 32, 34, 38
 #: The attribute that ``names`` and ``kind`` ask for: the type of a file.
 _TYPE = 1 << 1
 #: Names of statuses that tests expect; others are shown as numbers.
 NAMES = {0: 'OK', 1: 'PERM', 2: 'NOENT', 5: 'IO', 13: 'ACCESS', 17: 'EXIST', 18: 'XDEV', 20: 'NOTDIR', 21: 'ISDIR', 22: 'INVAL',
          30: 'ROFS', 63: 'NAMETOOLONG', 66: 'NOTEMPTY', 69: 'DQUOT', 70: 'STALE', 10001: 'BADHANDLE', 10006: 'SERVERFAULT',
-         10020: 'NOFILEHANDLE', 10029: 'SYMLINK', 10013: 'GRACE'}
+         10020: 'NOFILEHANDLE', 10029: 'SYMLINK', 10013: 'GRACE', 10010: 'DENIED', 10011: 'EXPIRED', 10022: 'STALE_CLIENTID',
+         10023: 'STALE_STATEID', 10025: 'BAD_STATEID', 10033: 'NO_GRACE', 10034: 'RECLAIM_BAD'}
 
 
 class Refused(Exception):
@@ -85,6 +87,16 @@ def _names(answer):
     return names
 
 
+def _opened(answer):
+    """Return the stateid and the flags of an open file."""
+    stateid, flags = answer.take('16sIQQI')[::4]
+    for _ in range(answer.number()):
+        answer.number()
+    if answer.number():
+        raise ConnectionError('a delegation, which was not asked for')
+    return stateid, flags
+
+
 #: Readers of results, for operations that have one.
 _READERS = {
     GETFH: Answer.opaque, GETATTR: _status, READLINK: Answer.opaque, READDIR: _names,
@@ -96,26 +108,33 @@ _READERS = {
     REMOVE: lambda answer: answer.take('IQQ'),
     LINK: lambda answer: answer.take('IQQ'),
     RENAME: lambda answer: answer.take('IQQIQQ'),
+    SETCLIENTID: lambda answer: answer.take('Q8s'),
+    OPEN: _opened,
+    OPEN_CONFIRM: lambda answer: answer.take('16s')[0],
+    LOCK: lambda answer: answer.take('16s')[0],
     SETATTR: lambda answer: [answer.number() for _ in range(answer.number())],
 }
 
 
-def _connected(address, port, netns):
+def _connected(address, port, netns, seconds):
     """Return a socket in the namespace. It stays where it was made, and only the thread that makes it has entered."""
     def connect():
         if netns:
             nfs_client.enter(netns)
-        return socket.create_connection((address, port), timeout=_SECONDS)
+        return socket.create_connection((address, port), timeout=seconds)
 
     with futures.ThreadPoolExecutor(1) as thread:
         return thread.submit(connect).result()
 
 
 class Client:
-    """A connection from a network namespace; ``uid`` and ``gid`` are the identity that it claims."""
+    """A connection from a network namespace; ``uid`` and ``gid`` are the identity that it claims.
 
-    def __init__(self, address, port=2049, *, netns=None, uid=0, gid=0):
-        self._socket = _connected(address, port, netns)
+    ``seconds``: for the connection, and for each answer.
+    """
+
+    def __init__(self, address, port=2049, *, netns=None, uid=0, gid=0, seconds=_SECONDS):
+        self._socket = _connected(address, port, netns, seconds)
         self._who = opaque(struct.pack('>I', 0) + name('attacker') + struct.pack('>III', uid, gid, 0))
 
     def close(self):

@@ -8,6 +8,7 @@ import errno
 import fcntl
 import os
 import struct
+import sys
 import uuid
 from pathlib import Path
 
@@ -98,9 +99,18 @@ def _ioctl(path: Path, request: int, data: bytearray) -> None:
 
 def fsid(pool: Path) -> uuid.UUID:
     """Return the file system's id."""
+    return uuid.UUID(bytes=bytes(_about(pool)[16:32]))
+
+
+def devices(pool: Path) -> int:
+    """Return the number of devices that the file system spans."""
+    return int.from_bytes(_about(pool)[8:16], sys.byteorder)
+
+
+def _about(pool: Path) -> bytearray:
     info = bytearray(1024)
     _ioctl(pool, _IOC_FS_INFO, info)
-    return uuid.UUID(bytes=bytes(info[16:32]))
+    return info
 
 
 def _counters(pool: Path) -> Path:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from manila_lite import errors
+from manila_lite.drivers.linux.failover import mark
 from manila_lite.drivers.linux.pool import base, btrfs
 from manila_lite.host import mounts
 from manila_lite.host.commands import CommandFailed, run
@@ -29,7 +30,9 @@ class BtrfsPool(base.Pool):
     def open(self) -> None:
         """Create the file system if necessary, mount it, and turn on the counting of usage."""
         on_device = self._source.is_block_device()
-        if not on_device:
+        if on_device:
+            self._vet_device()
+        else:
             self._make_image()
             self._source.chmod(0o600)       # also a file that an earlier release made
         if not mounts.is_mounted(self.root):
@@ -42,6 +45,15 @@ class BtrfsPool(base.Pool):
             run('btrfs', 'quota', 'enable', str(self.root))
         for name in ('shares', 'snapshots'):
             (self.root / name).mkdir(exist_ok=True)
+
+    def _vet_device(self) -> None:
+        """Check that no other host may mount the device.
+
+        :raises CommandFailed: backends with several hosts have marked it.
+        """
+        if mark.is_marked(self._source):
+            raise CommandFailed(f'{self._source} belongs to a backend with several hosts: set linux_pool_fence as on the '
+                                f'others. If there are none any more, erase its mark: {mark.erasing(self._source)}')
 
     def ensure(self) -> tuple[str, ...]:
         """Mount the file system again, and turn on the counting of usage. A missing file is not made anew.
@@ -92,17 +104,23 @@ class BtrfsPool(base.Pool):
     def close(self, *, remove_data: bool = False) -> None:
         """Unmount the pool and free its loop device. Other data on a block device stays."""
         on_device = self._source.is_block_device()
-        if remove_data and on_device and mounts.is_mounted(self.root):
-            for name in ('shares', 'snapshots', 'backups'):
-                for path in (self.root / name).glob('*'):
-                    btrfs.delete(path)
-            shutil.rmtree(self.root / 'left', ignore_errors=True)
+        if remove_data and on_device:
+            self._remove_data()
         mounts.unmount(self.root)
         if not on_device:
             mounts.detach(self._source)
             if remove_data:
                 self._source.unlink(missing_ok=True)
                 self._image_draft.unlink(missing_ok=True)
+
+    def _remove_data(self) -> None:
+        """Delete all shares, snapshots and copies, if the pool is mounted."""
+        if not mounts.is_mounted(self.root):
+            return
+        for name in ('shares', 'snapshots', 'backups'):
+            for path in (self.root / name).glob('*'):
+                btrfs.delete(path)
+        shutil.rmtree(self.root / 'left', ignore_errors=True)
 
     def capacity(self) -> tuple[float, float]:
         """Return total and free GiB; for a sparse file, limited by the free space of the file system that it is in.

@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from manila_lite.host import durable
 from manila_lite.host.commands import ENV, CommandFailed, run
 
 #: File name of NFS-Ganesha's plug-in for local file systems, and therefore of the guard.
@@ -71,10 +72,11 @@ class HandleGuard:
         """
         self._shown.unlink(missing_ok=True)
         library = self.folder / LIBRARY
-        if not library.exists():
+        if not library.exists() or not library.stat().st_size:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             draft = library.with_suffix('.new')
             draft.write_bytes(_compiled())
+            durable.sync(draft)     # or a loss of power leaves an empty file, with which no server starts
             os.replace(draft, library)
 
     @property

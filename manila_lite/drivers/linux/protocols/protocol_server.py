@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One file server and its exports: each share is mounted separately, then exported from there."""
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,16 +16,20 @@ from manila_lite.host import mounts
 
 #: Returns the path of a share or snapshot in the pool, or None if it is missing.
 Source = Callable[[str], Path | None]
+#: Returns the context in which something may be mounted or started.
+Change = Callable[[], contextlib.AbstractContextManager[None]]
 NOT_MOUNTED = 'The share was not mounted; it is again.'
 
 
 class ProtocolServer:
     """A file server with the mounts of its shares. Safe for threads, if no two change the same share at once."""
 
-    def __init__(self, state: Path, server: FileServer, source: Source):
+    def __init__(self, state: Path, server: FileServer, source: Source, change: Change = contextlib.nullcontext):
         self._state = state
         self._source = source
+        self._change = change
         self.server = server
+        server.launching = change
 
     def start(self) -> None:
         """Start the server, if it is needed, with the exports of an earlier run.
@@ -68,10 +73,11 @@ class ProtocolServer:
 
     def _mount(self, resource_id: str, source: Path) -> None:
         place = self.mount_point(resource_id)
-        if not _is_same(place, source):
-            mounts.unmount(place)
-            mounts.bind(source, place)
-        mounts.make_safe(place)
+        with self._change():
+            if not _is_same(place, source):
+                mounts.unmount(place)
+                mounts.bind(source, place)
+            mounts.make_safe(place)
 
     def stop(self) -> None:
         """Stop the server and unmount its shares."""

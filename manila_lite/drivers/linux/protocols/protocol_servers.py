@@ -4,15 +4,17 @@
 To add a protocol, add a row to the table, with its own ``FileServer``.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from manila_lite import errors
 from manila_lite.drivers.file_servers.file_server import FileServer
 from manila_lite.drivers.file_servers.ganesha import Ganesha
-from manila_lite.drivers.linux.options import LinuxOptions, wants_directory
+from manila_lite.drivers.linux.failover.durable_files import DurableFiles
+from manila_lite.drivers.linux.options import LinuxOptions, is_shared, wants_directory
 from manila_lite.drivers.linux.protocols import check
-from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer, Source
+from manila_lite.drivers.linux.protocols.protocol_server import Change, ProtocolServer, Source
 from manila_lite.drivers.linux.protocols.samba import Samba
 from manila_lite.drivers.linux.protocols.vfs import Vfs
 
@@ -24,7 +26,8 @@ _FOLDERS = {'NFS': '', 'CIFS': 'cifs'}
 
 def _ganesha(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:
     return Ganesha(home, conf.linux_nfs_port, Vfs(home), netns=netns, graceless=conf.linux_graceless,
-                   grace=conf.linux_grace_period, lacks=_lacking(conf).get('NFS', ''))
+                   grace=conf.linux_grace_period, lacks=_lacking(conf).get('NFS', ''),
+                   mirror=DurableFiles(home) if is_shared(conf) else None)
 
 
 def _samba(home: Path, conf: LinuxOptions, netns: str | None) -> FileServer:
@@ -55,10 +58,11 @@ def exported(homes: Iterable[Path]) -> list[str]:
 class ProtocolServers:
     """The protocol servers of one folder. Safe for threads, if no two change the same share at once."""
 
-    def __init__(self, home: Path, conf: LinuxOptions, netns: str | None, source: Source):
+    def __init__(self, home: Path, conf: LinuxOptions, netns: str | None, source: Source,
+                 change: Change = contextlib.nullcontext):
         self._home = home
         self._lacking = _lacking(conf)
-        self._protocol_servers = {proto: ProtocolServer(home / _FOLDERS[proto], make(home, conf, netns), source)
+        self._protocol_servers = {proto: ProtocolServer(home / _FOLDERS[proto], make(home, conf, netns), source, change)
                          for proto, make in _SERVERS.items()}
 
     def of(self, proto: str) -> ProtocolServer:

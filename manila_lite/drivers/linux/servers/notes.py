@@ -2,10 +2,11 @@
 """Notes in the folder of a share server: a mark if it is unmanaged, and its identifier if that is not its id."""
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from manila_lite.host import durable
 
 _NOTE, _NAME = 'not-ours.json', 'name'
 
@@ -21,13 +22,13 @@ def of(home: Path) -> dict[str, Any]:
 
 def leave(home: Path, identifier: str, addresses: Sequence[str]) -> None:
     """Mark the server as unmanaged."""
-    _write(home / _NOTE, json.dumps({'identifier': identifier, 'addresses': list(addresses)}))
-    (home / _NAME).unlink(missing_ok=True)
+    durable.replace(home / _NOTE, json.dumps({'identifier': identifier, 'addresses': list(addresses)}))
+    durable.remove(home / _NAME)
 
 
 def drop(home: Path) -> None:
     """Delete the mark, so that the server is managed."""
-    (home / _NOTE).unlink(missing_ok=True)
+    durable.remove(home / _NOTE)
 
 
 def name(home: Path) -> str:
@@ -40,11 +41,4 @@ def name(home: Path) -> str:
 
 def rename(home: Path, identifier: str) -> None:
     """Give the server this identifier."""
-    _write(home / _NAME, identifier)
-
-
-def _write(file: Path, text: str) -> None:
-    """Replace the file's text atomically."""
-    draft = file.with_suffix('.new')
-    draft.write_text(text)
-    os.replace(draft, file)
+    durable.replace(home / _NAME, identifier)

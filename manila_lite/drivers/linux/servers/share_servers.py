@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Share servers: each is a network namespace with file servers, on the pool of the backend."""
 
+import contextlib
 import shutil
 import threading
 from pathlib import Path
@@ -12,7 +13,7 @@ from manila_lite.drivers import networks
 from manila_lite.drivers.file_servers import fencing
 from manila_lite.drivers.ids import SAFE_ID
 from manila_lite.drivers.linux.options import LinuxOptions
-from manila_lite.drivers.linux.protocols.protocol_server import ProtocolServer, Source
+from manila_lite.drivers.linux.protocols.protocol_server import Change, ProtocolServer, Source
 from manila_lite.drivers.linux.protocols.protocol_servers import ProtocolServers, exported
 from manila_lite.drivers.linux.servers import notes
 from manila_lite.drivers.linux.servers.fabric import Fabric
@@ -25,10 +26,13 @@ LOG = log.getLogger(__name__)
 class ShareServers:
     """The servers of one backend. A server has a folder from the beginning of its set-up to the end of its teardown."""
 
-    def __init__(self, state: Path, conf: LinuxOptions, source: Source):
+    def __init__(self, state: Path, conf: LinuxOptions, source: Source,
+                 change: Change = contextlib.nullcontext):
+        """Remember the options. In ``change``, this host keeps the pool, if others have it at other times."""
         self._state = state / 'servers'
         self._conf = conf
         self._source = source
+        self._change = change
         self._fabric = Fabric(conf.linux_fabric_netns)
         self._running: dict[str, ProtocolServers] = {}
         self._locks: dict[str, threading.Lock] = {}
@@ -114,9 +118,11 @@ class ShareServers:
         """
         with self._lock(server.id):
             self._must_be_here(server.id)
-            networks.vet(server)
-            (self._state / server.id).mkdir(parents=True, exist_ok=True)
-            return (*self._namespace(server.id).ensure(server.allocations), *self._start(server.id))
+            with self._change():
+                networks.vet(server)
+                (self._state / server.id).mkdir(parents=True, exist_ok=True)
+                repairs = self._namespace(server.id).ensure(server.allocations)
+            return (*repairs, *self._start(server.id))
 
     def _start(self, server_id: str) -> tuple[str, ...]:
         protocol_servers = self._running.get(server_id)
@@ -137,9 +143,10 @@ class ShareServers:
     def prepare(self, server_id: str) -> None:
         """Start the server. A new one has no address yet, so that no client can reach it."""
         with self._lock(server_id):
-            (self._state / server_id).mkdir(parents=True, exist_ok=True)
-            if not self._namespace(server_id).is_there:
-                self._namespace(server_id).ensure(())
+            with self._change():
+                (self._state / server_id).mkdir(parents=True, exist_ok=True)
+                if not self._namespace(server_id).is_there:
+                    self._namespace(server_id).ensure(())
             self._start(server_id)
 
     def fence(self, server_id: str, migration: str) -> bool:
@@ -189,7 +196,8 @@ class ShareServers:
                 (protocol_servers.forget if is_there else protocol_servers.discard)(resource_id)
 
     def _new_protocol_servers(self, server_id: str) -> ProtocolServers:
-        return ProtocolServers(self._state / server_id, self._conf, self._namespace(server_id).name, self._source)
+        return ProtocolServers(self._state / server_id, self._conf, self._namespace(server_id).name, self._source,
+                               self._change)
 
     def drop(self, server_id: str) -> None:
         """Remove the server completely.

@@ -55,6 +55,13 @@ class ServeTest(testtools.TestCase):
 
 
 class MakeTest(testtools.TestCase):
+    def test_backend_with_several_hosts_is_no_peer(self):
+        file = Path(self.useFixture(fixtures.TempDir()).path, 'conf')
+        file.write_text('[DEFAULT]\nenabled_share_backends = fast\n[fast]\ndriver = linux\nlinux_pool_path = /dev/nothing\n'
+                        'linux_pool_fence = guard\n')
+        arguments = argparse.Namespace(backend='fast', config_file=[str(file)], config_dir=None)
+        self.assertIn('do not migrate', str(self.assertRaises(errors.BadConfig, peer.make, arguments)))
+
     def test_backends_that_are_not_enabled_linux_ones_are_refused(self):
         file = Path(self.useFixture(fixtures.TempDir()).path, 'conf')
         file.write_text('[DEFAULT]\nenabled_share_backends = other\n[other]\ndriver = dummy\n[linux]\ndriver = linux\n')

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The services of a backend, without a driver: a pool in a plain directory, and no file server that runs."""
 
+import time
 from pathlib import Path
 
 import fixtures
@@ -20,6 +21,7 @@ from manila_lite.drivers.linux.pool.directory import Directory
 from manila_lite.drivers.linux.pool.make_pool import make_pool
 from manila_lite.drivers.linux.pool.recent_sizes import RecentSizes
 from manila_lite.drivers.linux.services import Services
+from manila_lite.host.commands import CommandFailed
 
 
 class ServicesTest(testtools.TestCase):
@@ -41,6 +43,22 @@ class ServicesTest(testtools.TestCase):
     def test_pool_type_follows_the_options(self):
         self.assertIsInstance(make_pool(self.root, self.backend().conf), Directory)
         self.assertIsInstance(make_pool(self.root, self.backend(linux_pool_type='btrfs').conf), BtrfsPool)
+
+    def test_shared_pool_is_opened_only_while_this_host_may_serve(self):
+        backend = self.backend(linux_pool_fence='guard', driver_handles_share_servers=True, linux_pool_path='/dev/nothing')
+        services = Services(backend)
+        self.assertIn('may not serve', str(self.assertRaises(CommandFailed, services.pool.open)))
+        server = values.ShareServer('s')
+        for call in (lambda: services.share_servers.ensure(server), lambda: services.share_servers.prepare('s')):
+            self.assertIn('has let go of the pool', str(self.assertRaises(CommandFailed, call)))
+        self.assertEqual([], services.share_servers.folders())
+        services.keeper.take_up(time.clock_gettime(time.CLOCK_BOOTTIME) + 60)
+        self.assertIn('not a block device', str(self.assertRaises(CommandFailed, services.pool.open)))
+        self.assertTrue(services.keeper.keep(time.clock_gettime(time.CLOCK_BOOTTIME) + 60))
+        (self.root / 'state' / 'guard' / 'fenced').touch()
+        self.assertFalse(services.keeper.keep(time.clock_gettime(time.CLOCK_BOOTTIME) + 60))
+        services.keeper.stand_back()
+        self.assertFalse((self.root / 'state' / 'guard' / 'fenced').exists())
 
     def test_each_mode_has_its_own_exports(self):
         share = values.Share('a', 'a', 'p', 1, 'NFS', 'pool')

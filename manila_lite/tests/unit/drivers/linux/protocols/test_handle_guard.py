@@ -27,6 +27,13 @@ class Guard(testtools.TestCase):
         self.assertEqual(0o700, guarded.folder.stat().st_mode & 0o777)
         self.assertEqual([handle_guard.LIBRARY], [file.name for file in guarded.folder.iterdir()])
 
+    def test_library_that_a_loss_of_power_left_empty_is_made_again(self):
+        library = handle_guard.HandleGuard(self.home).folder / handle_guard.LIBRARY
+        library.parent.mkdir()
+        library.touch()
+        handle_guard.HandleGuard(self.home).place()
+        self.assertTrue(library.stat().st_size)
+
     def test_placing_the_guard_again_requires_a_new_confirmation(self):
         guarded = handle_guard.HandleGuard(self.home)
         self.assertFalse(guarded.works)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exports of an NFS server that does not run can be changed all the same."""
 
+import contextlib
 import types
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from manila_lite.drivers.linux.protocols import protocol_servers
 from manila_lite.host.commands import CommandFailed
 
 CONF = types.SimpleNamespace(linux_nfs_port=2049, linux_cifs_port=445, linux_cifs_users=None, linux_graceless=False,
-                             linux_grace_period=30, linux_pool_type='btrfs', linux_pool_path='/pool')
+                             linux_grace_period=30, linux_pool_type='btrfs', linux_pool_path='/pool', linux_pool_fence='none')
 
 
 class StoppedProtocolServerTest(testtools.TestCase):
@@ -37,3 +38,29 @@ class StoppedProtocolServerTest(testtools.TestCase):
         refused = self.assertRaises(CommandFailed, self.protocol_server.server.restart_if_dead)
         self.assertIn('stopped', str(refused))
         self.assertFalse(self.protocol_server.server.running)
+
+
+class PoolThatIsElsewhereTest(testtools.TestCase):
+    """The guard of the pool has let go of it: nothing is mounted, and no server started."""
+
+    def setUp(self):
+        super().setUp()
+        self.state = Path(self.useFixture(fixtures.TempDir()).path).resolve() / 'state'
+        self.state.mkdir()
+        self.protocol_server = protocol_servers.ProtocolServers(
+            self.state, CONF, None, lambda resource_id: self.state, self._refuse).of('NFS')
+
+    @contextlib.contextmanager
+    def _refuse(self):
+        raise CommandFailed('has let go')
+        yield
+
+    def test_nothing_is_mounted(self):
+        refused = self.assertRaises(CommandFailed, self.protocol_server.serve, 's', self.state, [])
+        self.assertEqual('has let go', str(refused))
+        self.assertEqual([], list(self.state.iterdir()))
+
+    def test_no_server_is_started(self):
+        refused = self.assertRaises(CommandFailed, self.protocol_server.server.restart_if_dead)
+        self.assertEqual('has let go', str(refused))
+        self.assertEqual([], list(self.state.iterdir()))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Notes in the folders of share servers."""
 
+import os
 import pathlib
 
 import fixtures
@@ -27,6 +28,17 @@ class NotesTest(testtools.TestCase):
         notes.drop(self.home)
         notes.drop(self.home)
         self.assertEqual(({}, 'nas'), (notes.of(self.home), notes.name(self.home)))
+
+    def test_notes_are_on_the_disk(self):
+        synced = []
+        self.useFixture(fixtures.MonkeyPatch('os.fsync', lambda fd: synced.append(os.readlink(f'/proc/self/fd/{fd}'))))
+        home = str(self.home)
+        for note, files in ((lambda: notes.rename(self.home, 'nas'), [f'{home}/name.new', home]),
+                            (lambda: notes.leave(self.home, 'nas', []), [f'{home}/not-ours.json.new', home, home]),
+                            (lambda: notes.drop(self.home), [home])):
+            synced.clear()
+            note()
+            self.assertEqual(files, synced)
 
     def test_name_of_an_unmanaged_server_is_in_its_note(self):
         notes.rename(self.home, 'nas')

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The task of a pool guard, and the files by which it and the share manager tell each other how things are.
+
+All of them are in ``guard`` in the state directory of the backend, on the host's own disk.
+"""
+
+import dataclasses
+import json
+import os
+import socket
+import time
+from pathlib import Path
+
+from oslo_utils import uuidutils
+
+from manila_lite import release
+from manila_lite.drivers.linux.failover.mark import Mark
+from manila_lite.host import durable
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """The task: to have the pool on ``device`` mounted in the folder ``state``, for share servers on the bridges in the
+    namespace ``fabric``. ``token``: see ``Mark``. ``seen`` is the mark that the device must have at first.
+    """
+
+    device: str
+    state: str
+    fabric: str
+    token: str
+    seen: str = ''
+
+    @property
+    def mark(self) -> str:
+        """Return a text that differs for every other task, and release."""
+        return json.dumps([self.device, self.state, self.fabric, self.token, release.VERSION])
+
+    @property
+    def root(self) -> Path:
+        """The mount point of the pool."""
+        return Path(self.state, 'pool')
+
+    @property
+    def servers(self) -> Path:
+        """The mount point of the folder of share servers, which is in the pool."""
+        return Path(self.state, 'servers')
+
+    @property
+    def files(self) -> 'Files':
+        """The files of the guard."""
+        return Files(Path(self.state, 'guard'))
+
+    def marked(self, beat: int = 0, *, free: bool = False) -> Mark:
+        """Return the mark of this host."""
+        return Mark(self.token, socket.gethostname(), self.state, beat, free)
+
+    def write(self) -> Path:
+        """Write the task for a guard. Return the file."""
+        file = self.files.folder / 'task.json'
+        _replace(file, json.dumps(dataclasses.asdict(self)))
+        return file
+
+    @classmethod
+    def read(cls, file: Path) -> 'Task':
+        """Read the task."""
+        return cls(**json.loads(file.read_text()))
+
+
+@dataclasses.dataclass(frozen=True)
+class Files:
+    """The files in which share manager and guard tell each other how things are."""
+
+    folder: Path
+
+    @property
+    def serving(self) -> Path:
+        """There from the mount of the pool until the guard begins to let go. Its text differs for each guard."""
+        return self.folder / 'serving'
+
+    @property
+    def fenced(self) -> Path:
+        """There from the moment at which the guard begins to let go, until the share manager has taken note."""
+        return self.folder / 'fenced'
+
+    @property
+    def changes(self) -> Path:
+        """The lock of changes: see ``changes.py``."""
+        return self.folder / 'changes.lock'
+
+    @property
+    def left(self) -> Path:
+        """Has the ids of share servers whose networks are still to be removed."""
+        return self.folder / 'left.json'
+
+    @property
+    def record(self) -> Path:
+        """Has the guard's pid."""
+        return self.folder / 'guard.json'
+
+    @property
+    def log(self) -> Path:
+        """Has what the guard said."""
+        return self.folder / 'guard.log'
+
+    def token(self) -> str:
+        """Return a name of this host, made at the first call, and of its boot: a copy of its disk is another host."""
+        file = self.folder / 'host.id'
+        if not file.exists() or not file.stat().st_size:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            durable.replace(file, uuidutils.generate_uuid(dashed=False))    # or this host would not know its own mark
+        return f'{file.read_text()}.{_boot()}'
+
+    def begin_to_serve(self) -> None:
+        """Say that the pool is mounted now."""
+        _replace(self.serving, uuidutils.generate_uuid(dashed=False))
+
+    def served_by(self) -> str:
+        """Return the text of the guard that has the pool mounted, or ''."""
+        try:
+            return self.serving.read_text()
+        except FileNotFoundError:
+            return ''
+
+    def allow_until(self, until: float) -> None:
+        """Write the time until which this host may serve, in seconds since its boot."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _replace(self.folder / 'until', json.dumps([_boot(), until]))
+
+    def may_serve(self) -> bool:
+        """Say whether this host may serve now."""
+        try:
+            boot, until = json.loads((self.folder / 'until').read_text())
+            return bool(boot == _boot() and time.clock_gettime(time.CLOCK_BOOTTIME) < until)
+        except (OSError, ValueError):
+            return False
+
+
+def _boot() -> str:
+    return Path('/proc/sys/kernel/random/boot_id').read_text().strip()
+
+
+def _replace(file: Path, text: str) -> None:
+    """Replace the file's text atomically. It says something of this boot only."""
+    draft = file.with_suffix('.new')
+    draft.write_text(text)
+    os.replace(draft, file)

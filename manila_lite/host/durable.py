@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that a loss of power leaves whole, and as they were written last."""
+
+import os
+from pathlib import Path
+
+
+def replace(file: Path, text: str) -> None:
+    """Replace the file's text atomically; it is on the disk at the end."""
+    draft = file.with_name(f'{file.name}.new')
+    draft.write_text(text)
+    sync(draft)
+    os.replace(draft, file)
+    sync(file.parent)
+
+
+def remove(file: Path) -> None:
+    """Delete the file for good. A missing one counts as success."""
+    if file.exists():
+        file.unlink()
+        sync(file.parent)
+
+
+def sync(place: Path) -> None:
+    """Write the content of a file, or the names in a directory, to the disk."""
+    fd = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
