@@ -191,7 +191,7 @@ class Database:
         queues = engine.dialect.name == 'sqlite' and self._turn.acquire(timeout=_BUSY_TIMEOUT_MS / 1000)
         self._own.writing = True
         try:
-            with engine.connect() as conn, _ended(conn), conn.begin():
+            with _interrupts(), engine.connect() as conn, _ended(conn), conn.begin():
                 yield conn
         finally:
             self._own.writing = False
@@ -200,7 +200,7 @@ class Database:
 
     @contextlib.contextmanager
     def _look(self) -> Iterator[Connection]:
-        with self._both()[1].connect() as conn:
+        with _interrupts(), self._both()[1].connect() as conn:
             conn.begin()
             yield conn      # to close the connection ends the transaction
 
@@ -210,6 +210,22 @@ class Database:
             for engine in self._engines or ():
                 engine.dispose()
             self._engines = None
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[None]:
+    """Let Ctrl-C through. It breaks off a statement, and what cleans up after that may fail: that error would look like a lost
+    connection, after which programs go on.
+    """
+    try:
+        yield
+    except Exception as bad:
+        behind: BaseException | None = bad
+        while behind is not None and not isinstance(behind, KeyboardInterrupt):
+            behind = behind.__context__
+        if behind is None:
+            raise
+        raise behind from None
 
 
 @contextlib.contextmanager

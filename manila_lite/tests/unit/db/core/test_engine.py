@@ -55,6 +55,34 @@ class Locked(testtools.TestCase):
             pass
 
 
+class Interrupted(testtools.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        conf = options.register(cfg.ConfigOpts())
+        conf([], project='manila_lite', default_config_files=[], default_config_dirs=[])
+        conf.set_override('connection', f'sqlite:///{self.useFixture(fixtures.TempDir()).join("db.sqlite")}', 'database')
+        self.database = engine.Database(conf)
+        self.addCleanup(self.database.dispose)
+
+    @staticmethod
+    def fail(opened, first, last):
+        """Raise an error in the context, and another one while it is handled."""
+        with opened:
+            try:
+                raise first
+            finally:
+                raise last
+
+    def test_interrupt_is_raised_even_if_what_follows_it_fails(self):
+        for opened in (self.database.reader(), self.database.writer()):
+            self.assertRaises(KeyboardInterrupt, self.fail, opened, KeyboardInterrupt(), engine.TRANSIENT[0]())
+
+    def test_other_errors_are_raised_as_they_are(self):
+        for opened in (self.database.reader(), self.database.writer()):
+            self.assertRaises(engine.TRANSIENT[0], self.fail, opened, ValueError(), engine.TRANSIENT[0]())
+
+
 class Words(testtools.TestCase):
 
     def test_only_temporary_connection_errors_count_as_away(self):
