@@ -11,7 +11,7 @@ from pathlib import Path
 
 import testtools
 
-from manila_lite.tests import hush, lasting, process, waiting
+from manila_lite.tests import hush, process, waiting
 from manila_lite.tests.services import ceph
 from manila_lite.tests.services.daemon import Missing
 
@@ -25,24 +25,14 @@ cephfs_conf_path = {conf}
 """
 TYPE = {'share_type': {'name': 'default', 'extra_specs': {
     'driver_handles_share_servers': 'False', 'snapshot_support': 'True', 'create_share_from_snapshot_support': 'True'}}}
-#: Classes of tests on the cluster with two file systems.
-TWO_FILE_SYSTEMS = lasting.Group('ceph with two file systems')
 _numbers = itertools.count(1)
 
 
-@TWO_FILE_SYSTEMS.keep
-def two_file_systems():
-    """Return the cluster of the classes of this group. Its monitor has an IPv6 address only."""
-    cluster = ceph.Ceph(('a', 'b'), family=6)
-    cluster.setUp()
-    TWO_FILE_SYSTEMS.at_end(cluster.cleanUp)
-    return cluster
-
-
 class CephTest(testtools.TestCase):
-    """A service for the class, on the shared cluster unless the class says otherwise."""
+    """A service for the class, on the shared cluster or on ``CLUSTER``, one of its own."""
 
     TOGETHER = ceph.TOGETHER
+    CLUSTER: dict | None = None
     MORE = ''
     FILESYSTEM = 'a'
     #: Users of two projects. The first is an administrator, too.
@@ -52,18 +42,16 @@ class CephTest(testtools.TestCase):
     def setUpClass(cls):
         super().setUpClass()
         try:
-            cls.ceph = cls.its_cluster()
+            cls.ceph = ceph.shared() if cls.CLUSTER is None else ceph.Ceph(**cls.CLUSTER)
+            if cls.CLUSTER is not None:
+                cls.addClassCleanup(cls.ceph.cleanUp)
+                cls.ceph.setUp()
         except Missing as lacking:
             raise unittest.SkipTest(str(lacking)) from None
         cls.lite = process.Lite(CONFIG.format(conf=cls.ceph.conf, more=cls.MORE))
         cls.lite.setUp()
         cls.addClassCleanup(cls.lite.cleanUp)
         cls.begin()
-
-    @classmethod
-    def its_cluster(cls):
-        """Return the cluster."""
-        return ceph.shared()
 
     @classmethod
     def begin(cls):

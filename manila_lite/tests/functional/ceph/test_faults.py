@@ -3,19 +3,12 @@
 
 from manila_lite.tests import forks, waiting
 from manila_lite.tests.functional.ceph import base
-from manila_lite.tests.services import ceph
 
 
 class Faults(base.CephTest):
     TOGETHER = None
+    CLUSTER = {'grace': 5, 'store': 'bluestore'}
     MORE = 'cephfs_command_timeout = 8'
-
-    @classmethod
-    def its_cluster(cls):
-        cluster = ceph.Ceph(grace=5, store='bluestore')
-        cls.addClassCleanup(cluster.cleanUp)
-        cluster.setUp()
-        return cluster
 
     def tearDown(self):
         for name in self.ceph.daemons:

@@ -25,7 +25,8 @@ READY = 'data_copying_completed'
 class Moves(filled.Filled, base.CephTest):
     """From the file system ``a`` to ``b``."""
 
-    TOGETHER = base.TWO_FILE_SYSTEMS
+    TOGETHER = None
+    CLUSTER = {'filesystems': ('a', 'b')}
     MORE = 'cephfs_filesystem_name = a'
     # A file's blocks are its size in CephFS.
     TELLS_OF_HOLES = False
@@ -37,10 +38,6 @@ class Moves(filled.Filled, base.CephTest):
         if lacks := test_host_assisted.missing():
             raise unittest.SkipTest(f'a copy by the host needs {lacks}')
         super().setUpClass()
-
-    @classmethod
-    def its_cluster(cls):
-        return base.two_file_systems()
 
     @classmethod
     def begin(cls):

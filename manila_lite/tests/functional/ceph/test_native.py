@@ -136,13 +136,10 @@ class Native(base.CephTest):
 class OverIpv6(base.CephTest):
     """Monitors with IPv6 addresses only, and the second of two file systems."""
 
-    TOGETHER = base.TWO_FILE_SYSTEMS
+    TOGETHER = None
+    CLUSTER = {'filesystems': ('a', 'b'), 'family': 6}
     MORE = 'cephfs_filesystem_name = b'
     FILESYSTEM = 'b'
-
-    @classmethod
-    def its_cluster(cls):
-        return base.two_file_systems()
 
     def test_share_is_mounted_by_addresses_of_ipv6_from_the_file_system_of_the_section(self):
         [pool] = self.lite.ok('GET', '/scheduler-stats/pools/detail')['pools']
