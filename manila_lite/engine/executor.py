@@ -26,7 +26,7 @@ _AWAY = 1.0
 
 
 class _Away(errors.Again):
-    """The backend was not on this host all the time, so what came of the step does not count."""
+    """The backend was not on this host all the time, so the outcome of the step does not count."""
 
 
 class Executor:

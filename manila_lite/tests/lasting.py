@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What classes of tests share, since it takes long to make: it is there from its first use to the end of their group.
+"""Things that classes of tests share, since they take long to make: from the first use to the end of the group.
 
 Classes with the same group as ``TOGETHER`` are beside each other in the order of any seed (``order.py``). The group ends after
 the last of them, or with the process: what runs on is work for the processors while other tests run.
@@ -32,9 +32,9 @@ class Group:
         return functools.update_wrapper(kept, make)
 
     def at_end(self, call: Callable[..., Any], *args: Any) -> None:
-        """Have this done when the group ends: what was added last comes first."""
+        """Have this call made when the group ends: the last one comes first."""
         self._ends.callback(call, *args)
 
     def end(self) -> None:
-        """End the group. What is used again after that is made again."""
+        """End the group. Things that are used after that are made anew."""
         self._ends.pop_all().close()

@@ -214,7 +214,7 @@ class Database:
 
 @contextlib.contextmanager
 def _interrupts() -> Iterator[None]:
-    """Let Ctrl-C through. It breaks off a statement, and what cleans up after that may fail: that error would look like a lost
+    """Let Ctrl-C through. It breaks off a statement, and the cleaning up after that may fail: this error would look like a lost
     connection, after which programs go on.
     """
     try:

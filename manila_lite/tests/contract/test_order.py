@@ -66,7 +66,7 @@ def load_tests(loader, tests, pattern):
     return unittest.TestSuite([Whole(loader.loadTestsFromTestCase(Requests))])
 """
 
-#: What classes share, and such a class.
+#: A module with a thing that classes share, and such a class.
 _GROUP = """
 import sys
 from manila_lite.tests import lasting

@@ -406,7 +406,7 @@ TOGETHER = lasting.Group('ceph')
 
 @TOGETHER.keep
 def shared() -> Ceph:
-    """Return the cluster of the classes of this group. Whoever uses it removes what it made.
+    """Return the cluster of the classes of this group. Its users remove their shares.
 
     :raises Missing: a program is not installed.
     """

@@ -64,7 +64,7 @@ def _kill_users(task: Task) -> None:
 
 
 def _try(task: Task, end: End, known: set[str]) -> list[str]:
-    """Remove all that can be. Return what is left, in words. ``known``: share servers whose networks were here."""
+    """Remove all that can be. Return the remains, in words. ``known``: share servers whose networks were here."""
     troubles = []
     for step in (end.require, partial(_kill_daemons, task), partial(_remove_networks, task, known)):
         try:

@@ -36,7 +36,7 @@ class Mark:
 
 
 def are_of_one_host(*tokens: str) -> bool:
-    """Say whether the tokens are of one host, whatever the boot, or of copies of its disk."""
+    """Say whether the tokens are of one host, in any of its boots, or of copies of its disk."""
     return len({token.partition('.')[0] for token in tokens}) == 1
 
 

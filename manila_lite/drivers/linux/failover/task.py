@@ -99,7 +99,7 @@ class Files:
 
     @property
     def log(self) -> Path:
-        """Has what the guard said."""
+        """The log of the guard."""
         return self.folder / 'guard.log'
 
     def token(self) -> str:

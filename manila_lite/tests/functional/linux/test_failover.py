@@ -49,7 +49,7 @@ class Failover(base.FailoverTest):
         self.moved('host killed', writer, path)
 
     def test_no_acknowledged_write_is_lost_with_the_power(self):
-        """Let the other host see what was on the disk at the moment of the failure, without the caches of the dead host."""
+        """Let the other host see the disk as it was at the moment of the failure, without the caches of the dead host."""
         path, writer = self.begin(device=self.shelf.spare)
         began = time.monotonic()
         self.until(lambda: time.monotonic() - began > _ON_DISK, 'the record of the client is on the disk')

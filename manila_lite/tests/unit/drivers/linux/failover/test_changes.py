@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of share servers, and a guard that lets go: whoever comes first, nothing is made after it has let go."""
+"""Changes of share servers, and a guard that lets go: in either order, nothing is made after it has let go."""
 
 import contextlib
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Letting go: what counts as a remain of the pool, and that a log on a full disk stops nothing."""
+"""Letting go: the remains of a pool, and a log on a full disk, which stops nothing."""
 
 import io
 import subprocess
