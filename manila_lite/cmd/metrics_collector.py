@@ -43,6 +43,7 @@ class _Seen:
     seconds: float
     operations: dict[str, list[int]]
     pools: list[Any]
+    replicas: list[Any]
     heartbeats: list[Any]
     usage: dict[str, int]
     projects: dict[str, dict[str, int]]
@@ -93,6 +94,7 @@ class FromDatabase(Collector):
         conf, began = self._conf.metrics, time.monotonic()
         with self._db.reader() as conn:
             tables = (metrics_queries.open_operations(conn, _BOUNDS), metrics_queries.pools(conn, conf.max_rows),
+                      metrics_queries.oldest_replicas(conn, conf.max_rows),
                       metrics_queries.heartbeats(conn, conf.max_rows), metrics_queries.usage(conn),
                       metrics_queries.usage_by_project(conn, conf.projects) if conf.projects else {})
         now = time.monotonic()
@@ -129,6 +131,12 @@ def _pools(seen: _Seen, conf: Any) -> Iterator[Metric]:
                      [((row.host,), getattr(row, f'{name}_gb') * units.Gi) for row in seen.pools])
 
 
+def _replicas(seen: _Seen, conf: Any) -> Iterator[Metric]:
+    now = timeutils.utcnow()
+    yield _gauge('replica_age_seconds', 'Age of the data of the oldest replica on a pool, which would lose what is younger.',
+                 ('pool',), [((row.host,), max(0.0, (now - row.synced_at).total_seconds())) for row in seen.replicas])
+
+
 def _services(seen: _Seen, conf: Any) -> Iterator[Metric]:
     now = timeutils.utcnow()
     beats = [((row.binary, row.host), row) for row in seen.heartbeats]
@@ -155,12 +163,12 @@ def _counts_and_sizes(name: str, whose: str, labels: tuple[str, ...],
         ((*key, _SIZES[resource]), number * units.Gi) for key, resource, number in rows if resource in _SIZES])
 
 
-_MAKERS = (_operations, _pools, _services, _usage)
+_MAKERS = (_operations, _pools, _replicas, _services, _usage)
 
 
 def families() -> list[tuple[Metric, tuple[str, ...]]]:
     """Return all metrics that can be shown, each with the names of its labels, for the reference."""
-    nothing = _Seen(0, 0, {}, [], [], {}, {})
+    nothing = _Seen(0, 0, {}, [], [], [], {}, {})
     everything = SimpleNamespace(metrics=SimpleNamespace(projects=1))
     return [(family, tuple(family._labelnames)) for family in (         # noqa: SLF001 - there is no public way
         _readable(known=False), *(family for make in _MAKERS for family in make(nothing, everything)))]

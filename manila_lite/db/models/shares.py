@@ -57,6 +57,8 @@ share_instances = sa.Table(
     sa.Column('share_network_id', Id, index=True),
     sa.Column('share_server_id', Id, index=True),
     sa.Column('replica_state', Name),
+    # When the active replica had the data that this one has.
+    sa.Column('synced_at', Time),
     flag('cast_rules_to_readonly'),
     # Not the share's main instance: the target of a migration, its remains, or a replica. ``db.shares`` passes over it.
     flag('is_aside'),

@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection, Row
 
 from manila_lite.db import models
 
+_instances = models.share_instances
 _operations = models.operations
 _pools = models.pools
 _services = models.services
@@ -36,6 +37,17 @@ def pools(conn: Connection, most: int) -> list[Row]:
     """Return host and capacities in GiB of the first ``most`` pools."""
     return list(conn.execute(sa.select(_pools.c.host, _pools.c.total_gb, _pools.c.free_gb, _pools.c.allocated_gb)
                              .order_by(_pools.c.host).limit(most)))
+
+
+def oldest_replicas(conn: Connection, most: int) -> list[Row]:
+    """Return host and ``synced_at`` of the oldest replica on each of the first ``most`` pools; active ones do not count. One
+    that was never in sync counts from its creation.
+    """
+    since = sa.func.min(sa.func.coalesce(_instances.c.synced_at, _instances.c.created_at)).label('synced_at')
+    return list(conn.execute(
+        sa.select(_instances.c.host, since)
+        .where(_instances.c.is_aside, _instances.c.replica_state.is_not(None), _instances.c.host.is_not(None))
+        .group_by(_instances.c.host).order_by(_instances.c.host).limit(most)))
 
 
 def heartbeats(conn: Connection, most: int) -> list[Row]:

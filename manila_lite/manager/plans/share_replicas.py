@@ -132,6 +132,7 @@ def not_made(conn: Connection, work: Work, error: Exception) -> None:
 def update(work: Work) -> None:
     """Bring the replica up to date with the active one, as far as that can be reached."""
     work.data.pop('result', None)
+    as_of = timeutils.utcnow()
     with work.ctx.db.writer() as conn:
         work.hold(conn)
         # Requests up to now are part of this run, and need no other.
@@ -139,6 +140,8 @@ def update(work: Work) -> None:
         row = share_replicas.as_share(conn, work.resource_id)
     if row is not None and row.status in replica_workflow.FOLLOWING:
         _keep(work, _driver(work).update_replica(_load(work)))
+        if work.data['result']['state'] == states.Replica.IN_SYNC:
+            work.data['result']['as_of'] = as_of.isoformat()
 
 
 def updated(conn: Connection, work: Work) -> None:
@@ -146,6 +149,8 @@ def updated(conn: Connection, work: Work) -> None:
     if 'result' not in work.data or not _follows(conn, work):
         return
     _store_result(conn, work, work.resource_id)
+    if as_of := work.data['result'].get('as_of'):
+        shares.update_instance(conn, work.resource_id, synced_at=timeutils.parse_isotime(as_of).replace(tzinfo=None))
     transitions.settle(conn, _SHARE, (work.resource_id,), 'error', 'available', progress='100%')
     transitions.set_rules_status(conn, work.resource_id, states.Rules.ACTIVE)
 
@@ -285,7 +290,8 @@ def promoted(conn: Connection, work: Work) -> None:
     rows.supersede(conn, share_id, (access.SYNC,))
     transitions.finish(conn, _SHARE, work.data['over'], active.instance_id)
     transitions.finish(conn, _SHARE, 'promote', work.resource_id)
-    shares.update_instance(conn, active.instance_id, is_aside=True, cast_rules_to_readonly=mounted)
+    shares.update_instance(conn, active.instance_id, is_aside=True, cast_rules_to_readonly=mounted,
+                           synced_at=timeutils.utcnow())
     transitions.set_replica_state(conn, active.instance_id, states.Replica.OUT_OF_SYNC)
     if not mounted:  # A readable one is exported again, at the same locations, as soon as it follows.
         shares.set_export_locations(conn, active.instance_id, ())

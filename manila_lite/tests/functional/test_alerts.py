@@ -5,6 +5,7 @@ import testtools
 
 import manila_lite.cmd  # noqa: F401 - first: threads
 from manila_lite import metrics
+from manila_lite.cmd import metrics_collector
 from manila_lite.tests import process, watching
 from manila_lite.tests.services import daemon, prometheus
 
@@ -12,6 +13,9 @@ _CONFIG = 'service_down_time = 3\n[metrics]\nport = {port}\nports = 3\ncache_sec
 #: Series that exist only after something went wrong, with the labels that they have then.
 _AFTER_FAILURES = {f'{family.name}_total': labels for family, labels in metrics.families()
                    if family.name in ('manila_lite_database_errors', 'manila_lite_connections_given_up')}
+#: Series that exist only where a share has a replica, in the same form.
+_OF_REPLICAS = {family.name: labels for family, labels in metrics_collector.families()
+                if family.name == 'manila_lite_replica_age_seconds'}
 
 
 class Watched(testtools.TestCase):
@@ -45,7 +49,7 @@ class Watched(testtools.TestCase):
             self.assertEqual(set(), {name.removesuffix('_total') for name in _AFTER_FAILURES} - one.names)
         for where, text in watching.expressions().items():
             for name, matchers in watching.selectors(text):
-                known = series.get(name) or [dict.fromkeys(_AFTER_FAILURES[name], '')]
+                known = series.get(name) or [dict.fromkeys((_AFTER_FAILURES | _OF_REPLICAS)[name], '')]
                 for label, operator, value in matchers:
                     if label not in watching.GIVEN:
                         self.assertTrue(any(label in labels for labels in known), (where, name, label))

@@ -3,8 +3,10 @@
 
 import contextlib
 
+from oslo_utils import timeutils
+
 from manila_lite import context
-from manila_lite.db.queries import operations, share_replicas
+from manila_lite.db.queries import metrics_queries, operations, share_replicas
 from manila_lite.tests.functional import base
 from manila_lite.workflow import ensure
 
@@ -229,6 +231,31 @@ class Following(Replicating):
         with self.away('alpha'):
             self.admin.wait(self.path(replica), 'share_replica', 'out_of_sync', field='replica_state', patience=60)
         self.is_in_sync(replica)
+        self.drop(share)
+
+    def oldest(self, backend):
+        """Return of which time the data of the oldest replica at the backend are, as the metrics have it, or None."""
+        with self.service.services.db.reader() as conn:
+            return {row.host.partition('#')[0]: row.synced_at for row in metrics_queries.oldest_replicas(conn, 10)}.get(
+                f'test@{backend}')
+
+    def test_age_of_a_replica_counts_from_the_last_update_that_reached_the_share(self):
+        share = self.make()
+        self.assertIsNone(self.oldest('gamma'))
+        replica = self.replicate(share, 'zone-c')
+        old, before = self.active(share), self.oldest('gamma')
+        base.eventually(lambda: self.oldest('gamma') > before, 'periodic updates do not count')
+        with self.away('alpha'):
+            self.admin.wait(self.path(replica), 'share_replica', 'out_of_sync', field='replica_state')
+            before, tries = self.oldest('gamma'), len(self.calls('update_replica', 'gamma'))
+            base.eventually(lambda: len(self.calls('update_replica', 'gamma')) > tries + 1, 'it is not tried again')
+            self.assertEqual(before, self.oldest('gamma'))
+            began = timeutils.utcnow()
+            self.act(replica, 'promote')
+            self.assertEqual(replica['id'], self.active(share)['id'])
+            self.assertEqual((True, None), (began <= self.oldest('alpha') <= timeutils.utcnow(), self.oldest('gamma')))
+        self.act(old, 'resync')
+        self.is_in_sync(old)
         self.drop(share)
 
     def test_failed_replica_is_in_sync_after_resync(self):
