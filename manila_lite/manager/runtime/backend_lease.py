@@ -116,7 +116,9 @@ class BackendLease:
 
     def ready(self) -> None:
         """Take note that the backend is served now."""
-        self._become(backend_machines.SERVES)
+        if self._standby and self._state == backend_machines.TAKES_OVER:
+            self._state = backend_machines.SERVES
+            self._standby.say(self._state)
 
     def passes(self) -> bool:
         """Say whether this process has the lease, and is to pass it on to another machine."""
@@ -273,11 +275,6 @@ class BackendLease:
         with self._services.db.writer() as conn:
             backend_leases.release(conn, *self._key, owner)
         LOG.warning(_PASSED_ON, self._key[0])
-
-    def _become(self, state: str) -> None:
-        self._state = state
-        if self._standby:
-            self._standby.say(state)
 
     def _begin_to_pass(self, end: threading.Event) -> None:
         LOG.warning('%s: this machine is drained, and another one is ready; this process ends its work there', self._key[0])

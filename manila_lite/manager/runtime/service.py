@@ -234,7 +234,6 @@ class ShareManager:
         self._let_copies(run=True)
         first = startup.ask(self)       # before anything is claimed: a run that was under way begins anew where it is
         self._ready_until = end
-        self.backend_lease.ready()
         self._report_wanted.set()
         self.worker.work()
         startup.keep(self, end, first)
@@ -243,6 +242,10 @@ class ShareManager:
         """Allow copies of shares here, or halt them, since another process works at the backend."""
         for copies in filter(None, (share_backups.copies_of(self), self.moves)):
             copies.resume() if run else copies.halt()
+
+    def servers_run(self) -> None:
+        """Take note that the share servers of the backend run, as far as they can."""
+        self.backend_lease.ready()
 
     def report_soon(self) -> None:
         """Have the capacity reported shortly, once the present transaction is committed, for the scheduler."""
