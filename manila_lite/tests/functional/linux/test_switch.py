@@ -3,6 +3,7 @@
 
 import json
 import sys
+import tempfile
 import time
 
 from manila_lite.tests import forks
@@ -63,7 +64,9 @@ class SwitchTest(base.FailoverTest):
 
     def begin_drain(self, name):
         """Drain a machine, and do not wait for the end of the command."""
-        started = forks.start('manila_lite.cmd.manage:main', f'--config-file={self.parts.config}', 'host', 'drain', name, '--yes')
+        out = self.enterContext(tempfile.TemporaryFile('w+'))
+        started = forks.start('manila_lite.cmd.manage:main', f'--config-file={self.parts.config}', 'host', 'drain', name,
+                              '--yes', stdout=out, stderr=out)
         self.addCleanup(started.wait, 30)
         self.addCleanup(started.kill)
         return started
@@ -118,7 +121,7 @@ class Switch(SwitchTest):
         return self.manage('host', 'drain', name, '--yes', status=1)[1]
 
     def test_share_manager_that_is_killed_while_its_guard_lets_go_passes_the_backend_on(self):
-        """Stop the guard, so that it cannot let go, and kill the share manager that waits for it. Its parent starts it again."""
+        """Stop the guard, so that it cannot let go, and kill the share manager that waits for it; its parent starts another."""
         path, writer = self.begin()
         guard, = self.one.guards()
         master, = (one for one in self.one.managers() if one.parent() not in self.one.managers())
@@ -171,7 +174,7 @@ class Crash(SwitchTest):
 
     def test_taker_dies_before_the_holder_lets_go(self):
         """Clients notice nothing."""
-        path, writer = self.begin()
+        _, writer = self.begin()
         with self.one.busy_fabric():
             self.begin_work()
             self.begin_drain('one')
