@@ -24,6 +24,8 @@ class Machines(manage.ManageTest):
         with self.service.services.db.writer() as conn:
             for host in (_FAST, 'stor@slow'):
                 services.heartbeat(conn, host, _BINARY, 'nova')
+            conn.execute(models.backend_machines.delete())     # the service is that of all these tests
+            conn.execute(models.services.update().where(models.services.c.host == _FAST).values(lease_owner=None))
             backend_leases.take(conn, _FAST, _BINARY, 'node1/w/1/1', 300)
             backend_machines.report(conn, _FAST, 'node1', 'node1/w/1/1', 300, backend_machines.SERVES)
             backend_machines.report(conn, _FAST, 'node2', 'node2/w/1/1', 300, backend_machines.WAITS)
@@ -56,7 +58,8 @@ class Machines(manage.ManageTest):
 
     def test_names(self):
         for name in ('stor', _FAST):
-            self.assertRegex(self.refused(name), rf'All machines of {_FAST} share the name {name}\. .*node1, node2 .*evacuate start')
+            said = rf'All machines of {_FAST} share the name {name}\. .*node1, node2 .*evacuate start'
+            self.assertRegex(self.refused(name), said)
         self.assertIn('Drain stor@slow by the names of these backends.', self.refused('stor'))
         for name in ('node3', 'node1@slow'):
             self.assertIn(f'There is no backend {name}', self.refused(name))
@@ -98,7 +101,8 @@ class Machines(manage.ManageTest):
         with self.service.services.db.writer() as conn:
             conn.execute(table.update().values(seen_at=timeutils.utcnow() - datetime.timedelta(hours=2)))
         removed = self.listed('service', 'cleanup')
-        self.assertEqual([('machine node2', _FAST, 'removed')], [(one['binary'], one['host'], one['result']) for one in removed])
+        self.assertEqual([('machine node2', _FAST, 'removed')],
+                         [(one['binary'], one['host'], one['result']) for one in removed])
         self.assertEqual(['node1'], [one for one, _, _ in self.shown()])
 
 
