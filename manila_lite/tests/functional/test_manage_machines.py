@@ -83,6 +83,16 @@ class Machines(manage.ManageTest):
         self.assertIn('node2 was last seen at', self.refused('node1@fast'))
         self.assertEqual([('node1', 'serves', 'enabled'), ('node2', 'gone', 'enabled')], self.shown())
 
+    def test_machine_that_is_the_host_of_backends_without_failover_too(self):
+        with self.service.services.db.writer() as conn:
+            backend_leases.release(conn, _FAST, _BINARY, 'node1/w/1/1')
+            backend_leases.take(conn, _FAST, _BINARY, 'test/w/1/1', 300)
+            backend_machines.report(conn, _FAST, 'test', 'test/w/1/1', 300, backend_machines.SERVES)
+        share = self.admin.share()
+        plan = self.listed('host', 'drain', 'test', '--dry-run', status=1)
+        self.assertEqual([('backend', _FAST, 'node1 or node2')], [(one['resource_type'], one['id'], one['to']) for one in plan])
+        self.assertIn(f'{share["id"]} stays', self.manage('host', 'drain', 'test', '--dry-run', status=1)[0])
+
     def test_machine_that_waits_is_drained_and_enabled_again(self):
         self.assertIn('node2 serves no backend with failover.', self.manage('host', 'drain', 'node2', '--yes')[0])
         self.assertEqual(('node2', 'waits', 'drained'), self.shown()[1])
