@@ -55,8 +55,12 @@ class Machines:
                 and not row.problem]
 
     def may_take(self, machine: str) -> bool:
-        """Say whether the machine may take a lease that is free: a drained one does so only if no other one could."""
-        return not self.is_drained(machine) or not self.takers(machine)
+        """Say whether the machine may take a lease that is free.
+
+        One that is drained, or has a problem, does so only if no other one could.
+        """
+        row = self.row(machine)
+        return row is None or not (row.drained or row.problem) or not self.takers(machine)
 
     def attends(self, machine: str) -> bool:
         """Say whether the machine waits for one that is drained, and could take over from it."""

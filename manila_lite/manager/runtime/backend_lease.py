@@ -26,8 +26,6 @@ _TRY, _COUNT_ON = 1 / 3, 0.8
 _AFTER = 0.1
 #: Seconds until the next try after a guarded backend stopped serving, or could not begin.
 _STOPPED = 1.0
-
-
 _PASSED_ON = '%s: this machine is drained; another one serves from now on'
 
 
@@ -140,7 +138,8 @@ class BackendLease:
     def pass_on(self) -> None:
         """Give up the lease of a guarded backend that serves nothing here any more: another machine takes over at once."""
         with self._trying:      # a try under way may just have renewed the lease, and would have this process begin anew
-            self._release_to_other()
+            if self._passing:   # and not lost it meanwhile
+                self._release_to_other()
 
     def _release_to_other(self) -> None:
         with self._services.db.writer() as conn:
@@ -244,7 +243,7 @@ class BackendLease:
 
     def _renew_or_take(self, asked: float) -> _Turn:
         """Renew the lease if no other process had it in between, else take it if it is free."""
-        problem = self._guarded.obstacle() if self._guarded and self._end is None else ''
+        problem = self._obstacle()
         with self._services.db.writer() as conn:
             if backend_leases.renew(conn, *self._key, self._owner, self._lease):
                 found = self._standby and self._standby.report(conn, self._state, asked)
@@ -267,6 +266,14 @@ class BackendLease:
             if taken and self._standby:
                 self._standby.report(conn, backend_machines.TAKES_OVER, asked)
             return _Turn(taken, other)
+
+    def _obstacle(self) -> str:
+        """Return the reason why this host, if it waits, could not serve a guarded backend."""
+        try:
+            return self._guarded.obstacle() if self._guarded and self._end is None else ''
+        except Exception as bad:        # whatever it is, it must not keep this host from taking over
+            LOG.exception('%s: it is not known whether this host could serve it', self._key[0])
+            return str(bad)
 
     def _give(self, owner: str) -> None:
         """Give up the lease of this process, or of a dead one of this machine, once nothing serves here any more."""

@@ -41,6 +41,8 @@ class Rules(testtools.TestCase):
         for other, may in (({}, False), ({'lives': -1.0}, True), ({'problem': 'no device'}, True), ({'drained': True}, True)):
             found = view(drained, row('two', **other), owner=None)
             self.assertEqual((may, True), (found.may_take('one'), view(drained, row('two'), owner=None).may_take('two')), other)
+        self.assertFalse(view(row('one', problem='no device'), row('two'), owner=None).may_take('one'))
+        self.assertTrue(view(row('one', problem='no device'), row('two', drained=True), owner=None).may_take('one'))
         self.assertTrue(view(drained).may_take('one'))
         self.assertTrue(view().may_take('one'))
 
