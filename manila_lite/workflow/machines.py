@@ -69,4 +69,4 @@ class Machines:
     def must_pass_on(self, machine: str) -> bool:
         """Say whether the machine, which has the lease, is drained, and another one is ready at this moment."""
         limit = self.now - datetime.timedelta(seconds=_FRESH)
-        return self.is_drained(machine) and any(row.state == rows.READY and row.seen_at > limit for row in self.takers(machine))
+        return self.is_drained(machine) and any(row.stage == rows.READY and row.seen_at > limit for row in self.takers(machine))

@@ -108,9 +108,9 @@ def stage(one: Machines, machine: str) -> tuple[str, bool | None]:
     if one.serves(machine):
         if not one.takers(machine):
             return f'no other machine waits any more; {machine} serves until one does', False
-        letting_go = one.row(machine).state == rows.LETS_GO
+        letting_go = one.row(machine).stage == rows.LETS_GO
         return (f'{machine} ends its work and lets go' if letting_go else 'waiting for both machines'), None
     row = one.row(one.holder)
     if row is None or not one.serves(one.holder):
         return 'between two machines', None
-    return (f'{one.holder} serves', True) if row.state == rows.SERVES else (f'{one.holder} takes over', None)
+    return (f'{one.holder} serves', True) if row.stage == rows.SERVES else (f'{one.holder} takes over', None)

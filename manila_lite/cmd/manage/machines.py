@@ -17,12 +17,12 @@ from manila_lite.workflow.machines import Machines
 def machines(call: Call) -> int:
     """List the machines of each backend with failover: which one serves, and which ones wait, last seen when.
 
-    A machine that died shows its last state until its lease is over, and is "gone" then.
+    A machine that died shows its last stage until its lease is over, and is "gone" then.
     """
     with call.db.reader() as conn:
         backends = switch.list_backends(conn)
     name = call.args.host
-    call.show(('backend', 'machine', 'state', 'status', 'seen', 'problem'), [
+    call.show(('backend', 'machine', 'stage', 'status', 'seen', 'problem'), [
         _shown(one, row) for host, one in backends.items() for row in one.rows
         if name in (None, row.machine, host, host.partition('@')[0])])
     return GOOD
@@ -30,7 +30,7 @@ def machines(call: Call) -> int:
 
 def _shown(one: Machines, row: Any) -> dict[str, Any]:
     ago = max(0.0, (timeutils.utcnow() - row.seen_at).total_seconds())
-    return {'backend': one.host, 'machine': row.machine, 'state': row.state if row.expires_at > one.now else 'gone',
+    return {'backend': one.host, 'machine': row.machine, 'stage': row.stage if row.expires_at > one.now else 'gone',
             'status': 'drained' if row.drained else 'enabled', 'seen': f'{ago:.0f} s ago' if ago < 100 else str(row.seen_at),
             'problem': row.problem, 'seen_at': row.seen_at, 'has_lease': one.serves(row.machine)}
 

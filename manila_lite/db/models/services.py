@@ -44,7 +44,7 @@ backend_machines = sa.Table(
     sa.Column('seen_at', Time, nullable=False),
     # From then on it counts as dead, unless it reports itself before.
     sa.Column('expires_at', Time, nullable=False),
-    sa.Column('state', sa.String(16), nullable=False),
+    sa.Column('stage', sa.String(16), nullable=False),
     # Why it could not take over.
     sa.Column('problem', Name),
     flag('drained'),

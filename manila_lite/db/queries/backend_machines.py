@@ -14,7 +14,7 @@ _services = models.services
 #: Characters of a problem that are kept.
 _MOST = 255
 
-#: States of a machine: it waits; it waits and looks all the time, since the one that serves is drained; it has the lease and
+#: Stages of a machine: it waits; it waits and looks all the time, since the one that serves is drained; it has the lease and
 #: makes the backend ready; it serves; it lets go, so that another one serves.
 WAITS, READY, TAKES_OVER, SERVES, LETS_GO = 'waits', 'ready', 'takes over', 'serves', 'lets go'
 
@@ -23,19 +23,19 @@ def _is(backend_host: str, machine: str) -> sa.ColumnElement[bool]:
     return sa.and_(_machines.c.backend_host == backend_host, _machines.c.machine == machine)
 
 
-def report(conn: Connection, backend_host: str, machine: str, owner: str, seconds: float, state: str,
+def report(conn: Connection, backend_host: str, machine: str, owner: str, seconds: float, stage: str,
            problem: str | None = None) -> None:
     """Record that the machine lives, for ``seconds`` from now. ``problem``: why it could not take over."""
     now = timeutils.utcnow()
-    values = {'owner': owner, 'seen_at': now, 'expires_at': now + datetime.timedelta(seconds=seconds), 'state': state,
+    values = {'owner': owner, 'seen_at': now, 'expires_at': now + datetime.timedelta(seconds=seconds), 'stage': stage,
               'problem': problem[:_MOST] if problem else None}
     if not conn.execute(_machines.update().where(_is(backend_host, machine)).values(**values)).rowcount:
         insert_ignore(conn, _machines, {'backend_host': backend_host, 'machine': machine, 'drained': False, **values})
 
 
-def set_state(conn: Connection, backend_host: str, machine: str, owner: str, state: str) -> None:
-    """Record the state, if the machine was reported by this owner last."""
-    conn.execute(_machines.update().where(_is(backend_host, machine), _machines.c.owner == owner).values(state=state))
+def set_stage(conn: Connection, backend_host: str, machine: str, owner: str, stage: str) -> None:
+    """Record the stage, if the machine was reported by this owner last."""
+    conn.execute(_machines.update().where(_is(backend_host, machine), _machines.c.owner == owner).values(stage=stage))
 
 
 def end(conn: Connection, backend_host: str, machine: str, owner: str) -> None:

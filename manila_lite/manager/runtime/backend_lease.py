@@ -78,7 +78,7 @@ class BackendLease:
         self._waits_for: str | None = None
         self._finishing = self._passing = False
         self._standby = Standby(services, host, self._owner, self._lease) if guarded else None
-        self._state = backend_machines.TAKES_OVER       # of this machine, once it has the lease
+        self._stage = backend_machines.TAKES_OVER       # of this machine, once it has the lease
         self._trying = environment.lock()
         self._changed = environment.condition()
         self._stopped = environment.event()
@@ -114,9 +114,9 @@ class BackendLease:
 
     def ready(self) -> None:
         """Take note that the backend is served now."""
-        if self._standby and self._state == backend_machines.TAKES_OVER:
-            self._state = backend_machines.SERVES
-            self._standby.say(self._state)
+        if self._standby and self._stage == backend_machines.TAKES_OVER:
+            self._stage = backend_machines.SERVES
+            self._standby.say(self._stage)
 
     def passes(self) -> bool:
         """Say whether this process has the lease, and is to pass it on to another machine."""
@@ -246,7 +246,7 @@ class BackendLease:
         problem = self._obstacle()
         with self._services.db.writer() as conn:
             if backend_leases.renew(conn, *self._key, self._owner, self._lease):
-                found = self._standby and self._standby.report(conn, self._state, asked)
+                found = self._standby and self._standby.report(conn, self._stage, asked)
                 passes = self._standby and found and not self._passing and self._standby.must_pass_on(found)
                 if passes and self._standby:
                     self._standby.report(conn, backend_machines.LETS_GO, asked)
@@ -285,14 +285,14 @@ class BackendLease:
 
     def _begin_to_pass(self, end: threading.Event) -> None:
         LOG.warning('%s: this machine is drained, and another one is ready; this process ends its work there', self._key[0])
-        self._passing, self._state = True, backend_machines.LETS_GO
+        self._passing, self._stage = True, backend_machines.LETS_GO
         end.set()
 
     def _begin(self) -> None:
         if self._waits_for:
             LOG.warning('%s: this process takes over from %s', self._key[0], self._waits_for)
         self._waits_for = None
-        self._state = backend_machines.TAKES_OVER
+        self._stage = backend_machines.TAKES_OVER
         self._end = self._environment.event()
         if self._finishing:
             self._end.set()

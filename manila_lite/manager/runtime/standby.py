@@ -27,21 +27,21 @@ class Standby:
         self._services = services
         self._host, self._owner, self._lease = host, owner, lease
         self._machine = socket.gethostname()
-        self._state = rows.WAITS
+        self._stage = rows.WAITS
         self._said_at: float = 0.0
 
-    def report(self, conn: Connection, state: str, now: float, problem: str = '') -> Machines:
+    def report(self, conn: Connection, stage: str, now: float, problem: str = '') -> Machines:
         """Report this machine, and return all. ``now`` is a time of any clock that is not set, in seconds.
 
         A process that waits for another one of this machine reports nothing.
         """
         found = self._read(conn)
-        if state == rows.WAITS and found.attends(self._machine) and not problem:
-            state = rows.READY
-        if state not in (rows.WAITS, rows.READY) or not self._is_double(found):
-            rows.report(conn, self._host, self._machine, self._owner, self._lease, state, problem)
+        if stage == rows.WAITS and found.attends(self._machine) and not problem:
+            stage = rows.READY
+        if stage not in (rows.WAITS, rows.READY) or not self._is_double(found):
+            rows.report(conn, self._host, self._machine, self._owner, self._lease, stage, problem)
             found = self._read(conn)
-        self._state, self._said_at = state, now
+        self._stage, self._said_at = stage, now
         return found
 
     def _is_double(self, found: Machines) -> bool:
@@ -68,7 +68,7 @@ class Standby:
     @property
     def pause(self) -> float:
         """Seconds until the next look."""
-        return _LOOK_CLOSELY if self._state == rows.READY else _LOOK
+        return _LOOK_CLOSELY if self._stage == rows.READY else _LOOK
 
     def calls(self, now: float, *, holds: bool) -> bool:
         """Say whether the rows of the machines ask for a try of the lease now. ``holds``: this process has it."""
@@ -82,15 +82,15 @@ class Standby:
             return self.must_pass_on(found)
         if not found.holder:
             return self.may_take(found)
-        return (found.attends(self._machine) or self._state == rows.READY) and now - self._said_at >= _SAY
+        return (found.attends(self._machine) or self._stage == rows.READY) and now - self._said_at >= _SAY
 
-    def say(self, state: str) -> None:
-        """Report the state, if the database answers; else the next report has it."""
+    def say(self, stage: str) -> None:
+        """Report the stage, if the database answers; else the next report has it."""
         try:
             with self._services.db.writer() as conn:
-                rows.set_state(conn, self._host, self._machine, self._owner, state)
+                rows.set_stage(conn, self._host, self._machine, self._owner, stage)
         except Exception as bad:
-            LOG.warning('%s: that this machine %s could not be reported: %s', self._host, state, bad)
+            LOG.warning('%s: that this machine %s could not be reported: %s', self._host, stage, bad)
 
     def end(self) -> None:
         """Report that this machine waits no more."""

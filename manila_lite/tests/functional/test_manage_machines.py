@@ -31,8 +31,8 @@ class Machines(manage.ManageTest):
             backend_machines.report(conn, _FAST, 'node2', 'node2/w/1/1', 300, backend_machines.WAITS)
 
     def shown(self, *words):
-        """Return (machine, state, status) of each machine that the command lists."""
-        return [(one['machine'], one['state'], one['status']) for one in self.listed('host', 'machines', *words)]
+        """Return (machine, stage, status) of each machine that the command lists."""
+        return [(one['machine'], one['stage'], one['status']) for one in self.listed('host', 'machines', *words)]
 
     def refused(self, *words):
         """Return the words with which a drain is refused; check that it changes nothing."""
@@ -53,7 +53,7 @@ class Machines(manage.ManageTest):
         self.assertEqual([], self.shown('stor@slow'))
         self.report('node2', seconds=-1, problem='x' * 300)
         out, _ = self.manage('host', 'machines')
-        self.assertEqual(['backend', 'machine', 'state', 'status', 'seen', 'problem'], out.splitlines()[0].split())
+        self.assertEqual(['backend', 'machine', 'stage', 'status', 'seen', 'problem'], out.splitlines()[0].split())
         self.assertRegex(out, rf'{_FAST} +node2 +gone +enabled +\d+ s ago +x{{255}}\n')
 
     def test_names(self):
@@ -149,9 +149,9 @@ class Tenures(test_leases.LeaseTestCase):
             self.leases[name].start()
 
     def rows(self):
-        """Return (state, whether it is drained) of each machine."""
+        """Return (stage, whether it is drained) of each machine."""
         with self.services.db.reader() as conn:
-            return {row.machine: (row.state, row.drained) for row in backend_machines.list_machines(conn)}
+            return {row.machine: (row.stage, row.drained) for row in backend_machines.list_machines(conn)}
 
     def mark(self, machine, drained):
         with self.services.db.writer() as conn:

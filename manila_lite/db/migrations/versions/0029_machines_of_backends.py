@@ -19,7 +19,7 @@ def upgrade() -> None:
         sa.Column('owner', sa.String(length=255), nullable=False),
         sa.Column('seen_at', TIME, nullable=False),
         sa.Column('expires_at', TIME, nullable=False),
-        sa.Column('state', sa.String(length=16), nullable=False),
+        sa.Column('stage', sa.String(length=16), nullable=False),
         sa.Column('problem', sa.String(length=255), nullable=True),
         sa.Column('drained', sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.PrimaryKeyConstraint('backend_host', 'machine', name='pk_backend_machines'))

@@ -30,10 +30,10 @@ class SwitchTest(base.FailoverTest):
         return out, err
 
     def machines(self):
-        """Return (state, status) of each machine."""
+        """Return (stage, status) of each machine."""
         shown = json.loads(self.manage('host', 'machines', '--format', 'json')[0])
         self.assertEqual({'test@alpha'}, {one['backend'] for one in shown})
-        return {one['machine']: (one['state'], one['status']) for one in shown}
+        return {one['machine']: (one['stage'], one['status']) for one in shown}
 
     def drain(self, name, *words, **more):
         """Drain a machine; return the output."""

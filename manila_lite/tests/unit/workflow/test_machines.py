@@ -12,10 +12,10 @@ from manila_lite.workflow.machines import Machines
 NOW = datetime.datetime.fromisoformat('2026-01-01')
 
 
-def row(machine, state=rows.WAITS, *, seen=1.0, lives=10.0, **values):
+def row(machine, stage=rows.WAITS, *, seen=1.0, lives=10.0, **values):
     """Return the row of a machine that was seen so many seconds ago, and lives for so many."""
     return types.SimpleNamespace(**{
-        'backend_host': 'stor@fast', 'machine': machine, 'state': state, 'seen_at': NOW - datetime.timedelta(seconds=seen),
+        'backend_host': 'stor@fast', 'machine': machine, 'stage': stage, 'seen_at': NOW - datetime.timedelta(seconds=seen),
         'expires_at': NOW + datetime.timedelta(seconds=lives), 'problem': None, 'drained': False, **values})
 
 
@@ -28,7 +28,7 @@ def view(*found, owner='one/world/1/1', lease=10.0):
 class Rules(testtools.TestCase):
 
     def test_machine_passes_the_backend_on_only_if_it_is_drained_and_another_one_is_ready_now(self):
-        ready = {'state': rows.READY}
+        ready = {'stage': rows.READY}
         for is_drained, other, passes in (
                 (True, ready, True), (False, ready, False), (True, {}, False), (True, ready | {'seen': 5.0}, False),
                 (True, ready | {'lives': 0.0}, False), (True, ready | {'problem': 'no device'}, False),
