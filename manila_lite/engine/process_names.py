@@ -38,6 +38,11 @@ def is_dead(owner: str) -> bool:
     return _started(int(pid)) != started
 
 
+def machine_of(owner: str) -> str:
+    """Return the host name of the machine of the process, or worker, of that name."""
+    return owner.partition('/')[0]
+
+
 def is_of_another_machine(owner: str) -> bool:
     """Say whether the process of that name, or of that worker, is on another machine, or was before this one's last boot."""
     world = (owner.split('/') + [''])[1]

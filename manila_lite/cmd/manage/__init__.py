@@ -17,13 +17,14 @@ from oslo_log import log
 
 from manila_lite import errors, release
 from manila_lite.cmd import log_lines, setup
-from manila_lite.cmd.manage import (copy_database, database, doctor, ensure, evacuate, events, hosts, logs, migration, options,
-                                    secrets, share_backups, share_servers, shares, shell, top)
+from manila_lite.cmd.manage import (copy_database, database, doctor, ensure, evacuate, events, hosts, logs, machines, migration,
+                                    options, secrets, share_backups, share_servers, shares, shell, top)
 from manila_lite.cmd.manage.command import USAGE, WRONG, Call, Command
 from manila_lite.db.core.engine import Database
 
 #: Every command, as the help shows them.
 COMMANDS: tuple[Command, ...] = (*database.COMMANDS, *copy_database.COMMANDS, *doctor.COMMANDS, *hosts.COMMANDS,
+                                *machines.COMMANDS,
                                 *shares.COMMANDS, *share_servers.COMMANDS, *share_backups.COMMANDS, *migration.COMMANDS,
                                 *ensure.COMMANDS, *evacuate.COMMANDS, *top.COMMANDS, *events.COMMANDS, *secrets.COMMANDS,
                                 *options.COMMANDS, *logs.COMMANDS, *shell.COMMANDS)

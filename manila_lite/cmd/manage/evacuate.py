@@ -3,13 +3,14 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TextIO
 
 from oslo_utils import uuidutils
 
 from manila_lite import context, errors
 from manila_lite.cmd import log_lines
+from manila_lite.cmd.manage import machines
 from manila_lite.cmd.manage.command import FORMAT, GOOD, USAGE, WRONG, Call, Command, argument, seconds
 from manila_lite.cmd.manage.watch import STOPPED, Progress, fraction, watch
 from manila_lite.db.queries import evacuation
@@ -32,18 +33,24 @@ def start(call: Call) -> int:
     Exit status: 0 the host is empty, or with --dry-run everything on it can move; 1 something stays, or nothing was begun;
     2 there was nobody to answer the question; 130 Ctrl-C was pressed.
     """
-    status, plan = _plan(call)
+    return _start(call, [])
+
+
+def _start(call: Call, switches: Sequence[Mapping[str, Any]]) -> int:
+    """Show the plan, with these switches of backends to other machines, ask, and do it."""
+    status, plan = _plan(call, switches)
     if call.args.dry_run or plan is None:
         return status
-    if plan['left'] and not plan['plan']:
+    if plan['left'] and not plan['plan'] and not switches:
         _say(call, 'Nothing can move, so nothing was begun.')
         return WRONG
-    if not call.args.yes and (declined := _decline(call, plan)) is not None:
+    if not call.args.yes and (declined := _decline(call, plan['plan'] or switches)) is not None:
         return declined
-    return _show(call, _begin(call, dry_run=False), _out(call))
+    switched = machines.run(call, _out(call)) if switches else GOOD
+    return max(switched, _show(call, _begin(call, dry_run=False), _out(call)))
 
 
-def _plan(call: Call) -> tuple[int, Any]:
+def _plan(call: Call, switches: Sequence[Mapping[str, Any]]) -> tuple[int, Any]:
     """Make the plan and print it. Return the exit status, and the data of the operation; None if there is no plan."""
     operation_id = _begin(call, dry_run=True)
     status = _show(call, operation_id, _out(call))
@@ -51,7 +58,7 @@ def _plan(call: Call) -> tuple[int, Any]:
         op = rows.get(conn, operation_id)
     if status > WRONG or op is None or op.state != rows.DONE:
         return status, None
-    moves = [{'id': resource_id, **move} for resource_id, move in op.data['plan'].items()]
+    moves = [*switches, *({'id': resource_id, **move} for resource_id, move in op.data['plan'].items())]
     if moves or call.args.format != 'table':
         call.show(_HEADS, moves)
     if not moves and not op.data['left']:
@@ -59,13 +66,13 @@ def _plan(call: Call) -> tuple[int, Any]:
     return status, op.data
 
 
-def _decline(call: Call, plan: Mapping[str, Any]) -> int | None:
+def _decline(call: Call, moves: Collection[Any]) -> int | None:
     """Ask whether to go on. Return the exit status if not, else None."""
     if not sys.stdin.isatty():
         print('manila-manage: nothing was begun, since nobody can answer here; add --yes', file=sys.stderr)
         return USAGE
     host = log_lines.escaped(call.args.host)
-    question = f'Move all this off {host} now?' if plan['plan'] else f'Disable {host}, so that it stays empty?'
+    question = f'Move all this off {host} now?' if moves else f'Disable {host}, so that it stays empty?'
     print(f'{question} [y/N] ', end='', file=sys.stderr, flush=True)
     try:
         if input().strip().lower() in ('y', 'yes'):
@@ -177,13 +184,29 @@ def _at_once(text: str) -> int:
 
 
 def drain(call: Call) -> int:
-    """Move everything off a host, in whichever way each share allows.
+    """Take everything off a host, in whichever way each backend and each share allows.
 
-    The driver of the destination moves share servers and shares that it can. Its host copies the files of other shares, if it
-    can reach both sides; during the last part of that, or all of it, clients can only read. This is "evacuate start" with
-    --by-host: see there for the question, the display and the exit status.
+    A machine that serves backends with failover lets go of them, and other machines serve them within seconds; until --undo,
+    it serves them only if no other machine can. Everything else moves: the driver of the destination moves share servers and
+    shares that it can. Its host copies the files of other shares, if it can reach both sides; during the last part of that,
+    or all of it, clients can only read. This is "evacuate start" with --by-host: see there for the question, the display and
+    the exit status.
     """
-    return start(call)
+    if call.args.undo:
+        return machines.undo(call)
+    names = machines.look_up(call)
+    switches = machines.moves(names)
+    if names.plain or not names.backends:
+        return _start(call, switches)
+    if switches or call.args.format != 'table':
+        call.show(_HEADS, switches)
+    if not switches:
+        _say(call, f'{names.machine} serves no backend with failover.')
+    if call.args.dry_run:
+        return GOOD
+    if not call.args.yes and (declined := _decline(call, switches)) is not None:
+        return declined
+    return machines.run(call, _out(call))
 
 
 _HOW = (
@@ -204,7 +227,9 @@ COMMANDS: Sequence[Command] = (
                  help='let the host of the destination copy shares that its driver cannot move'),
         *_HOW]),
     Command('host', 'drain', drain, [
-        argument('host', help='host with all its backends, or a backend as host@backend'),
+        argument('host', help='machine of backends with failover, or one of these as machine@backend; or a host with all its '
+                              'backends, or a backend as host@backend'),
+        argument('--undo', action='store_true', help='let the machine serve backends with failover again'),
         argument('--no-copies', action='store_false', dest='by_host', help='move nothing by a copy of the host'), *_HOW]),
     Command('evacuate', 'watch', follow, [
         argument('run', help='operation id, or the host or backend'), _EVERY]),

@@ -9,7 +9,7 @@ from oslo_utils import timeutils
 
 from manila_lite import errors
 from manila_lite.cmd.manage.command import FORMAT, GOOD, WRONG, Call, Command, argument, natural
-from manila_lite.db.queries import hosts, services
+from manila_lite.db.queries import backend_machines, hosts, services
 
 
 def service_list(call: Call) -> int:
@@ -32,6 +32,8 @@ def _state(row: Any, down: float) -> str:
 def service_cleanup(call: Call) -> int:
     """Delete the records of services without a heartbeat for --down seconds, without shares and without waiting operations.
 
+    Machines of backends with failover that were not seen for that time are deleted, too.
+
     Exit status 1: some services without a heartbeat still have shares or operations.
     """
     if call.args.down < call.conf.service_down_time:
@@ -44,6 +46,9 @@ def service_cleanup(call: Call) -> int:
             shown.append({'binary': row.binary, 'host': row.host, 'heartbeat': row.heartbeat_at,
                           'result': 'removed' if gone else 'kept: shares or operations need it' if row.used
                           else 'kept: it is up again'})
+        shown += [{'binary': f'machine {row.machine}', 'host': row.backend_host, 'heartbeat': row.seen_at, 'result': 'removed'}
+                  for row in backend_machines.list_silent(conn, before)
+                  if backend_machines.delete_silent(conn, row.backend_host, row.machine, before)]
     call.show(('binary', 'host', 'heartbeat', 'result'), shown)
     return WRONG if any(one['result'].startswith('kept: shares') for one in shown) else GOOD
 

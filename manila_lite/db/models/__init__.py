@@ -12,7 +12,7 @@ from manila_lite.db.models.request_notes import request_notes
 from manila_lite.db.models.resource_locks import resource_locks
 from manila_lite.db.models.secrets import secret_checks
 from manila_lite.db.models.security_services import security_services, share_network_security_services
-from manila_lite.db.models.services import availability_zones, pools, services
+from manila_lite.db.models.services import availability_zones, backend_machines, pools, services
 from manila_lite.db.models.share_backups import share_backups
 from manila_lite.db.models.share_groups import (
     share_group_share_types,
@@ -53,11 +53,11 @@ from manila_lite.db.models.snapshots import (
 )
 
 __all__ = [
-    'access_rule_metadata', 'access_rules', 'availability_zones', 'export_location_metadata', 'export_locations',
-    'idempotency_keys', 'messages', 'metadata', 'network_allocations', 'operations', 'pools', 'qos_type_specs',
-    'qos_types', 'quota_changes', 'quota_classes', 'quota_locks', 'quotas', 'replica_snapshots', 'request_notes',
-    'resource_locks', 'secret_checks', 'security_services', 'services', 'share_backups', 'share_group_share_types',
-    'share_group_snapshot_members', 'share_group_snapshots', 'share_group_type_projects',
+    'access_rule_metadata', 'access_rules', 'availability_zones', 'backend_machines', 'export_location_metadata',
+    'export_locations', 'idempotency_keys', 'messages', 'metadata', 'network_allocations', 'operations', 'pools',
+    'qos_type_specs', 'qos_types', 'quota_changes', 'quota_classes', 'quota_locks', 'quotas', 'replica_snapshots',
+    'request_notes', 'resource_locks', 'secret_checks', 'security_services', 'services', 'share_backups',
+    'share_group_share_types', 'share_group_snapshot_members', 'share_group_snapshots', 'share_group_type_projects',
     'share_group_type_share_types', 'share_group_type_specs', 'share_group_types', 'share_groups',
     'share_instance_metadata', 'share_instances', 'share_metadata', 'share_network_security_services',
     'share_network_subnet_metadata', 'share_network_subnets', 'share_networks', 'share_server_details',

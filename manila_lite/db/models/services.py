@@ -35,6 +35,21 @@ services = sa.Table(
     sa.UniqueConstraint('host', 'binary'),
 )
 
+# The machines that are configured for a backend with failover. Each reports itself, the one that serves with its lease.
+backend_machines = sa.Table(
+    'backend_machines', metadata,
+    sa.Column('backend_host', Name, primary_key=True),  # host@backend
+    sa.Column('machine', Name, primary_key=True),
+    sa.Column('owner', Name, nullable=False),           # the process there
+    sa.Column('seen_at', Time, nullable=False),
+    # From then on it counts as dead, unless it reports itself before.
+    sa.Column('expires_at', Time, nullable=False),
+    sa.Column('stage', sa.String(16), nullable=False),
+    # Why it could not take over.
+    sa.Column('problem', Name),
+    flag('drained'),
+)
+
 pools = sa.Table(
     'pools', metadata,
     sa.Column('host', Name, primary_key=True),          # host@backend#pool

@@ -11,6 +11,7 @@ from manila_lite.db import models
 
 _services = models.services
 _pools = models.pools
+_machines = models.backend_machines
 _instances = models.share_instances
 _operations = models.operations
 _snapshots = models.snapshots
@@ -67,7 +68,8 @@ def delete_silent_service(conn: Connection, service_id: int, before: datetime.da
     service = conn.execute(sa.select(_services.c.host, _services.c.binary).where(_services.c.id == service_id)).first()
     gone = conn.execute(_services.delete().where(_services.c.id == service_id, _silent(before), ~_used())).rowcount
     if service is not None and gone and service.binary == _SHARE:
-        conn.execute(_pools.delete().where(_pools.c.backend_host == service.host))
+        for table in (_pools, _machines):
+            conn.execute(table.delete().where(table.c.backend_host == service.host))
     return bool(gone)
 
 

@@ -52,3 +52,14 @@ class FailsOver(ShareDriver):
 
         If the other process is on this host, what it serves is left alone.
         """
+
+    @abc.abstractmethod
+    def let_go(self) -> None:
+        """Stop serving now, and have nothing of the backend mounted: another host is to serve it. ``keep`` returns false then.
+
+        An exception means that something is still here; this host goes on to remove it.
+        """
+
+    @abc.abstractmethod
+    def obstacle(self) -> str:
+        """Return the reason why this host, which waits, could not serve the backend, or ''. Must be quick."""

@@ -65,6 +65,7 @@ def ensure(work: Work) -> None:
     mended: dict[str, tuple[str, ...]] = {}
     down = share_servers.restore(manager, mended, only=work.data['servers'] or work.data.get('server_ids'))
     work.data['servers'] = down
+    manager.servers_run()
     _heal(work, down)
     while (batch := _take(work)) is not None:
         results, why = _ask(manager, batch, down)

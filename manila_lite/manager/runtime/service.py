@@ -55,6 +55,9 @@ PLANS = [*shares.PLANS, *deferred_deletion.PLANS, *access.PLANS, *snapshots.PLAN
 _RETRY, _RETRY_MOST = 1.0, 60.0
 #: The longest of them for a backend with several hosts: clients wait until this one has taken over.
 _RETRY_MOST_ELSEWHERE = 4.0
+#: Seconds for work under way to end before the backend is passed on to another machine, and between looks. Work that takes
+#: longer is done again there.
+_FINISH, _FINISHED = 30.0, 0.05
 #: Seconds within which requests for a report are collected.
 _SETTLE = 0.2
 #: Seconds between looks for unused share servers.
@@ -188,7 +191,24 @@ class ShareManager:
             if not self._stopping.is_set():
                 self.worker.deafen()
                 self._let_copies(run=False)
+                self._pass_on()
                 self._stand_back()
+
+    def _pass_on(self) -> None:
+        """If another machine is to serve, end the work under way, let go of the backend, and pass its lease on."""
+        latest = self._environment.boottime() + _FINISH
+        while self.backend_lease.passes() and self.worker.runner.busy and self._environment.boottime() < latest:
+            self._stopping.wait(_FINISHED)
+        gone = False
+        while self._fails_over and self.backend_lease.passes() and not self._stopping.is_set():
+            try:
+                if gone or not self.backend_lease.call_off():
+                    gone = True
+                    self._fails_over.let_go()
+                    self.backend_lease.pass_on()
+            except Exception:
+                LOG.exception('[%s] the backend could not be passed on to another machine; next try in %s s', self.name, _RETRY)
+                self._stopping.wait(_RETRY)
 
     def _stand_back(self) -> None:
         """Have the backend serve nothing on this host, if another host may serve it."""
@@ -222,6 +242,10 @@ class ShareManager:
         """Allow copies of shares here, or halt them, since another process works at the backend."""
         for copies in filter(None, (share_backups.copies_of(self), self.moves)):
             copies.resume() if run else copies.halt()
+
+    def servers_run(self) -> None:
+        """Take note that the share servers of the backend run, as far as they can."""
+        self.backend_lease.ready()
 
     def report_soon(self) -> None:
         """Have the capacity reported shortly, once the present transaction is committed, for the scheduler."""

@@ -23,6 +23,7 @@ QUERIES = {
     'affinity': 'metadata of shares that scheduler hints named',
     'allocations': 'addresses of share servers, which no client sees',
     'backend_leases': 'a column of services that only processes use',
+    'backend_machines': 'manila-manage host machines: which machine of a backend serves and which ones wait',
     'ensure': 'an action on services, with its own order of shares',
     'evacuation': 'an action on services, with its own order of resources',
     'hosts': 'manila-manage: services, pools and all that is on them',

@@ -33,3 +33,13 @@ class LinuxFailover(ComposedDriver, FailsOver):
             self.services.copies.end_all()
             self.services.keeper.stand_back()
             self.services = Services(self.backend)
+
+    def let_go(self) -> None:
+        """Have the guard let go of the pool now."""
+        if self.services.keeper:
+            self.services.copies.end_all()
+            self.services.keeper.leave()
+
+    def obstacle(self) -> str:
+        """Return the reason why this host could not mount the pool and serve it, or ''."""
+        return self.services.keeper.obstacle() if self.services.keeper else ''

@@ -12,10 +12,11 @@ from pathlib import Path
 from oslo_log import log
 
 import manila_lite
-from manila_lite.drivers.linux.failover import changes, guard
+from manila_lite.drivers.linux.failover import changes, guard, mark
 from manila_lite.drivers.linux.failover.fence import Fence
 from manila_lite.drivers.linux.failover.letting_go import has_remains
 from manila_lite.drivers.linux.failover.task import Task
+from manila_lite.host import ip
 from manila_lite.host.commands import CommandFailed
 from manila_lite.host.daemon import Daemon
 
@@ -102,6 +103,27 @@ class Keeper:
         with self._lock:
             if self._guard.process() is not None or has_remains(self._task()):
                 self._let_go()
+
+    def leave(self) -> None:
+        """Let go of the pool now, and do not hold it again before ``stand_back``: another host is to have it.
+
+        :raises CommandFailed: something uses the pool; the guard goes on to remove it.
+        """
+        with self._lock:
+            self._files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._files.fenced.write_text('another host is to serve')
+            if self._guard.process() is not None or has_remains(self._task()):
+                self._let_go()
+
+    def obstacle(self) -> str:
+        """Return the reason why this host could not have the pool, or ''."""
+        if not self._device.is_block_device():
+            return f'{self._device} is not a block device of this host'
+        try:
+            mark.read(self._device)
+        except CommandFailed as bad:
+            return str(bad)
+        return '' if not self._fabric or ip.is_there(self._fabric) else f'there is no network namespace {self._fabric}'
 
     def _let_go(self) -> None:
         """Have the guard let go, or a new one if none runs."""

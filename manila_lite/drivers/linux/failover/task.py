@@ -79,7 +79,7 @@ class Files:
 
     @property
     def fenced(self) -> Path:
-        """There from the moment at which the guard begins to let go, until the share manager has taken note."""
+        """There from the moment at which the guard begins, or is told, to let go, until the share manager has taken note."""
         return self.folder / 'fenced'
 
     @property

@@ -20,9 +20,11 @@ import time
 from pathlib import Path
 
 import psutil
+import sqlalchemy as sa
 from testtools import content
 
 import manila_lite
+from manila_lite.db import models
 from manila_lite.tests import nfs4_owner, nfs_client, process, waiting
 from manila_lite.tests.functional.linux import base, server_base
 
@@ -245,8 +247,9 @@ class FailoverTest(server_base.MachineTest):
         base.ip('-n', self.switch, 'link', 'add', 'br0', 'type', 'bridge', 'mcast_snooping', '0')
         base.ip('-n', self.switch, 'link', 'set', 'br0', 'up')
         (folder / 'networks.yaml').write_text(_NETWORKS)
+        self.url = self.database()
         self.parts = self.useFixture(process.Parts(
-            f'[database]\nconnection = sqlite:///{folder}/rows.sqlite\n[standalone_network]\nfile = {folder}/networks.yaml\n',
+            f'[database]\nconnection = {self.url}\n[standalone_network]\nfile = {folder}/networks.yaml\n',
             _BACKEND.format(device='DEVICE', fence=self.FENCE)))
         self.parts.edit('lease = 60', f'lease = {self.LEASE}')
         self.hosts = []
@@ -255,6 +258,14 @@ class FailoverTest(server_base.MachineTest):
         self.one, self.two = self.host('one'), self.host('two')
         for name in ('api', 'scheduler'):
             self.parts.run(name)
+
+    def database(self):
+        """Return the URL of an empty database."""
+        return f'sqlite:///{self.machine.state}/rows.sqlite'
+
+    def url_at(self, host):
+        """Return the URL with which a host reaches the database."""
+        return self.url
 
     def _logs(self):
         """Return the ends of the logs of share managers and guards."""
@@ -279,6 +290,7 @@ class FailoverTest(server_base.MachineTest):
         """Start the share manager of a host."""
         file = host.own / 'manila_lite.conf'
         text = self.parts.config.read_text().replace(f'state_path = {self.parts.state}', f'state_path = {self.state}')
+        text = text.replace(self.url, self.url_at(host))
         file.write_text(text.replace('DEVICE', f'{device or self.shelf.device}\n{more}'))
         self.parts.run('share', *host.inside(sys.executable, '-m', 'manila_lite.cmd.share', f'--config-file={file}'),
                        PYTHONPATH=_ROOT)
@@ -380,7 +392,7 @@ class FailoverTest(server_base.MachineTest):
 
     def lease_end(self):
         """Return the monotonic time, in seconds, at which the lease of the backend ends if nobody renews it."""
-        return lease_end(self.machine.state / 'rows.sqlite')
+        return lease_end(self.url)
 
     def show(self, title, writer, ended):
         """Print the longest gap of the writer, and the time from the end of the lease to the first answer after it."""
@@ -390,12 +402,14 @@ class FailoverTest(server_base.MachineTest):
         return back - ended
 
 
-def lease_end(file):
+def lease_end(url):
     """Return the monotonic time, in seconds, at which the lease in the database ends."""
-    with contextlib.closing(sqlite3.connect(file)) as rows:
-        [(text,)] = rows.execute("SELECT lease_expires_at FROM services WHERE lease_owner IS NOT NULL AND binary LIKE '%share'")
-    end = datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC).timestamp()
-    return time.monotonic() + end - time.time()
+    table = models.services
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.connect() as rows:
+        [end] = rows.execute(sa.select(table.c.lease_expires_at).where(
+            table.c.lease_owner.is_not(None), table.c.binary == 'manila-share')).scalars()
+    return time.monotonic() + end.replace(tzinfo=datetime.UTC).timestamp() - time.time()
 
 
 CONTINUE, KILL = signal.SIGCONT, signal.SIGKILL
