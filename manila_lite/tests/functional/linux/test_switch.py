@@ -10,8 +10,8 @@ from manila_lite.tests import forks
 from manila_lite.tests.functional import manage
 from manila_lite.tests.functional.linux import failover_base as base
 
-#: Seconds without an answer that a planned switch may cost a client that writes, on a busy machine.
-_SHORT = 8.0
+#: Seconds without an answer that a planned switch may cost a client that writes, on a busy machine: far below the lease.
+_SHORT = 20.0
 #: Seconds until the record of a client's first open is on the disk, without which it may not reclaim: btrfs takes five.
 _ON_DISK = 7
 #: Seconds after which a machine that reports nothing counts as one that is not ready to take over.
