@@ -40,11 +40,6 @@ def next_of(copy: ShareCopy) -> values.Snapshot | None:
     return next((by_id[row.id] for row in ordered if row.id in by_id), None)
 
 
-def share_done(copy: ShareCopy) -> float:
-    """Return the part of all first passes that is complete: one for each snapshot, and one for the share."""
-    return len(taken(copy)) / (len(copy.migration.snapshots) + 1)
-
-
 def take(copy: ShareCopy, snapshot: values.Snapshot) -> None:
     """Take the snapshot at the destination, whose content is that of the snapshot at the source."""
     location = copy.work.service.driver.create_snapshot(values.Snapshot(snapshot.id, copy.target, snapshot.size))

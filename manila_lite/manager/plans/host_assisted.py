@@ -5,7 +5,6 @@ The life cycle is that of ``migration.py``: ``calls`` is what it calls in place 
 ``host_copy.py``.
 """
 
-import functools
 from typing import Any
 
 from oslo_log import log
@@ -23,11 +22,8 @@ LOG = log.getLogger(__name__)
 
 def calls(work: Work) -> DriverCalls:
     """Return the methods that the steps of a migration call in place of those of a driver."""
-    return DriverCalls(
-        check=functools.partial(_support, work), start=functools.partial(_start, work),
-        carry_on=functools.partial(_carry_on, work), progress=functools.partial(_progress, work),
-        complete=functools.partial(_complete, work), cancel=functools.partial(_cancel, work),
-        catch_up=functools.partial(_catch_up, work))
+    return DriverCalls.of_host(work, check=_support, start=_start, carry_on=_carry_on, progress=_progress, complete=_complete,
+                               cancel=_cancel, catch_up=_catch_up)
 
 
 def _copy(work: Work, migration: values.ShareMigration) -> ShareCopy:

@@ -8,7 +8,6 @@ in ``host_copy.py``; the operation's data has a part for each.
 
 import contextlib
 import dataclasses
-import functools
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -31,11 +30,8 @@ _PATIENCE, _SAVED_EVERY = 0.5, 5.0
 
 def calls(work: Work) -> DriverCalls:
     """Return the methods that the steps of a migration call in place of those of a driver."""
-    return DriverCalls(
-        check=functools.partial(_support, work), start=functools.partial(_start, work),
-        carry_on=functools.partial(_carry_on, work), progress=functools.partial(_progress, work),
-        complete=functools.partial(_complete, work), cancel=functools.partial(_cancel, work),
-        catch_up=functools.partial(_catch_up, work))
+    return DriverCalls.of_host(work, check=_support, start=_start, carry_on=_carry_on, progress=_progress, complete=_complete,
+                               cancel=_cancel, catch_up=_catch_up)
 
 
 def _copies(work: Work, migration: values.ServerMigration) -> list[ShareCopy]:

@@ -128,9 +128,10 @@ def _note_progress(copy: ShareCopy, run: Copy) -> None:
     """
     if copy.work.data.get(PASSES):
         return
-    snapshots, before = len(copy.migration.snapshots), copied_snapshots.share_done(copy)
-    figures: dict[str, int] = {'percent': int(_ALL * before + run.percent * (1 / (snapshots + 1)))}
-    if len(copied_snapshots.taken(copy)) < snapshots:
+    snapshots, taken = len(copy.migration.snapshots), len(copied_snapshots.taken(copy))
+    percent = _ALL if run.is_complete else run.percent      # rsync's own stays below that
+    figures: dict[str, int] = {'percent': (_ALL * taken + percent) // (snapshots + 1)}
+    if taken < snapshots:
         copy.data[_FIGURES] = figures
         return
     if run.is_complete:

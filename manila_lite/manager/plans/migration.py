@@ -12,6 +12,7 @@ step and the last transaction, and call the driver.
 import abc
 import contextlib
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -65,6 +66,11 @@ class DriverCalls:
     cancel: Callable[[Any], None]
     #: Brings the last changes of a source that is read-only, and checks the copy, before the cut-over. Only hosts have it.
     catch_up: Callable[[Any], None] | None = None
+
+    @classmethod
+    def of_host(cls, work: Work, **methods: Callable[[Work, Any], Any]) -> 'DriverCalls':
+        """Return methods of a host, by the names of those of a driver. Each takes the operation, too."""
+        return cls(**{name: functools.partial(method, work) for name, method in methods.items()})
 
 
 class Steps(abc.ABC):

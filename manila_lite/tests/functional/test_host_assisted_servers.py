@@ -7,7 +7,6 @@ place of their exports. For real exports see ``linux/test_host_assisted_servers.
 
 import contextlib
 import threading
-import time
 import unittest
 
 import sqlalchemy as sa
@@ -399,7 +398,7 @@ class Writer:
                     continue
                 (self._folder / f'w{number}').write_text(f'w{number}')
                 self.acknowledged.append(f'w{number}')
-            time.sleep(0.02)
+            self._ended.wait(0.02)
 
     def until_more(self, count):
         """Wait until so many more files are written."""
