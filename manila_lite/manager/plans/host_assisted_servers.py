@@ -9,7 +9,7 @@ in ``host_copy.py``; the operation's data has a part for each.
 import contextlib
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from manila_lite import errors, values
@@ -88,10 +88,18 @@ def _start(work: Work, migration: values.ServerMigration) -> None:
     work.data[_DETAILS] = dict(work.service.driver.setup_server(migration.target))
 
 
+def _keep_up(work: Work, migration: values.ServerMigration, copies: Sequence[ShareCopy]) -> None:
+    """Have the target run, which a reboot of its backend may have stopped, before a copy begins."""
+    if not any(work.service.moves.is_running(copy.id) for copy in copies):
+        _start(work, migration)
+
+
 def _carry_on(work: Work, migration: values.ServerMigration) -> bool:
     """Copy each share in turn, in rounds of passes. Return whether the last round was short, or there were enough."""
     seconds, until = work.data.setdefault(_ROUND, {}), time.monotonic() + _SAVED_EVERY
-    for copy in _copies(work, migration):
+    copies = _copies(work, migration)
+    _keep_up(work, migration, copies)
+    for copy in copies:
         if copy.id in seconds:
             continue
         with _named(copy):
@@ -128,6 +136,7 @@ def _catch_up(work: Work, migration: values.ServerMigration) -> None:
     """
     copies, interval = _copies(work, migration), work.service.section.server_migration_driver_continue_update_interval
     until = time.monotonic() + _SAVED_EVERY
+    _keep_up(work, migration, copies)
     for copy in copies:
         with _named(copy):
             host_copy.catch_up(copy, interval, _PATIENCE)

@@ -190,10 +190,11 @@ def _driver_must_fit(work: Work) -> None:
 def _move_rules(conn: Connection, work: Work, share_ids: list[str]) -> None:
     """End the work on access rules at the source, which may be down for ever, and have this backend do it.
 
-    The driver was given the rules of the beginning of the cut-over, or by a host those of the end of its copy. They are applied
-    once more where they changed since, and where the source had not applied a change yet.
+    The driver was given the rules of the beginning of the cut-over, a host those of the end of its copy, if that is known.
+    They are applied once more where they changed since, and where the source had not applied a change yet.
     """
-    told = work.data.get(host_assisted_servers.RULES, work.data['moved'].get('rules', {}))
+    data = work.data
+    told = data.get(host_assisted_servers.RULES, {}) if data.get(BY_HOST) else data['moved'].get('rules', {})
     now = access.granted_rules(conn, share_ids)
     late = access.shares_with_pending_rules(conn, share_ids)
     late |= {share_id for share_id in share_ids if marks(now.get(share_id, ())) != told.get(share_id)}

@@ -347,6 +347,19 @@ class Moved(CopiedServers):
         self.assertEqual({_CLIENT}, {rule['access_to'] for rule in self.admin.ok(
             'GET', f'/share-access-rules?share_id={share["id"]}')['access_list']})
 
+    def test_target_that_a_reboot_stopped_is_started_again(self):
+        server, shares = self.made(1, f='hello')
+        target = self.begin(server, shares)
+        self.task_is(server, READY)
+        store = self.store('beta')
+        with store.locked():
+            record = store.servers.get(target)
+            record.running = False
+            store.servers.put(record)
+        self.complete(server)
+        self.has_moved(server, shares, target)
+        self.assertTrue(store.servers.get(target).running)
+
     def test_evacuation_by_host_takes_share_servers_along(self):
         server, shares = self.made(f='hello')
         self.service.knob('beta', CANNOT, 'create_share:hang')
