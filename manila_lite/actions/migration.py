@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeGuard, TypeVar
 
 from manila_lite import engine, errors, states
 from manila_lite.actions import migration_check
-from manila_lite.actions.migration_targets import Move
+from manila_lite.actions.migration_targets import MUST, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core.engine import Connection, Row
 from manila_lite.db.queries import operations as rows
@@ -90,6 +90,8 @@ class Requests(abc.ABC, Generic[M]):
 
     def objection(self, move: M, support: Mapping[str, Any]) -> str | None:
         """Return the reason why the resource cannot move as requested, or None."""
+        if move.assist == MUST and support.get('compatible') and not support.get('by_host'):
+            return f'the share manager of {move.host} is of an older release, which cannot copy as a host.'
         return migration_check.objection(move.to, move.options, support)
 
     def shown_task_state(self, conn: Connection, ctx: RequestContext, resource_id: str, op: Any) -> str | None:

@@ -13,19 +13,23 @@ from manila_lite.db.queries import services, share_networks
 _HOST = re.compile(r'[^@#\s]+@[^@#\s]+(#[^#\s]+)?')
 #: Options of a request to migrate.
 OPTIONS = ('writable', 'nondisruptive', 'preserve_snapshots')
+#: The host of the destination has to copy, or it may, if the driver cannot move the resource.
+MUST, MAY = 'must', 'may'
 
 
 class Move:
     """A resource that is to move to the backend or pool ``to``, with these ``options``.
 
     ``by_itself``: the copy takes over as soon as it is made, without a request to complete. ``evacuation``: the id of the
-    operation that evacuates the backend, if the move is a part of it.
+    operation that evacuates the backend, if the move is a part of it. ``assist``: whether the host of the destination
+    copies: it must (``MUST``), it may if the driver cannot (``MAY``), or it does not (None).
     """
 
     to: str
     options: Mapping[str, bool]
     by_itself: bool
     evacuation: str | None
+    assist: str | None
 
     @property
     def host(self) -> str:
@@ -34,8 +38,9 @@ class Move:
 
     @property
     def how(self) -> dict[str, Any]:
-        """The part of the operation's data that says who completes the move, and what it is a part of."""
-        return {'by_itself': self.by_itself, **({'evacuation': self.evacuation} if self.evacuation else {})}
+        """The part of the operation's data that says who copies, who completes the move, and what it is a part of."""
+        return {'by_itself': self.by_itself, **({'evacuation': self.evacuation} if self.evacuation else {}),
+                **({'assist': self.assist} if self.assist else {})}
 
 
 def backend(conn: Connection, ctx: RequestContext, to: str) -> Row[Any]:

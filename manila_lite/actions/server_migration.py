@@ -14,7 +14,7 @@ from oslo_utils import uuidutils
 from manila_lite import engine, errors, states
 from manila_lite.actions import migration_check, migration_targets
 from manila_lite.actions.migration import IDLE, Requests, task_state
-from manila_lite.actions.migration_targets import OPTIONS, Move
+from manila_lite.actions.migration_targets import MAY, MUST, OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import key_values, transitions
 from manila_lite.db.core.engine import Connection, Row
@@ -56,6 +56,7 @@ class ServerMove(Move):
     options: Mapping[str, bool]
     by_itself: bool = False
     evacuation: str | None = None
+    assist: str | None = None
 
     @property
     def keeps_addresses(self) -> bool:
@@ -87,22 +88,26 @@ class ServerRequests(Requests[ServerMove]):
                           tuple(server_migration.shares_of(conn, resource_id)),
                           tuple(server_migration.snapshots_of(conn, resource_id)),
                           tuple(share_replicas.list_of_server(conn, resource_id)), {name: wanted[name] for name in OPTIONS},
-                          bool(wanted.get('by_itself')), wanted.get('evacuation'))
+                          bool(wanted.get('by_itself')), wanted.get('evacuation'), _assist(wanted))
         _must_be_movable(conn, move)
         _must_fit(conn, move, service)
         return move
 
     def check_options(self, move: ServerMove, wanted: Mapping[str, Any]) -> None:
-        """Refuse a move into another share network that clients would not notice."""
+        """Refuse a move into another share network, or by a copy of the host, that clients would not notice."""
         if move.options['nondisruptive'] and not move.keeps_addresses:
             raise errors.Invalid('nondisruptive: clients would notice a move into another share network.')
+        if move.options['nondisruptive'] and move.assist == MUST:
+            raise errors.Invalid('force_host_assisted_migration: cannot be combined with nondisruptive.',
+                                 code='no_host_assisted_migration')
 
     def objection(self, move: ServerMove, support: Mapping[str, Any]) -> str | None:
         """Return the reason why the server cannot move as requested, or None."""
         if move.options['nondisruptive'] and not move.keeps_addresses:
             return 'nondisruptive: not into another share network.'
         if move.replicas and not support.get('replicas'):
-            return 'the driver there moves no share servers whose shares have replicas.'
+            mover = 'a host' if support.get('by_host') else 'the driver there'
+            return f'{mover} moves no share servers whose shares have replicas.'
         return super().objection(move, support)
 
     def check(self, ctx: RequestContext, resource_id: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,7 +146,9 @@ class ServerRequests(Requests[ServerMove]):
         _begin_all(conn, move, SERVERS.migrate_verb)
         target = _take_in(conn, move, chosen) if chosen else _insert_target(conn, move)
         return self.begin_operation(conn, ctx, source.id, f'server:{source.id}', {
-            **self.data(move), **migration_check.agreed(support), 'target': target, 'was_idle': bool(chosen)})
+            **self.data(move), **migration_check.agreed(support), 'target': target, 'was_idle': bool(chosen),
+            # A copy by the host is tried out at addresses of its own.
+            'keeps_addresses': move.keeps_addresses and not support.get('by_host')})
 
     def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
         """Set the server's task state."""
@@ -166,6 +173,12 @@ class ServerRequests(Requests[ServerMove]):
     def shown_target(self, op: Any) -> dict[str, Any]:
         """Return the id of the target."""
         return {'destination_share_server_id': op.data['target']}
+
+
+def _assist(wanted: Mapping[str, Any]) -> str | None:
+    if wanted.get('force_host_assisted_migration'):
+        return MUST
+    return MAY if wanted.get('assist') else None
 
 
 # Checks ---------------------------------------------------------------------------------------------

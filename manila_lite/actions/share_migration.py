@@ -15,7 +15,7 @@ from manila_lite import engine, errors, states
 from manila_lite.actions import encryption, migration_targets, share_bin, share_requests
 from manila_lite.actions.migration import IDLE, Requests
 from manila_lite.actions.migration_check import agreed
-from manila_lite.actions.migration_targets import OPTIONS, Move
+from manila_lite.actions.migration_targets import MAY, MUST, OPTIONS, Move
 from manila_lite.context import RequestContext
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection, Row
@@ -34,7 +34,6 @@ _MOVING = tuple(states.SHARE[verb].during for verb in ('migrate', 'server_migrat
 class ShareMove(Move):
     """A share (row), its destination, share type and share network there, and its snapshots. ``to`` may name a pool.
 
-    ``assist``: whether the host of the destination copies: it ``must``, it ``may`` if the driver cannot, or it does not (None).
     ``target`` is the id of the second instance.
     """
 
@@ -92,15 +91,9 @@ class ShareRequests(Requests[ShareMove]):
 
     def check_options(self, move: ShareMove, wanted: Mapping[str, Any]) -> None:
         """Refuse options that a copy by the host does not support, if it is forced."""
-        if move.assist == 'must' and (beyond := _given(wanted, _NOT_FORCED)):
+        if move.assist == MUST and (beyond := _given(wanted, _NOT_FORCED)):
             raise errors.Invalid(f'force_host_assisted_migration: cannot be combined with {", ".join(beyond)}.',
                                  code='no_host_assisted_migration')
-
-    def objection(self, move: ShareMove, support: Mapping[str, Any]) -> str | None:
-        """Return the reason why the share cannot move as requested, or None."""
-        if move.assist == 'must' and support.get('compatible') and not support.get('by_host'):
-            return f'the share manager of {move.host} is of an older release, which cannot copy as a host.'
-        return super().objection(move, support)
 
     def data(self, move: ShareMove) -> dict[str, Any]:
         """Return the data of the operations."""
@@ -109,7 +102,7 @@ class ShareRequests(Requests[ShareMove]):
                 'from': engine.backend_of(share.host), 'network_id': move.network_id, 'zone_id': move.zone_id,
                 'type_id': move.share_type.id, 'types': [move.share_type.id], 'size': share.size, 'proto': share.share_proto,
                 'options': dict(move.options), 'abilities': share_requests.abilities(move.share_type),
-                'phase_one_began': time.time(), **move.how, **({'assist': move.assist} if move.assist else {}),
+                'phase_one_began': time.time(), **move.how,
                 'excluded': {share.host: 'the share is there'} if move.changes_only_the_host else {}}
 
     def begin(self, conn: Connection, ctx: RequestContext, asked: ShareMove, move: ShareMove,
@@ -145,8 +138,6 @@ class ShareRequests(Requests[ShareMove]):
 
 # Checks ---------------------------------------------------------------------------------------------
 
-#: The host of the destination may copy, if the driver cannot move the share.
-MAY = 'may'
 #: Options that no copy by a host supports, and one that may not be combined with a forced one, as in Manila.
 _BEYOND_HOST = ('writable', 'preserve_metadata', 'nondisruptive')
 _NOT_FORCED = (*_BEYOND_HOST, 'preserve_snapshots')
@@ -158,7 +149,7 @@ def _given(wanted: Mapping[str, Any], names: Iterable[str]) -> list[str]:
 
 def _assist(wanted: Mapping[str, Any]) -> str | None:
     if wanted.get('force_host_assisted_migration'):
-        return 'must'
+        return MUST
     if wanted.get('assist'):
         return MAY
     # A request without ``preserve_metadata`` is not one of a client of Manila.

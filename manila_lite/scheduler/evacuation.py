@@ -13,7 +13,7 @@ from typing import Any
 from oslo_log import log
 
 from manila_lite import context, errors
-from manila_lite.actions import server_migration, share_migration, share_servers
+from manila_lite.actions import migration_targets, server_migration, share_migration, share_servers
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import evacuation as queries
 from manila_lite.db.queries import operations
@@ -192,7 +192,7 @@ def _owner(work: Work, row: Any) -> context.RequestContext:
 def _wanted(work: Work, place: evacuation_targets.Place) -> dict[str, Any]:
     return {'host': place.to, 'preserve_snapshots': place.has_snapshots,
             **{name: work.data[name] for name in ('writable', 'nondisruptive')},
-            **({'assist': share_migration.MAY} if work.data.get('by_host') else {})}
+            **({'assist': migration_targets.MAY} if work.data.get('by_host') else {})}
 
 
 def _begin(work: Work, ctx: context.RequestContext, row: Any, type_: str, place: evacuation_targets.Place) -> None:
@@ -232,7 +232,7 @@ def _effect(type_: str, support: Mapping[str, Any]) -> str:
     """Return what clients notice: nothing, a pause at the same addresses, or other export paths."""
     if support.get('nondisruptive'):
         return 'unaffected'
-    return 'pause' if type_ == queries.SERVER else 'mount again'
+    return 'pause' if type_ == queries.SERVER and not support.get('by_host') else 'mount again'
 
 
 # Progress and end ---------------------------------------------------------------------------------

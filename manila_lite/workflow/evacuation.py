@@ -29,7 +29,7 @@ class Wish:
 
     ``to``: hosts, backends or pools that may be destinations; all, if empty. ``any_zone``: also those in other zones.
     ``writable``, ``nondisruptive``: only move what clients can write to meanwhile, or what they do not notice at all.
-    ``by_host``: the host of a destination copies shares that its driver cannot move. ``dry_run``: only make the plan.
+    ``by_host``: the host of a destination copies what its driver cannot move. ``dry_run``: only make the plan.
     """
 
     to: tuple[str, ...] = ()

@@ -7,10 +7,18 @@ from typing import Any
 from manila_lite import context, states
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import messages, migration_promises, server_migration, services, share_server_queries
+from manila_lite.db.queries import (
+    access,
+    messages,
+    migration_promises,
+    server_migration,
+    services,
+    share_server_queries,
+)
 from manila_lite.engine.begin import Wake, begin, begin_once
 from manila_lite.engine.plans import FAST, Work
 from manila_lite.states import Migration
+from manila_lite.workflow import snapshot_access
 from manila_lite.workflow.migration import Migrations, Phase
 
 #: What the backend of the target needs to delete a copy, of the migration's data.
@@ -41,15 +49,20 @@ class ServerMigrations(Migrations):
         return server_migration.snapshots_of(conn, resource_id)
 
     def restore_source(self, conn: Connection, work: Work, task_state: Migration) -> None:
-        """Set the source to active, with this task state."""
+        """Set the source to active, with this task state. A host that copied has to be shut out."""
+        access.shut_out_copiers(conn, work.resource_id)
         verb = states.SHARE_SERVER['migrate']
         transitions.settle(conn, states.SHARE_SERVER, (work.resource_id,), verb.during, verb.fail)
         transitions.swap_server_task_state(conn, work.resource_id, list(Migration), task_state)
 
     def remove_target(self, conn: Connection, work: Work) -> None:
-        """Delete the target. One that was idle before is idle again. One with a copy is in error, without its shares."""
+        """Delete the target. One that was idle before is idle again. One with a copy is in error, without its shares, or, if a
+        host copied, deleted once more.
+        """
         target = work.data['target']
-        if work.data.get('left'):
+        if work.data.get('left') and work.data.get('by_host'):
+            self._begin_clear(conn, work)       # its driver would not delete a server with shares
+        elif work.data.get('left'):
             transitions.fail(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.ERROR)
         elif work.data.get('was_idle'):
             transitions.finish(conn, states.SHARE_SERVER, 'take_in', target, source_share_server_id=None,
@@ -59,30 +72,39 @@ class ServerMigrations(Migrations):
         self._release_claims(conn, work.data)
 
     def keep_failed(self, conn: Connection, work: Work) -> None:
-        """Set both servers to error."""
+        """Set both servers to error. A host that copied is shut out."""
+        if work.data.get('by_host'):
+            access.shut_out_copiers(conn, work.resource_id)
+            self.apply_rules(conn, work.ctx, work.resource_id, work.data, readonly=True)
         transitions.fail(conn, states.SHARE_SERVER, 'cut_over', work.resource_id, task_state=Migration.ERROR)
         transitions.fail(conn, states.SHARE_SERVER, 'cut_over_to', work.data['target'], task_state=Migration.ERROR)
 
     def apply_rules(self, conn: Connection, ctx: context.RequestContext, resource_id: str, data: Mapping[str, Any], *,
                     readonly: bool) -> Wake:
-        """Have the source's backend apply the rules of all shares."""
+        """Have the source's backend apply the rules of all shares, and at the end those of snapshots that a host copied."""
         server_migration.cast_rules(conn, resource_id, readonly)
+        if data.get('by_host') and not readonly:
+            access.shut_out_copiers(conn, resource_id)
+            moving = [row.id for row in server_migration.shares_of(conn, resource_id)]
+            snapshot_access.begin_all(conn, ctx, moving, data['from'])
         return apply_rules(conn, ctx, resource_id, data['from'])
 
     def leave_note(self, conn: Connection, work: Work) -> list[Wake]:
         """Begin the deletion of the target, whether it is new or was idle before."""
-        target, data, host = work.data['target'], work.data, work.op.host
-        wakes = []
-        if share_server_queries.list_by_ids(conn, (target,)):
-            transitions.fail(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.ERROR)
-            transitions.begin(conn, states.SHARE_SERVER, 'delete', target, source_share_server_id=None)
-            wakes.append(begin(conn, work.ctx, self.clear_kind, self.resource_type, target, topic='share', host=host,
-                               serial=f'server:{target}', open_key=f'server:{target}', data={
-                                   'source': work.resource_id, **{name: data[name] for name in _IN_NOTES},
-                                   'pools': data.get('pools', {}),
-                                   'was_idle': bool(data.get('was_idle')), **what_is_left(conn, work.resource_id)}))
-        self._release_claims(conn, data)
+        wakes = [self._begin_clear(conn, work)] if share_server_queries.list_by_ids(conn, (work.data['target'],)) else []
+        self._release_claims(conn, work.data)
         return wakes
+
+    def _begin_clear(self, conn: Connection, work: Work) -> Wake:
+        """Begin the deletion of the target with everything on it."""
+        target, data = work.data['target'], work.data
+        transitions.fail(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.ERROR)
+        transitions.begin(conn, states.SHARE_SERVER, 'delete', target, source_share_server_id=None)
+        return begin(conn, work.ctx, self.clear_kind, self.resource_type, target, topic='share', host=work.op.host,
+                     serial=f'server:{target}', open_key=f'server:{target}', data={
+                         'source': work.resource_id, **{name: data[name] for name in _IN_NOTES},
+                         'pools': data.get('pools', {}), 'by_host': bool(data.get('by_host')),
+                         'was_idle': bool(data.get('was_idle')), **what_is_left(conn, work.resource_id)})
 
     @staticmethod
     def _release_claims(conn: Connection, data: Mapping[str, Any]) -> None:

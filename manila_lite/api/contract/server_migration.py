@@ -17,6 +17,8 @@ _WANTED = (
     *(Field(name, shapes.FLAG, required=True, parse=shapes.flag) for name in OPTIONS),
     # Part of the specification. A share's metadata does not depend on its backend, so it is always kept.
     Field('preserve_metadata', shapes.FLAG, parse=shapes.flag),
+    # Not of Manila, which has it for shares only: the host of the destination copies.
+    Field('force_host_assisted_migration', shapes.NULL_FLAG, parse=shapes.flag),
     Field('new_share_network_id', shapes.NULL_REFERENCE, parse=shapes.reference),
 )
 _HALF = {'type': 'object', 'additionalProperties': {'type': ['boolean', 'string', 'null']}}

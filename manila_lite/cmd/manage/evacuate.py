@@ -224,7 +224,7 @@ COMMANDS: Sequence[Command] = (
     Command('evacuate', 'start', start, [
         argument('host', help='backend as host@backend, or a host with all its backends'),
         argument('--by-host', action='store_true',
-                 help='let the host of the destination copy shares that its driver cannot move'),
+                 help='let the host of the destination copy shares and share servers that its driver cannot move'),
         *_HOW]),
     Command('host', 'drain', drain, [
         argument('host', help='machine of backends with failover, or one of these as machine@backend; or a host with all its '

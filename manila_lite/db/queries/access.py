@@ -24,10 +24,13 @@ _backups = models.share_backups
 
 #: The operation that tells the backend a share's rules.
 SYNC = 'access.sync'
-#: The status of a share instance that a share is being copied to.
-_MOVING = states.SHARE['receive'].during
+#: The status of a share instance that a share is being copied to, and of a share that is copied with its share server.
+_MOVING, _LEAVING = (states.SHARE[verb].during for verb in ('receive', 'server_migrate'))
 #: The access level that a copy needs, by the status of its backup or instance.
-_LEVELS = {states.SHARE_BACKUP['create'].during: 'ro', states.SHARE_BACKUP['restore'].during: 'rw', _MOVING: 'ro'}
+_LEVELS = {states.SHARE_BACKUP['create'].during: 'ro', states.SHARE_BACKUP['restore'].during: 'rw',
+           _MOVING: 'ro', _LEAVING: 'ro'}
+#: The copier of a share that has left, or stayed with, its share server: nobody, and the backend was not told so yet.
+_NOBODY = ''
 #: States of rules that are in force, or will be as soon as the backend was told.
 _GRANTED = ('active', 'queued_to_apply', 'applying', 'queued_to_update', 'updating')
 #: States of rules that an operation of the backend has to end.
@@ -118,7 +121,8 @@ _GRANTED_OF = Among(
 
 class Copier(NamedTuple):
     """The client that copies, or copied, a share to or from a backup, or to the instance of a migration. ``rule`` admits it as
-    long as it copies. ``backup_id``: the id of the backup or instance.
+    long as it copies. ``backup_id``: the id of the backup or instance. A share that is copied with its share server keeps its
+    instance.
     """
 
     share_id: str
@@ -134,7 +138,7 @@ def copiers_of(conn: Connection, share_ids: Iterable[str]) -> list[Copier]:
 
 def _rules_of_copier(row: Row) -> list[values.AccessRule | None]:
     """Return a rule for each address from which a copy is made, or only None if it has ended."""
-    if row.status not in _LEVELS:
+    if row.status not in _LEVELS or row.copier == _NOBODY:
         return [None]
     return [values.AccessRule(f'{row.id}-{number}' if number else row.id, type_ or 'ip', to, _LEVELS[row.status])
             for number, (type_, _, to) in enumerate(client.rpartition('=') for client in row.copier.split(','))]
@@ -154,7 +158,25 @@ def key_of_copier(conn: Connection, instance_id: str) -> str | None:
 def set_key_of_copier(conn: Connection, instance_id: str, key: str) -> None:
     """Store such a key, encrypted, as long as the host copies."""
     conn.execute(_instances.update().where(_instances.c.id == instance_id, _instances.c.copier.is_not(None),
-                                           _instances.c.status == _MOVING).values(copier_key=key))
+                                           _instances.c.status.in_((_MOVING, _LEAVING))).values(copier_key=key))
+
+
+def shut_out_copiers(conn: Connection, server_id: str) -> None:
+    """Have the backend admit the host no more that copies the shares of the server, as soon as it is told their rules."""
+    conn.execute(_instances.update().where(_instances.c.share_server_id == server_id, _instances.c.copier.is_not(None))
+                 .values(copier=_NOBODY, copier_key=None))
+
+
+def clear_copiers(conn: Connection, instance_ids: Iterable[str]) -> None:
+    """Record that the backend was told so, of these share instances."""
+    conn.execute(_instances.update().where(_instances.c.id.in_(tuple(instance_ids)), _instances.c.copier == _NOBODY)
+                 .values(copier=None))
+
+
+def list_still_admitting(conn: Connection, host: str) -> dict[str, str]:
+    """Return the shares of a backend that was not told so yet, each with its instance."""
+    return {row.share_id: row.id for row in conn.execute(sa.select(_instances.c.share_id, _instances.c.id).where(
+        _instances.c.copier == _NOBODY, ~_instances.c.is_aside, _instances.c.host.startswith(f'{host}#', autoescape=True)))}
 
 
 def _copied(names: Iterable[Any]) -> sa.ColumnElement[bool]:
@@ -169,7 +191,7 @@ class _Both:
     of_backups = sa.select(*(_backups.c[name] for name in ('id', 'share_id', 'target_share_id', 'copier', 'status'))).where(
         _backups.c.copier.is_not(None))
     of_moves = sa.select(_instances.c.id, _instances.c.share_id, sa.null(), _instances.c.copier, _instances.c.status).where(
-        _instances.c.copier.is_not(None), _instances.c.is_aside, _instances.c.status == sa.literal(_MOVING))
+        _instances.c.copier.is_not(None), sa.or_(~_instances.c.is_aside, _instances.c.status == sa.literal(_MOVING)))
 
     def where(self, names: list[Any]) -> sa.CompoundSelect:
         """Return the statement for the shares of these names."""

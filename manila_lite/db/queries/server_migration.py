@@ -52,11 +52,25 @@ def last_release(conn: Connection, server_id: str) -> Row | None:
 
 
 def instances_to_delete(conn: Connection, host: str) -> set[str]:
-    """Return the share instances that the backend still has to delete, after migrations from it or to it."""
+    """Return the share instances that the backend still has to delete, after migrations from it or to it. If it could not, they
+    are there as long as their server.
+    """
     table = models.operations
-    rows = conn.execute(sa.select(table.c.data).where(table.c.kind.in_((RELEASE, CLEAR)), table.c.host == host,
-                                                      table.c.state.in_(('open', 'parked')))).scalars()
+    server = sa.exists().where(_servers.c.id == table.c.resource_id)
+    rows = conn.execute(sa.select(table.c.data).where(
+        table.c.kind.in_((RELEASE, CLEAR)), table.c.host == host,
+        sa.or_(table.c.state.in_(('open', 'parked')), sa.and_(table.c.state == 'failed', server)))).scalars()
     return {about['id'] for data in rows for about in data.get('shares', ())}
+
+
+def moves_to(conn: Connection, instance_id: str, host: str) -> bool:
+    """Say whether a host copies the share instance at this moment, with its share server, to the backend ``host``."""
+    table = models.operations
+    row = conn.execute(
+        sa.select(table.c.host, table.c.data).join(_instances, _instances.c.share_server_id == table.c.resource_id)
+        .where(_instances.c.id == instance_id, table.c.kind == KIND, table.c.state.in_(('open', 'parked')))
+        .order_by(table.c.created_at.desc()).limit(1)).first()
+    return row is not None and row.host == host and bool(row.data.get('by_host'))
 
 
 def is_unfinished(conn: Connection, server_id: str) -> bool:

@@ -118,6 +118,7 @@ def synced(conn: Connection, work: Work) -> None:
                     refused[backup_id])
     if work.data.get('shut_out'):
         share_backups.clear_copiers(conn, work.data['shut_out'])
+        access.clear_copiers(conn, work.data['shut_out'])
     hidden = resource_locks.locks_of_rules(conn, work.resource_id, resource_locks.SHOW) if refused else {}
     _keep_keys_of_copiers(conn, {key: result for key, result in results.items() if key not in {rule.id for rule in rules}})
     for rule in rules:

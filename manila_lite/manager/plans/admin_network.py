@@ -38,8 +38,8 @@ def _plugin(work: Work) -> NetworkPlugin:
     return load.make(work.ctx.conf, work.service.section.admin_network_config_group)
 
 
-def allocate(work: Work) -> None:
-    """Give the server the addresses that its driver needs in the administrators' network.
+def allocate(work: Work, server_id: str | None = None) -> None:
+    """Give the server, or that of the operation, the addresses that its driver needs in the administrators' network.
 
     :raises errors.Final: the network does not exist, or has not enough addresses left.
     """
@@ -52,16 +52,18 @@ def allocate(work: Work) -> None:
     except errors.Invalid as bad:
         raise errors.Final(f'The network of administrators: {bad}') from bad
     subnet = _AdminSubnet(**{**dataclasses.asdict(network), 'project_id': section.admin_network_project})
-    server_addresses.allocate(work.ctx.services, plugin, work.resource_id, subnet, count, work.hold)
+    server_addresses.allocate(work.ctx.services, plugin, server_id or work.resource_id, subnet, count, work.hold)
 
 
-def free(work: Work) -> None:
-    """Free the server's addresses in the administrators' network, whatever the configuration is now."""
-    subnet_id = work.service.section.admin_subnet_id
+def free(work: Work, server_id: str | None = None) -> None:
+    """Free the addresses of the server, or of that of the operation, in the administrators' network, whatever the configuration
+    is now.
+    """
+    server_id, subnet_id = server_id or work.resource_id, work.service.section.admin_subnet_id
     plugin = _plugin(work)
-    server_addresses.free(work.ctx.services, plugin, work.resource_id, allocations.ADMIN, work.hold)
+    server_addresses.free(work.ctx.services, plugin, server_id, allocations.ADMIN, work.hold)
     if subnet_id:
-        plugin.forget(work.resource_id, subnet_id)
+        plugin.forget(server_id, subnet_id)
 
 
 def free_leftovers(manager: Any) -> None:

@@ -7,11 +7,13 @@ destination's driver by one that no row has, since nobody else may reach the cop
 
 import dataclasses
 import time
+from typing import Any
 
 from manila_lite import encryption, errors, values
 from manila_lite.db.core.engine import Connection
 from manila_lite.db.queries import access, shares
 from manila_lite.db.queries import operations as rows
+from manila_lite.drivers.data_mover.share_moves import ShareMoves
 from manila_lite.engine import Wake, Work
 from manila_lite.manager.plans.task import plain
 from manila_lite.workflow import snapshot_access
@@ -19,30 +21,63 @@ from manila_lite.workflow.access import apply_rules
 
 #: Seconds between looks whether the source's backend admits this host.
 _LOOK = 0.2
-#: Keys of the operation's data: the clients that the source admits, and since when that is asked for; those to which its
-#: snapshots were opened, by their ids; the target's export locations.
+#: Keys of the copy's data: the clients that the source admits, and since when that is asked for; those to which its snapshots
+#: were opened, by their ids; the target's export locations.
 _LET_IN, _ASKED, _OPENED, _EXPORTS = 'let_in', 'let_in_asked', 'snapshots_opened', 'exports'
 
 
-def let_in(work: Work, migration: values.ShareMigration, snapshot: values.Snapshot | None = None) -> str | None:
+@dataclasses.dataclass(frozen=True)
+class ShareCopy:
+    """The copy of one share that this host makes, for an operation that moves the share, or its share server.
+
+    ``data`` is the part of the operation's data that is about this share. ``instance_id``: the share instance whose row names
+    this host as the client that the source admits. ``project_id``: the project that is told what the copy will lack.
+    """
+
+    work: Work
+    migration: values.ShareMigration
+    data: dict[str, Any]
+    share_id: str
+    instance_id: str
+    project_id: str
+
+    @property
+    def id(self) -> str:
+        """The id under which the copy is known on this host."""
+        return self.migration.id
+
+    @property
+    def moves(self) -> ShareMoves:
+        """The copies of this host."""
+        moves: ShareMoves = self.work.service.moves
+        return moves
+
+    @property
+    def target(self) -> values.Share:
+        """The target with its export locations, which no row has yet."""
+        return dataclasses.replace(self.migration.target, export_locations=tuple(
+            values.ExportLocation(**location) for location in self.data.get(_EXPORTS, ())))
+
+
+def let_in(copy: ShareCopy, snapshot: values.Snapshot | None = None) -> str | None:
     """Have the source's backend admit this host, for reading, to the snapshot, too. Return the key that it gave, if any.
 
     :raises errors.Again: it has not done it yet.
     :raises errors.Final: it has not done it for too long, or there is no route to it.
     """
-    data, conf = work.data, work.ctx.conf
-    clients = ','.join(access.copier_text(one.type, one.to) for one in work.service.moves.clients_of(migration.source))
+    data, work, source = copy.data, copy.work, copy.migration.source
+    clients = ','.join(access.copier_text(one.type, one.to) for one in copy.moves.clients_of(source))
     if not clients:
         return None
-    if snapshot is not None and work.service.moves.has_snapshots_inside(migration.source):
+    if snapshot is not None and copy.moves.has_snapshots_inside(source):
         snapshot = None
     with work.ctx.db.writer() as conn:
-        access.lock(conn, work.resource_id)
+        access.lock(conn, copy.share_id)
         work.hold(conn)
-        wakes = _ask(conn, work, clients, snapshot)
-        telling = rows.is_open(conn, access.open_key(work.resource_id)) or (
+        wakes = _ask(conn, copy, clients, snapshot)
+        telling = rows.is_open(conn, access.open_key(copy.share_id)) or (
             snapshot is not None and rows.is_open(conn, snapshot_access.open_key(snapshot.id)))
-        key = access.key_of_copier(conn, data['target'])
+        key = access.key_of_copier(conn, copy.instance_id)
     for wake in wakes:
         wake.send(work.ctx)
     data[_LET_IN] = clients
@@ -51,45 +86,40 @@ def let_in(work: Work, migration: values.ShareMigration, snapshot: values.Snapsh
     if not telling:
         data.pop(_ASKED, None)
         return encryption.decrypt(key)
-    if time.time() - data.setdefault(_ASKED, time.time()) > conf.data_access_wait_access_rules_timeout:
-        raise errors.Final(f'The backend of the share did not admit the host that copies ({clients}) within '
-                           f'{conf.data_access_wait_access_rules_timeout} seconds.')
+    patience = work.ctx.conf.data_access_wait_access_rules_timeout
+    if time.time() - data.setdefault(_ASKED, time.time()) > patience:
+        raise errors.Final(f'The backend of the share did not admit the host that copies ({clients}) within {patience} '
+                           'seconds.')
     raise errors.Again(_LOOK)
 
 
-def _ask(conn: Connection, work: Work, clients: str, snapshot: values.Snapshot | None) -> list[Wake]:
+def _ask(conn: Connection, copy: ShareCopy, clients: str, snapshot: values.Snapshot | None) -> list[Wake]:
     """Begin the calls of the source's backend that are still missing. After a takeover the clients are those of another
     process.
     """
-    data, wakes = work.data, []
+    ctx, host, data, wakes = copy.work.ctx, copy.migration.source_host, copy.data, []
     if data.get(_LET_IN) != clients:
-        shares.update_instance(conn, data['target'], copier=clients, copier_key=None)
-        wakes.append(apply_rules(conn, work.ctx, work.resource_id, data['from']))
+        shares.update_instance(conn, copy.instance_id, copier=clients, copier_key=None)
+        wakes.append(apply_rules(conn, ctx, copy.share_id, host))
     if snapshot is not None and data.get(_OPENED, {}).get(snapshot.id) != clients:
-        wakes.append(snapshot_access.begin(conn, work.ctx, snapshot.id, data['from']))
+        wakes.append(snapshot_access.begin(conn, ctx, snapshot.id, host))
     return wakes
 
 
-def admit_here(work: Work, migration: values.ShareMigration) -> str | None:
+def admit_here(copy: ShareCopy) -> str | None:
     """Have the destination's driver create the target, unless it is there, and admit this host to it, and nobody else: no other
     process of the host can write from then on. Return the key that it gave, if any.
 
     :raises errors.Final: the driver refuses.
     """
-    driver = work.service.driver
-    work.data[_EXPORTS] = [plain(location) for location in driver.create_share(migration.target)]
-    copy = target(work, migration)
-    rules = [values.AccessRule(f'{migration.id}-{number}', client.type, client.to, 'rw')
-             for number, client in enumerate(work.service.moves.clients_of(copy))]
-    results = driver.update_access(copy, rules)
+    driver = copy.work.service.driver
+    copy.data[_EXPORTS] = [plain(location) for location in driver.create_share(copy.migration.target)]
+    target = copy.target
+    rules = [values.AccessRule(f'{copy.id}-{number}', client.type, client.to, 'rw')
+             for number, client in enumerate(copy.moves.clients_of(target))]
+    results = driver.update_access(target, rules)
     for rule in rules:
         if rule.id not in results or results[rule.id].error:
             raise errors.Final(f'The destination does not admit the host that copies, {rule.to}: '
                                f'{results[rule.id].error if rule.id in results else "it gave no answer"}')
     return next((results[rule.id].access_key for rule in rules), None)
-
-
-def target(work: Work, migration: values.ShareMigration) -> values.Share:
-    """Return the target with its export locations, which no row has yet."""
-    return dataclasses.replace(migration.target, export_locations=tuple(
-        values.ExportLocation(**location) for location in work.data.get(_EXPORTS, ())))

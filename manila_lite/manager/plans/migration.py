@@ -12,6 +12,7 @@ step and the last transaction, and call the driver.
 import abc
 import contextlib
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -33,6 +34,8 @@ LOG = log.getLogger(__name__)
 PARKED = 3600.0
 #: Seconds between looks whether the source's backend has done its part.
 SOON = 0.5
+#: Key of the operation's data: whether this host copies.
+BY_HOST = 'by_host'
 
 #: The task states from which a step may enter its own state, including that state, since a step may run again.
 _FROM = {
@@ -61,6 +64,13 @@ class DriverCalls:
     progress: Callable[[Any], values.MigrationProgress]
     complete: Callable[[Any], Any]
     cancel: Callable[[Any], None]
+    #: Brings the last changes of a source that is read-only, and checks the copy, before the cut-over. Only hosts have it.
+    catch_up: Callable[[Any], None] | None = None
+
+    @classmethod
+    def of_host(cls, work: Work, **methods: Callable[[Work, Any], Any]) -> 'DriverCalls':
+        """Return methods of a host, by the names of those of a driver. Each takes the operation, too."""
+        return cls(**{name: functools.partial(method, work) for name, method in methods.items()})
 
 
 class Steps(abc.ABC):
@@ -76,8 +86,12 @@ class Steps(abc.ABC):
     # What differs ---------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def calls(self, work: Work) -> DriverCalls:
-        """Return the driver's methods, or those of this host in its place."""
+    def driver_calls(self, work: Work) -> DriverCalls:
+        """Return the driver's methods."""
+
+    @abc.abstractmethod
+    def host_calls(self, work: Work) -> DriverCalls:
+        """Return the methods of this host, which copies in place of the driver."""
 
     @abc.abstractmethod
     def migration(self, work: Work, *, planned: bool = False) -> Any:
@@ -118,13 +132,38 @@ class Steps(abc.ABC):
 
     # Check ----------------------------------------------------------------------------------------
 
+    def calls(self, work: Work) -> DriverCalls:
+        """Return the driver's methods, or those of this host in its place."""
+        return (self.host_calls if work.data.get(BY_HOST) else self.driver_calls)(work)
+
     def check(self, work: Work) -> None:
-        """Store the backend's answer in ``data['support']``."""
+        """Store the answer of the driver in ``data['support']``, or that of this host if it can copy in its place."""
+        if not _is_host_wanted(work, None):
+            try:
+                self.ask_driver(work)
+            except errors.Final as refused:
+                work.data['support'] = {'compatible': False, 'reason': errors.user_text(refused)}
+        if _is_host_wanted(work, work.data.get('support')):
+            self._ask_host(work)
+
+    def ask_driver(self, work: Work) -> None:
+        """Store the answer of the driver.
+
+        :raises errors.Final: it refuses.
+        """
         if self.ability in abilities_of(work.service.driver):
-            support = self.calls(work).check(self.migration(work, planned=True))
+            support = self.driver_calls(work).check(self.migration(work, planned=True))
         else:
             support = values.MigrationSupport(False, reason=self.refusal)
         work.data['support'] = dataclasses.asdict(support)
+
+    def _ask_host(self, work: Work) -> None:
+        refusal = work.data.get('support', {}).get('reason', '')
+        support = self.host_calls(work).check(self.migration(work, planned=True))
+        if refusal and not support.compatible:
+            reason = f'{refusal} Its host cannot copy the {self.migrations.name}, either: {support.reason}'
+            support = dataclasses.replace(support, reason=reason)
+        work.data['support'] = {BY_HOST: True, **dataclasses.asdict(support)}
 
     # Phase one: can be repeated and undone --------------------------------------------------------
 
@@ -170,7 +209,7 @@ class Steps(abc.ABC):
     def thaw(self, work: Work) -> None:
         """Have the source's backend make the access rules writable again. The migration does not wait for that."""
         # A host that copies has access by a rule of its own, which ends with this.
-        if not work.data.get('cut') and (work.data.get('freeze') or work.data.get('by_host')):
+        if not work.data.get('cut') and (work.data.get('freeze') or work.data.get(BY_HOST)):
             self.apply(work, readonly=False)
 
     def apply(self, work: Work, *, readonly: bool) -> str:
@@ -230,7 +269,7 @@ class Steps(abc.ABC):
         if parked and not (work.data.get('by_itself') and self._complete(work)):
             raise errors.Again(PARKED)
         # A host has changes to copy and to check, until which everything can be undone.
-        work.data['cut'] = not work.data.get('by_host')
+        work.data['cut'] = not work.data.get(BY_HOST)
 
     def _complete(self, work: Work) -> bool:
         """Begin the cut-over, unless the migration was cancelled just before. Say whether it begins."""
@@ -242,6 +281,19 @@ class Steps(abc.ABC):
             self.migrations.announce(work.ctx, work.resource_id, {**work.data, 'cut': True}, Phase.COMPLETE, 'start',
                                      work.op.host)
         return True
+
+    def catch_up(self, work: Work) -> None:
+        """Copy the last changes, if a host copies, with nobody writing any more. Up to here everything can be undone.
+
+        :raises errors.Again: it goes on.
+        """
+        catch_up = self.calls(work).catch_up
+        if catch_up and self.enter(work, Migration.DATA_COMPLETING, unless=Migration.COMPLETING):
+            self.make_readonly(work)
+            with self.lock(work):
+                catch_up(self.migration(work))
+            self.enter(work, Migration.COMPLETING)
+        work.data['cut'] = True
 
     # Phase two: forward only ----------------------------------------------------------------------
 
@@ -259,19 +311,23 @@ class Steps(abc.ABC):
 
     # Plans ----------------------------------------------------------------------------------------
 
-    def plans(self, first: Step, *last: Step) -> list[Plan]:
-        """Return the plans of check and migration; ``first`` is the step that gives the target its place, and ``last`` are
-        steps between the wait and the cut-over.
-        """
+    def plans(self, first: Step) -> list[Plan]:
+        """Return the plans of check and migration; ``first`` is the step that gives the target its place."""
         return [
             Plan(self.migrations.check_kind, (Step(self.check),), store_answer, store_refusal),
             Plan(self.migrations.kind, (first, Step(self.freeze, self.thaw), Step(self.start, self.cancel), Step(self.copy),
-                                        Step(self.wait), *last, Step(self.cut_over)), self.finish, self.fail)]
+                                        Step(self.wait), Step(self.catch_up), Step(self.cut_over)), self.finish, self.fail)]
+
+
+def _is_host_wanted(work: Work, support: dict[str, Any] | None) -> bool:
+    """Say whether this host should copy: it has to, or it may and the driver, which gave this answer, does not."""
+    assist = work.data.get('assist')
+    return assist == 'must' or bool(assist == 'may' and support is not None and not support['compatible'])
 
 
 def of(work: Work, state: Migration) -> Migration:
     """Return the task state of a step, which has another name if a host copies."""
-    return _OF_HOST[state] if work.data.get('by_host') else state
+    return _OF_HOST[state] if work.data.get(BY_HOST) else state
 
 
 #: Key of the data with the time of the first failure of a cut-over that is being repeated.

@@ -6,12 +6,24 @@ from typing import Any
 from manila_lite import errors, states, values
 from manila_lite.db.core import transitions
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import access, messages, server_migration, share_migration, share_server_queries, shares
+from manila_lite.db.queries import (
+    access,
+    messages,
+    operations,
+    server_migration,
+    share_migration,
+    share_server_queries,
+    shares,
+)
 from manila_lite.engine import Plan, Step, Work
 from manila_lite.manager.plans import share_servers
 from manila_lite.manager.plans.migration import SOON
 from manila_lite.manager.plans.share_server_values import load
 from manila_lite.manager.plans.task import notify, to_kind
+from manila_lite.workflow import server_migration as server_migration_workflow
+
+#: Key of the operation's data: the share instances that admit the host no more that copied them.
+_SHUT_OUT = 'shut_out'
 
 # Access rules of a share server ---------------------------------------------------------------------
 
@@ -26,7 +38,9 @@ def apply_rules(work: Work) -> None:
         server = share_servers.load_server(conn, work)
         rows = server_migration.shares_of(conn, server.id)
         exports = shares.export_locations_of(conn, [row.instance_id for row in rows])
-        wanted = access.granted_rules(conn, [row.id for row in rows])
+        copiers = access.copiers_of(conn, [row.id for row in rows])
+        wanted = access.rules_in_force(conn, [row.id for row in rows], copiers)
+    work.data[_SHUT_OUT] = [copier.backup_id for copier in copiers if copier.rule is None]
     for row in rows:
         rules = wanted.get(row.id, [])
         results = work.service.driver.update_access(to_kind(row, {}, exports.get(row.instance_id, ()), server=server), rules)
@@ -36,11 +50,21 @@ def apply_rules(work: Work) -> None:
 
 
 def applied(conn: Connection, work: Work) -> None:
-    """Do nothing: the rules themselves did not change."""
+    """Record who was shut out. The rules themselves did not change."""
+    if work.data[_SHUT_OUT]:
+        access.clear_copiers(conn, work.data[_SHUT_OUT])
 
 
 def not_applied(conn: Connection, work: Work, error: Exception) -> None:
-    """Notify owners whose shares do not have the rules that they should have. A migration that waits for these fails."""
+    """Notify owners whose shares do not have the rules that they should have. A migration that waits for these fails.
+
+    If other rules were asked for during the last try, an operation for these begins.
+    """
+    operations.move(conn, work.op.id, work.op.owner, open_key=None)     # no other request counts on this operation from here on
+    op = operations.get(conn, work.op.id)
+    if op is not None and op.wanted > work.asked:
+        server_migration_workflow.apply_rules(conn, work.ctx, work.resource_id, work.op.host)
+        return
     rows = server_migration.with_writable_rules(conn, work.resource_id)
     for row in rows:
         transitions.set_rules_status(conn, row.instance_id, states.Rules.ERROR)

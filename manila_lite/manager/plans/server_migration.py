@@ -6,7 +6,6 @@ operation of its own deletes the source at its backend (``migration_source.py``)
 """
 
 import dataclasses
-from collections.abc import Iterable
 from typing import Any
 
 from manila_lite import engine, errors, states, values
@@ -16,8 +15,9 @@ from manila_lite.db.models import share_server_details
 from manila_lite.db.queries import access, operations, server_migration, share_networks, share_server_queries, shares
 from manila_lite.drivers.interface import abilities_of, spreads_servers
 from manila_lite.engine import Plan, Step, Wake, Work
-from manila_lite.manager.plans import server_addresses, share_servers
-from manila_lite.manager.plans.migration import DriverCalls, Steps
+from manila_lite.manager.plans import admin_network, host_assisted_servers, server_addresses, share_servers
+from manila_lite.manager.plans.host_assisted_servers import marks
+from manila_lite.manager.plans.migration import BY_HOST, DriverCalls, Steps
 from manila_lite.manager.plans.share_server_values import load, network
 from manila_lite.manager.plans.task import plain, to_kind
 from manila_lite.network import load as plugins
@@ -37,13 +37,17 @@ class ServerSteps(Steps):
     refusal = 'The driver of the backend does not support the migration of share servers to it.'
     interval_option = 'server_migration_driver_continue_update_interval'
 
-    def calls(self, work: Work) -> DriverCalls:
+    def driver_calls(self, work: Work) -> DriverCalls:
         """Return the driver's methods."""
         driver = work.service.driver
         return DriverCalls(
             check=driver.share_server_migration_check_compatibility, start=driver.share_server_migration_start,
             carry_on=driver.share_server_migration_continue, progress=driver.share_server_migration_get_progress,
             complete=driver.share_server_migration_complete, cancel=driver.share_server_migration_cancel)
+
+    def host_calls(self, work: Work) -> DriverCalls:
+        """Return the methods of this host."""
+        return host_assisted_servers.calls(work)
 
     def migration(self, work: Work, *, planned: bool = False) -> values.ServerMigration:
         """Return the migration as it is now. A target without a row is one that is only planned."""
@@ -71,13 +75,13 @@ class ServerSteps(Steps):
         """Return the lock of the target."""
         return share_servers.alone(work.data.get('target') or work.resource_id)
 
-    def check(self, work: Work) -> None:
-        """Store the backend's answer in ``data['support']``, with the idle server that it chooses as the target, if any.
+    def ask_driver(self, work: Work) -> None:
+        """Store the answer of the driver, with the idle server that it chooses as the target, if any.
 
-        :raises errors.Final: the driver is another one than the scheduler knew, and cannot spread shares.
+        :raises errors.Final: it refuses, or is another one than the scheduler knew, and cannot spread shares.
         """
         _driver_must_fit(work)
-        super().check(work)
+        super().ask_driver(work)
         support = work.data['support']
         support['replicas'] = values.Ability.MIGRATE_REPLICATED in abilities_of(work.service.driver)
         if support['compatible'] and not work.data['keeps_addresses']:
@@ -98,7 +102,8 @@ class ServerSteps(Steps):
 
         :raises errors.Final: the driver is another one than the scheduler knew, and cannot spread shares.
         """
-        _driver_must_fit(work)
+        if not work.data.get(BY_HOST):
+            _driver_must_fit(work)
         self.enter(work, Migration.IN_PROGRESS)
         if work.data['keeps_addresses']:
             return
@@ -108,10 +113,14 @@ class ServerSteps(Steps):
         for subnet in subnets:
             server_addresses.allocate(work.ctx.services, plugin, work.data['target'], subnet,
                                       work.service.driver.ALLOCATIONS_PER_SUBNET, work.hold)
+        if work.data.get(BY_HOST):
+            admin_network.allocate(work, work.data['target'])
 
     def release(self, work: Work) -> None:
         """Free the target's addresses, unless it had them before."""
         if not work.data.get('cut') and not work.data.get('was_idle'):
+            if work.data.get(BY_HOST):
+                admin_network.free(work, work.data['target'])
             server_addresses.free(work.ctx.services, plugins.make(work.ctx.conf), work.data['target'], hold=work.hold)
 
     def apply_rules(self, conn: Connection, work: Work, *, readonly: bool) -> Wake:
@@ -136,7 +145,7 @@ class ServerSteps(Steps):
         missing = [share.id for share in migration.shares if share.id not in moved.export_locations]
         if missing:
             raise errors.ManilaLiteError(f'The backend did not report where {len(missing)} shares are now.')
-        return {'rules': {share.share_id: _marks(migration.rules.get(share.id, ())) for share in migration.shares},
+        return {'rules': {share.share_id: marks(migration.rules.get(share.id, ())) for share in migration.shares},
                 'details': dict(moved.details), 'provider_locations': dict(moved.provider_locations),
                 'exports': {instance_id: [plain(location) for location in locations]
                             for instance_id, locations in moved.export_locations.items()}}
@@ -155,7 +164,7 @@ class ServerSteps(Steps):
         server_migration.set_provider_locations(conn, data['moved']['provider_locations'])
         server_migration.move_shares(conn, source, target, {
             'host': f'{work.op.host}#{data["pool"]}', 'availability_zone_id': data['zone_id'],
-            'cast_rules_to_readonly': False, 'share_network_id': data['network_id']})
+            'cast_rules_to_readonly': False, 'share_network_id': data['network_id'], 'copier': None, 'copier_key': None})
         server_migration.set_hosts(conn, {share: f'{work.op.host}#{pool}' for share, pool in data.get('pools', {}).items()
                                           if share in there and pool != data['pool']})
         _move_rules(conn, work, moved)
@@ -163,7 +172,8 @@ class ServerSteps(Steps):
         if data['keeps_addresses']:
             server_migration.take_addresses(conn, source, target)
         key_values.replace(conn, share_server_details, target, data['moved']['details'])
-        transitions.finish(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.SUCCESS, is_auto_deletable=True)
+        transitions.finish(conn, states.SHARE_SERVER, 'receive', target, task_state=Migration.SUCCESS, is_auto_deletable=True,
+                           **(share_servers.kept_of(work.service.driver) if data.get(BY_HOST) else {}))
         transitions.finish(conn, states.SHARE_SERVER, 'migrate', source, task_state=Migration.SUCCESS)
         transitions.begin(conn, states.SHARE_SERVER, 'delete', source)
         engine.begin(conn, work.ctx, server_migration.RELEASE, 'share_server', source, topic='share', host=data['from'],
@@ -177,21 +187,17 @@ def _driver_must_fit(work: Work) -> None:
         raise errors.Final(f'The driver of {work.op.host} cannot spread the shares of one share server over several pools.')
 
 
-def _marks(rules: Iterable[values.AccessRule]) -> list[list[str]]:
-    """Return what tells one set of access rules from another."""
-    return sorted([rule.id, rule.level] for rule in rules)
-
-
 def _move_rules(conn: Connection, work: Work, share_ids: list[str]) -> None:
     """End the work on access rules at the source, which may be down for ever, and have this backend do it.
 
-    The driver was given the rules of the beginning of the cut-over. They are applied once more where they changed since, and
-    where the source had not applied a change yet.
+    The driver was given the rules of the beginning of the cut-over, a host those of the end of its copy, if that is known.
+    They are applied once more where they changed since, and where the source had not applied a change yet.
     """
-    told = work.data['moved'].get('rules', {})
+    data = work.data
+    told = data.get(host_assisted_servers.RULES, {}) if data.get(BY_HOST) else data['moved'].get('rules', {})
     now = access.granted_rules(conn, share_ids)
     late = access.shares_with_pending_rules(conn, share_ids)
-    late |= {share_id for share_id in share_ids if _marks(now.get(share_id, ())) != told.get(share_id)}
+    late |= {share_id for share_id in share_ids if marks(now.get(share_id, ())) != told.get(share_id)}
     operations.supersede_many(conn, share_ids, (access.SYNC,))
     apply_rules_of(conn, work.ctx, sorted(late), work.op.host)
 

@@ -138,16 +138,17 @@ def _clear_away(backup_id: str, clear: Callable[[str], None]) -> None:
 def _shut_out(service: Any, ctx: context.RequestContext) -> None:
     """Have the backend withdraw left-over access once more, for each share at ever longer intervals."""
     with ctx.db.reader() as conn:
-        lingering = share_backups.list_ended_with_access(conn, service.host)
+        lingering = {**share_backups.list_ended_with_access(conn, service.host),
+                     **access.list_still_admitting(conn, service.host)}
     now, tries = time.monotonic(), service.shut_out_tries
     for share_id in tries.keys() - lingering.keys():
         del tries[share_id]
-    for share_id, backup_id in lingering.items():
+    for share_id, copy_id in lingering.items():
         due, pause = tries.get(share_id, (now, _SHUT_OUT_EVERY))
         if now < due:
             continue
         tries[share_id] = now + pause, min(pause * 2, _SHUT_OUT_AT_LEAST)
-        LOG.warning('Backup %s: share %s still admits the client that copied it', backup_id, share_id)
+        LOG.warning('Backup or instance %s: share %s still admits the client that copied it', copy_id, share_id)
         with ctx.db.writer() as conn:
             backup_workflow.shut_out(conn, ctx, share_id, service.host)
 

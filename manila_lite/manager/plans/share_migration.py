@@ -38,15 +38,17 @@ class ShareSteps(Steps):
     refusal = 'The driver of the backend does not support the migration of single shares to it.'
     interval_option = 'migration_driver_continue_update_interval'
 
-    def calls(self, work: Work) -> DriverCalls:
-        """Return the driver's methods, or those of this host in its place."""
-        if work.data.get(host_assisted.BY_HOST):
-            return host_assisted.calls(work)
+    def driver_calls(self, work: Work) -> DriverCalls:
+        """Return the driver's methods."""
         driver = work.service.driver
         return DriverCalls(
             check=driver.share_migration_check_compatibility, start=driver.share_migration_start,
             carry_on=driver.share_migration_continue, progress=driver.share_migration_get_progress,
             complete=driver.share_migration_complete, cancel=driver.share_migration_cancel)
+
+    def host_calls(self, work: Work) -> DriverCalls:
+        """Return the methods of this host."""
+        return host_assisted.calls(work)
 
     def migration(self, work: Work, *, planned: bool = False) -> values.ShareMigration:
         """Return the migration as it is now."""
@@ -61,22 +63,6 @@ class ShareSteps(Steps):
             tuple(values.Snapshot(snapshot.id, source, snapshot.size, provider_location=snapshot.provider_location)
                   for snapshot in moving), tuple(rules), **work.data['options'])
 
-    def check(self, work: Work) -> None:
-        """Store the answer of the driver, or of this host if it can copy in its place."""
-        if not host_assisted.is_wanted(work, None):
-            self._ask_driver(work)
-        if host_assisted.is_wanted(work, work.data.get('support')):
-            refusal = work.data.get('support', {}).get('reason', '')
-            support = work.data['support'] = host_assisted.check(work, self.migration(work, planned=True))
-            if refusal and not support['compatible']:
-                support['reason'] = f'{refusal} Its host cannot copy the share, either: {support["reason"]}'
-
-    def _ask_driver(self, work: Work) -> None:
-        try:
-            super().check(work)
-        except errors.Final as refused:
-            work.data['support'] = {'compatible': False, 'reason': errors.user_text(refused)}
-
     def task_state(self, conn: Connection, work: Work) -> str | None:
         """Return the task state of the share."""
         state: str | None = share_row(conn, work).task_state
@@ -87,18 +73,6 @@ class ShareSteps(Steps):
         self.enter(work, Migration.IN_PROGRESS)
         if work.data['network_id']:
             share_servers.serve(work, _target_row)
-
-    def catch_up(self, work: Work) -> None:
-        """Copy the last changes, if a host copies, with nobody writing any more. Up to here everything can be undone.
-
-        :raises errors.Again: it goes on.
-        """
-        if work.data.get(host_assisted.BY_HOST) and self.enter(work, Migration.DATA_COMPLETING, unless=Migration.COMPLETING):
-            self.make_readonly(work)
-            with self.lock(work):
-                host_assisted.catch_up(work, self.migration(work))
-            self.enter(work, Migration.COMPLETING)
-        work.data['cut'] = True
 
     def apply_rules(self, conn: Connection, work: Work, *, readonly: bool) -> Wake:
         """Have the source's backend apply the rules of the share."""
@@ -184,5 +158,5 @@ def _change_places(conn: Connection, work: Work, source: Any, target: Any) -> No
 
 
 STEPS = ShareSteps()
-PLANS = [*STEPS.plans(Step(STEPS.provide), Step(STEPS.catch_up)),
+PLANS = [*STEPS.plans(Step(STEPS.provide)),
          Plan(SHARES.clear_kind, (Step(STEPS.clear),), migration_source.deleted, migration_source.not_deleted)]

@@ -107,13 +107,17 @@ def _find_or_make(conn: Connection, work: Work, row: Any, request: ServerRequest
 def _begin(conn: Connection, work: Work, network_id: str, subnet_ids: list[str],
            key: str | None) -> tuple[str, engine.Wake]:
     server_id = uuidutils.generate_uuid()
-    can = capabilities_of(work.service.driver)
     share_servers.insert(conn, {'id': server_id, 'share_network_id': network_id, 'host': work.service.host,
-                                'identifier': server_id, 'encryption_key_ref': key,
-                                **{name: can[name] for name in _KEPT}}, subnet_ids)
+                                'identifier': server_id, 'encryption_key_ref': key, **kept_of(work.service.driver)}, subnet_ids)
     return server_id, engine.begin(conn, work.ctx, 'share_server.create', 'share_server', server_id, topic='share',
                                    host=work.service.host, serial=f'server:{server_id}', open_key=f'server:{server_id}',
                                    data={'share_id': work.resource_id})
+
+
+def kept_of(driver: Any) -> dict[str, bool]:
+    """Return the abilities that a server of the driver keeps from its creation."""
+    can = capabilities_of(driver)
+    return {name: can[name] for name in _KEPT}
 
 
 # Creating -----------------------------------------------------------------------------------------

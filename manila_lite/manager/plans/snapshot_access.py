@@ -21,6 +21,8 @@ _MACHINE = states.SNAPSHOT_ACCESS
 #: Queued state and the verb that takes a rule from it to the backend.
 _VERBS = {'queued_to_apply': 'apply', 'queued_to_deny': 'deny'}
 _GOING = frozenset(states.SNAPSHOT[verb].during for verb in ('delete', 'unmanage', 'defer'))
+#: Statuses of a share that a host may copy, with its snapshots.
+_COPIED = frozenset(states.SHARE[verb].during for verb in ('migrate', 'server_migrate'))
 _NOT_YET = frozenset(states.SNAPSHOT[verb].during for verb in ('create', 'manage'))
 
 _NOT_HERE = ('Snapshots of this share are not exported: its type has no mount_snapshot_support, or the backend does not '
@@ -82,7 +84,7 @@ def serve(work: Work) -> None:
             if named:
                 transitions.begin_many(conn, _MACHINE, verb, named)
         wanted = _wanted(conn, row, share)
-        for copier in access.copiers_of(conn, (share.id,)) if share.status == states.SHARE['migrate'].during else ():
+        for copier in access.copiers_of(conn, (share.id,)) if share.status in _COPIED else ():
             if copier.rule is not None:
                 wanted = access.joined(wanted, copier.rule, 'ro')
     snapshot = load_snapshot(work, row.id)

@@ -38,6 +38,7 @@ report_interval = 1
 capability_interval = 2
 log_file =
 data_node_access_ips = 192.0.2.33
+data_access_wait_access_rules_timeout = 3600
 data_node_local_exports = {files}
 {more}
 [api]

@@ -73,12 +73,21 @@ class WithFiles(DummyDriver):
 
     def create_share(self, share: values.Share) -> Any:
         locations = super().create_share(share)
-        files.make(self.backend.state_dir.parent, share.id)
+        files.make(self.backend.state_dir.parent, self._place(share))
         return locations
 
     def delete_share(self, share: values.Share) -> None:
-        files.delete(self.backend.state_dir.parent, share.id)
+        files.delete(self.backend.state_dir.parent, self._place(share))
         super().delete_share(share)
+
+    def _place(self, share: values.Share) -> str:
+        return files.name(share.id, self.backend.name, on_server=self.HANDLES_SHARE_SERVERS)
+
+    def _locations(self, share: values.Share, record: Any) -> list[values.ExportLocation]:
+        locations = super()._locations(share, record)
+        if self.HANDLES_SHARE_SERVERS:      # the addresses of share servers are not known before
+            locations.append(values.ExportLocation(files.export(self._place(share)), False, True))
+        return locations
 
 
 def _faulty(method: str) -> Callable[..., Any]:

@@ -289,8 +289,34 @@ class Cell:
     def with_files(self) -> None:
         """Make a share with an active rule and a file."""
         self.with_rule()
+        self._fill()
+
+    def _fill(self) -> None:
+        """Write a file into the share."""
         [instance] = self.ok('GET', f'/shares/{self.share}/instances')['share_instances']
-        files.fill(self.deployment.state, self.share, instance['id'])
+        backend = instance['host'].partition('@')[2].partition('#')[0]
+        files.fill(self.deployment.state, self.share, files.name(instance['id'], backend, on_server=bool(self.server)))
+
+    def with_server_with_files(self) -> None:
+        """Make a share with a file and an active rule on a share server."""
+        self.with_server()
+        self._fill()
+        self.grant()
+        self.deployment.eventually(
+            lambda: self.ok('GET', f'/share-access-rules/{self.rule}')['access']['state'] == 'active', 'rule')
+
+    def _copy_server(self) -> dict[str, Any]:
+        """Return the parameters of a migration by the host of the other backend that makes share servers."""
+        return {**self._move(), 'force_host_assisted_migration': True}
+
+    def copy_server(self) -> None:
+        """Do as ``move``, with a copy by the host."""
+        self._minded(models.share_servers, f'/share-servers/{self.server}/action', self.server, self._copy_server)
+
+    def with_server_copied_by_host(self) -> None:
+        """Make a share with a file on a share server, and have a host copy it to the other backend."""
+        self.with_server_with_files()
+        self._copied(models.share_servers, f'/share-servers/{self.server}', self.server, self._copy_server())
 
     def _copy_share(self) -> dict[str, Any]:
         """Return the parameters of a migration by the host of the other backend."""
@@ -503,7 +529,14 @@ def _by_host() -> tuple[Subject, ...]:
                 'share', 'available', 'create_share', method_step='start', size=2, also=('update_access',)),
         Subject('cancel the move of a share by its host by force', Cell.with_share_copied_by_host,
                 lambda cell: cell.cancel_by_force(f'/shares/{cell.share}'), _here('share.clear'),
-                'share', 'available', 'delete_share', size=2, task_state=_CANCELLED))
+                'share', 'available', 'delete_share', size=2, task_state=_CANCELLED),
+        Subject('move a share server by its host', Cell.with_server_with_files, Cell.copy_server,
+                (Way('scheduler', 'share_server.migrate', passed_on=True), Way('share', 'share_server.migrate'),
+                 Way('share', 'share_server.apply_rules'), Way('share', 'access.sync'), Way('share', 'share_server.release')),
+                'server', 'gone', 'setup_server', method_step='start', also=('create_share', 'update_access')),
+        Subject('cancel the move of a share server by its host by force', Cell.with_server_copied_by_host,
+                lambda cell: cell.cancel_by_force(f'/share-servers/{cell.server}'), _here('share_server.clear'),
+                'share', 'available', 'delete_share', size=2, method_step='clear', task_state=_CANCELLED))
 
 
 #: Subjects whose end holds what others need (a pool's row) come last.

@@ -248,7 +248,8 @@ class Backends:
             if share.status in _SERVED:
                 yield f'lost: share {share.id} is {share.status}, and not on its backend {home}'
             return
-        if share.status == 'available' and files.has_lost(self.state, share.id, share.instance_id):
+        if share.status == 'available' and files.has_lost(
+                self.state, share.id, files.name(share.instance_id, home, on_server=bool(share.share_server_id))):
             yield f'lost: the file of share {share.id}'
         if share.status == 'available' and record.size != share.size:
             yield f'wrong: share {share.id} has {share.size} GiB, and {record.size} at its backend'
@@ -278,7 +279,11 @@ class Backends:
     def _files_without_rows(self, projects: dict[str, Rows], known: set[str]) -> Iterator[tuple[str, str]]:
         owners = {op.data[name]: project for project, rows in projects.items() for op in rows.operations
                   for name in ('target', 'instance') if (op.data or {}).get(name)}
+        owners |= {instance_id: project for project, rows in projects.items() for op in rows.operations
+                   for instance_id in (op.data or {}).get('copies', ())}
         waiting = {instance.id for rows in projects.values() for instance in rows.instances}
+        waiting |= {share.instance_id for rows in projects.values() for share in rows.shares
+                    if share.status == states.SHARE['server_migrate'].during}
         for instance_id, what in files.of_instances(self.state):
             if instance_id in owners and instance_id not in (known if what == 'files' else waiting):
                 yield owners[instance_id], f'orphan: {what} of instance {instance_id}, and no row tells of it'

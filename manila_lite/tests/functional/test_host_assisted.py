@@ -13,7 +13,7 @@ import unittest
 from manila_lite.drivers.data_mover import share_moves
 from manila_lite.drivers.dummy.driver import DummyDriver
 from manila_lite.engine import process_names
-from manila_lite.manager.plans import host_assisted
+from manila_lite.manager.plans import host_copy
 from manila_lite.manager.runtime import backend_lease
 from manila_lite.tests.functional import base, commandline, test_share_migration
 
@@ -225,7 +225,7 @@ class Copied(commandline.OverHttp, test_share_migration.MigrationTest):
         def spoilt(moves, *sides):
             (self.place / target / 'extra').write_text('by somebody else')
             return compare(moves, *sides)
-        self.patch(host_assisted, '_PARTS', (share_moves.ShareMoves.copy, spoilt))
+        self.patch(host_copy, '_PARTS', (share_moves.ShareMoves.copy, spoilt))
         self.act(share, 'migration_complete')
         self.has_stayed(share, source, 'migration_error')
         self.assertIn('After the last pass the copy differs from the share. Differing: extra.', self.messages(share))

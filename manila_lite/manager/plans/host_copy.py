@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The copy of one share by this host, the destination's: it mounts both sides, and copies snapshots, content and changes.
+
+``host_assisted.py`` copies a share that moves by itself, ``host_assisted_servers.py`` every share of a share server.
+``host_access.py`` lets this host in at both sides.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors, values
+from manila_lite.db.queries import messages
+from manila_lite.drivers.data_mover.clients import Side
+from manila_lite.drivers.data_mover.rsync import Copy
+from manila_lite.drivers.data_mover.share_moves import CannotMount, ShareMoves, differing
+from manila_lite.engine import Work
+from manila_lite.manager.plans import copied_snapshots, copy_checks, host_access
+from manila_lite.manager.plans.host_access import ShareCopy
+
+LOG = log.getLogger(__name__)
+
+_ALL = 100
+#: Keys of the operation's data: the number of passes, and the seconds that the last one took.
+PASSES, PASS_TOOK = 'passes', 'pass_seconds'
+#: Keys of the copy's data: the number of the part that the cut-over has reached; what the copy lacks, once that is told; the
+#: figures of its first pass.
+_PART, _LOSSES, _FIGURES = 'part', 'losses', 'figures'
+#: What ``ShareMoves`` does at the cut-over, in order.
+Runs = Callable[[ShareMoves, Side, Side], Copy]
+_PARTS: tuple[Runs, ...] = (ShareMoves.copy, ShareMoves.compare, ShareMoves.compare_some)
+
+
+# Phase one --------------------------------------------------------------------------------------------
+
+def advance(copy: ShareCopy, patience: float = 0.0) -> Copy | None:
+    """Copy the snapshots, then the share. Return the pass over the share when it is complete and on disk, else None.
+
+    ``patience``: seconds to wait for the end of what is being copied.
+    """
+    if snapshot := copied_snapshots.next_of(copy):
+        _copy_snapshot(copy, snapshot, patience)
+        return None
+    run = _run(copy, patience=patience)
+    if not run.is_complete:
+        return None
+    copy.moves.write_out(copy.id)
+    return run
+
+
+def _copy_snapshot(copy: ShareCopy, snapshot: values.Snapshot, patience: float) -> None:
+    """Bring the target to the content of the snapshot, and take the snapshot there."""
+    if not _run(copy, snapshot=snapshot, patience=patience).is_complete:
+        return
+    copy.moves.write_out(copy.id)
+    copied_snapshots.take(copy, snapshot)
+    copy.moves.forget(copy.id)
+    copy_checks.begin_anew(copy.work)
+
+
+def is_near(work: Work, took: float) -> bool:
+    """Count a pass, which took so many seconds. Say whether it was a short one: then so is the cut-over."""
+    work.data[PASSES], work.data[PASS_TOOK] = work.data.get(PASSES, 0) + 1, round(took, 1)
+    # Without writers, there is nothing that another pass could find.
+    return bool(work.data['freeze'] or took <= work.ctx.conf.data_copy_short_pass)
+
+
+def are_enough(work: Work) -> bool:
+    """Say whether there were as many passes as the configuration allows."""
+    return bool(work.data[PASSES] >= work.ctx.conf.data_copy_passes)
+
+
+def warn(work: Work, took: float, resource_type: str, action: messages.Action) -> None:
+    """Tell the operator that the cut-over will be long; to complete or to cancel is their choice."""
+    text = (f'The last of {work.data[PASSES]} passes took {took:.0f} seconds, and the cut-over will take about as long, in '
+            'which nobody can write.')
+    LOG.warning('%s: %s', work.resource_id, text)
+    _tell(work, resource_type, {work.resource_id: work.ctx.project_id or ''}, action, messages.Detail.SHARE_CHANGES_FAST, text)
+
+
+def _tell(work: Work, resource_type: str, owners: Mapping[str, str], action: messages.Action, detail: messages.Detail,
+          text: str) -> None:
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        messages.create_many(conn, work.ctx, resource_type, owners, action, detail, text)
+
+
+def _run(copy: ShareCopy, how: Runs = ShareMoves.copy, snapshot: values.Snapshot | None = None, patience: float = 0.0) -> Copy:
+    """Return the pass, or the comparison, that runs or has just ended. Start it if there is none. ``snapshot``: the one of the
+    source whose content is copied.
+
+    :raises errors.Again: the source does not admit this host yet.
+    :raises errors.Final: it failed for good.
+    """
+    work, keys = copy.work, (None, None)
+    if not copy.moves.is_running(copy.id):
+        keys = host_access.let_in(copy, snapshot), host_access.admit_here(copy)
+    try:
+        locations = copied_snapshots.locations_of(copy, snapshot) if snapshot else ()
+        run = how(copy.moves, Side(copy.migration.source, keys[0], snapshot, locations), Side(copy.target, keys[1]))
+    except CannotMount as bad:
+        if work.tries < work.ctx.conf.operations.max_attempts:
+            raise
+        raise errors.Final(str(bad)) from bad
+    if patience:
+        run.join(patience)
+    _note_progress(copy, run)
+    if _LOSSES not in copy.data:
+        _tell_losses(copy)
+    return run
+
+
+def _tell_losses(copy: ShareCopy) -> None:
+    """Tell the owner, once, which attributes of the files the copy will lack; they can still cancel."""
+    losses = copy.moves.losses(copy.id)
+    copy.data[_LOSSES] = list(losses)
+    if losses:
+        text = f'The file server of the source does not show {" and ".join(losses)}.'
+        LOG.warning('%s: the copy will lack attributes: %s', copy.share_id, text)
+        _tell(copy.work, 'SHARE', {copy.share_id: copy.project_id}, messages.Action.MIGRATE_SHARE,
+              messages.Detail.ATTRIBUTES_LOST, text)
+
+
+def _note_progress(copy: ShareCopy, run: Copy) -> None:
+    """Keep the figures of the first pass: later ones have to copy little of the same files. Those of snapshots are only a
+    percentage, since nobody knows yet how much they differ.
+    """
+    if copy.work.data.get(PASSES):
+        return
+    snapshots, taken = len(copy.migration.snapshots), len(copied_snapshots.taken(copy))
+    percent = _ALL if run.is_complete else run.percent      # rsync's own stays below that
+    figures: dict[str, int] = {'percent': (_ALL * taken + percent) // (snapshots + 1)}
+    if taken < snapshots:
+        copy.data[_FIGURES] = figures
+        return
+    if run.is_complete:
+        figures |= {'bytes_done': run.bytes_done, 'bytes_total': run.bytes_done}
+    elif run.percent:
+        figures |= {'bytes_done': run.bytes_done, 'bytes_total': run.bytes_done * _ALL // run.percent}
+    if run.files_total:     # known when the first file is complete
+        figures |= {'done': run.files_done, 'total': run.files_total}
+    copy.data[_FIGURES] = figures
+
+
+def figures_of(data: Mapping[str, Any]) -> dict[str, int]:
+    """Return the figures of the first pass: values of ``values.MigrationProgress``. ``data`` is that of the copy."""
+    return {'percent': 0, **data.get(_FIGURES, {})}
+
+
+# Cut-over ---------------------------------------------------------------------------------------------
+
+def catch_up(copy: ShareCopy, interval: float, patience: float = 0.0) -> None:
+    """Bring the last changes of the source, which nobody can write to any more, and check the copy.
+
+    ``interval``: seconds between two looks at a long copy; ``patience`` as for ``advance``.
+
+    :raises errors.Again: it goes on.
+    :raises errors.Final: the copy is not the same as the source; with the first paths.
+    """
+    for part in range(copy.data.get(_PART, 0), len(_PARTS)):
+        copy.data[_PART] = part
+        run = _run(copy, _PARTS[part], patience=patience)
+        if not run.is_complete:
+            raise copy_checks.look_again(copy.work, interval)
+        if run.differing:
+            raise errors.Final(f'After the last pass the copy differs from the share. {differing(run.differing)}')
+        if part == 0:
+            copy.moves.write_out(copy.id)       # the comparison, too, is of what outlives this host
+        copy.moves.forget(copy.id)
+        copy_checks.begin_anew(copy.work)
+    copy.data[_PART] = len(_PARTS)
+    copy.moves.clear(copy.id)
+
+
+def serve(copy: ShareCopy) -> None:
+    """Admit clients to the target, and this host no more."""
+    migration = copy.migration
+    results = copy.work.service.driver.update_access(copy.target, list(migration.rules))
+    for rule in migration.rules:
+        # They are applied, and reported to the owner, once more after the switch.
+        if rule.id in results and results[rule.id].error:
+            LOG.warning('%s: the destination refuses access rule %s: %s', copy.share_id, rule.id, results[rule.id].error)
