@@ -20,7 +20,7 @@ from manila_lite.tests.crash import files, places
 _NEXT = {None: 'migration_start', 'migration_driver_phase1_done': 'migration_complete',
          'data_copying_completed': 'migration_complete'}
 #: Seconds for which an operator attends to a migration, with hundreds of other stories on their way to their places.
-_OPERATOR = 300.0
+_OPERATOR = 900.0
 #: Status of a refusal because of the state.
 _CANCELLED = 'migration_cancelled'
 _MOVES_NO_MORE = ('migration_success', 'migration_error', _CANCELLED)
