@@ -177,6 +177,8 @@ class ServersTest(served.ServedTest, manage.ManageTest):
         self.addCleanup(self.service.knob, 'alpha', '')
         self.write(models.share_networks, self.network_id, is_going=True)
         self.assertEqual((False, 'going'), tuple(self.found(0)[self.network_id][key] for key in ('wrong', 'state')))
+        with self.store.locked():       # else a report of the backend may find it there without a record
+            self.store.servers.drop(server.id)
         self.drop(models.network_allocations, models.network_allocations.c.share_server_id == server.id)
         table = models.share_server_share_network_subnet_mappings
         self.drop(table, table.c.share_server_id == server.id)
