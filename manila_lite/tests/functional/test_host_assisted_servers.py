@@ -140,6 +140,14 @@ class CopiedServers(test_server_migration.MigrationTest):
             owners = conn.execute(sa.select(models.network_allocations.c.share_server_id).distinct()).scalars().all()
             self.assertEqual([], [owner for owner in owners if not share_server_queries.list_by_ids(conn, (owner,))])
 
+    def clear_away(self, server, shares):
+        """Delete the shares, and their server."""
+        for share in shares:
+            self.admin.ok('DELETE', f'/shares/{share["id"]}')
+            self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
+        self.admin.ok('DELETE', f'/share-servers/{server["id"]}')
+        self.admin.wait(f'/share-servers/{server["id"]}', 'share_server', 'gone')
+
     def nothing_is_mounted(self, backend='beta'):
         self.assertEqual([], list((self.service.state / backend / 'moves').glob('*')))
 
@@ -173,11 +181,7 @@ class Moved(CopiedServers):
         self.assertNotEqual(old, self.paths(shares[0]))
         self.assertEqual(100, self.act({'id': target}, 'migration_get_progress')[1]['total_progress'])
         # The shares can leave again, and the server be deleted.
-        for share in shares:
-            self.admin.ok('DELETE', f'/shares/{share["id"]}')
-            self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
-        self.admin.ok('DELETE', f'/share-servers/{target}')
-        self.admin.wait(f'/share-servers/{target}', 'share_server', 'gone')
+        self.clear_away({'id': target}, shares)
 
     def test_server_moves_into_another_network(self):
         server, shares = self.made(1, f='hello')
@@ -446,13 +450,6 @@ class Stayed(CopiedServers):
                 self.service.knob('beta', '')
                 self.has_stayed(server, shares, 'migration_cancelled')
                 self.clear_away(server, shares)
-
-    def clear_away(self, server, shares):
-        for share in shares:
-            self.admin.ok('DELETE', f'/shares/{share["id"]}')
-            self.admin.wait(f'/shares/{share["id"]}', 'share', 'gone')
-        self.admin.ok('DELETE', f'/share-servers/{server["id"]}')
-        self.admin.wait(f'/share-servers/{server["id"]}', 'share_server', 'gone')
 
     def test_forced_cancel_shuts_out_the_host_while_the_destination_is_down(self):
         server, shares = self.made(f='hello')

@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shares with files of all kinds, and their comparison with a copy."""
 
+import contextlib
 import os
 
 from manila_lite.tests.functional.linux import base
+
+
+def fill_up(filler):
+    """Fill the file system with a new file, down to its last blocks."""
+    with filler.open('wb') as file:
+        for size in (64 << 20, 1 << 20, 4096):
+            with contextlib.suppress(OSError):
+                while True:
+                    os.posix_fallocate(file.fileno(), file.seek(0, os.SEEK_END), size)
 
 
 class Filled:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A share moves between linux backends that know nothing of each other: the host of the destination copies its files."""
 
-import contextlib
 import os
 from pathlib import Path
 
@@ -310,11 +309,7 @@ class Slow(HostAssisted):
     def test_full_destination_is_told_and_the_source_stays(self):
         share = self.copying()
         filler = self.state / 'lib/beta/pool/filler'
-        with filler.open('wb') as file:
-            for size in (64 << 20, 1 << 20, 4096):
-                with contextlib.suppress(OSError):
-                    while True:
-                        os.posix_fallocate(file.fileno(), file.seek(0, os.SEEK_END), size)
+        filled.fill_up(filler)
         self.addCleanup(filler.unlink)
         self.has_stayed(share, 'migration_error')
         self.assertIn('the destination is full. Not copied: big (', self.messages(share))

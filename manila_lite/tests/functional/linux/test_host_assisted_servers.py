@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A share server moves between linux backends that know nothing of each other: the host of the destination copies it."""
 
-import contextlib
 import os
 from pathlib import Path
 
@@ -214,11 +213,7 @@ class Slow(HostAssistedServers):
     def test_full_destination_is_told_and_the_source_stays(self):
         _, directories = self.copying()
         filler = self.pool('beta') / 'filler'
-        with filler.open('wb') as file:
-            for size in (64 << 20, 1 << 20, 4096):
-                with contextlib.suppress(OSError):
-                    while True:
-                        os.posix_fallocate(file.fileno(), file.seek(0, os.SEEK_END), size)
+        filled.fill_up(filler)
         self.addCleanup(filler.unlink)
         self.fails()
         self.assertRegex(self.messages(), r'Share [0-9a-f-]{36}: There is not .* the destination is full. Not copied: big \(')
