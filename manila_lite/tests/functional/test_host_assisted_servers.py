@@ -159,7 +159,8 @@ class Moved(CopiedServers):
         old = self.paths(shares[0])
         target = self.begin(server, shares, go_on=False)
         for share in shares:
-            self.until_rules('alpha', share, (_CLIENT, 'ro'))
+            # The host is admitted to the first one shortly after.
+            base.eventually(lambda share=share: (_CLIENT, 'ro') in self.rules('alpha', share), 'it stays writable')
         self.service.knob('beta', '')
         self.task_is(server, READY)
         for share in shares:
