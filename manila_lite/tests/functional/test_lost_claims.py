@@ -46,7 +46,8 @@ _BEFORE_IT_IS_TOO_LATE = {('share', kind): [('copy', '_while_copying')] for kind
 #: Subjects of the crash matrix that begin while a copy waits for its completion, or that change the configuration file of
 #: processes. Here everything rests before a story begins, and is one process without a file of its own.
 _ELSEWHERE = ('cancel the move of a share server by force', 'cancel the move of a share by force',
-              'cancel the move of a share by its host by force', 'ensure with a changed section')
+              'cancel the move of a share by its host by force', 'cancel the move of a share server by its host by force',
+              'ensure with a changed section')
 _numbers = itertools.count(1)
 
 
