@@ -38,7 +38,7 @@ class Move:
 
     @property
     def how(self) -> dict[str, Any]:
-        """The part of the operation's data that says who copies, who completes the move, and what it is a part of."""
+        """The part of the operation's data about the copier, the completion of the move, and its evacuation."""
         return {'by_itself': self.by_itself, **({'evacuation': self.evacuation} if self.evacuation else {}),
                 **({'assist': self.assist} if self.assist else {})}
 

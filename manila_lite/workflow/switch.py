@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planned switch of backends with failover: a machine is drained, and another one serves what it had."""
+"""Planned switch of backends with failover: a machine is drained, and another one serves its backends."""
 
 import dataclasses
 import datetime
@@ -84,7 +84,7 @@ def _why_not(row: Any, now: datetime.datetime) -> str:
 
 
 def begin(conn: Connection, name: str) -> list[str]:
-    """Drain the machine. Return the backends that are switched; each machine sees by itself what it has to do.
+    """Drain the machine. Return the backends that are switched; each machine follows the rules of ``machines.py``.
 
     :raises errors.Conflict: see ``plan``; nothing was changed.
     """

@@ -56,8 +56,9 @@ def allocate(work: Work, server_id: str | None = None) -> None:
 
 
 def free(work: Work, server_id: str | None = None) -> None:
-    """Free the addresses of the server, or of that of the operation, in the administrators' network, whatever the configuration
-    is now.
+    """Free the addresses of the server, or of that of the operation, in the administrators' network.
+
+    The present configuration does not matter.
     """
     server_id, subnet_id = server_id or work.resource_id, work.service.section.admin_subnet_id
     plugin = _plugin(work)

@@ -148,7 +148,7 @@ def _catch_up(work: Work, migration: values.ServerMigration) -> None:
 
 
 def marks(rules: Any) -> list[list[str]]:
-    """Return what tells one set of access rules from another."""
+    """Return the ids and levels of a set of access rules, to compare it with another."""
     return sorted([rule.id, rule.level] for rule in rules)
 
 

@@ -50,7 +50,7 @@ def apply_rules(work: Work) -> None:
 
 
 def applied(conn: Connection, work: Work) -> None:
-    """Record who was shut out. The rules themselves did not change."""
+    """Record the hosts that were shut out. The rules themselves did not change."""
     if work.data[_SHUT_OUT]:
         access.clear_copiers(conn, work.data[_SHUT_OUT])
 

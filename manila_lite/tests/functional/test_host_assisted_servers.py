@@ -50,7 +50,7 @@ class CopiedServers(test_server_migration.MigrationTest):
         self.addCleanup(conf.clear_override, name, group)
 
     def reach(self, *servers):
-        """Have the host mount directories of the test in place of what these share servers export."""
+        """Have the host mount directories of the test in place of the exports of these share servers."""
         addresses = [address for server in servers for address in self.addresses(server)]
         for address in addresses:
             (self.place / address).mkdir(parents=True, exist_ok=True)

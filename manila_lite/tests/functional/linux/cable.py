@@ -44,7 +44,7 @@ class Cable(fixtures.Fixture):
         self._whole.clear()
 
     def mend(self):
-        """Let pass what waits, and what comes."""
+        """Let all packets pass, also those that wait."""
         self._whole.set()
 
     def hang_up(self):
