@@ -286,27 +286,49 @@ class NotesTest(ToolCase):
         self.assert_caught('not YAML')
 
 
-class Halves(testtools.TestCase):
-    """Each module runs on one of the servers, or on both; the seed says where."""
+class Portions(testtools.TestCase):
+    """Each test runs on one of the databases, or on all; the seed says where."""
 
     def setUp(self):
         super().setUp()
         self.enterContext(fixtures.MonkeyPatch('sys.path', [str(ROOT / 'tools'), *sys.path]))
-        self.halves = importlib.import_module('halves')
+        self.portions = importlib.import_module('portions')
 
-    def runs(self, server, seed):
-        """Return the modules that a server runs some tests of."""
-        left = re.compile('|'.join(self.halves.excluded(server, seed)))
-        return {name for name in self.halves.names() if not left.match(f'functional.{name}.')}
+    def runs(self, database, seed):
+        """Return the modules whose tests a database runs, by a test that no list names."""
+        return {name for name in self.portions.names() if self.has(database, seed, f'functional.{name}.Other.test_one')}
 
-    def test_each_module_runs_on_a_server_and_the_listed_ones_on_both(self):
-        everything = self.runs('mariadb', '')
+    def has(self, database, seed, test):
+        """Say whether a database runs a test."""
+        return not any(re.search(line, f'manila_lite.tests.{test}') for line in self.portions.excluded(database, seed))
+
+    def test_each_module_runs_on_one_database_and_the_listed_ones_on_all(self):
+        servers = self.portions.DATABASES[1:]
+        everything, only = self.runs('mariadb', ''), set(self.portions.names()) - self.runs('mariadb', '')
         self.assertEqual(everything, self.runs('postgresql', ''))
-        listed = re.compile('|'.join(self.halves.patterns(self.halves.BOTH)))
-        both = {name for name in everything if listed.match(f'functional.{name}.')}
-        self.assertLess(10, len(both))
+        self.assertEqual(everything | only, self.runs('sqlite', ''))
+        listed = re.compile('|'.join(self.portions.patterns(self.portions.EVERY)))
+        every = {name for name in everything if listed.match(f'functional.{name}.')}
+        self.assertLess(10, len(every))
         for seed in ('1711', '1812'):
-            first, second = (self.runs(server, seed) for server in self.halves.SERVERS)
-            self.assertEqual((everything, both), (first | second, first & second))
-            self.assertLess(len(everything) / 3, min(len(first), len(second)))
+            first, second = (self.runs(server, seed) for server in servers)
+            here = self.runs('sqlite', seed)
+            self.assertEqual((everything, every), (first | second | here - only, first & second & here))
+            self.assertEqual([every] * 2, [first & second, (first | second) & here])
+            self.assertLess(len(everything) / 4, min(len(first), len(second), len(here - only)))
         self.assertNotEqual(first, self.runs('postgresql', '1711'))
+
+    def test_class_that_no_server_runs_stays_on_sqlite(self):
+        server = {seed: next(name for name in self.portions.DATABASES if self.portions.is_on(name, 'test_client_events', seed))
+                  for seed in map(str, range(20))}
+        self.assertEqual(set(self.portions.DATABASES), set(server.values()))
+        for seed, chosen in server.items():
+            for test, places in (('Kept.test_one', {'sqlite'}), ('Other.test_one', {chosen})):
+                where = {database for database in self.portions.DATABASES
+                         if self.has(database, seed, f'functional.test_client_events.{test}')}
+                self.assertEqual((test, places), (test, where))
+
+    def test_tests_that_are_not_functional_run_on_sqlite(self):
+        for test in ('unit.test_errors.Errors.test_one', 'crash.test_matrix.Death.test_one',
+                     'functional.linux.test_switch.Switch.test_one'):
+            self.assertTrue(self.has('sqlite', '1711', test), test)

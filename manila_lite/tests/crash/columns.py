@@ -53,7 +53,7 @@ def killed(deployment: Deployment, few: bool = False) -> list[Story]:
 
 
 #: With ``few``, one of so many places (or faults) of an operation is tested.
-_FEW = 6
+_FEW = 12
 
 
 def some(stories: Iterable[Story], few: bool) -> Iterator[Story]:

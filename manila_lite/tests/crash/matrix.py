@@ -154,7 +154,7 @@ class Wave:
         end = began + (_BEHIND if behind else _ON_THE_WAY)
         before: Any = None
         while waiting := [story for story in waiting if not self.orders.holder(story.project)]:
-            projects = truth.read(self.deployment.engine)
+            projects = truth.read(self.deployment.engine, [story.project for story in waiting])
             now = {story.project: list(projects[story.project].unsettled()) for story in waiting}
             if now != before:
                 before, end = now, max(end, time.monotonic() + patience)
@@ -213,7 +213,7 @@ class Wave:
         end = time.monotonic() + PATIENCE
         before: dict[str, list[str]] = {}
         while left and time.monotonic() < min(end, self._start + AT_MOST):
-            projects = truth.read(self.deployment.engine)
+            projects = truth.read(self.deployment.engine, list(left))
             now = {project: list(projects[project].unsettled()) for project in left}
             if now != before:
                 end, before = time.monotonic() + PATIENCE, now

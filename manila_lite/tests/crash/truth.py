@@ -6,7 +6,7 @@ Each problem is a line that begins with one of ``CLASSES``.
 
 import collections
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import sqlalchemy as sa
@@ -100,55 +100,57 @@ class Rows:
 
 
 _members, _group_snapshots = models.share_group_snapshot_members, models.share_group_snapshots
-#: Tables that are read without further work, each row with its project.
-_PLAIN = {
-    'operations': sa.select(models.operations), 'messages': sa.select(models.messages),
-    'snapshots': sa.select(models.snapshots),
-    'snapshot_rules': sa.select(models.snapshot_access_rules, models.snapshots.c.project_id).join(models.snapshots),
-    'backups': sa.select(models.share_backups),
-    'groups': sa.select(models.share_groups), 'group_snapshots': sa.select(_group_snapshots),
-    'members': sa.select(_members, _group_snapshots.c.status, _group_snapshots.c.project_id).join(
-        _group_snapshots, _group_snapshots.c.id == _members.c.share_group_snapshot_id),
+_shares, _instances, _networks, _servers = models.shares, models.share_instances, models.share_networks, models.share_servers
+_subnets = models.share_network_subnets
+
+
+def _count(table: sa.Table, condition: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
+    return sa.select(sa.func.count()).select_from(table).where(condition).scalar_subquery()
+
+
+_mapped, _used = models.share_server_share_network_subnet_mappings, models.share_network_security_services
+#: The rows of each kind, each with its project, which the column after the query has, too.
+_QUERIES: dict[str, tuple[sa.Select, sa.ColumnElement[str]]] = {
+    'shares': (sa.select(
+        _shares, _instances.c.id.label('instance_id'), _instances.c.host, _instances.c.status, _instances.c.share_server_id,
+        _instances.c.access_rules_status).join(
+        _instances, sa.and_(_instances.c.share_id == _shares.c.id, ~_instances.c.is_aside)), _shares.c.project_id),
+    'instances': (sa.select(_instances, _shares.c.project_id).join(_shares, _shares.c.id == _instances.c.share_id).where(
+        _instances.c.is_aside), _shares.c.project_id),
+    'rules': (sa.select(models.access_rules, _shares.c.project_id).join(
+        _shares, models.access_rules.c.share_id == _shares.c.id), _shares.c.project_id),
+    'networks': (sa.select(_networks), _networks.c.project_id),
+    'subnets': (sa.select(_subnets, _networks.c.project_id, _networks.c.status).join(
+        _networks, _networks.c.id == _subnets.c.share_network_id), _networks.c.project_id),
+    'servers': (sa.select(
+        _servers, _networks.c.project_id,
+        _count(models.network_allocations, models.network_allocations.c.share_server_id == _servers.c.id).label('addresses'),
+        _count(_mapped, _mapped.c.share_server_id == _servers.c.id).label('subnets'),
+        _count(_used, _used.c.share_network_id == _servers.c.share_network_id).label('services')).join(
+        _networks, _networks.c.id == _servers.c.share_network_id), _networks.c.project_id),
+    'operations': (sa.select(models.operations), models.operations.c.project_id),
+    'messages': (sa.select(models.messages), models.messages.c.project_id),
+    'snapshots': (sa.select(models.snapshots), models.snapshots.c.project_id),
+    'snapshot_rules': (sa.select(models.snapshot_access_rules, models.snapshots.c.project_id).join(models.snapshots),
+                       models.snapshots.c.project_id),
+    'backups': (sa.select(models.share_backups), models.share_backups.c.project_id),
+    'groups': (sa.select(models.share_groups), models.share_groups.c.project_id),
+    'group_snapshots': (sa.select(_group_snapshots), _group_snapshots.c.project_id),
+    'members': (sa.select(_members, _group_snapshots.c.status, _group_snapshots.c.project_id).join(
+        _group_snapshots, _group_snapshots.c.id == _members.c.share_group_snapshot_id), _group_snapshots.c.project_id),
 }
 
 
-def read(engine: sa.Engine) -> dict[str, Rows]:
-    """Return all rows of the database by project, as of one moment."""
+def read(engine: sa.Engine, only: Collection[str] | None = None) -> dict[str, Rows]:
+    """Return all rows of the database by project, as of one moment; or those of ``only`` these projects."""
     projects: dict[str, Rows] = collections.defaultdict(Rows)
-    shares, instances, rules = models.shares, models.share_instances, models.access_rules
     level = 'SERIALIZABLE' if engine.dialect.name == 'sqlite' else 'REPEATABLE READ'
     with engine.connect().execution_options(isolation_level=level) as conn:
-        for row in conn.execute(sa.select(
-                shares, instances.c.id.label('instance_id'), instances.c.host, instances.c.status,
-                instances.c.share_server_id,
-                instances.c.access_rules_status).join(
-                instances, sa.and_(instances.c.share_id == shares.c.id, ~instances.c.is_aside))):
-            projects[row.project_id].shares.append(row)
-        for row in conn.execute(sa.select(instances, shares.c.project_id).join(
-                shares, shares.c.id == instances.c.share_id).where(instances.c.is_aside)):
-            rows = projects[row.project_id]
-            (rows.instances if row.replica_state is None else rows.replicas).append(row)
-        for row in conn.execute(sa.select(rules, shares.c.project_id).join(shares, shares.c.id == rules.c.share_id)):
-            projects[row.project_id].rules.append(row)
-        networks, subnets, servers = models.share_networks, models.share_network_subnets, models.share_servers
-        inner = sa.select(sa.func.count()).where(models.network_allocations.c.share_server_id == servers.c.id)
-        mapped = sa.select(sa.func.count()).where(
-            models.share_server_share_network_subnet_mappings.c.share_server_id == servers.c.id)
-        used = sa.select(sa.func.count()).where(
-            models.share_network_security_services.c.share_network_id == servers.c.share_network_id)
-        for row in conn.execute(sa.select(networks)):
-            projects[row.project_id].networks.append(row)
-        for row in conn.execute(sa.select(subnets, networks.c.project_id, networks.c.status).join(
-                networks, networks.c.id == subnets.c.share_network_id)):
-            projects[row.project_id].subnets.append(row)
-        for row in conn.execute(sa.select(
-                servers, networks.c.project_id, inner.scalar_subquery().label('addresses'),
-                mapped.scalar_subquery().label('subnets'), used.scalar_subquery().label('services')).join(
-                networks, networks.c.id == servers.c.share_network_id)):
-            projects[row.project_id].servers.append(row)
-        for name, query in _PLAIN.items():
-            for row in conn.execute(query):
-                getattr(projects[row.project_id or ''], name).append(row)
+        for name, (query, project) in _QUERIES.items():
+            for row in conn.execute(query if only is None else query.where(project.in_(only))):
+                rows = projects[row.project_id or '']
+                is_replica = name == 'instances' and row.replica_state is not None
+                getattr(rows, 'replicas' if is_replica else name).append(row)
     return projects
 
 

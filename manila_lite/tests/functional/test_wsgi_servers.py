@@ -37,15 +37,16 @@ def uwsgi(parts, *more):
     return [sys.executable, '-c', 'import pyuwsgi; pyuwsgi.run()', f'--ini={ini}', *more]
 
 
-class Servers(testscenarios.WithScenarios, testtools.TestCase):
-    """Each server, with the application loaded before the fork or after it."""
+#: The servers as in the documentation, and with the application loaded on the other side of the fork.
+DOCUMENTED = [('gunicorn', {'server': gunicorn, 'more': ()}), ('uwsgi', {'server': uwsgi, 'more': ()})]
+OTHERWISE = [('gunicorn-preload', {'server': gunicorn, 'more': ('--preload',)}),
+             ('uwsgi-lazy', {'server': uwsgi, 'more': ('--lazy-apps',), 'loaded': 'WSGI app 0 (mountpoint'})]
 
-    scenarios = [
-        ('gunicorn', {'server': gunicorn, 'more': ()}),
-        ('gunicorn-preload', {'server': gunicorn, 'more': ('--preload',)}),
-        ('uwsgi', {'server': uwsgi, 'more': ()}),
-        ('uwsgi-lazy', {'server': uwsgi, 'more': ('--lazy-apps',), 'loaded': 'WSGI app 0 (mountpoint'}),
-    ]
+
+class WebTest(testscenarios.WithScenarios, testtools.TestCase):
+    """A web server that runs."""
+
+    scenarios = DOCUMENTED
     #: Text that each process logs once when it is ready.
     loaded = ''
 
@@ -70,6 +71,12 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
     def rows(self, sql, *values):
         with contextlib.closing(sqlite3.connect(self.parts.state / 'manila_lite.sqlite')) as database:
             return database.execute(sql, values).fetchall()
+
+
+class Servers(WebTest):
+    """Each server, with the application loaded before the fork or after it."""
+
+    scenarios = DOCUMENTED + OTHERWISE
 
     def test_shares_are_created_by_every_server_process(self):
         """Make shares in every process of the server; a scheduler and a backend find their operations."""
@@ -118,6 +125,13 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
         self.assertEqual(200, answers[0][0], answers)
         self.assertEqual(0, self.web.wait(timeout=60), self.parts.tail())
         self.assertEqual([('default',)], self.rows("SELECT name FROM share_types WHERE name = 'default'"))
+
+    def is_ending(self):
+        return any(said in self.parts.log.read_text() for said in ('Handling signal: term', 'Gracefully killing'))
+
+
+class Requests(WebTest):
+    """Requests to servers with several processes; it is no matter when these load the application."""
 
     def test_client_that_reuses_its_connection_gets_no_reset(self):
         """Send a body, and then nothing, on one connection, as long as the server keeps it; else it says that it closes it."""
@@ -171,6 +185,3 @@ class Servers(testscenarios.WithScenarios, testtools.TestCase):
             text = answer.read().decode()
             self.assertEqual(200, answer.status, text)
             return answer.headers['Content-Type'], text
-
-    def is_ending(self):
-        return any(said in self.parts.log.read_text() for said in ('Handling signal: term', 'Gracefully killing'))
