@@ -112,6 +112,12 @@ class NetworkPlugin(abc.ABC):
 
     # For plugins that keep records of their own -----------------------------------------------------
 
+    def hand_over(self, addresses: Iterable[Address], *, owner: str) -> None:
+        """Record that the addresses, which another owner had, are allocated to ``owner``. May be called again.
+
+        :raises errors.Unavailable: the network service cannot be reached.
+        """
+
     def forget(self, owner: str, subnet_id: str | None = None) -> None:
         """Free all addresses of ``owner``, also those that the caller does not know (``subnet_id``: only in that subnet).
 

@@ -121,6 +121,12 @@ class Neutron(NetworkPlugin):
         with self._session.asked() as neutron:
             return neutron_ports.owners(neutron)
 
+    def hand_over(self, addresses: Iterable[Address], *, owner: str) -> None:
+        """Let the ports name the owner."""
+        with self._session.asked() as neutron:
+            for address in addresses:
+                neutron_ports.hand_over(neutron, address.port_id, owner)
+
     # Addresses that are in use already ------------------------------------------------------------
 
     def adopt(self, subnet: Subnet, addresses: Iterable[str], *, owner: str) -> list[Address]:

@@ -136,6 +136,20 @@ def disown(neutron: Any, port_id: str | None) -> None:
         must_be_neutrons(gone)
 
 
+def hand_over(neutron: Any, port_id: str | None, owner: str) -> None:
+    """Let the port name another owner, if the port exists."""
+    if not port_id:
+        return
+    try:
+        port = neutron.get_port(port_id)
+    except openstack.exceptions.NotFoundException as gone:
+        must_be_neutrons(gone)
+        return
+    if port.device_id and port.device_id != owner:
+        neutron.update_port(port_id, device_id=owner, name=(port.name or '').replace(port.device_id, owner))
+        LOG.info('Port %s is for share server %s, which took it over from %s', port_id, owner, port.device_id)
+
+
 # Removing ---------------------------------------------------------------------------------------
 
 def delete(neutron: Any, port_ids: Iterable[str | None]) -> None:

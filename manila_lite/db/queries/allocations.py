@@ -43,6 +43,16 @@ def of_server(conn: Connection, server_id: str, subnet_id: str | None = None) ->
     return list(conn.execute(query.order_by(_allocations.c.created_at, _allocations.c.ip_address)))
 
 
+def taken_over(conn: Connection, server_id: str, subnet_id: str | None = None) -> list[Row]:
+    """Return the addresses of the share servers to which this one moved: they may have been its own. See ``of_server``."""
+    servers = models.share_servers
+    query = sa.select(_allocations).join(servers, servers.c.id == _allocations.c.share_server_id).where(
+        servers.c.source_share_server_id == server_id)
+    if subnet_id is not None:
+        query = query.where(_allocations.c.share_network_subnet_id == (subnet_id or None))
+    return list(conn.execute(query))
+
+
 def delete(conn: Connection, allocation_ids: Iterable[str]) -> None:
     """Delete the addresses. The caller has freed them at the plugin."""
     conn.execute(_allocations.delete().where(_allocations.c.id.in_(tuple(allocation_ids))))

@@ -74,17 +74,27 @@ def _owner(services: context.Services, server_id: str, subnet: Any) -> str | Non
 
 def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subnet_id: str | None = None,
          hold: Hold | None = None) -> None:
-    """Free the server's addresses, or only those in the share network subnet ``subnet_id``. May be called again."""
+    """Free the server's addresses, or only those in the share network subnet ``subnet_id``. May be called again.
+
+    A server that moved has given its addresses to another one, and the plugin learns it here at the latest.
+    """
     with services.db.reader() as conn:
         rows = allocations.of_server(conn, server_id, subnet_id)
+        taken_over = allocations.taken_over(conn, server_id, subnet_id)
         subnets = share_server_queries.subnets_of(conn, (server_id,)).get(server_id, [])
     # The plugin comes first: an address that is freed there and still has a row is freed once more, so none leaks.
-    plugin.free(Address(row.ip_address, row.mac_address, row.port_id) for row in rows)
+    plugin.free(map(_address, rows))
+    for row in taken_over:
+        plugin.hand_over((_address(row),), owner=row.share_server_id)
     _forget(plugin, server_id, subnet_id, subnets)
     with services.db.writer() as conn:
         if hold:
             hold(conn)
         allocations.delete(conn, [row.id for row in rows])
+
+
+def _address(row: Any) -> Address:
+    return Address(row.ip_address, row.mac_address, row.port_id)
 
 
 def _forget(plugin: NetworkPlugin, server_id: str, subnet_id: str | None, subnets: list[Any]) -> None:

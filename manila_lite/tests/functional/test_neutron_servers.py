@@ -13,10 +13,8 @@ from manila_lite.network.neutron_ports import OWNER
 from manila_lite.tests.functional import base, neutron_base
 
 
-class Ports(neutron_base.NeutronTest):
-    """A dummy backend with share servers, one for each share."""
-
-    BACKENDS = {'alpha': 'driver_handles_share_servers = true\nmax_shares_per_share_server = 1\n'}
+class ServerTest(neutron_base.NeutronTest):
+    """Dummy backends with share servers."""
 
     @classmethod
     def setUpClass(cls):
@@ -56,6 +54,12 @@ class Ports(neutron_base.NeutronTest):
 
     def paths(self, share):
         return [one['path'] for one in self.user.ok('GET', f'/shares/{share["id"]}/export_locations')['export_locations']]
+
+
+class Ports(ServerTest):
+    """A backend with one share on each server."""
+
+    BACKENDS = {'alpha': 'driver_handles_share_servers = true\nmax_shares_per_share_server = 1\n'}
 
     def knob(self, text):
         self.service.knob('alpha', text)
@@ -303,4 +307,47 @@ class Ports(neutron_base.NeutronTest):
         self.admin.wait(f'/share-servers/{again}', 'share_server', 'active', neutron_base.PATIENCE)
         self.assertEqual([(port.id, again)], [(one.id, one.device_id) for one in self.ports(network_id=net.id)])
         self.removed(network)
+        self.assertEqual([], self.ports(network_id=net.id))
+
+
+class Moves(ServerTest):
+    """A share server moves between two backends."""
+
+    BACKENDS = dict.fromkeys(('alpha', 'beta'),
+                             'driver_handles_share_servers = true\nserver_migration_driver_continue_update_interval = 0.1\n')
+
+    def moved(self, network, **how):
+        """Move the server of the share network to the other backend. Return it as it was."""
+        [server] = self.servers(network)
+        [target] = {'test@alpha', 'test@beta'} - {server.host}
+        action = f'/share-servers/{server.id}/action'
+        self.admin.ok('POST', action, {'migration_start': {
+            'host': target, 'writable': True, 'nondisruptive': False, 'preserve_snapshots': True, **how}})
+        self.task_is(action, 'migration_driver_phase1_done')
+        self.admin.ok('POST', action, {'migration_complete': None})
+        self.task_is(action, 'migration_success')
+        base.eventually(lambda: [one.host for one in self.servers(network)] == [target], 'the source stays',
+                        neutron_base.PATIENCE)
+        return server
+
+    def task_is(self, action, state):
+        base.eventually(lambda: self.admin.ok('POST', action, {'migration_get_progress': None})['task_state'] == state, state,
+                        neutron_base.PATIENCE)
+
+    def test_port_stays_with_the_address_that_a_server_takes_over(self):
+        """Move a server there and back: its port names the present server, and no other server may get its address."""
+        net = self.net()
+        network = self.made(net, self.subnet(net, '10.1.0.0/24'), self.subnet(net, 'fd77::/64'))
+        share = self.share(network)
+        paths, before = self.paths(share), {port.id for port in self.ports(network_id=net.id)}
+        for _ in range(2):
+            former = self.moved(network)
+            [server] = self.servers(network)
+            self.assertNotEqual(former.id, server.id)
+            ports = self.ports(network_id=net.id)
+            self.assertEqual((before, {server.id}), ({port.id for port in ports}, {port.device_id for port in ports}))
+            self.assertTrue(all(server.id in port.name and former.id not in port.name for port in ports))
+            self.assertEqual(sorted(path.partition('/')[0] for path in paths),
+                             sorted(path.partition('/')[0] for path in self.paths(share)))
+        self.removed(network, share)
         self.assertEqual([], self.ports(network_id=net.id))
