@@ -27,14 +27,14 @@ def _wanted(deployment: Deployment, stories: Iterable[Story]) -> list[Story]:
 
 
 def _waves(deployment: Deployment, stories: Iterable[Story], strike: Callable[[Wave], None],
-           mend: Callable[[], None] = lambda: None) -> list[Story]:
-    """Run the stories, so many at a time, with ``mend`` after each wave; return them with their ends."""
+           strike_one: Callable[[Wave, Story], None] | None = None, mend: Callable[[], None] = lambda: None) -> list[Story]:
+    """Run the stories, so many at a time, with ``mend`` after each wave; return them with their ends. See ``Wave.run``."""
     struck: list[Story] = []
     left = _wanted(deployment, stories)
     while left:
         wave = Wave(deployment, left[:_ABREAST])
         try:
-            struck += wave.run(strike)
+            struck += wave.run(strike, strike_one)
         finally:
             mend()
         left = left[_ABREAST:] + wave.once_more()
@@ -47,9 +47,13 @@ def killed(deployment: Deployment, few: bool = False) -> list[Story]:
         # The API comes last: others go on with its work, and may need locks of processes that are held.
         for role in reversed(ROLES):
             wave.kill(role)
+
+    def strike_one(wave: Wave, story: Story) -> None:
+        if holder := wave.orders.holder(story.project):
+            deployment.kill(holder)
     # SQLite has one lock for all: a process that is held with it would stop all others.
-    stories = [story for story in at_places(KILLED) if deployment.servers.database or not story.place.locks]
-    return _waves(deployment, some(stories, few), strike)
+    stories = [story for story in at_places(KILLED) if deployment.servers.database or not story.locks]
+    return _waves(deployment, some(stories, few), strike, strike_one)
 
 
 #: With ``few``, one of so many places (or faults) of an operation is tested.
@@ -68,11 +72,18 @@ def cut(deployment: Deployment, few: bool = False) -> list[Story]:
     if not deployment.servers.database:
         return []
 
-    def strike(wave: Wave) -> None:
+    def cut_all() -> None:
         if not deployment.cut():
             raise AssertionError('there was no connection to cut')
+
+    def strike(wave: Wave) -> None:
+        cut_all()
         wave.release()
-    return _waves(deployment, some(at_places(CUT), few), strike)
+
+    def strike_one(wave: Wave, story: Story) -> None:
+        cut_all()
+        wave.orders.release(story.project)
+    return _waves(deployment, some(at_places(CUT), few), strike, strike_one)
 
 
 def broker(deployment: Deployment, few: bool = False) -> list[Story]:
@@ -84,7 +95,7 @@ def broker(deployment: Deployment, few: bool = False) -> list[Story]:
     def strike(wave: Wave) -> None:
         running.abort()
         wave.release()
-    return _waves(deployment, some(at_places(BROKER), few), strike, running.start)
+    return _waves(deployment, some(at_places(BROKER), few), strike, mend=running.start)
 
 
 def messages(deployment: Deployment) -> list[Story]:
@@ -214,7 +225,7 @@ def ensures(deployment: Deployment) -> list[Story]:
 
 def _one_by_one(deployment: Deployment, stories: Iterable[Story]) -> list[Story]:
     wave = Wave(deployment, (story for story in _wanted(deployment, stories)
-                             if deployment.servers.database or not (story.place and story.place.locks)))
+                             if deployment.servers.database or not story.locks))
     wave.prepare()
     for story in wave.stories:
         deployment.orders.give(story.project)

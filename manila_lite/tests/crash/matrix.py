@@ -45,6 +45,8 @@ class Story:
         self.project = f'c{next(_numbers):04}'
         self.before: dict[str, str] = {}
         self.begun: concurrent.futures.Future | None = None
+        #: When it was struck, if alone, and not with its wave.
+        self.struck: float | None = None
 
     @property
     def held(self) -> bool:
@@ -55,6 +57,11 @@ class Story:
     def role(self) -> str:
         """Return the role of the process that it is held in."""
         return self.place.role if self.place else ''
+
+    @property
+    def locks(self) -> bool:
+        """Say whether it holds locks of the database at its place, for which other stories may have to wait."""
+        return bool(self.place and self.place.locks)
 
     def title(self) -> str:
         """Return a line about it."""
@@ -96,12 +103,16 @@ class Wave:
         self._clients = concurrent.futures.ThreadPoolExecutor(len(self.stories) or 1)
         self._start = 0.0
 
-    def run(self, strike: Callable[['Wave'], None]) -> list[Story]:
-        """Prepare and begin all stories, then call ``strike``; return the stories with their ends."""
+    def run(self, strike: Callable[['Wave'], None], strike_one: Callable[['Wave', Story], None] | None = None) -> list[Story]:
+        """Prepare and begin all stories, then call ``strike``; return the stories with their ends. With ``strike_one`` those
+        that hold locks are begun after the others, and struck one by one, so that none waits for another's locks.
+        """
         self.prepare()
-        self.ask()
+        (self._ask_free if strike_one else self.ask)()
         strike(self)
-        self.judge(self.stories)
+        self.judge(self._begun())
+        if strike_one:
+            self._strike_each(strike_one)
         self._clients.shutdown()
         # A story that ended badly counts, wherever it was held.
         self._behind = [story for story in self._behind if not story.problems]
@@ -131,15 +142,40 @@ class Wave:
 
     def ask(self) -> None:
         """Begin all stories, and wait until each is at its place. Those that hold locks come last, one by one."""
-        self.begin_now()
-        locking = [story for story in self.stories if story.place and story.place.locks]
-        for story in self.stories:
-            if story not in locking:
-                self._begin(story)
-        self._held(story for story in self.stories if story not in locking)
-        for story in locking:
+        self._ask_free()
+        for number, story in enumerate(self._locking()):
             self._begin(story)
-            self._held([story], behind=story is not locking[0])
+            self._held([story], behind=number > 0)
+
+    def _ask_free(self) -> None:
+        """Begin the stories that hold no locks, and wait until each is at its place."""
+        self.begin_now()
+        free = [story for story in self.stories if not story.locks]
+        for story in free:
+            self._begin(story)
+        self._held(free)
+
+    def _locking(self) -> list[Story]:
+        return [story for story in self.stories if story.locks]
+
+    def _begun(self) -> list[Story]:
+        return [story for story in self.stories if story.begun is not None]
+
+    def _strike_each(self, strike_one: Callable[['Wave', Story], None]) -> None:
+        """Begin and strike the stories that hold locks one by one, and judge them."""
+        left: dict[str, Story] = {}
+        for story in self._locking():
+            self._begin(story)
+            self._held([story])
+            self.begin_now()
+            strike_one(self, story)
+            story.struck = time.monotonic()
+            if story.role == 'api' or story.subject.asks:       # its client may have to ask once more
+                self.judge([story])
+            else:
+                left[story.project] = story
+            self._pop_settled(left)
+        self.judge(self._locking())
 
     def _begin(self, story: Story) -> None:
         story.begun = self._clients.submit(story.subject.begin, self._cells[story.project])
@@ -171,7 +207,7 @@ class Wave:
 
     def kill(self, role: str) -> None:
         """Kill the processes of the role that hold stories, and judge these stories."""
-        mine = [story for story in self.stories if story.held and story.role == role]
+        mine = [story for story in self._begun() if story.held and story.role == role]
         self.begin_now()
         for pid in {self.orders.holder(story.project) for story in mine} - {None}:
             self.deployment.kill(pid)
@@ -194,13 +230,13 @@ class Wave:
     def release(self) -> None:
         """Release all stories that are held."""
         self.begin_now()
-        for story in self.stories:
+        for story in self._begun():
             self.orders.release(story.project)
 
     def judge(self, stories: Iterable[Story]) -> None:
         """Wait for the end of each story, and judge it."""
-        left = {story.project: story for story in stories if not story.state}
-        everyone = list(left.values())
+        everyone = [story for story in stories if not story.state]
+        left = {story.project: story for story in everyone if not story.seconds}
         for story in everyone:
             if story.begun is not None:
                 concurrent.futures.wait([story.begun], PATIENCE)
@@ -213,13 +249,21 @@ class Wave:
         end = time.monotonic() + PATIENCE
         before: dict[str, list[str]] = {}
         while left and time.monotonic() < min(end, self._start + AT_MOST):
-            projects = truth.read(self.deployment.engine, list(left))
-            now = {project: list(projects[project].unsettled()) for project in left}
+            now = self._pop_settled(left)
             if now != before:
                 end, before = time.monotonic() + PATIENCE, now
-            for project in [project for project, unsettled in now.items() if not unsettled]:
-                left.pop(project).seconds = time.monotonic() - self._start
             time.sleep(0.2)    # sleeps: between two looks; the end moves with each change
+
+    def _pop_settled(self, left: dict[str, Story]) -> dict[str, list[str]]:
+        """Remove stories that have ended from ``left``. Return by project what all of them had still to do."""
+        projects = truth.read(self.deployment.engine, list(left))
+        now = {project: list(projects[project].unsettled()) for project in left}
+        for project in [project for project, unsettled in now.items() if not unsettled]:
+            self._stop_clock(left.pop(project))
+        return now
+
+    def _stop_clock(self, story: Story) -> None:
+        story.seconds = time.monotonic() - (self._start if story.struck is None else story.struck)
 
     def _again(self, stories: list[Story]) -> None:
         """Repeat requests of clients that got no answer, and for which no work was begun."""
@@ -253,7 +297,7 @@ class Wave:
             rows = projects[story.project]
             story.state = self._state(story, rows)
             if story.project in stuck:
-                story.seconds = time.monotonic() - self._start
+                self._stop_clock(story)
                 story.problems += [f'stuck: {what}' for what in rows.unsettled()]
             story.problems += [what for project, what in orphans if project == story.project]
             story.problems += [*backends.differences(rows), *truth.quota(self.deployment, story.project, rows),
