@@ -17,8 +17,6 @@ from typing import Any
 from manila_lite import errors, engine
 from manila_lite.actions import share_bin
 from manila_lite.drivers import load
-from manila_lite.workflow import (ensure, evacuation, server_migration, share_migration, share_replicas, share_servers,
-                                  snapshot_access)
 from manila_lite.engine import executor
 from manila_lite.rpc import clients
 from manila_lite.tests.crash import places
@@ -26,6 +24,8 @@ from manila_lite.tests.crash.faulty import Faulty
 from manila_lite.tests.crash.orders import Orders
 
 _PR_SET_PDEATHSIG = 1
+#: The module, whose name in the package is that of its function.
+_BEGIN = importlib.import_module('manila_lite.engine.begin')
 
 
 def _step(orders: Orders, role: str, kind: str, step: Any) -> Any:
@@ -131,12 +131,13 @@ def _wrap_begin(orders: Orders, role: str) -> None:
             return wake
         return call
 
-    # Other modules that begin operations have imported the function by name.
-    for module, name in ((engine, 'begin'), (share_servers, 'begin'), (ensure, 'begin'), (evacuation, 'begin'),
-                         (engine, 'begin_once'),
-                         (share_replicas, 'begin_once'), (snapshot_access, 'begin_once'), (server_migration, 'begin'),
-                         (share_migration, 'begin')):
-        setattr(module, name, wrapped(getattr(module, name)))
+    # Modules have imported these functions by name, or will do so.
+    wrappers = {id(plain): wrapped(plain) for plain in (_BEGIN.begin, _BEGIN.begin_once, _BEGIN.begin_many_once)}
+    for name, module in list(sys.modules.items()):
+        if name.startswith('manila_lite.'):
+            for attribute, value in list(vars(module).items()):
+                if id(value) in wrappers:
+                    setattr(module, attribute, wrappers[id(value)])
 
 
 def _wrap_choose_deletion(orders: Orders) -> None:
