@@ -14,13 +14,13 @@ from manila_lite import context, encryption
 from manila_lite.api.http import app
 from manila_lite.cmd import setup
 from manila_lite.db import models
-from manila_lite.db.maintenance import schema_migrations
 from manila_lite.db.queries import share_types
 from manila_lite.drivers.dummy import knobs
 from manila_lite.manager.runtime.service import ShareManager
 from manila_lite.rpc import transport
 from manila_lite.scheduler.service import Scheduler
 from manila_lite.tests import hush, waiting
+from manila_lite.tests.schemas import newest_schema
 from manila_lite.tests.services import places
 
 #: Extra specs of the share type "default" of every test service.
@@ -63,16 +63,6 @@ _BACKEND = """
 driver = dummy
 dummy_pool_size_gb = 100
 """
-
-
-def newest_schema(db, metadata):
-    """Create the tables of the newest revision at once: test_migrations tests that all revisions lead to them."""
-    if db.engine.dialect.name in ('mysql', 'mariadb'):
-        with db.engine.begin() as conn:
-            # Same collation as in manila_lite.db.core.collation.
-            conn.exec_driver_sql('ALTER DATABASE CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin')
-    metadata.create_all(db.engine)
-    schema_migrations.stamp(db, 'head')
 
 
 class Service(fixtures.Fixture):

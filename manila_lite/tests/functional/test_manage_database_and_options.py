@@ -128,7 +128,7 @@ class AloneTest(manage.AloneTest):
             self.configure(url=url)
             for words in (('doctor',), ('db', 'sync'), ('service', 'list')):
                 command = [sys.executable, '-m', 'manila_lite.cmd.manage', f'--config-file={self.config}', *words]
-                done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=40)
+                done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=150)
                 [line] = done.stderr.splitlines()
                 self.assertEqual((2, ''), (done.returncode, done.stdout), done.stderr)
                 self.assertRegex(line, r'^manila_lite: \[database\] connection: .*127.0.0.1.*$')

@@ -15,7 +15,7 @@ from manila_lite import context, encryption, errors, key_manager
 from manila_lite.db import models
 from manila_lite.db.core.engine import Database
 from manila_lite.encryption import key_file, keys, renewal
-from manila_lite.tests.fixtures import newest_schema
+from manila_lite.tests.schemas import newest_schema
 from manila_lite.tests.services import places
 
 _table = models.security_services

@@ -16,7 +16,7 @@ from manila_lite.siblings.compute import cmd as compute
 from manila_lite.siblings.compute import models as compute_models
 from manila_lite.siblings.dataproc import cmd as dataproc
 from manila_lite.siblings.dataproc import models as dataproc_models
-from manila_lite.tests.fixtures import newest_schema
+from manila_lite.tests.schemas import newest_schema
 from manila_lite.tests.services import places
 
 _ZONES = models.availability_zones

@@ -12,9 +12,9 @@ from oslo_config import cfg
 
 from manila_lite.siblings.dataproc import cmd, models
 from manila_lite.siblings.dataproc.engine import Engine
-from manila_lite.tests.fixtures import newest_schema
 from manila_lite.tests.functional import base
 from manila_lite.tests.functional.siblings.share_service import ShareServiceTest, register_messaging
+from manila_lite.tests.schemas import newest_schema
 from manila_lite.tests.services import places
 
 CONFIG = """
