@@ -96,9 +96,10 @@ class Lost(Replicates):
         self.in_sync(replica)
         written = {}
         for number in range(20):
+            if number == 15:
+                (self.state / 'lite.conf').unlink()     # beta reaches alpha no more; a copy that has begun may still end
             self.works(share, 'put', f'f{number}', 'x')
-            written[f'f{number}'] = time.time()     # it is on the disk of the active replica by now
-        (self.state / 'lite.conf').unlink()         # beta reaches alpha no more
+            written[f'f{number}'] = time.time()         # it is on the disk of the active replica by now
         self.resync(replica)
         self.lite.wait(f'/share-replicas/{replica}', 'share_replica', 'out_of_sync', field='replica_state', patience=60)
         process.until(lambda: Scraped(self.port).value('database_readable') == 1, 'there are no metrics', self.lite.tail)
