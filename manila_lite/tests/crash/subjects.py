@@ -4,6 +4,7 @@
 import contextlib
 import dataclasses
 import datetime
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -225,12 +226,16 @@ class Cell:
     def with_foreign_server(self) -> None:
         """Make a share network, and at its backend an unmanaged server with an address."""
         self.with_network()
-        number = int(self.project[1:])
+        with self.deployment.engine.connect() as conn:
+            taken = set(conn.execute(sa.select(models.network_allocations.c.ip_address)).scalars())
+        # Other servers get their addresses anywhere in the subnet.
+        numbers = itertools.count(int(self.project[1:]), 10000)
+        addresses = (f'10.16.{128 + number // 250 % 128}.{number % 250 + 1}' for number in numbers)
+        address = next(one for one in addresses if one not in taken)
         self.server = f'nas-{self.project}'
         store = Store(self.deployment.state / 'gamma')
         with store.locked():
-            store.servers.put(ServerRecord(
-                self.server, {'lan': [f'10.16.{128 + number // 250}.{number % 250 + 1}']}, ours=False))
+            store.servers.put(ServerRecord(self.server, {'lan': [address]}, ours=False))
 
     def manage(self) -> None:
         """Request to manage that server."""
