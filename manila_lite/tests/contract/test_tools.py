@@ -13,6 +13,7 @@ import fixtures
 import testtools
 
 from manila_lite.tests import limits
+from manila_lite.tests.conformance import outcomes
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NOTE = 'releasenotes/notes/some-change-0123456789abcdef.yaml'
@@ -327,6 +328,28 @@ class Portions(testtools.TestCase):
                 where = {database for database in self.portions.DATABASES
                          if self.has(database, seed, f'functional.test_client_events.{test}')}
                 self.assertEqual((test, places), (test, where))
+
+    def test_each_published_class_runs_in_one_mode_in_which_it_passes(self):
+        upstream = {mode: {test for test, one in outcomes.read(outcomes.UPSTREAM, mode).items() if one.good}
+                    for mode in ('dhss', 'nodhss')}
+        for seed in ('1711', '1812'):
+            chosen = {mode: [re.compile(one) for one in outcomes.portion(mode, seed)] for mode in upstream}
+            for mode, tests in upstream.items():
+                for name in {test.rpartition('.')[0] for test in tests}:
+                    there = [one for one in chosen if any(regex.search(f'{name}.test_one') for regex in chosen[one])]
+                    self.assertEqual(1, len(there), name)
+                    self.assertTrue(any(test.startswith(f'{name}.') for test in upstream[there[0]]), (mode, name))
+
+    def test_long_tests_exist_and_each_turn_has_some(self):
+        lines = [line.split() for line in (ROOT / 'tools/behind.txt').read_text().splitlines() if not line.startswith('#')]
+        tests = [f'{".".join(path.relative_to(ROOT).with_suffix("").parts)}.{name}.test_one'
+                 for path in (ROOT / 'manila_lite/tests').rglob('test_*.py')
+                 for name in re.findall(r'^class (\w+)', path.read_text(), re.MULTILINE)]
+        for where, turn, pattern in lines:
+            self.assertIn((where, turn), [(one, number) for one in self.portions.DATABASES for number in '-012'])
+            self.assertNotEqual(('sqlite', '-'), (where, turn), 'it would run as all others do')
+            self.assertTrue(any(re.match(pattern, test) for test in tests), pattern)
+        self.assertEqual(set('-012'), {turn for _, turn, _ in lines})
 
     def test_tests_that_are_not_functional_run_on_sqlite(self):
         for test in ('unit.test_errors.Errors.test_one', 'crash.test_matrix.Death.test_one',

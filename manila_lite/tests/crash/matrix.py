@@ -255,7 +255,7 @@ class Wave:
             time.sleep(0.2)    # sleeps: between two looks; the end moves with each change
 
     def _pop_settled(self, left: dict[str, Story]) -> dict[str, list[str]]:
-        """Remove stories that have ended from ``left``. Return by project what all of them had still to do."""
+        """Remove stories that have ended from ``left``. Return the work that each of them still had, by project."""
         projects = truth.read(self.deployment.engine, list(left))
         now = {project: list(projects[project].unsettled()) for project in left}
         for project in [project for project, unsettled in now.items() if not unsettled]:
