@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Print the tests that a database does not run (stestr --exclude-list): tools/portions.py sqlite|postgresql|mariadb [SEED]
+"""Print the tests that a run leaves out (stestr --exclude-list): tools/portions.py sqlite|postgresql|mariadb|behind [SEED TURN]
 
 A server does not run the tests in sqlite-only.txt. With a seed, each other module of functional tests runs on one of the
-three databases, and the seed says on which. Modules in every-database.txt run on all three.
+three databases, and the seed says on which. Modules in every-database.txt run on all three. Slow classes that try real
+storage and machines take turns: with TURN 0, 1 or 2 a third of them runs. "behind" stands for long tests on SQLite that run
+behind those on a server (behind.txt): only the turns matter there.
 """
 
 import hashlib
@@ -12,10 +14,16 @@ import re
 import sys
 from collections.abc import Iterator
 
+import spread
+
 FUNCTIONAL = pathlib.Path(__file__).resolve().parents[1] / 'manila_lite' / 'tests' / 'functional'
 SQLITE_ONLY = FUNCTIONAL / 'sqlite-only.txt'
 EVERY = FUNCTIONAL / 'every-database.txt'
 DATABASES = ('sqlite', 'postgresql', 'mariadb')
+TURNS = 3
+#: Tests of real storage, machines and packages, which are the same on each database. No guard refuses in them alone.
+REAL = re.compile(r'manila_lite\.tests\.'
+                  r'(compliance|functional\.(linux|ceph|admin_pages|test_(quickstart|benchmarks|packages)))\.')
 
 
 def names() -> Iterator[str]:
@@ -34,20 +42,33 @@ def is_on(database: str, name: str, seed: str) -> bool:
     return DATABASES[hashlib.sha256(f'{seed} {name}'.encode()).digest()[0] % len(DATABASES)] == database
 
 
-def excluded(database: str, seed: str) -> Iterator[str]:
+def turns() -> dict[str, int]:
+    """Return the turn of each slow class of real storage. Each turn takes about as long: the longest are given out first."""
+    slow = {test.rpartition('.')[0]: float(seconds) for test, seconds in spread.read().items() if REAL.match(test)}
+    taken = [0.0] * TURNS
+    chosen = {}
+    for name in sorted(slow, key=lambda name: (-slow[name], name)):
+        chosen[name] = taken.index(min(taken))
+        taken[chosen[name]] += slow[name]
+    return chosen
+
+
+def excluded(database: str, seed: str, turn: int | None = None) -> Iterator[str]:
     """Yield the lines of the list."""
     only = patterns(SQLITE_ONLY)
-    if database != 'sqlite':
+    if database in DATABASES[1:]:
         yield from only
-    if seed:
+    if seed and database in DATABASES:
         every = re.compile('|'.join(patterns(EVERY)))
         elsewhere = '|'.join(re.escape(name) for name in names()
                              if not every.match(f'functional.{name}.') and not is_on(database, name, seed))
         kept = f'(?!.*(?:{"|".join(only)}))' if database == 'sqlite' else ''
         yield f'^{kept}.*functional\\.(?:{elsewhere})\\.'
+    if turn is not None:
+        yield from (f'^{re.escape(name)}\\.' for name, its in turns().items() if its != turn)
 
 
 if __name__ == '__main__':
-    if len(sys.argv) not in {2, 3} or sys.argv[1] not in DATABASES:
+    if len(sys.argv) not in {2, 4} or sys.argv[1] not in {*DATABASES, 'behind'}:
         sys.exit(__doc__)
-    print(*excluded(sys.argv[1], *sys.argv[2:] or ['']), sep='\n')
+    print(*excluded(sys.argv[1], sys.argv[2], int(sys.argv[3])) if sys.argv[2:] else excluded(sys.argv[1], ''), sep='\n')

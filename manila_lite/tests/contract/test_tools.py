@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts of tools/ catch a planted violation each, and accept its repair."""
 
+import collections
 import importlib
+import itertools
 import json
 import os
 import pathlib
@@ -340,16 +342,36 @@ class Portions(testtools.TestCase):
                     self.assertEqual(1, len(there), name)
                     self.assertTrue(any(test.startswith(f'{name}.') for test in upstream[there[0]]), (mode, name))
 
-    def test_long_tests_exist_and_each_turn_has_some(self):
+    def test_slow_classes_of_real_storage_take_turns(self):
+        turns = self.portions.turns()
+        self.assertEqual(set(), turns.keys() - {test.rpartition('.')[0] for test in self.tests()}, 'no longer there')
+        seconds = collections.Counter()
+        for test, spent in self.portions.spread.read().items():
+            if (name := test.rpartition('.')[0]) in turns:
+                seconds[turns[name]] += float(spent)
+                runs = [turn for turn in range(3) for database in ('sqlite', 'behind')
+                        if not any(re.search(line, test) for line in self.portions.excluded(database, '1711', turn))]
+                self.assertEqual([turns[name]] * 2, runs)
+        self.assertLess(max(seconds.values()), 1.1 * min(seconds.values()))
+
+    def test_long_tests_behind_a_server_exist_and_each_turn_has_some(self):
         lines = [line.split() for line in (ROOT / 'tools/behind.txt').read_text().splitlines() if not line.startswith('#')]
-        tests = [f'{".".join(path.relative_to(ROOT).with_suffix("").parts)}.{name}.test_one'
-                 for path in (ROOT / 'manila_lite/tests').rglob('test_*.py')
-                 for name in re.findall(r'^class (\w+)', path.read_text(), re.MULTILINE)]
-        for where, turn, pattern in lines:
-            self.assertIn((where, turn), [(one, number) for one in self.portions.DATABASES for number in '-012'])
-            self.assertNotEqual(('sqlite', '-'), (where, turn), 'it would run as all others do')
-            self.assertTrue(any(re.match(pattern, test) for test in tests), pattern)
-        self.assertEqual(set('-012'), {turn for _, turn, _ in lines})
+        here = collections.defaultdict(set)
+        for where, pattern in lines:
+            found = {test for test in self.tests() if re.match(pattern, test)}
+            self.assertNotEqual(set(), found, pattern)
+            here[where] |= found
+        self.assertEqual({'postgresql', 'mariadb'}, here.keys())
+        for turn, tests in itertools.product(range(3), here.values()):
+            left_out = re.compile('|'.join(self.portions.excluded('behind', '1711', turn)))
+            self.assertTrue(any(not left_out.search(test) for test in tests), turn)
+
+    @staticmethod
+    def tests():
+        """Return a name for each class of tests."""
+        return {f'{".".join(path.relative_to(ROOT).with_suffix("").parts)}.{name}.test_one'
+                for path in (ROOT / 'manila_lite/tests').rglob('test_*.py')
+                for name in re.findall(r'^class (\w+)', path.read_text(), re.MULTILINE)}
 
     def test_tests_that_are_not_functional_run_on_sqlite(self):
         for test in ('unit.test_errors.Errors.test_one', 'crash.test_matrix.Death.test_one',
