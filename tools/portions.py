@@ -3,9 +3,9 @@
 """Print the tests that a run leaves out (stestr --exclude-list): tools/portions.py sqlite|postgresql|mariadb|behind [SEED TURN]
 
 A server does not run the tests in sqlite-only.txt. With a seed, each other module of functional tests runs on one of the
-three databases, and the seed says on which. Modules in every-database.txt run on all three. Slow classes that try real
-storage and machines take turns: with TURN 0, 1 or 2 a third of them runs. "behind" stands for long tests on SQLite that run
-behind those on a server (behind.txt): only the turns matter there.
+three databases, and the seed says on which. Modules in every-database.txt run on all three. Slow classes take turns: with TURN
+0 to 5 a sixth of them runs. "behind" stands for long tests on SQLite that run behind those on a server (behind.txt): only the
+turns matter there.
 """
 
 import hashlib
@@ -20,10 +20,9 @@ FUNCTIONAL = pathlib.Path(__file__).resolve().parents[1] / 'manila_lite' / 'test
 SQLITE_ONLY = FUNCTIONAL / 'sqlite-only.txt'
 EVERY = FUNCTIONAL / 'every-database.txt'
 DATABASES = ('sqlite', 'postgresql', 'mariadb')
-TURNS = 3
-#: Tests of real storage, machines and packages, which are the same on each database. No guard refuses in them alone.
-REAL = re.compile(r'manila_lite\.tests\.'
-                  r'(compliance|functional\.(linux|ceph|admin_pages|test_(quickstart|benchmarks|packages)))\.')
+TURNS = 6
+#: Tests that take no turns: of what every change touches, of crashes, and of security.
+ALWAYS = ('contract.', 'crash.', 'security.', 'simulation.', 'unit.')
 
 
 def names() -> Iterator[str]:
@@ -43,8 +42,10 @@ def is_on(database: str, name: str, seed: str) -> bool:
 
 
 def turns() -> dict[str, int]:
-    """Return the turn of each slow class of real storage. Each turn takes about as long: the longest are given out first."""
-    slow = {test.rpartition('.')[0]: float(seconds) for test, seconds in spread.read().items() if REAL.match(test)}
+    """Return the turn of each slow class that takes turns. Each turn takes about as long: the longest are given out first."""
+    every = re.compile('|'.join(patterns(EVERY)))
+    slow = {test.rpartition('.')[0]: float(seconds) for test, seconds in spread.read().items()
+            if not (name := test.removeprefix('manila_lite.tests.')).startswith(ALWAYS) and not every.match(name)}
     taken = [0.0] * TURNS
     chosen = {}
     for name in sorted(slow, key=lambda name: (-slow[name], name)):

@@ -17,7 +17,7 @@ import sys
 FILE = pathlib.Path(__file__).with_name('times.txt')
 KNOWN = pathlib.Path('.stestr/times.dbm')
 #: Seconds from which a class is slow.
-_SLOW = 30.0
+_SLOW = 8.0
 
 
 def read() -> dict[str, str]:

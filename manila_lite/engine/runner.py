@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from oslo_db.exception import DBDeadlock
 from oslo_log import log
 from oslo_utils import timeutils
 
@@ -121,6 +122,9 @@ class Runner:
                 self._release_unsaved()
                 while not self._stopped.is_set() and self._look_in_time():
                     pass
+            except DBDeadlock:
+                # The database let another worker, which looked at the same moment, have its way.
+                LOG.info('Looking for work met another worker; the next look is in %s s', self.conf.poll_interval)
             except Exception:
                 LOG.exception('Looking for work failed; the next look is in %s s', self.conf.poll_interval)
             self._poke.wait(self._pause())

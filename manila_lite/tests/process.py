@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -45,10 +46,13 @@ DEFAULT_TYPE = {'share_type': {'name': 'default', 'extra_specs': {
 
 
 def free_port():
-    """Return a port that no process listens on."""
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
+    """Return a port that no process listens on. It is below those that the kernel gives to clients: none of them takes it."""
+    first_of_clients = int(Path('/proc/sys/net/ipv4/ip_local_port_range').read_text().split()[0])
+    while True:
+        port = random.SystemRandom().randrange(10000, max(first_of_clients, 20000))
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(('127.0.0.1', port))
+            return port
 
 
 class Lite(fixtures.Fixture):

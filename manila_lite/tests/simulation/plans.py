@@ -124,7 +124,7 @@ def _plan(world, kind, *steps):
         world.backend.write_end(rows.FAILED, work)
 
     def prepare(conn, works):
-        conn.exec_driver_sql('SELECT 1')
+        conn.exec_driver_sql('SELECT 2')
         for work in works:
             work.loaded = work.op.id
 

@@ -51,7 +51,8 @@ class Wire:
 
     def statement(self, text):
         """Let the statement reach the database, or raise an error."""
-        if self.history is None or text.startswith(('PRAGMA', 'SAVEPOINT', 'RELEASE')):
+        # The last one is a ping: whether it comes depends on how fast the machine is.
+        if self.history is None or text.startswith(('PRAGMA', 'SAVEPOINT', 'RELEASE')) or text == 'SELECT 1':
             return
         if text.startswith('BEGIN'):
             self.forget()

@@ -149,7 +149,8 @@ class Restart(base.FailoverTest):
         writer.goes_on(200)
         self.assertNotEqual([guard], self.one.guards())
         self.share()
-        self.assertEqual((1, 0.0, []), (len(self.one.guards()), writer.longest, writer.reclaims))
+        self.assertEqual((1, []), (len(self.one.guards()), writer.reclaims))
+        self.assertLess(writer.longest, self.LEASE / 4, 'more than a busy machine')
         self.assertEqual([], self.two.remains())
 
 
