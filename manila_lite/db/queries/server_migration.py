@@ -20,6 +20,8 @@ KIND, CHECK = 'share_server.migrate', 'share_server.migration_check'
 #: Rows in one statement; databases limit its values.
 _AT_ONCE = 500
 RELEASE, RULES = 'share_server.release', 'share_server.apply_rules'
+#: The operation at the source's backend that lets the server run with the addresses which it has now.
+READDRESS = 'share_server.readdress'
 #: The operation that deletes the copy of a migration that was cancelled without its target's backend.
 CLEAR = 'share_server.clear'
 

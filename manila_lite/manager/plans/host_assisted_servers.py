@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Migration of a share server by this host, the destination's, between backends of any drivers: it copies share by share.
 
-The target is a new server of the destination's driver, with addresses of its own. The shares keep their ids, as in a move by a
-driver. The life cycle is that of ``migration.py``: ``calls`` is what it calls in place of a driver. The copy of each share is
-in ``host_copy.py``; the operation's data has a part for each.
+The target is a new server of the destination's driver, with addresses of its own until the cut-over. The shares keep their
+ids, as in a move by a driver. The life cycle is that of ``migration.py``: ``calls`` is what it calls in place of a driver. The
+copy of each share is in ``host_copy.py``; the operation's data has a part for each.
 """
 
 import contextlib
@@ -16,7 +16,14 @@ from manila_lite import errors, values
 from manila_lite.db.queries import messages, server_migration
 from manila_lite.drivers.interface import abilities_of
 from manila_lite.engine import Work
-from manila_lite.manager.plans import copied_snapshots, copy_checks, host_assisted, host_copy, server_progress
+from manila_lite.manager.plans import (
+    copied_snapshots,
+    copy_checks,
+    exchanged_addresses,
+    host_assisted,
+    host_copy,
+    server_progress,
+)
 from manila_lite.manager.plans.host_access import ShareCopy
 from manila_lite.manager.plans.migration import DriverCalls
 from manila_lite.manager.plans.task import as_shares
@@ -153,11 +160,31 @@ def marks(rules: Any) -> list[list[str]]:
 
 
 def _complete(work: Work, migration: values.ServerMigration) -> values.MigratedServer:
-    """Return where the shares are now: the target serves already."""
+    """Return where the shares are now: the target serves already. In the same share network it gets the source's addresses."""
     copies = _copies(work, migration)
+    exports = {copy.id: copy.target.export_locations for copy in copies}
+    if exchanged_addresses.exchange(work, migration):
+        exports |= _take_addresses(work, migration, copies)
     return values.MigratedServer(
-        work.data[_DETAILS], {copy.id: copy.target.export_locations for copy in copies},
+        work.data[_DETAILS], exports,
         {snapshot: location for copy in copies for snapshot, location in copied_snapshots.taken(copy).items()})
+
+
+def _take_addresses(work: Work, migration: values.ServerMigration,
+                    copies: Sequence[ShareCopy]) -> dict[str, tuple[values.ExportLocation, ...]]:
+    """Have the target run with the addresses that it has now. Return the export locations of its shares, by instance id."""
+    driver, target = work.service.driver, migration.target
+    server = driver.ensure_servers([target])[target.id]
+    if server.error:
+        raise errors.ManilaLiteError(server.error)
+    if server.details:
+        work.data[_DETAILS] = dict(server.details)
+    results = driver.ensure_shares([values.EnsureTarget(copy.target, copy.migration.rules) for copy in copies])
+    for copy in copies:
+        if copy.id not in results or results[copy.id].error:
+            raise errors.ManilaLiteError(f'Share {copy.share_id} is not served at its new place: '
+                                         f'{results[copy.id].error if copy.id in results else "there is no answer"}')
+    return {copy.id: tuple(results[copy.id].export_locations) for copy in copies if results[copy.id].export_locations}
 
 
 # End --------------------------------------------------------------------------------------------------

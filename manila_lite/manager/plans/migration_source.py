@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Migrations at the source's backend: the access rules of a share server, and the deletion of copies that are left."""
+"""Migrations at the source's backend: a share server's access rules and addresses, and the deletion of copies that are left."""
 
 from typing import Any
 
@@ -72,6 +72,26 @@ def not_applied(conn: Connection, work: Work, error: Exception) -> None:
                          messages.Action.UPDATE_ACCESS_RULES, messages.Detail.UNKNOWN_ERROR, errors.user_text(error))
 
 
+# Addresses ------------------------------------------------------------------------------------------
+
+def readdress(work: Work) -> None:
+    """Let the share server run with exactly the addresses that it has now: its own went to its copy."""
+    with share_servers.alone(work.resource_id):
+        with work.ctx.db.reader() as conn:
+            server = share_servers.load_server(conn, work)
+        result = work.service.driver.ensure_servers([server])[server.id]
+    if result.error:
+        raise errors.ManilaLiteError(result.error)
+
+
+def readdressed(conn: Connection, work: Work) -> None:
+    """Store nothing: the migration sees the end of the operation."""
+
+
+def not_readdressed(conn: Connection, work: Work, error: Exception) -> None:
+    """Store nothing: the migration sees the failure, and tells the operator."""
+
+
 # Copies ---------------------------------------------------------------------------------------------
 
 def delete_moved(work: Work) -> None:
@@ -117,6 +137,7 @@ def not_deleted(conn: Connection, work: Work, error: Exception) -> None:
 
 PLANS = [
     Plan(server_migration.RULES, (Step(apply_rules),), applied, not_applied),
+    Plan(server_migration.READDRESS, (Step(readdress),), readdressed, not_readdressed),
     Plan(server_migration.RELEASE, (Step(delete_moved), Step(share_servers.teardown),
                                      Step(share_servers.free, name='deallocate')),
          share_servers.removed, share_servers.not_removed),

@@ -93,6 +93,13 @@ def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
         allocations.delete(conn, [row.id for row in rows])
 
 
+def hand_over(services: context.Services, plugin: NetworkPlugin, server_id: str) -> None:
+    """Have the plugin record that the server has its addresses, which another one may have had. May be called again."""
+    with services.db.reader() as conn:
+        rows = allocations.of_server(conn, server_id)
+    plugin.hand_over(map(_address, rows), owner=server_id)
+
+
 def _address(row: Any) -> Address:
     return Address(row.ip_address, row.mac_address, row.port_id)
 

@@ -537,8 +537,10 @@ def _by_host() -> tuple[Subject, ...]:
                 'share', 'available', 'delete_share', size=2, task_state=_CANCELLED),
         Subject('move a share server by its host', Cell.with_server_with_files, Cell.copy_server,
                 (Way('scheduler', 'share_server.migrate', passed_on=True), Way('share', 'share_server.migrate'),
-                 Way('share', 'share_server.apply_rules'), Way('share', 'access.sync'), Way('share', 'share_server.release')),
-                'server', 'gone', 'setup_server', method_step='start', also=('create_share', 'update_access')),
+                 Way('share', 'share_server.apply_rules'), Way('share', 'share_server.readdress'), Way('share', 'access.sync'),
+                 Way('share', 'share_server.release')),
+                'server', 'gone', 'setup_server', method_step='start',
+                also=('create_share', 'update_access', 'ensure_servers', 'ensure_shares')),
         Subject('cancel the move of a share server by its host by force', Cell.with_server_copied_by_host,
                 lambda cell: cell.cancel_by_force(f'/share-servers/{cell.server}'), _here('share_server.clear'),
                 'share', 'available', 'delete_share', size=2, method_step='clear', task_state=_CANCELLED))

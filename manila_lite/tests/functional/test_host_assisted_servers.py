@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A share server moves although no driver migrates it: the host of the destination copies its shares to a new server.
 
-The files of the dummy's shares are in directories of the test, one for each address of a share server, which the host mounts in
-place of their exports. For real exports see ``linux/test_host_assisted_servers.py``.
+The files of the dummy's shares are in directories of the test, one for each share server, which the host mounts in place of
+their exports. For real exports see ``linux/test_host_assisted_servers.py``.
 """
 
 import contextlib
@@ -13,10 +13,10 @@ import sqlalchemy as sa
 
 from manila_lite import errors
 from manila_lite.db import models
-from manila_lite.db.queries import allocations, migration_promises, share_server_queries
+from manila_lite.db.queries import allocations, migration_promises, server_migration, share_server_queries
 from manila_lite.drivers.data_mover import share_moves
 from manila_lite.drivers.dummy.driver import DummyDriver
-from manila_lite.manager.plans import host_copy
+from manila_lite.manager.plans import exchanged_addresses, host_copy
 from manila_lite.tests.functional import base, test_host_assisted, test_server_migration
 
 _BACKEND = test_server_migration.BACKEND.format('here')
@@ -51,10 +51,10 @@ class CopiedServers(test_server_migration.MigrationTest):
 
     def reach(self, *servers):
         """Have the host mount directories of the test in place of the exports of these share servers."""
-        addresses = [address for server in servers for address in self.addresses(server)]
-        for address in addresses:
-            (self.place / address).mkdir(parents=True, exist_ok=True)
-        self.set('data_node_local_exports', [f'{address}:/shares={self.place / address}' for address in addresses])
+        for server in servers:
+            (self.place / server).mkdir(parents=True, exist_ok=True)
+        self.set('data_node_local_exports', [f'{address}:/shares={self.place / server}'
+                                             for server in servers for address in self.addresses(server)])
 
     def addresses(self, server_id):
         with self.service.services.db.reader() as conn:
@@ -62,8 +62,7 @@ class CopiedServers(test_server_migration.MigrationTest):
 
     def folder(self, server_id, share):
         """Return the directory of the share's files on the share server."""
-        [address] = self.addresses(server_id)
-        return self.place / address / self.instance(share)
+        return self.place / server_id / self.instance(share)
 
     def made(self, count=2, kind='served', **files):
         """Return a server, and its shares with an access rule and these files."""
@@ -154,9 +153,9 @@ class CopiedServers(test_server_migration.MigrationTest):
 
 class Moved(CopiedServers):
 
-    def test_server_moves_with_all_shares_to_new_addresses(self):
+    def test_server_moves_with_all_shares_and_keeps_its_addresses(self):
         server, shares = self.made(f='hello')
-        old = self.paths(shares[0])
+        old, own = self.paths(shares[0]), self.addresses(server['id'])
         target = self.begin(server, shares, go_on=False)
         for share in shares:
             # The host is admitted to the first one shortly after.
@@ -177,9 +176,8 @@ class Moved(CopiedServers):
         for share in shares:
             self.assertEqual('hello', (self.folder(target, share) / 'f').read_text())
             self.until_rules('beta', share, (_CLIENT, 'rw'))
-        [address] = self.addresses(target)
-        self.assertEqual([f'{address}:/shares/{self.instance(shares[0])}'], self.paths(shares[0]))
-        self.assertNotEqual(old, self.paths(shares[0]))
+        self.assertEqual((own, old), (self.addresses(target), self.paths(shares[0])))
+        self.assertEqual([own], list(self.store('beta').servers.get(target).addresses.values()))
         self.assertEqual(100, self.act({'id': target}, 'migration_get_progress')[1]['total_progress'])
         # The shares can leave again, and the server be deleted.
         self.clear_away({'id': target}, shares)
@@ -431,6 +429,103 @@ class Evacuated(CopiedServers):
 
     def ended(self, operation_id):
         return self.admin.wait(f'/operations/{operation_id}', 'operation', 'done', field='state')
+
+
+class SameAddresses(CopiedServers):
+    """The target has addresses of its own, which it exchanges with the source at the cut-over."""
+
+    def ready(self, backend='beta'):
+        """Copy a server. Return it, its shares, their paths, and the target."""
+        server, shares = self.made(f='hello')
+        paths = [self.paths(share) for share in shares]
+        target = self.begin(server, shares, backend)
+        self.task_is(server, READY)
+        return server, shares, paths, target
+
+    def on(self, backend, server_id):
+        """Return the addresses that the backend gives the server."""
+        return sorted(address for texts in self.store(backend).servers.get(server_id).addresses.values() for address in texts)
+
+    def failed(self, server, why):
+        """Wait until the cut-over has failed, with both servers in error, and the operator told why."""
+        self.task_is(server, 'migration_error')
+        self.at_rest()
+        self.assertEqual({'error'}, {row['status'] for row in self.servers()})
+        self.assertIn(why, self.messages(server))
+
+    def test_no_two_servers_have_an_address_at_the_same_time(self):
+        server, shares, paths, target = self.ready()
+        own, others = self.on('alpha', server['id']), self.on('beta', target)
+        seen, ensure = [], DummyDriver.ensure_servers
+
+        def ensure_servers(driver, servers):
+            seen.append((driver.backend.name, self.on('alpha', server['id']), self.on('beta', target)))
+            return ensure(driver, servers)
+        self.patch(DummyDriver, 'ensure_servers', ensure_servers)
+        self.complete(server)
+        self.has_moved(server, shares, target)
+        self.assertEqual([('alpha', own, others), ('beta', others, others)], seen)
+        self.assertEqual((own, own), (self.on('beta', target), self.addresses(target)))
+        self.assertEqual(paths, [self.paths(share) for share in shares])
+
+    def test_source_that_keeps_its_addresses_is_told_and_the_cut_over_can_be_repeated(self):
+        server, shares, paths, target = self.ready()
+        own = self.on('alpha', server['id'])
+        self.service.knob('alpha', 'ensure_servers:fail_final')
+        self.complete(server)
+        self.failed(server, 'did not let go of its addresses')
+        self.assertEqual(own, self.on('alpha', server['id']))
+        self.assertNotEqual(own, self.on('beta', target))
+        self.service.knob('alpha', '')
+        self.complete(server)
+        self.has_moved(server, shares, target)
+        self.assertEqual((own, paths), (self.on('beta', target), [self.paths(share) for share in shares]))
+
+    def test_source_that_does_not_answer_is_waited_for_no_longer_than_a_lease(self):
+        server, shares, paths, target = self.ready()
+        self.set('lease', 2, 'operations')
+        self.service.knob('alpha', 'ensure_servers:hang')
+        self.complete(server)
+        self.task_is(server, 'migration_error')
+        self.assertIn('did not let go of its addresses for 2 seconds', self.messages(server))
+        self.service.knob('alpha', '')
+        self.at_rest()
+        self.complete(server)
+        self.has_moved(server, shares, target)
+        self.assertEqual(paths, [self.paths(share) for share in shares])
+
+    def test_target_that_cannot_take_the_addresses_yet_takes_them_later(self):
+        for knob in ('ensure_servers:fail@times=2', 'ensure_shares:fail@times=2'):
+            server, shares, paths, target = self.ready()
+            self.service.knob('beta', knob)
+            self.complete(server)
+            self.has_moved(server, shares, target)
+            self.assertEqual(paths, [self.paths(share) for share in shares])
+            self.service.knob('beta', '')
+            self.clear_away({'id': target}, shares)
+
+    def test_migration_that_the_release_before_began_keeps_its_addresses(self):
+        server, shares, _, target = self.ready()
+        others = self.addresses(target)
+        with self.service.services.db.writer() as conn:
+            data = dict(server_migration.last(conn, server['id']).data)
+            self.assertTrue(data.pop(exchanged_addresses.WANTED))
+            conn.execute(models.operations.update().where(models.operations.c.resource_id == server['id'],
+                                                          models.operations.c.kind == server_migration.KIND).values(data=data))
+        self.complete(server)
+        self.has_moved(server, shares, target)
+        self.assertEqual(others, self.addresses(target))
+
+    def test_servers_with_different_numbers_of_addresses_keep_their_own(self):
+        self.patch(self.service.managers['beta'].driver, 'ALLOCATIONS_PER_SUBNET', 2)
+        server, shares = self.made(1)
+        own, target = self.addresses(server['id']), self.begin(server, shares)
+        self.task_is(server, READY)
+        others = self.addresses(target)
+        self.assertEqual(2, len(others))
+        self.complete(server)
+        self.has_moved(server, shares, target)
+        self.assertEqual((others, set()), (self.addresses(target), set(others) & set(own)))
 
 
 class Stayed(CopiedServers):

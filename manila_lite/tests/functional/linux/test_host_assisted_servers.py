@@ -67,12 +67,12 @@ class HostAssistedServers(filled.Filled, test_server_migration.MigrationTest):
         return ' '.join(row['user_message'] for row in found)
 
     def has_moved(self, target):
-        """Check that everything is at ``beta``, at new addresses, and nothing of the migration anywhere."""
+        """Check that everything is at ``beta``, at the same addresses, and nothing of the migration anywhere."""
         self.cut_over_ends()
         for share in self.shares:
             found = self.lite.ok('GET', f'/shares/{share}')['share']
             self.assertEqual(('beta', target), (self.host(share), found['share_server_id']))
-            self.assertTrue(self.locations(share)[0][0].startswith(f'{_NEW}:'), self.locations(share))
+            self.assertTrue(self.locations(share)[0][0].startswith(f'{_OLD}:'), self.locations(share))
             self.lite.wait(f'/shares/{share}', 'share', 'active', 120, field='access_rules_status')
         self.assertEqual([], self.left('alpha'))
         self.nothing_is_mounted()
@@ -118,9 +118,10 @@ class Moved(HostAssistedServers):
         self.has_moved(target)
         for share, directory in zip(self.shares, directories, strict=True):
             self.assert_as(copies[share], self.place('beta', share))
-            self.assertEqual('before', self.works('friend-four', _NEW, directory, 'read', 'same'))
-            self.works('friend-four', _NEW, directory, 'write', 'f', 'at home again')
-            self.refused('NOENT', 'stranger-four', _NEW, directory, 'list')
+            self.assertEqual('before', self.works('friend-four', _OLD, directory, 'read', 'same'))
+            self.works('friend-four', _OLD, directory, 'write', 'f', 'at home again')
+            self.refused('NOENT', 'stranger-four', _OLD, directory, 'list')
+        self.assertFalse(self.nfs('friend-four', _NEW, directories[0], 'list')[0], 'the other addresses are free')
 
     def test_acknowledged_writes_of_a_client_survive(self):
         self.config('[beta]', 'migration_keep_writable = true')
