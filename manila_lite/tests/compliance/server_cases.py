@@ -83,6 +83,30 @@ class EnsureServers(ServerCase):
             self.test.assertEqual(self.test.planned(server), self.test.addresses(server))
 
 
+class Readdress(ServerCase):
+    """A server with a share gets other addresses, as when it exchanges its own with its copy."""
+
+    METHOD = 'ensure_servers'
+
+    def arrange(self) -> None:
+        super().arrange()
+        before = self.test.made_server('four')
+        self.moved = dataclasses.replace(before, networks=(self.test.subnet('four'),))
+        self.there = self.test.a_share(server=before)
+        self.test.driver.create_share(self.there)
+        self.args = ([self.moved],)
+
+    def lasting(self, answer: Any) -> Any:
+        return {server_id: dataclasses.replace(result, repaired=()) for server_id, result in answer.items()}
+
+    def verify(self, answer: Any) -> None:
+        self.test.assertEqual({self.moved.id: None}, {server_id: result.error for server_id, result in answer.items()})
+        self.test.assertEqual(self.test.planned(self.moved), self.test.addresses(self.moved))
+        ensured = self.test.ensured(dataclasses.replace(self.there, server=self.moved))
+        self.test.assertIsNone(ensured.error)
+        self.test.assert_serves(self.moved, ensured.export_locations)
+
+
 class _Update(ServerCase):
     ABILITY = interface.AddsSubnets
 
@@ -284,7 +308,7 @@ class FindOurs(FindUnknown):
         self.args = (self.server, self.test.server.id, {})
 
 
-SERVER_CASES = (SetupServer, TeardownServer, EnsureServers, UpdateNetwork, UpdateSubnetMetadata, UpdateSecurityService,
-                AddSecurityService, UnmanageServer, ManageServer)
+SERVER_CASES = (SetupServer, TeardownServer, EnsureServers, Readdress, UpdateNetwork, UpdateSubnetMetadata,
+                UpdateSecurityService, AddSecurityService, UnmanageServer, ManageServer)
 #: Calls that change nothing, whatever their result.
 QUESTIONS = (CheckUpdate, CheckDenied, UpdateDenied, CheckSecurityService, FindServer, FindUnknown, FindOurs)

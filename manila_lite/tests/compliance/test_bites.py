@@ -210,6 +210,7 @@ SERVER_PLANTS = (
     (ReplacesTheNetwork, server_cases.UpdateNetwork, 'test_call_keeps_its_promise'),
     (AgreesToEverything, None, 'test_questions_change_nothing'),
     (KeepsWhatWasGivenUp, server_cases.EnsureServers, 'test_call_keeps_its_promise'),
+    (KeepsWhatWasGivenUp, server_cases.Readdress, 'test_call_keeps_its_promise'),
     (KeepsTheOldService, server_cases.UpdateSecurityService, 'test_call_keeps_its_promise'),
     (TellsWhenAsked, None, 'test_questions_change_nothing'),
     (PutsSharesAnywhere, None, 'test_share_without_a_server_or_on_an_unknown_one'),
