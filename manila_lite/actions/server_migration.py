@@ -149,7 +149,7 @@ class ServerRequests(Requests[ServerMove]):
             **self.data(move), **migration_check.agreed(support), 'target': target, 'was_idle': bool(chosen),
             # A copy by the host is tried out at addresses of its own, and gets those of the source at the cut-over.
             'keeps_addresses': move.keeps_addresses and not support.get('by_host'),
-            'exchanges_addresses': move.keeps_addresses and bool(support.get('by_host'))})
+            'takes_addresses': move.keeps_addresses and bool(support.get('by_host'))})
 
     def set_task_state(self, conn: Connection, resource_id: str, value: str | None) -> None:
         """Set the server's task state."""

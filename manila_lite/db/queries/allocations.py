@@ -53,6 +53,11 @@ def taken_over(conn: Connection, server_id: str, subnet_id: str | None = None) -
     return list(conn.execute(query))
 
 
+def by_ids(conn: Connection, allocation_ids: Iterable[str]) -> list[Row]:
+    """Return these addresses."""
+    return list(conn.execute(sa.select(_allocations).where(_allocations.c.id.in_(tuple(allocation_ids)))))
+
+
 def set_owner(conn: Connection, server_id: str, allocation_ids: Iterable[str]) -> None:
     """Give addresses to a server."""
     conn.execute(_allocations.update().where(_allocations.c.id.in_(tuple(allocation_ids))).values(share_server_id=server_id))

@@ -19,10 +19,10 @@ from manila_lite.engine import Work
 from manila_lite.manager.plans import (
     copied_snapshots,
     copy_checks,
-    exchanged_addresses,
     host_assisted,
     host_copy,
     server_progress,
+    taken_addresses,
 )
 from manila_lite.manager.plans.host_access import ShareCopy
 from manila_lite.manager.plans.migration import DriverCalls
@@ -163,23 +163,25 @@ def _complete(work: Work, migration: values.ServerMigration) -> values.MigratedS
     """Return where the shares are now: the target serves already. In the same share network it gets the source's addresses."""
     copies = _copies(work, migration)
     exports = {copy.id: copy.target.export_locations for copy in copies}
-    if exchanged_addresses.exchange(work, migration):
-        exports |= _take_addresses(work, migration, copies)
+    if target := taken_addresses.take(work, migration):
+        exports |= _run_at(work, target, copies)
+        taken_addresses.free_own(work)
     return values.MigratedServer(
         work.data[_DETAILS], exports,
         {snapshot: location for copy in copies for snapshot, location in copied_snapshots.taken(copy).items()})
 
 
-def _take_addresses(work: Work, migration: values.ServerMigration,
-                    copies: Sequence[ShareCopy]) -> dict[str, tuple[values.ExportLocation, ...]]:
+def _run_at(work: Work, target: values.ShareServer,
+            copies: Sequence[ShareCopy]) -> dict[str, tuple[values.ExportLocation, ...]]:
     """Have the target run with the addresses that it has now. Return the export locations of its shares, by instance id."""
-    driver, target = work.service.driver, migration.target
+    driver = work.service.driver
     server = driver.ensure_servers([target])[target.id]
     if server.error:
         raise errors.ManilaLiteError(server.error)
     if server.details:
         work.data[_DETAILS] = dict(server.details)
-    results = driver.ensure_shares([values.EnsureTarget(copy.target, copy.migration.rules) for copy in copies])
+    results = driver.ensure_shares([values.EnsureTarget(dataclasses.replace(copy.target, server=target), copy.migration.rules)
+                                    for copy in copies])
     for copy in copies:
         if copy.id not in results or results[copy.id].error:
             raise errors.ManilaLiteError(f'Share {copy.share_id} is not served at its new place: '

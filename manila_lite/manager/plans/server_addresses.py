@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Addresses of share servers: the network plugin proposes, the database decides. No lock is held while the plugin works."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from oslo_log import log
@@ -91,6 +91,18 @@ def free(services: context.Services, plugin: NetworkPlugin, server_id: str, subn
         if hold:
             hold(conn)
         allocations.delete(conn, [row.id for row in rows])
+
+
+def free_some(services: context.Services, plugin: NetworkPlugin, allocation_ids: Collection[str],
+              hold: Hold | None = None) -> None:
+    """Free these addresses. May be called again."""
+    with services.db.reader() as conn:
+        rows = allocations.by_ids(conn, allocation_ids)
+    plugin.free(map(_address, rows))
+    with services.db.writer() as conn:
+        if hold:
+            hold(conn)
+        allocations.delete(conn, allocation_ids)
 
 
 def hand_over(services: context.Services, plugin: NetworkPlugin, server_id: str) -> None:

@@ -84,7 +84,7 @@ class EnsureServers(ServerCase):
 
 
 class Readdress(ServerCase):
-    """A server with a share gets other addresses, as when it exchanges its own with its copy."""
+    """A server with a share gets other addresses, as when its copy takes over its own."""
 
     METHOD = 'ensure_servers'
 

@@ -16,7 +16,7 @@ from manila_lite.db import models
 from manila_lite.db.queries import allocations, migration_promises, server_migration, share_server_queries
 from manila_lite.drivers.data_mover import share_moves
 from manila_lite.drivers.dummy.driver import DummyDriver
-from manila_lite.manager.plans import exchanged_addresses, host_copy
+from manila_lite.manager.plans import host_copy, taken_addresses
 from manila_lite.tests.functional import base, test_host_assisted, test_server_migration
 
 _BACKEND = test_server_migration.BACKEND.format('here')
@@ -432,7 +432,7 @@ class Evacuated(CopiedServers):
 
 
 class SameAddresses(CopiedServers):
-    """The target has addresses of its own, which it exchanges with the source at the cut-over."""
+    """The target has addresses of its own, and gets those of the source at the cut-over."""
 
     def ready(self, backend='beta'):
         """Copy a server. Return it, its shares, their paths, and the target."""
@@ -464,7 +464,9 @@ class SameAddresses(CopiedServers):
         self.patch(DummyDriver, 'ensure_servers', ensure_servers)
         self.complete(server)
         self.has_moved(server, shares, target)
-        self.assertEqual([('alpha', own, others), ('beta', others, others)], seen)
+        (first, *before), (second, between, unchanged) = seen
+        self.assertEqual(('alpha', [own, others], 'beta', others), (first, before, second, unchanged))
+        self.assertEqual((1, set()), (len(between), set(between) & {*own, *others}))
         self.assertEqual((own, own), (self.on('beta', target), self.addresses(target)))
         self.assertEqual(paths, [self.paths(share) for share in shares])
 
@@ -509,7 +511,7 @@ class SameAddresses(CopiedServers):
         others = self.addresses(target)
         with self.service.services.db.writer() as conn:
             data = dict(server_migration.last(conn, server['id']).data)
-            self.assertTrue(data.pop(exchanged_addresses.WANTED))
+            self.assertTrue(data.pop(taken_addresses.WANTED))
             conn.execute(models.operations.update().where(models.operations.c.resource_id == server['id'],
                                                           models.operations.c.kind == server_migration.KIND).values(data=data))
         self.complete(server)

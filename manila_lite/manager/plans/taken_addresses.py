@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share server's copy gets its addresses at the cut-over: clients find the shares where they were.
+
+The server gets others in their place, and runs with these before the destination takes the former ones: no two machines have an
+address at the same time. Then the copy's own are freed. There is no way back, and everything can be repeated.
+"""
+
+import collections
+import dataclasses
+import time
+from collections.abc import Collection
+from typing import Any
+
+from oslo_log import log
+
+from manila_lite import errors, values
+from manila_lite.db.core.engine import Connection
+from manila_lite.db.queries import allocations, server_migration, share_server_queries
+from manila_lite.engine import FAST, Work, begin_once
+from manila_lite.manager.plans import server_addresses
+from manila_lite.manager.plans.migration import await_operation
+from manila_lite.network import load as plugins
+
+LOG = log.getLogger(__name__)
+
+#: Key of the operation's data: whether the copy is to get the addresses of its source.
+WANTED = 'takes_addresses'
+#: Keys of the data: the ids of the source's addresses and of the copy's own, or nothing if both keep theirs; the operation at
+#: the source's backend, and since when it runs.
+_FORMER, _OWN, _TOLD, _SINCE = 'addresses_of_source', 'addresses_of_copy', 'readdress', 'readdress_since'
+
+
+def take(work: Work, migration: values.ServerMigration) -> values.ShareServer | None:
+    """Give the copy the addresses of its source, and wait until the source runs with others. Return the copy as it is to run
+    now, or None if both keep their own: they are in different networks, or in subnets without so many addresses.
+
+    :raises errors.Again: the source does not run with others yet.
+    :raises errors.Final: its backend failed, or did not do it within ``[operations] lease``. A request to complete the
+        migration tells it once more.
+    """
+    if not work.data.get(WANTED):
+        return None
+    if _FORMER not in work.data:
+        work.data.update(_plan(work, migration))
+        raise errors.Again(0.0)     # it is stored before anything follows it
+    if not work.data[_FORMER]:
+        return None
+    if _TOLD not in work.data:
+        work.data.update({_TOLD: _begin(work, migration), _SINCE: time.time()})
+    _await(work)
+    server_addresses.hand_over(work.ctx.services, plugins.make(work.ctx.conf), migration.target.id)
+    return _without(migration.target, work.data[_OWN])
+
+
+def free_own(work: Work) -> None:
+    """Free the addresses that the copy had for itself, if it has those of its source now."""
+    if work.data.get(_FORMER):
+        server_addresses.free_some(work.ctx.services, plugins.make(work.ctx.conf), work.data[_OWN], work.hold)
+
+
+def _plan(work: Work, migration: values.ServerMigration) -> dict[str, list[str]]:
+    """Return the ids of the addresses of both servers. In place of its own, the source gets others until it is deleted."""
+    with work.ctx.db.reader() as conn:
+        former, own = (_by_subnet(conn, server.id) for server in (migration.source, migration.target))
+        subnets = share_server_queries.subnets_of(conn, (migration.source.id,)).get(migration.source.id, [])
+    keep: dict[str, list[str]] = {_FORMER: [], _OWN: []}
+    if {name: len(ids) for name, ids in former.items()} != {name: len(ids) for name, ids in own.items()}:
+        LOG.warning('Share server %s has not as many addresses as its copy, which keeps its own', migration.source.id)
+        return keep
+    try:
+        _allocate(work, migration.source.id, subnets, former)
+    except errors.Final as full:
+        LOG.warning('Share server %s gets no other addresses, so its copy keeps its own: %s', migration.source.id, full)
+        return keep
+    return {_FORMER: [one for ids in former.values() for one in ids], _OWN: [one for ids in own.values() for one in ids]}
+
+
+def _allocate(work: Work, source: str, subnets: Collection[Any], former: dict[str, list[str]]) -> None:
+    plugin = plugins.make(work.ctx.conf)
+    for subnet in subnets:
+        server_addresses.allocate(work.ctx.services, plugin, source, subnet, 2 * len(former[subnet.id]), work.hold)
+
+
+def _by_subnet(conn: Connection, server_id: str) -> dict[str, list[str]]:
+    """Return the ids of the server's addresses by subnet, without those in the administrators' network."""
+    found = collections.defaultdict(list)
+    for row in allocations.of_server(conn, server_id):
+        if row.share_network_subnet_id is not None:
+            found[row.share_network_subnet_id].append(row.id)
+    return found
+
+
+def _begin(work: Work, migration: values.ServerMigration) -> str:
+    """Give the copy the addresses, and tell the source's backend. Return the id of its operation."""
+    source = migration.source.id
+    key = f'addresses:{source}'
+    with work.ctx.db.writer() as conn:
+        work.hold(conn)
+        allocations.set_owner(conn, migration.target.id, work.data[_FORMER])
+        wake = begin_once(conn, work.ctx, server_migration.READDRESS, 'share_server', source, topic='share',
+                          host=work.data['from'], lane=FAST, serial=key, open_key=key)
+    wake.send(work.ctx)
+    return wake.operation_id
+
+
+def _await(work: Work) -> None:
+    lease = work.ctx.conf.operations.lease
+    try:
+        await_operation(work, work.data[_TOLD], 'The backend of the share server did not let go of its addresses.')
+    except errors.Again:
+        if time.time() - work.data[_SINCE] < lease:
+            raise
+        del work.data[_TOLD]
+        raise errors.Final('The backend of the share server did not let go of its addresses for '
+                           f'{lease:.0f} seconds.') from None
+    except errors.Final:
+        del work.data[_TOLD]
+        raise
+
+
+def _without(server: values.ShareServer, allocation_ids: Collection[str]) -> values.ShareServer:
+    """Return the server without some of its addresses."""
+    return dataclasses.replace(server, networks=tuple(dataclasses.replace(network, allocations=tuple(
+        one for one in network.allocations if one.id not in allocation_ids)) for network in server.networks))
