@@ -47,7 +47,7 @@ class MakesServers(abc.ABC):
         """Make each server run with exactly its addresses again, if a reboot or a crash stopped it.
 
         Called before ``ensure_shares``, which brings back exports and rules. Also removes an address that is in use but
-        not stored, left by an update that was given up, and gives a server other addresses, when its copy takes
-        over its own. Servers that are in order are not touched. Returns a result for
-        every server, by its id.
+        not stored, left by an update that was given up. A server whose addresses a copy took over comes with others, and
+        runs with these from then on. Servers that are in order are not touched. Returns a result for every server, by
+        its id.
         """

@@ -9,7 +9,6 @@ import collections
 import dataclasses
 import time
 from collections.abc import Collection
-from typing import Any
 
 from oslo_log import log
 
@@ -43,6 +42,8 @@ def take(work: Work, migration: values.ServerMigration) -> values.ShareServer | 
     if _FORMER not in work.data:
         work.data.update(_plan(work, migration))
         raise errors.Again(0.0)     # it is stored before anything follows it
+    if _TOLD not in work.data and work.data[_FORMER]:
+        _allocate_others(work, migration.source.id)
     if not work.data[_FORMER]:
         return None
     if _TOLD not in work.data:
@@ -59,26 +60,31 @@ def free_own(work: Work) -> None:
 
 
 def _plan(work: Work, migration: values.ServerMigration) -> dict[str, list[str]]:
-    """Return the ids of the addresses of both servers. In place of its own, the source gets others until it is deleted."""
+    """Return the ids of the addresses of both servers, or none if they have not equally many in each subnet."""
     with work.ctx.db.reader() as conn:
         former, own = (_by_subnet(conn, server.id) for server in (migration.source, migration.target))
-        subnets = share_server_queries.subnets_of(conn, (migration.source.id,)).get(migration.source.id, [])
-    keep: dict[str, list[str]] = {_FORMER: [], _OWN: []}
     if {name: len(ids) for name, ids in former.items()} != {name: len(ids) for name, ids in own.items()}:
         LOG.warning('Share server %s has not as many addresses as its copy, which keeps its own', migration.source.id)
-        return keep
-    try:
-        _allocate(work, migration.source.id, subnets, former)
-    except errors.Final as full:
-        LOG.warning('Share server %s gets no other addresses, so its copy keeps its own: %s', migration.source.id, full)
-        return keep
+        return {_FORMER: [], _OWN: []}
     return {_FORMER: [one for ids in former.values() for one in ids], _OWN: [one for ids in own.values() for one in ids]}
 
 
-def _allocate(work: Work, source: str, subnets: Collection[Any], former: dict[str, list[str]]) -> None:
+def _allocate_others(work: Work, source: str) -> None:
+    """Allocate as many addresses to the source as the copy has, until it is deleted. Without them both keep their own. May be
+    called again: what it has already besides the former ones counts.
+    """
+    with work.ctx.db.reader() as conn:
+        mine, own = _by_subnet(conn, source), allocations.by_ids(conn, work.data[_OWN])
+        subnets = share_server_queries.subnets_of(conn, (source,)).get(source, [])
     plugin = plugins.make(work.ctx.conf)
-    for subnet in subnets:
-        server_addresses.allocate(work.ctx.services, plugin, source, subnet, 2 * len(former[subnet.id]), work.hold)
+    try:
+        for subnet in subnets:
+            count = sum(row.share_network_subnet_id == subnet.id for row in own)
+            former = sum(one in work.data[_FORMER] for one in mine[subnet.id])
+            server_addresses.allocate(work.ctx.services, plugin, source, subnet, count + former, work.hold)
+    except errors.Final as full:
+        LOG.warning('Share server %s gets no other addresses, so its copy keeps its own: %s', source, full)
+        work.data[_FORMER] = []
 
 
 def _by_subnet(conn: Connection, server_id: str) -> dict[str, list[str]]:
