@@ -140,6 +140,12 @@ def is_claimable(rows: Any, now: Any) -> sa.ColumnElement[bool]:
                    sa.or_(rows.c.lease_expires_at.is_(None), rows.c.lease_expires_at < now))
 
 
+def is_overdue(conn: Connection, operation_id: str, seconds: float) -> bool:
+    """Say whether an operation has been due for longer than that, and nobody works on it."""
+    due = is_claimable(operations, timeutils.utcnow() - datetime.timedelta(seconds=seconds))
+    return bool(conn.execute(sa.select(sa.exists().where(operations.c.id == operation_id, due))).scalar())
+
+
 def _as_seen(seen: Row, now: datetime.datetime) -> sa.ColumnElement[bool]:
     return sa.and_(operations.c.id == seen.id, operations.c.attempts == seen.attempts, operations.c.step == seen.step,
                    operations.c.topic == seen.topic, operations.c.host == seen.host, is_claimable(operations, now))

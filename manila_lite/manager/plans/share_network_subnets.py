@@ -61,10 +61,20 @@ def allocate(work: Work) -> None:
 def give_back(work: Work) -> None:
     """Free the server's addresses in the subnet, and take the server out of the subnet.
 
-    Addresses that the backend may still use are kept: nobody else must get them.
+    It may run with addresses that were only reserved: a start of the backend brings up each server with all that it has. So
+    the backend first restores it. Addresses that the backend may still use are kept: nobody else must get them.
     """
     if _is_unsure(work):
         return
+    with work.ctx.db.reader() as conn:
+        reserved = allocations.of_server(conn, work.resource_id, work.data['subnet_id'])
+    if reserved:
+        _restore(work)
+    else:
+        _leave(work)
+
+
+def _leave(work: Work) -> None:
     share_servers.free(work, work.data['subnet_id'])
     with work.ctx.db.writer() as conn:
         work.hold(conn)
@@ -98,7 +108,7 @@ def _restore(work: Work) -> None:
     if result.error:
         raise errors.ManilaLiteError(result.error)
     work.data['in_use'] = False
-    give_back(work)
+    _leave(work)
 
 
 def _is_unsure(work: Work) -> bool:
@@ -133,6 +143,6 @@ PLANS = [
     share_server_updates.question('subnet.check', values.Ability.ADD_SUBNET, 'add another subnet to its share servers', _ask,
                             Action.ADD_SUBNET, Detail.SUBNET_DENIED, _must_be_usable),
     Plan('share_server.add_subnet',
-         (Step(allocate, give_back),
+         (Step(allocate, share_server_updates.alone(give_back)),
           Step(share_server_updates.alone(_update), share_server_updates.alone(_restore), name='add')), _added, _not_added),
 ]

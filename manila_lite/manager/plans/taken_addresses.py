@@ -7,14 +7,13 @@ address at the same time. Then the copy's own are freed. There is no way back, a
 
 import collections
 import dataclasses
-import time
 from collections.abc import Collection
 
 from oslo_log import log
 
 from manila_lite import errors, values
 from manila_lite.db.core.engine import Connection
-from manila_lite.db.queries import allocations, server_migration, share_server_queries
+from manila_lite.db.queries import allocations, operations, server_migration, share_server_queries
 from manila_lite.engine import FAST, Work, begin_once
 from manila_lite.manager.plans import server_addresses
 from manila_lite.manager.plans.migration import await_operation
@@ -25,8 +24,8 @@ LOG = log.getLogger(__name__)
 #: Key of the operation's data: whether the copy is to get the addresses of its source.
 WANTED = 'takes_addresses'
 #: Keys of the data: the ids of the source's addresses and of the copy's own, or nothing if both keep theirs; the operation at
-#: the source's backend, and since when it runs.
-_FORMER, _OWN, _TOLD, _SINCE = 'addresses_of_source', 'addresses_of_copy', 'readdress', 'readdress_since'
+#: the source's backend.
+_FORMER, _OWN, _TOLD = 'addresses_of_source', 'addresses_of_copy', 'readdress'
 
 
 def take(work: Work, migration: values.ServerMigration) -> values.ShareServer | None:
@@ -34,7 +33,7 @@ def take(work: Work, migration: values.ServerMigration) -> values.ShareServer | 
     now, or None if both keep their own: they are in different networks, or in subnets without so many addresses.
 
     :raises errors.Again: the source does not run with others yet.
-    :raises errors.Final: its backend failed, or did not do it within ``[operations] lease``. A request to complete the
+    :raises errors.Final: its backend failed, or did not begin within ``[operations] lease``. A request to complete the
         migration tells it once more.
     """
     if not work.data.get(WANTED):
@@ -47,7 +46,7 @@ def take(work: Work, migration: values.ServerMigration) -> values.ShareServer | 
     if not work.data[_FORMER]:
         return None
     if _TOLD not in work.data:
-        work.data.update({_TOLD: _begin(work, migration), _SINCE: time.time()})
+        work.data[_TOLD] = _begin(work, migration)
     _await(work)
     server_addresses.hand_over(work.ctx.services, plugins.make(work.ctx.conf), migration.target.id)
     return _without(migration.target, work.data[_OWN])
@@ -110,12 +109,14 @@ def _begin(work: Work, migration: values.ServerMigration) -> str:
 
 
 def _await(work: Work) -> None:
+    """Wait for the source's backend, but if nobody there begins, no longer than a lease."""
     lease = work.ctx.conf.operations.lease
     try:
         await_operation(work, work.data[_TOLD], 'The backend of the share server did not let go of its addresses.')
     except errors.Again:
-        if time.time() - work.data[_SINCE] < lease:
-            raise
+        with work.ctx.db.reader() as conn:
+            if not operations.is_overdue(conn, work.data[_TOLD], lease):
+                raise
         del work.data[_TOLD]
         raise errors.Final('The backend of the share server did not let go of its addresses for '
                            f'{lease:.0f} seconds.') from None

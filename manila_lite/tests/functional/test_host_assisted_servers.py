@@ -7,6 +7,7 @@ their exports. For real exports see ``linux/test_host_assisted_servers.py``.
 
 import contextlib
 import threading
+import time
 import unittest
 
 import sqlalchemy as sa
@@ -453,6 +454,12 @@ class SameAddresses(CopiedServers):
         self.assertEqual({'error'}, {row['status'] for row in self.servers()})
         self.assertIn(why, self.messages(server))
 
+    def rewrite(self, server, new):
+        """Set the data of the server's migration to ``new`` of it."""
+        with self.service.services.db.writer() as conn:
+            op = server_migration.last(conn, server['id'])
+            conn.execute(models.operations.update().where(models.operations.c.id == op.id).values(data=new(dict(op.data))))
+
     def test_no_two_servers_have_an_address_at_the_same_time(self):
         server, shares, paths, target = self.ready()
         own, others = self.on('alpha', server['id']), self.on('beta', target)
@@ -483,16 +490,29 @@ class SameAddresses(CopiedServers):
         self.has_moved(server, shares, target)
         self.assertEqual((own, paths), (self.on('beta', target), [self.paths(share) for share in shares]))
 
-    def test_source_that_does_not_answer_is_waited_for_no_longer_than_a_lease(self):
+    def test_source_that_does_not_begin_is_waited_for_no_longer_than_a_lease(self):
+        server, shares, paths, target = self.ready()
+        self.set('lease', 2, 'operations')
+        self.rewrite(server, lambda data: data | {'from': 'test@gone'})
+        self.complete(server)
+        self.task_is(server, 'migration_error')
+        self.assertIn('did not let go of its addresses for 2 seconds', self.messages(server))
+        self.rewrite(server, lambda data: data | {'from': 'test@alpha'})
+        with self.service.services.db.writer() as conn:
+            conn.execute(models.operations.update().where(models.operations.c.host == 'test@gone').values(host='test@alpha'))
+        self.at_rest()
+        self.complete(server)
+        self.has_moved(server, shares, target)
+        self.assertEqual(paths, [self.paths(share) for share in shares])
+
+    def test_source_that_takes_long_is_waited_for(self):
         server, shares, paths, target = self.ready()
         self.set('lease', 2, 'operations')
         self.service.knob('alpha', 'ensure_servers:hang')
         self.complete(server)
-        self.task_is(server, 'migration_error')
-        self.assertIn('did not let go of its addresses for 2 seconds', self.messages(server))
+        time.sleep(5)       # sleeps: several leases of an operation that is worked on
+        self.assertEqual('', self.messages(server))
         self.service.knob('alpha', '')
-        self.at_rest()
-        self.complete(server)
         self.has_moved(server, shares, target)
         self.assertEqual(paths, [self.paths(share) for share in shares])
 
@@ -509,11 +529,7 @@ class SameAddresses(CopiedServers):
     def test_migration_that_the_release_before_began_keeps_its_addresses(self):
         server, shares, _, target = self.ready()
         others = self.addresses(target)
-        with self.service.services.db.writer() as conn:
-            data = dict(server_migration.last(conn, server['id']).data)
-            self.assertTrue(data.pop(taken_addresses.WANTED))
-            conn.execute(models.operations.update().where(models.operations.c.resource_id == server['id'],
-                                                          models.operations.c.kind == server_migration.KIND).values(data=data))
+        self.rewrite(server, lambda data: {name: value for name, value in data.items() if name != taken_addresses.WANTED})
         self.complete(server)
         self.has_moved(server, shares, target)
         self.assertEqual(others, self.addresses(target))
