@@ -226,9 +226,8 @@ def denied(question: UpdateCheck, hosts: Iterable[str], reason: str) -> errors.C
 
 def _reason(ctx: RequestContext, check: Any) -> str:
     """Return the reason of an answer that is not yes: the driver's sentence for users, or the full text for administrators."""
-    told = (check.data.get('failure') or {}).get('told') if check is not None else None
-    if told:
-        return str(told)
+    if check is not None and (told := rows.get_reason(check)):
+        return told
     if check is None or not check.error:
         return 'its backend did not answer in time'
     return f'its backend failed to check it ({check.error})' if ctx.is_admin else 'its backend failed to check it'

@@ -89,6 +89,11 @@ def step_name(row: Any) -> str | None:
     return names[row.step] if row.step < len(names) else None
 
 
+def get_reason(row: Any) -> str:
+    """Return why the operation failed, as its owner may read it, or ''."""
+    return str((row.data.get('failure') or {}).get('told') or '')
+
+
 def reopen(conn: Connection, row: Any, step: str, open_key: str) -> bool:
     """Reopen the failed operation, going forward from the step of that name. Return False if it has not failed."""
     # The release before writes no names, and a share manager of that release may be the one that goes on.

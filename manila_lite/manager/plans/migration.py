@@ -360,14 +360,15 @@ def await_operation(work: Work, operation_id: str, refusal: str) -> None:
     """Wait for another operation, which this one began.
 
     :raises errors.Again: it has not ended yet.
-    :raises errors.Final: it failed; ``refusal`` is the message.
+    :raises errors.Final: it failed; ``refusal`` begins the message, and the reason follows if it is known.
     """
     with work.ctx.db.reader() as conn:
         op = rows.get(conn, operation_id)
     if op is not None and op.state == rows.OPEN:
         raise errors.Again(SOON)
     if op is None or op.state != rows.DONE:
-        raise errors.Final(refusal)
+        reason = '' if op is None else rows.get_reason(op)
+        raise errors.Final(f'{refusal} {reason}'.strip())
 
 
 def store_answer(conn: Connection, work: Work) -> None:

@@ -482,7 +482,7 @@ class SameAddresses(CopiedServers):
         own = self.on('alpha', server['id'])
         self.service.knob('alpha', 'ensure_servers:fail_final')
         self.complete(server)
-        self.failed(server, 'did not let go of its addresses')
+        self.failed(server, 'did not let go of its addresses. ensure_servers cannot be done')
         self.assertEqual(own, self.on('alpha', server['id']))
         self.assertNotEqual(own, self.on('beta', target))
         self.service.knob('alpha', '')
