@@ -22,7 +22,8 @@ from manila_lite.host.commands import ENV, CommandFailed
 #: Seconds that a stopped copy gets to end; that a copy runs on without being polled; and that a copy may do nothing:
 #: it may have opened a pipe without a writer.
 _PATIENCE, _FORGOTTEN, _STILL = 60.0, 900.0, 600.0
-_BREATH = 1.0
+#: Seconds until the next look; seconds in which output gathers, for rsync writes a line for each file; bytes of it that fit.
+_BREATH, _GATHER, _PIPE = 1.0, 0.05, 1 << 20
 #: Copies all attributes that a tenant can set. Deletions come first: there may not be enough space for both.
 _RSYNC = ('--archive', '--hard-links', '--acls', '--xattrs', '--filter=+x security.capability', '--filter=-x security.*',
           '--filter=-x trusted.*', '--numeric-ids', '--sparse', '--delete-before', '--info=progress2', '--no-inc-recursive',
@@ -136,7 +137,7 @@ class Copy(threading.Thread):
             if self._stopped:
                 raise CommandFailed('the copy was stopped')
             self._process = subprocess.Popen(words, env=ENV, stdin=self._given or subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                             stderr=said, bufsize=0, start_new_session=True)
+                                             stderr=said, bufsize=0, pipesize=_PIPE, start_new_session=True)
         return self._process
 
     def _do(self, words: tuple[str, ...]) -> None:
@@ -159,7 +160,7 @@ class Copy(threading.Thread):
         heard: set[type[CommandFailed]] = set()
         while True:
             if select.select([process.stdout], [], [], _BREATH)[0]:
-                piece = process.stdout.read(1 << 16)
+                piece = process.stdout.read(_PIPE)
                 if not piece:
                     process.wait()
                     return said, next((kind for kind, _ in _WHAT if kind in heard), CommandFailed)
@@ -167,6 +168,7 @@ class Copy(threading.Thread):
                 said = (said + piece)[-_SAID:]
                 self._progress(said)
                 self._hear(piece)
+                time.sleep(_GATHER)
             if not self.may_run():
                 raise NotOurs('rsync: another process may work at the backend now')
             if time.monotonic() > self.polled_at + _FORGOTTEN:
@@ -187,7 +189,7 @@ class Copy(threading.Thread):
         """Keep the paths that are in complete lines of output."""
         *lines, rest = re.split(rb'[\r\n]', self._rest + piece)
         self._rest = rest[-_LINE:]
-        for line in (_BEFORE.sub(b'', line) for line in lines):
+        for line in filter(None, (_BEFORE.sub(b'', line) for line in lines)):
             if (found := _FAILED.match(line)) and len(self.failed) < _PATHS:
                 self.failed.setdefault(_path(found['path']), _text(found['why']))
             elif (found := _DIFFERS.match(line)) and found['how'][2:] != _ONLY_TIME and len(self.differing) < _PATHS:
