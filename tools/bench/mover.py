@@ -4,8 +4,8 @@
 
 Both sides are directories of this machine, mounted by themselves, so that the file system is the same for both ways. Each
 copy is to an empty directory and ends when all is on disk. The comparison of both sides, which rsync does not make, has a
-figure of its own. Needs root, rsync and bubblewrap, and 10 GB for files: in ``TMPDIR``, or else in /tmp. Take a file system whose
-speed does not change with the hour; many virtual disks are throttled.
+figure of its own. Needs root, rsync and bubblewrap, and 10 GB for files: in ``TMPDIR``, or else in /tmp. Take a file
+system whose speed does not change with the hour; many virtual disks are throttled.
 """
 
 import os
