@@ -342,7 +342,7 @@ class Executor:
     def _pass_on(self, work: Work) -> None:
         topic, host = work.send[0], backend_of(work.send[1])
         if not work.passed:
-            work.data.pop(_FAILURE, None)
+            work.data.pop(rows.FAILURE, None)
             with self.services.db.writer() as conn:
                 work.pass_on(conn, topic, host)
         self._wake(work)
@@ -365,17 +365,13 @@ def _is_prepared(end: _End) -> bool:
     return end.plan.done_many is not None and end.work.loaded is not None
 
 
-#: Key of the data that keeps the error text for the owner, while the operation is being undone.
-_FAILURE = 'failure'
-
-
 def _remember(work: Work, error: Exception) -> None:
-    work.data[_FAILURE] = {'told': errors.user_text(error), 'detail': getattr(error, 'detail', None)}
+    work.data[rows.FAILURE] = {'told': errors.user_text(error), 'detail': getattr(error, 'detail', None)}
 
 
 def _recalled(work: Work) -> Exception:
     """Return the error of an undo that another process began. Only its texts and its code are left."""
-    failure = work.data.get(_FAILURE) or {}
+    failure = work.data.get(rows.FAILURE) or {}
     if failure.get('told'):
         return errors.Final(failure['told'], detail=failure.get('detail'), code=work.op.error_code)
     return errors.ManilaLiteError(work.op.error or 'undone', code=work.op.error_code)

@@ -21,6 +21,8 @@ from manila_lite.db.core.prepared import Among, Query, Write, WriteAmong
 from manila_lite.db.core.step_names import NAMES
 from manila_lite.db.models import operations
 
+#: Key of the data of a failed operation: why it failed, as its owner may read it.
+FAILURE = 'failure'
 STATES = OPEN, DONE, FAILED, PARKED = ('open', 'done', 'failed', 'parked')
 #: The states of operations that have ended.
 ENDED = (DONE, FAILED, PARKED)
@@ -91,7 +93,7 @@ def step_name(row: Any) -> str | None:
 
 def get_reason(row: Any) -> str:
     """Return why the operation failed, as its owner may read it, or ''."""
-    return str((row.data.get('failure') or {}).get('told') or '')
+    return str((row.data.get(FAILURE) or {}).get('told') or '')
 
 
 def reopen(conn: Connection, row: Any, step: str, open_key: str) -> bool:
