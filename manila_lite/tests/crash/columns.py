@@ -249,10 +249,10 @@ def evacuations(deployment: Deployment, few: bool = False) -> list[Story]:
     return _one_by_one(deployment, some(at_places(KILLED, EVACUATIONS), few))
 
 
-#: In the order in which they run.
+#: In the order in which they run. Evacuations come first: replicas that other stories leave cannot leave their backends.
 COLUMNS: dict[str, Callable[[Deployment], list[Story]]] = {
-    'killed': killed, 'driver': driver, 'messages': messages, 'starts': starts, 'ensures': ensures,
-    'evacuations': evacuations, 'cut': cut, 'broker': broker}
+    'evacuations': evacuations, 'killed': killed, 'driver': driver, 'messages': messages, 'starts': starts, 'ensures': ensures,
+    'cut': cut, 'broker': broker}
 
 #: The stories of each column, without running them.
 _TOLD: dict[str, Callable[[], Iterator[Story]]] = {

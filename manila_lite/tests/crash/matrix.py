@@ -83,7 +83,7 @@ def _refusal(subject: Subject, way: Any, place: places.Place) -> dict[str, Any]:
     if place.refused is None:
         return {}
     asked_in = subject.method_step or places.PLANS[way.role][way.kind].names[0]
-    if way.role == 'share' and subject.method and place.refused == asked_in:
+    if way.role == 'share' and subject.method and place.refused == asked_in and not subject.answers:
         return {'faults': {subject.method: 'works, then refuses'}}
     return {'fail': places.name(way.role, way.kind, places.FAILS, place.refused)}
 

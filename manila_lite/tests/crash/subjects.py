@@ -516,6 +516,11 @@ class Subject:
     task_state: str = ''
     leaves: bool = False
 
+    @property
+    def answers(self) -> bool:
+        """Whether a refusal by the driver is what the operation answers, and no failure."""
+        return self.asks and not self.tells
+
 
 _CREATE = (Way('scheduler', 'share.create', passed_on=True), Way('share', 'share.create', passed_back=True))
 _EXTEND = (Way('scheduler', 'share.extend', passed_on=True), Way('share', 'share.extend'))
