@@ -80,7 +80,7 @@ class Detail(enum.Enum):
     NOT_UNMANAGED = ('909', 'It was not unmanaged. Correct the cause that follows and unmanage it again, or reset it.')
     MIGRATION_REFUSED = ('910', 'The destination cannot take the share.')
     SHARE_CHANGES_FAST = ('911', 'The copy is ready, but clients change the share faster than it can be copied.')
-    ATTRIBUTES_LOST = ('912', 'Owners, modes and times are copied, but not all attributes of files.')
+    ATTRIBUTES_LOST = ('912', 'The content of files is copied, but not all of their attributes.')
     SHARE_BROKEN = ('920', 'The backend found the share broken.')
     NOT_ENSURED = ('921', 'The backend could not check the share. The share was not changed.')
     NO_BACKEND_READY = ('028', 'The storage backends are not ready yet. Try again in a minute.')

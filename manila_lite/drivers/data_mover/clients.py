@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from manila_lite import errors, values
-from manila_lite.drivers.data_mover import ceph_client, copies, exports, private_files
+from manila_lite.drivers.data_mover import ceph_client, copies, dos_attributes, exports, private_files, rsync
 from manila_lite.host.commands import CommandFailed
 
 #: Seconds that a mount of which nothing is needed gets to end.
@@ -59,6 +59,12 @@ class Client:
     PROGRAMS: Mapping[str, str] = {}
     #: Whether the content of a snapshot is within its share. Else it has an export location of its own.
     has_snapshots_inside = False
+    #: The copies between two of its mounts.
+    COPY: type[rsync.Copy] = rsync.Copy
+    #: The attributes of files that its mounts do not show.
+    UNSEEN: Sequence[str] = ()
+    #: Whether a mount shows files as a directory of the file server does. Else both sides are mounted, or neither.
+    shows_all = True
 
     def __init__(self, conf: ClientOptions, name: str):
         self._conf = conf
@@ -163,7 +169,10 @@ class Ceph(Client):
 class Cifs(Client):
     """The CIFS client of the kernel. Its user is one whom the file servers of both sides know."""
 
-    PROGRAMS = {'mount': 'mount', 'mount.cifs': 'cifs-utils'}
+    PROGRAMS = {'mount': 'mount', 'mount.cifs': 'cifs-utils', **dos_attributes.PROGRAMS}
+    COPY = dos_attributes.Copy
+    UNSEEN = ('Windows ACLs', 'alternate data streams', 'times of creation')
+    shows_all = False
     #: The options of mount.cifs that are in a file with the user's secrets, by the names that they have there.
     _SECRETS = {'username': 'username', 'user': 'username', 'password': 'password', 'pass': 'password', 'domain': 'domain',
                 'dom': 'domain'}

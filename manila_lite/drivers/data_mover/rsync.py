@@ -103,6 +103,7 @@ class Copy(threading.Thread):
         self._steps = (
             *((trees.untangled(target),) if untangle else ()),
             sandbox.words(target, 'rsync', *_RSYNC, *how, '--', f'{sandbox.SOURCE}/', f'{sandbox.TARGET}/', source=source))
+        self._source, self._target = source, target
         self._at_most = at_most
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
@@ -125,42 +126,51 @@ class Copy(threading.Thread):
     def run(self) -> None:
         began = time.monotonic()
         try:
-            for words in self._steps:
-                self._do(words)
+            self._work()
         except Exception as bad:
             self.error = bad
         self.took = time.monotonic() - began
 
-    def _begin(self, words: tuple[str, ...], said: int = subprocess.STDOUT) -> 'subprocess.Popen[bytes]':
+    def _work(self) -> None:
+        for words in self._steps:
+            self._do(words)
+
+    def _begin(self, words: tuple[str, ...], said: int = subprocess.STDOUT, out: int | IO[bytes] = subprocess.PIPE,
+               ) -> 'subprocess.Popen[bytes]':
         # The process dies with the thread that started it; this one waits for it.
         with self._lock:
             if self._stopped:
                 raise CommandFailed('the copy was stopped')
-            self._process = subprocess.Popen(words, env=ENV, stdin=self._given or subprocess.DEVNULL, stdout=subprocess.PIPE,
+            self._process = subprocess.Popen(words, env=ENV, stdin=self._given or subprocess.DEVNULL, stdout=out,
                                              stderr=said, bufsize=0, pipesize=_PIPE, start_new_session=True)
         return self._process
 
     def _do(self, words: tuple[str, ...]) -> None:
-        with self._begin(words) as process:
+        status, said, kind = self._attend(self._begin(words))
+        # Files of a plain directory may vanish during the copy.
+        if status not in (_WORKED, _VANISHED):
+            kind = kind if status == _PARTLY or kind is NoRoom else CommandFailed
+            raise kind(f'rsync: {_last_words(said)} (exit status {status})')
+
+    def _attend(self, begun: 'subprocess.Popen[bytes]') -> tuple[int, bytes, type[CommandFailed]]:
+        """Return the exit status of a program, its last output, and the error that it means, when it has ended."""
+        with begun as process:
             try:
                 said, kind = self._listen(process)
             finally:
                 _kill(process)
                 _hear_out(process)
-        # Files of a plain directory may vanish during the copy.
-        if process.returncode not in (_WORKED, _VANISHED):
-            kind = kind if process.returncode == _PARTLY or kind is NoRoom else CommandFailed
-            raise kind(f'rsync: {_last_words(said)} (exit status {process.returncode})')
+        return process.returncode, said, kind
 
     def _listen(self, process: subprocess.Popen[bytes]) -> tuple[bytes, type[CommandFailed]]:
         """Return the last output, and the error that it means, when all of the processes have ended."""
-        assert process.stdout is not None
+        pipe = _pipe_of(process)
         pulse = Activity(process.pid, _STILL)
         said = b'\n'
         heard: set[type[CommandFailed]] = set()
         while True:
-            if select.select([process.stdout], [], [], _BREATH)[0]:
-                piece = process.stdout.read(_PIPE)
+            if select.select([pipe], [], [], _BREATH)[0]:
+                piece = pipe.read(_PIPE)
                 if not piece:
                     process.wait()
                     return said, next((kind for kind, _ in _WHAT if kind in heard), CommandFailed)
@@ -190,10 +200,17 @@ class Copy(threading.Thread):
         *lines, rest = re.split(rb'[\r\n]', self._rest + piece)
         self._rest = rest[-_LINE:]
         for line in filter(None, (_BEFORE.sub(b'', line) for line in lines)):
-            if (found := _FAILED.match(line)) and len(self.failed) < _PATHS:
-                self.failed.setdefault(_path(found['path']), _text(found['why']))
-            elif (found := _DIFFERS.match(line)) and found['how'][2:] != _ONLY_TIME and len(self.differing) < _PATHS:
-                self.differing.append(_text(found['path']))
+            self._heed(line)
+
+    def _heed(self, line: bytes) -> None:
+        if found := _FAILED.match(line):
+            self._note_failure(found['path'], found['why'])
+        elif (found := _DIFFERS.match(line)) and found['how'][2:] != _ONLY_TIME and len(self.differing) < _PATHS:
+            self.differing.append(_text(found['path']))
+
+    def _note_failure(self, path: bytes, why: bytes) -> None:
+        if len(self.failed) < _PATHS:
+            self.failed.setdefault(_path(path), _text(why))
 
     def stop(self) -> None:
         """Stop the copy.
@@ -262,9 +279,16 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _hear_out(process: subprocess.Popen[bytes]) -> None:
     """Wait until all of the processes have ended: each of them holds the pipe."""
-    assert process.stdout is not None
-    while process.stdout.read(1 << 16):
+    pipe = _pipe_of(process)
+    while pipe.read(1 << 16):
         pass
+
+
+def _pipe_of(process: subprocess.Popen[bytes]) -> IO[bytes]:
+    """Return the pipe with all that the program says, but for what it writes into a file."""
+    pipe = process.stdout or process.stderr
+    assert pipe is not None
+    return pipe
 
 
 def _progress(said: bytes, before: int = 0) -> tuple[int, int]:

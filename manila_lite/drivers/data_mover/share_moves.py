@@ -124,7 +124,7 @@ class ShareMoves(Copies):
         :raises errors.Final: passes failed too often, or would fail each time; with the first paths.
         :raises CannotMount: a side cannot be mounted.
         """
-        return self._run(source, target, lambda *places: rsync.Copy(
+        return self._run(source, target, lambda *places: self._kind(self.places(target.share.id))(
             *places, rsync.SAME, *rsync.at_rate(self._conf.data_copy_bandwidth_limit), *self._ignored,
             at_most=self._at_most(source.share)))
 
@@ -162,14 +162,26 @@ class ShareMoves(Copies):
     def _ignored(self) -> tuple[str, ...]:
         return rsync.without(self._section.migration_ignore_files)
 
+    def _kind(self, places: tuple[Path, Path]) -> type[rsync.Copy]:
+        return next((client.COPY for client in self._clients_at(places)), rsync.Copy)
+
+    def _unseen(self, places: tuple[Path, Path]) -> tuple[str, ...]:
+        """Return which attributes of files are not seen at the mounts."""
+        return (*exports.losses(places[0]), *(name for client in self._clients_at(places)[:1] for name in client.UNSEEN))
+
+    def _clients_at(self, places: tuple[Path, Path]) -> Sequence[Client]:
+        """Return the clients with which the sides are mounted; none for a side of which this host has the directory."""
+        return [self._mounted[place] for place in places if place in self._mounted]
+
     def _run(self, source: Side, target: Side, start: Callable[[Path, Path], rsync.Copy]) -> rsync.Copy:
         move_id = target.share.id
 
         def begin() -> rsync.Copy:
             self._must_be_ours()
             places = self.places(move_id)
-            content = self._mount(source, places[0], 'ro'), self._mount(target, places[1], 'rw')
-            self._losses[move_id] = exports.losses(places[0])
+            directories = self._directories(source, target)
+            content = self._mount(source, places[0], 'ro', directories[0]), self._mount(target, places[1], 'rw', directories[1])
+            self._losses[move_id] = self._unseen(places)
             return start(*content)
 
         before = self._running.get(move_id)
@@ -199,13 +211,17 @@ class ShareMoves(Copies):
                 raise errors.Final(f'mount_tmp_location: other users could change {place}; name a directory that only root can '
                                    'write to.')
 
-    def _mount(self, side: Side, place: Path, level: str) -> Path:
-        """Mount the share, or the directory behind its export if this host serves it. Return the directory with its content.
+    def _directories(self, *sides: Side) -> Sequence[str]:
+        """Return the directory to use in place of a mount of each side, or ''."""
+        found = [self._directory(side.location) for side in sides]
+        return found if all(found) or all(self._client(side.share).shows_all for side in sides) else [''] * len(sides)
+
+    def _mount(self, side: Side, place: Path, level: str, directory: str) -> Path:
+        """Mount the share, or the directory behind its export if there is one. Return the directory with its content.
 
         :raises CannotMount: it cannot be mounted.
         """
         location, client = side.location, self._client(side.share)
-        directory = self._directory(location)
         self.unmount(place)
         try:
             if directory:

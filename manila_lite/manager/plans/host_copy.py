@@ -116,7 +116,7 @@ def _tell_losses(copy: ShareCopy) -> None:
     losses = copy.moves.losses(copy.id)
     copy.data[_LOSSES] = list(losses)
     if losses:
-        text = f'The file server of the source does not show {" and ".join(losses)}.'
+        text = f'The host that copies does not see {", ".join(losses)}.'
         LOG.warning('%s: the copy will lack attributes: %s', copy.share_id, text)
         _tell(copy.work, 'SHARE', {copy.share_id: copy.project_id}, messages.Action.MIGRATE_SHARE,
               messages.Detail.ATTRIBUTES_LOST, text)

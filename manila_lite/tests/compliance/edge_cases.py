@@ -167,7 +167,7 @@ class EdgeCases:
 
     def test_a_share_is_mounted_by_the_name_that_was_chosen(self):
         if not all(pool.capabilities.get('mount_point_name_support') for pool in self.driver.report()):
-            self.skipTest('the driver does not promise it')
+            self.skipTest('the driver does not promise mount_point_name_support')
         share = self.a_share(mount_point_name=f'team_{uuidutils.generate_uuid(dashed=False)}')
         locations = tuple(self.driver.create_share(share))
         for location in locations:

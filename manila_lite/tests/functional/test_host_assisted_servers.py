@@ -697,7 +697,7 @@ class Stayed(CopiedServers):
         self.begin(server, shares)
         self.task_is(server, READY)
         for share in shares:
-            self.assertIn('does not show NFSv4 ACLs', self.messages(share))
+            self.assertIn('does not see NFSv4 ACLs', self.messages(share))
         self.act(server, 'migration_cancel')
         self.has_stayed(server, shares, 'migration_cancelled')
 

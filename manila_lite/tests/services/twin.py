@@ -14,7 +14,8 @@ from pathlib import Path
 from manila_lite.tests import waiting
 from manila_lite.tests.services import initramfs
 
-MODULES = ('virtio_pci', 'virtiofs', 'overlay', 'nfsv4', 'btrfs', 'loop', 'veth', 'bridge')
+_CIFS = ('cifs', 'nls_utf8', 'cmac', 'ccm', 'gcm', 'ctr', 'ecb', 'ghash_generic', 'sha512_generic', 'md4', 'des_generic')
+MODULES = ('virtio_pci', 'virtiofs', 'overlay', 'nfsv4', 'btrfs', 'loop', 'veth', 'bridge', *_CIFS)
 _VIRTIOFSD = '/usr/lib/qemu/virtiofsd'
 _MEMORY = '2048M'
 #: Seconds for virtiofsd until it listens.

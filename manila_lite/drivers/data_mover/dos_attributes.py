@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies between two mounts of CIFS, with the attributes that Windows shows: read-only, hidden, system and archive.
+
+The kernel's client has them as an extended attribute that no listing of attributes has, so rsync does not see it. Without
+this, some files would be hidden afterwards: file servers hide what a client creates under a name that begins with a dot, as
+rsync does until a file is complete.
+"""
+
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from manila_lite.drivers.data_mover import rsync
+from manila_lite.host import sandbox
+from manila_lite.host.commands import CommandFailed
+
+#: The programs, and the package that has them.
+PROGRAMS = {'getfattr': 'attr', 'setfattr': 'attr'}
+_ATTRIBUTE = 'user.cifs.dosattrib'
+_READ = ('getfattr', '--recursive', '--physical', '--no-dereference', '--absolute-names', '--encoding=hex',
+         f'--name={_ATTRIBUTE}', sandbox.TARGET)
+_WRITE = ('setfattr', '--no-dereference', '--restore=-')
+_FAILED = re.compile(rb'^(?:[gs]etfattr: )?/target/?(?P<path>.*?)(?:: user\.cifs\.dosattrib)?: (?P<why>[^:]+)$')
+#: Reasons that are no failure: a client of the source has deleted the file meanwhile; or it is a link, which has none.
+_GONE = (b'No such file or directory', b'No such attribute')
+#: Exit statuses, the second one if there was a reason; and how a message of the sandbox begins, which has the same.
+_ENDS, _SANDBOX = (0, 1), f'\n{sandbox.PROGRAM}: '.encode()
+
+
+class Copy(rsync.Copy):
+    """See ``rsync.Copy``. Both directories are mounts of CIFS."""
+
+    def _work(self) -> None:
+        super()._work()
+        with tempfile.TemporaryFile() as told:
+            self._have(self._source, _READ, said=subprocess.PIPE, out=told)
+            told.seek(0)
+            self._given = told
+            self._have(self._target, _WRITE)
+
+    def _have(self, place: Path, words: tuple[str, ...], **where: Any) -> None:
+        status, said, _ = self._attend(self._begin(sandbox.words(place, *words), **where))
+        if self.failed or status not in _ENDS or _SANDBOX in said:
+            raise CommandFailed(f'{words[0]}: attributes of files cannot be copied (exit status {status})')
+
+    def _heed(self, line: bytes) -> None:
+        super()._heed(line)
+        if (found := _FAILED.match(line)) and found['why'] not in _GONE:
+            self._note_failure(found['path'], found['why'])

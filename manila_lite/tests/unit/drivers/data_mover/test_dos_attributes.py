@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of the attributes of files that Windows shows, and failures in the output of the programs that make them."""
+
+import os
+from pathlib import Path
+
+import fixtures
+import testtools
+
+from manila_lite.drivers.data_mover import dos_attributes
+from manila_lite.host.commands import CommandFailed
+
+
+class Silent(dos_attributes.Copy):
+    """A copy that does not begin."""
+
+    def start(self):
+        pass
+
+
+class Failures(testtools.TestCase):
+
+    def heard(self, *lines):
+        copy = Silent(Path('/there'), Path('/here'))
+        for line in lines:
+            copy._heed(line)
+        return copy.failed
+
+    def test_files_whose_attributes_cannot_be_copied_are_kept_with_the_reason(self):
+        self.assertEqual({'d/x: y': 'Permission denied', 'z': 'Operation not supported', '': 'Input/output error'}, self.heard(
+            b'/target/d/x: y: user.cifs.dosattrib: Permission denied', b'setfattr: /target/z: Operation not supported',
+            b'getfattr: /target: Input/output error'))
+
+    def test_files_that_went_and_links_are_no_failures(self):
+        self.assertEqual({}, self.heard(
+            b'/target/link: user.cifs.dosattrib: No such attribute', b'getfattr: /target/d: No such file or directory',
+            b'setfattr: /target/gone: z: No such file or directory', b'  32,768  1%  0.00kB/s  0:00:00  '))
+
+
+class Copied(testtools.TestCase):
+
+    def test_attributes_that_rsync_does_not_list_are_copied(self):
+        """The name stands for that of a mount; rsync is told to leave out what it sees here."""
+        folder = Path(self.useFixture(fixtures.TempDir()).path)
+        source, target = folder / 'source', folder / 'target'
+        (source / 'sub').mkdir(parents=True)
+        target.mkdir()
+        file = Path('sub', 'f: x\n"y\\')
+        (source / file).write_text('x')
+        (source / 'link').symlink_to(file)
+        os.setxattr(source / file, 'user.cifs.dosattrib', b'\x22\0\0\0')
+        copy = dos_attributes.Copy(source, target, '--checksum', '--no-xattrs')
+        copy.join(120)
+        self.assertEqual((True, {}), (copy.is_complete, copy.failed), copy.error)
+        self.assertEqual(b'\x22\0\0\0', os.getxattr(target / file, 'user.cifs.dosattrib'))
+
+    def test_copy_without_the_sandbox_fails(self):
+        copy = Silent(Path('/there'), Path('/here'))
+        self.assertRaises(CommandFailed, copy._have, Path('/there'), dos_attributes._READ)
