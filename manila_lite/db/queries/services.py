@@ -3,6 +3,7 @@
 
 import dataclasses
 import datetime
+import functools
 import operator
 import random
 from collections.abc import Collection, Iterable
@@ -238,26 +239,42 @@ def _sizes(backend_host: str) -> sa.Select:
             .where(_instances.c.host.startswith(f'{backend_host}#', autoescape=True)).group_by(_instances.c.host))
 
 
+def _reported(name: str) -> str:
+    """Return the name of the value for a column: that of the column itself is SQLAlchemy's own."""
+    return f'reported_{name}'
+
+
+@functools.cache
+def _report(names: tuple[str, ...]) -> Write:
+    """Return the statement that stores the report on a pool, of which it has these columns."""
+    provisioned = sa.bindparam('seen_provisioned', type_=_pools.c.provisioned_gb.type)
+    since = _pools.c.claimed_gb - sa.bindparam('seen_claimed', type_=_pools.c.claimed_gb.type)
+    # Below 0: capacity given back since then is part of what was provisioned before.
+    gone = sa.case((since < 0, since), else_=0)
+    # In this order: in MariaDB each assignment sees the values of those before it.
+    return Write(_pools.update().where(_pools.c.host == sa.bindparam(_reported('host'))).ordered_values(
+        (_pools.c.provisioned_gb, gone + provisioned), (_pools.c.allocated_gb, since + provisioned),
+        (_pools.c.claimed_gb, since - gone), (_pools.c.generation, _pools.c.generation + 1),
+        (_pools.c.reported_at, sa.bindparam('now', type_=_pools.c.reported_at.type)),
+        *((_pools.c[name], sa.bindparam(_reported(name), type_=_pools.c[name].type)) for name in names if name != 'host')))
+
+
 def store_report(conn: Connection, backend_host: str, reports: Iterable[dict[str, Any]], before: dict[str, Promised]) -> None:
     """Store the backend's report: it has exactly these pools. Promises are counted anew, so they never drift. Promises
     that schedulers made since ``before`` was read are kept.
     """
     # In the order in which a migration claims several pools, so that they do not wait for each other.
     reports = sorted(reports, key=operator.itemgetter('host'))
+    now = timeutils.utcnow()
     for values in reports:
         seen = before.get(values['host'], Promised())
-        since = _pools.c.claimed_gb - seen.claimed + seen.unseen
-        # Below 0: capacity given back since then is part of what was provisioned before.
-        gone = sa.case((since < 0, since), else_=0)
-        # In this order: in MariaDB each assignment sees the values of those before it.
-        changed = conn.execute(_pools.update().where(_pools.c.host == values['host']).ordered_values(
-            (_pools.c.provisioned_gb, gone + seen.provisioned), (_pools.c.allocated_gb, since + seen.provisioned),
-            (_pools.c.claimed_gb, since - gone), (_pools.c.generation, _pools.c.generation + 1),
-            (_pools.c.reported_at, timeutils.utcnow()), *((_pools.c[name], value) for name, value in values.items()))).rowcount
+        changed = _report(tuple(values)).execute(conn, {
+            'now': now, 'seen_provisioned': seen.provisioned, 'seen_claimed': seen.claimed - seen.unseen,
+            **{_reported(name): value for name, value in values.items()}})
         if not changed:
             # Not from 0: a pool that was gone and is back must not be taken for the former one.
             insert_ignore(conn, _pools, {
-                'backend_host': backend_host, 'generation': random.getrandbits(30), 'reported_at': timeutils.utcnow(),
+                'backend_host': backend_host, 'generation': random.getrandbits(30), 'reported_at': now,
                 'provisioned_gb': seen.provisioned, 'claimed_gb': seen.unseen,
                 'allocated_gb': seen.provisioned + seen.unseen, **values})
     conn.execute(_pools.delete().where(_pools.c.backend_host == backend_host,
