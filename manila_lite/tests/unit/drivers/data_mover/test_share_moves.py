@@ -31,7 +31,7 @@ class Folders(share_moves.ShareMoves):
     def places(self, copy_id):
         return self.folder.parent / 'a', self.folder.parent / 'b'
 
-    def _mount(self, side, place, level):
+    def _mount(self, side, place, level, directory):
         """Return the folder itself."""
         return place
 
@@ -165,3 +165,11 @@ class Before(testtools.TestCase):
                                 ('192.0.2.7:/shares/a/./b', ''), ('broken/s', ''),
                                 ('192.0.2.70:/shares/s', ''), (r'\\192.0.2.8\s', '/cifs/s'), (r'\\192.0.2.8\..', '')):
             self.assertEqual(found, share_moves.directory_of(location, local), location)
+
+    def test_directory_of_one_side_is_used_only_if_a_mount_shows_the_same(self):
+        conf = types.SimpleNamespace(**{**vars(_CONF), 'data_node_local_exports': ['192.0.2.7:/=/pool', '//192.0.2.7=/pool']})
+        moves = share_moves.ShareMoves(Path('/nowhere'), conf, _SECTION)
+        for proto, here, there in (('NFS', '192.0.2.7:/s', '192.0.2.8:/s'), ('CIFS', r'\\192.0.2.7\s', r'\\192.0.2.8\s')):
+            mine, other = Side(share('a', here, proto)), Side(share('b', there, proto))
+            self.assertEqual(['/pool/s', '/pool/s'], moves._directories(mine, mine))
+            self.assertEqual(['/pool/s', ''] if proto == 'NFS' else ['', ''], moves._directories(mine, other))
