@@ -6,18 +6,20 @@ this, some files would be hidden afterwards: file servers hide what a client cre
 rsync does until a file is complete.
 """
 
+import os
 import re
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from manila_lite.drivers.data_mover import rsync
 from manila_lite.host import sandbox
 from manila_lite.host.commands import CommandFailed
 
-#: The programs, and the package that has them.
-PROGRAMS = {'getfattr': 'attr', 'setfattr': 'attr'}
+#: The programs, and the packages that have them.
+PROGRAMS = {'getfattr': 'attr', 'setfattr': 'attr', 'prlimit': 'util-linux'}
 _ATTRIBUTE = 'user.cifs.dosattrib'
 _READ = ('getfattr', '--recursive', '--physical', '--no-dereference', '--absolute-names', '--encoding=hex',
          f'--name={_ATTRIBUTE}', sandbox.TARGET)
@@ -27,6 +29,16 @@ _FAILED = re.compile(rb'^(?:[gs]etfattr: )?/target/?(?P<path>.*?)(?:: user\.cifs
 _GONE = (b'No such file or directory', b'No such attribute')
 #: Exit statuses, the second one if there was a reason; and how a message of the sandbox begins, which has the same.
 _ENDS, _SANDBOX = (0, 1), f'\n{sandbox.PROGRAM}: '.encode()
+#: Bytes of the list of all files with their attributes: a tenant with many files in long paths could fill the disk.
+_MOST = 1 << 30
+#: The exit status at that limit.
+_TOO_LONG = 128 + signal.SIGXFSZ
+#: The end of a whole list: of each file, and so of the last one.
+_END = b'\n\n'
+
+
+class TooMany(rsync.Hopeless):
+    """The list of all files with their attributes is too long."""
 
 
 class Copy(rsync.Copy):
@@ -36,12 +48,15 @@ class Copy(rsync.Copy):
         super()._work()
         with tempfile.TemporaryFile() as told:
             self._have(self._source, _READ, said=subprocess.PIPE, out=told)
-            told.seek(0)
+            _must_be_whole(told)
             self._given = told
             self._have(self._target, _WRITE)
 
     def _have(self, place: Path, words: tuple[str, ...], **where: Any) -> None:
-        status, said, _ = self._attend(self._begin(sandbox.words(place, *words), **where))
+        limited = ('prlimit', f'--fsize={_MOST}', *sandbox.words(place, *words))
+        status, said, _ = self._attend(self._begin(limited, **where))
+        if status == _TOO_LONG:
+            raise TooMany(f'{words[0]}: more than {_MOST} bytes')
         if self.failed or status not in _ENDS or _SANDBOX in said:
             raise CommandFailed(f'{words[0]}: attributes of files cannot be copied (exit status {status})')
 
@@ -49,3 +64,14 @@ class Copy(rsync.Copy):
         super()._heed(line)
         if (found := _FAILED.match(line)) and found['why'] not in _GONE:
             self._note_failure(found['path'], found['why'])
+
+
+def _must_be_whole(told: IO[bytes]) -> None:
+    """Rewind the list, if it is whole.
+
+    :raises CommandFailed: it is not.
+    """
+    told.seek(max(told.seek(0, os.SEEK_END) - len(_END), 0))
+    if told.read() != _END:
+        raise CommandFailed('getfattr: the list of attributes is not whole; is the disk of this host full?')
+    told.seek(0)

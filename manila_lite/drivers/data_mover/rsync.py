@@ -285,7 +285,7 @@ def _hear_out(process: subprocess.Popen[bytes]) -> None:
 
 
 def _pipe_of(process: subprocess.Popen[bytes]) -> IO[bytes]:
-    """Return the pipe with all that the program says, but for what it writes into a file."""
+    """Return the pipe of the program's messages."""
     pipe = process.stdout or process.stderr
     assert pipe is not None
     return pipe

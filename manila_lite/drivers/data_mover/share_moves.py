@@ -16,7 +16,7 @@ from oslo_log import log
 from oslo_utils import uuidutils
 
 from manila_lite import errors, values
-from manila_lite.drivers.data_mover import exports, rsync
+from manila_lite.drivers.data_mover import dos_attributes, exports, rsync
 from manila_lite.drivers.data_mover.clients import CLIENTS, Admitted, Client, ClientOptions, Side, protocol_of
 from manila_lite.drivers.data_mover.copies import Copies
 from manila_lite.host.commands import ENV, CommandFailed, run
@@ -36,6 +36,7 @@ _LETTERS = 100
 _WHY = (
     (rsync.CannotKeepAll, 'Files have ACLs or extended attributes that the destination cannot keep.'),
     (rsync.TooDeep, 'Directories are nested too deeply to be copied, about 1000 levels, or have too long a path.'),
+    (dos_attributes.TooMany, 'There are too many files: the list of their attributes takes more than 1 GiB.'),
     (rsync.TooMuch, 'The apparent size of the files is more than {ratio:g} times the share (data_copy_apparent_ratio).'),
     (rsync.NoRoom, 'There is not enough space for all files: the destination is full.'))
 
@@ -163,15 +164,17 @@ class ShareMoves(Copies):
         return rsync.without(self._section.migration_ignore_files)
 
     def _kind(self, places: tuple[Path, Path]) -> type[rsync.Copy]:
-        return next((client.COPY for client in self._clients_at(places)), rsync.Copy)
+        client = self._client_at(places)
+        return client.COPY if client else rsync.Copy
 
     def _unseen(self, places: tuple[Path, Path]) -> tuple[str, ...]:
         """Return which attributes of files are not seen at the mounts."""
-        return (*exports.losses(places[0]), *(name for client in self._clients_at(places)[:1] for name in client.UNSEEN))
+        client = self._client_at(places)
+        return (*exports.losses(places[0]), *(client.UNSEEN if client else ()))
 
-    def _clients_at(self, places: tuple[Path, Path]) -> Sequence[Client]:
-        """Return the clients with which the sides are mounted; none for a side of which this host has the directory."""
-        return [self._mounted[place] for place in places if place in self._mounted]
+    def _client_at(self, places: tuple[Path, Path]) -> Client | None:
+        """Return the client that mounted a side, or None if this host has the directories of both."""
+        return next((self._mounted[place] for place in places if place in self._mounted), None)
 
     def _run(self, source: Side, target: Side, start: Callable[[Path, Path], rsync.Copy]) -> rsync.Copy:
         move_id = target.share.id

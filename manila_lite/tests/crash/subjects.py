@@ -518,7 +518,7 @@ class Subject:
 
     @property
     def answers(self) -> bool:
-        """Whether a refusal by the driver is what the operation answers, and no failure."""
+        """Whether the driver's refusal is an answer, not a failure."""
         return self.asks and not self.tells
 
 

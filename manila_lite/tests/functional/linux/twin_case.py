@@ -25,7 +25,7 @@ class InTwin(testtools.TestCase):
     SECONDS = LIMITS * limits.LIMIT - 30
 
     def succeed(self, *names, lacks=''):
-        """Run the modules of ``in_twin`` in one twin, each with one test. ``lacks``: what they lack on this machine."""
+        """Run modules of ``in_twin`` in one twin, each with one test. ``lacks``: their missing packages."""
         if lacks := ', '.join(filter(None, (base.missing(), twin.missing(), lacks))):
             raise unittest.SkipTest(f'a twin of this machine needs {lacks}; tools/setup-env --tests puts it in place')
         folder = Path(tempfile.mkdtemp(prefix='ml-twin-'))

@@ -45,7 +45,7 @@ class KernelCifs(test_host_assisted.Cifs):
         self.rules_are_active(share)
         self.fill_as_client(share)
         before = self.listed(share)
-        self.assertEqual({'closed': 'R', 'same': 'H', '.dotted': 'H'}, {
+        self.assertEqual({'closed': 'R', 'same': 'HS', '.dotted': 'H'}, {
             name: ''.join(sorted(set(letters) & set('RHS'))) for name, letters in before.items() if set(letters) & set('RHS')})
         copy = self.state / 'copy'
         base.command('cp', '-a', str(self.place('alpha', share)), str(copy))
@@ -76,7 +76,7 @@ class KernelCifs(test_host_assisted.Cifs):
                 file.truncate(8 << 20)
             (place / 'same').write_text('before')
             os.setxattr(place / 'same', 'user.colour', b'blue')
-        self.assertEqual((True, ''), self.smb(share, 'setmode same +h'))
+        self.assertEqual((True, ''), self.smb(share, 'setmode same +hs'))
 
     @contextlib.contextmanager
     def mounted(self, share):

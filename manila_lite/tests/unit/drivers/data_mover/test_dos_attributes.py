@@ -2,6 +2,8 @@
 """Copies of the attributes of files that Windows shows, and failures in the output of the programs that make them."""
 
 import os
+import subprocess
+import tempfile
 from pathlib import Path
 
 import fixtures
@@ -40,7 +42,7 @@ class Failures(testtools.TestCase):
 class Copied(testtools.TestCase):
 
     def test_attributes_that_rsync_does_not_list_are_copied(self):
-        """The name stands for that of a mount; rsync is told to leave out what it sees here."""
+        """Give a local file the attribute of a mount, and keep rsync from copying it."""
         folder = Path(self.useFixture(fixtures.TempDir()).path)
         source, target = folder / 'source', folder / 'target'
         (source / 'sub').mkdir(parents=True)
@@ -53,6 +55,15 @@ class Copied(testtools.TestCase):
         copy.join(120)
         self.assertEqual((True, {}), (copy.is_complete, copy.failed), copy.error)
         self.assertEqual(b'\x22\0\0\0', os.getxattr(target / file, 'user.cifs.dosattrib'))
+
+    def test_list_that_is_too_long_or_cut_off_fails_the_copy(self):
+        folder = Path(self.useFixture(fixtures.TempDir()).path)
+        os.setxattr(folder, 'user.cifs.dosattrib', b'\x10\0\0\0')
+        copy = Silent(folder, folder)
+        self.useFixture(fixtures.MonkeyPatch('manila_lite.drivers.data_mover.dos_attributes._MOST', 10))
+        with tempfile.TemporaryFile() as told:
+            self.assertRaises(dos_attributes.TooMany, copy._have, folder, dos_attributes._READ, said=subprocess.PIPE, out=told)
+            self.assertRaises(CommandFailed, dos_attributes._must_be_whole, told)
 
     def test_copy_without_the_sandbox_fails(self):
         copy = Silent(Path('/there'), Path('/here'))
