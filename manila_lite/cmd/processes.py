@@ -6,6 +6,7 @@ backends, and addresses and numbers of API processes are set in the master: chan
 """
 
 import dataclasses
+import gc
 import logging
 import socket
 import sys
@@ -134,4 +135,11 @@ def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[Part]) -> int:
         if part.listener is not None:
             # Clients are told at once that nobody will answer: children do the same when they end.
             launcher.master.register_hooks(on_terminate=part.listener.close)
+    _share_memory()
     return launcher.wait()
+
+
+def _share_memory() -> None:
+    """Let children share what is in memory now: their garbage collector would write to each object, and so copy its page."""
+    gc.collect()
+    gc.freeze()
