@@ -19,7 +19,7 @@ from oslo_db.sqlalchemy import enginefacade, exc_filters
 from sqlalchemy import event, pool
 from sqlalchemy.engine import Connection, Engine, Row
 
-from manila_lite.db.core import idle_connections, prepared, statement_events
+from manila_lite.db.core import idle_connections, prepared, sqlite_file, statement_events
 from manila_lite.db.core.savepoints import savepoint
 from manila_lite.db.core.unit_of_work import UnitOfWork
 
@@ -112,6 +112,7 @@ class Database:
         known['max_retries'] = 0
         for name in ('connection', 'slave_connection'):
             if known[name]:
+                sqlite_file.make(known[name])
                 known[name] = _with_timeout(known[name], _HURRIED if self._hurried else _PATIENCE)
         # thread_checkin is for green threads: it yields the processor at the end of each transaction.
         manager.configure(sqlite_fk=True, thread_checkin=False, **known)
