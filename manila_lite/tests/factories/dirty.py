@@ -6,7 +6,8 @@ Made from the tables as they are, so that a new revision needs no new code here.
 
 import contextlib
 import datetime
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import sqlalchemy as sa
@@ -51,12 +52,14 @@ def _say(conn: Connection, words: dict[str, str]) -> None:
     conn.connection.commit()
 
 
-def _tables(engine: sa.Engine) -> list[sa.Table]:
+def tables(engine: sa.Engine) -> list[sa.Table]:
+    """Return the tables as they are."""
     metadata = sa.MetaData()
     metadata.reflect(engine)
     return [table for table in metadata.sorted_tables if table.name != 'alembic_version']
 
 
+@functools.lru_cache(maxsize=4000)
 def _is_key(column: sa.Column) -> bool:
     indexed = any(index.unique and column in list(index.columns) for index in column.table.indexes)
     listed = any(isinstance(rule, sa.UniqueConstraint) and column in list(rule.columns)
@@ -83,17 +86,15 @@ def _row(table: sa.Table, kind: str, number: int) -> dict[str, Any]:
             if kind != 'bare' or not column.nullable}
 
 
-def pollute(engine: sa.Engine, copies: int, first: int = 0) -> None:
+def pollute(engine: sa.Engine, copies: int, first: int = 0, into: Iterable[sa.Table] = ()) -> None:
     """Add ``copies`` rows of each kind to each table, all of them orphans, except those that its keys refuse.
-    ``first``: the number of the first row, to tell rows of several calls apart.
+    ``first``: the number of the first row, to tell rows of several calls apart. ``into``: the tables, if they are known.
     """
     with unguarded(engine) as conn:
-        for table in _tables(engine):
-            for kind in TEXTS:
-                rows = [_row(table, kind, number) for number in range(first, first + copies)]
-                if not _taken(conn, table, rows):
-                    for row in rows:
-                        _taken(conn, table, [row])
+        for table in into or tables(engine):
+            for kinds in (TEXTS.keys() - {'bare'}, {'bare'}):       # rows of one statement have the same columns
+                _insert(conn, table, [_row(table, kind, number) for kind in TEXTS if kind in kinds
+                                      for number in range(first, first + copies)])
             _count_on(conn, table)
 
 
@@ -106,16 +107,19 @@ def _count_on(conn: Connection, table: sa.Table) -> None:
                 conn.execute(sa.select(sa.func.setval(sequence, sa.func.coalesce(sa.func.max(column), 1))))
 
 
-def _taken(conn: Connection, table: sa.Table, rows: list[dict[str, Any]]) -> bool:
-    """Insert the rows, or none of them if a key refuses one; say whether they are in the table."""
-    with contextlib.suppress(exception.DBDuplicateEntry), conn.begin_nested():
-        conn.execute(table.insert(), rows)
-        return True
-    return False
+def _insert(conn: Connection, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+    """Insert the rows, one after another, except those that a key refuses."""
+    try:
+        with conn.begin_nested():
+            conn.execute(table.insert(), rows)
+    except exception.DBDuplicateEntry:
+        middle = len(rows) // 2
+        for part in (rows[:middle], rows[middle:]) if middle else ():
+            _insert(conn, table, part)
 
 
 def content(engine: sa.Engine) -> Rows:
     """Return the rows of every table, each as values by column."""
     with engine.connect() as conn:
         return {table.name: [dict(row) for row in conn.execute(sa.select(table)).mappings()]
-                for table in _tables(engine)}
+                for table in tables(engine)}

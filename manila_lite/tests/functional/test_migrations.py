@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Migrations make the schema that the code expects, from every revision, with any rows in the tables."""
 
+import collections
 import contextlib
 import threading
 from concurrent import futures
@@ -278,29 +279,43 @@ class DirtyData(MigrationTest):
         db = self.first()
         for number, revision in self.steps():
             dirty.pollute(db.engine, 2, 2 * number)
-            before = dirty.content(db.engine)
+            before = self.content(db)
             self.assertTrue(all(len(rows) >= 2 for rows in before.values()), before)
             schema_migrations.upgrade(db, revision)
-            after = dirty.content(db.engine)
+            after = self.content(db)
             for table, rows in CHANGES.get(revision, lambda rows: rows)(before).items():
                 kept = [{name: row[name] for name in rows[0]} for row in after[table]]      # without new columns
-                self.assertEqual(_sorted(rows), _sorted(kept), f'{table}, by {revision}')
+                if _counted(rows) != _counted(kept):
+                    self.assertEqual(_sorted(rows), _sorted(kept), f'{table}, by {revision}')
         self.assertEqual([], self.differences(db))
 
     def test_number_of_statements_does_not_grow_with_the_rows(self):
         """Check that migrations work on sets: as many statements for fifteen rows as for three."""
         few, many = self.first(), self.first()
         for number, revision in self.steps():
-            self.assertEqual(self.cost(few, revision, 1, number), self.cost(many, revision, 5, number), f'by {revision}')
+            tables = dirty.tables(few.engine)       # both have the same
+            self.assertEqual(self.cost(few, revision, 1, number, tables), self.cost(many, revision, 5, number, tables),
+                             f'by {revision}')
 
-    def cost(self, db, revision, copies, number):
+    def content(self, db):
+        """Return the rows of each table, with values as the driver of the database has them."""
+        with db.engine.connect() as conn:
+            return {name: [dict(row) for row in conn.exec_driver_sql(f'SELECT * FROM {name}').mappings()]
+                    for name in sa.inspect(conn).get_table_names() if name != 'alembic_version'}
+
+    def cost(self, db, revision, copies, number, tables):
         """Return the number of statements of an upgrade with ``copies`` more rows in each table."""
-        dirty.pollute(db.engine, copies, copies * number)
+        dirty.pollute(db.engine, copies, copies * number, tables)
         statements = []
         sa.event.listen(db.engine, 'before_cursor_execute', listener := lambda *args: statements.append(args[2]))
         schema_migrations.upgrade(db, revision)
         sa.event.remove(db.engine, 'before_cursor_execute', listener)
         return len(statements)
+
+
+def _counted(rows):
+    """Return how often each row is there. Rows have the same columns in the same order."""
+    return collections.Counter(tuple(row.values()) for row in rows)
 
 
 def _sorted(rows):
