@@ -18,7 +18,7 @@ from oslo_utils import timeutils, units
 
 from manila_lite import metrics, release
 from manila_lite.api.contract import OPS
-from manila_lite.cmd import metrics_collector, monitor
+from manila_lite.cmd import metrics_collector, metrics_server, monitor
 from manila_lite.db import models
 from manila_lite.db.queries import metrics_queries, operations
 from manila_lite.tests import process
@@ -175,7 +175,7 @@ class Harmless(base.ServiceTest):
         self.log = self.useFixture(fixtures.FakeLogger(level=logging.INFO))
 
     def test_a_busy_port_is_tried_again(self):
-        self.useFixture(fixtures.MonkeyPatch('manila_lite.cmd.monitor._RETRY', 0.05))
+        self.useFixture(fixtures.MonkeyPatch(f'{metrics_server.__name__}._RETRY', 0.05))
         seen = monitor.Monitor(self.conf, 'test')
         self.addCleanup(seen.stop)
         with socket.socket() as taken:
