@@ -140,6 +140,6 @@ def run(conf: cfg.ConfigOpts, name: str, parts: Sequence[Part]) -> int:
 
 
 def _share_memory() -> None:
-    """Let children share what is in memory now: their garbage collector would write to each object, and so copy its page."""
+    """Freeze all objects. Children share their pages then: the garbage collector of a child would write to each object."""
     gc.collect()
     gc.freeze()

@@ -4,7 +4,7 @@
 A signal handler interrupts the main thread, which may hold any lock. So the handler only writes to a pipe. A thread
 that waits there makes the report, also when all others are stuck.
 
-The code that writes a report is imported for the first one: it takes 2 MiB, in processes that will hardly ever make any.
+The content is imported for the first report: it takes 2 MiB, and most processes never make one.
 """
 
 import logging
@@ -43,20 +43,17 @@ def listen(conf: cfg.ConfigOpts, name: str) -> None:
 
 def _serve(pipe: int, conf: cfg.ConfigOpts, name: str) -> None:
     while os.read(pipe, 1):
-        try:
-            from manila_lite.cmd import report
+        from manila_lite.cmd import guru_meditation as content
 
-            # one that fails is printed on standard error
-            report.Report.handle_signal(report.Version(), f'{name}-{os.getpid()}', conf.oslo_reports.log_dir, None)
-        except ImportError:     # the files of the release may be gone
-            LOG.exception('There is no report')
+        # a report that fails is printed on standard error, and does not end the thread
+        content.Report.handle_signal(content.Version(), f'{name}-{os.getpid()}', conf.oslo_reports.log_dir, None)
 
 
 def _watch(conf: cfg.ConfigOpts, name: str) -> None:
     if conf.oslo_reports.file_event_handler:
-        from manila_lite.cmd import report
+        from manila_lite.cmd import guru_meditation as content
 
         try:
-            report.Report.setup_autorun(report.Version(), f'{name}-{os.getpid()}', conf=conf, setup_signal=False)
+            content.Report.setup_autorun(content.Version(), f'{name}-{os.getpid()}', conf=conf, setup_signal=False)
         except OSError as bad:
             LOG.warning('[oslo_reports] file_event_handler: %s', bad)

@@ -7,7 +7,7 @@ Made from the tables as they are, so that a new revision needs no new code here.
 import contextlib
 import datetime
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -86,13 +86,13 @@ def _row(table: sa.Table, kind: str, number: int) -> dict[str, Any]:
             if kind != 'bare' or not column.nullable}
 
 
-def pollute(engine: sa.Engine, copies: int, first: int = 0, into: Iterable[sa.Table] = ()) -> None:
+def pollute(engine: sa.Engine, copies: int, first: int = 0, into: Sequence[sa.Table] = ()) -> None:
     """Add ``copies`` rows of each kind to each table, all of them orphans, except those that its keys refuse.
     ``first``: the number of the first row, to tell rows of several calls apart. ``into``: the tables, if they are known.
     """
     with unguarded(engine) as conn:
         for table in into or tables(engine):
-            for kinds in (TEXTS.keys() - {'bare'}, {'bare'}):       # rows of one statement have the same columns
+            for kinds in (set(TEXTS) - {'bare'}, {'bare'}):         # rows of one statement have the same columns
                 _insert(conn, table, [_row(table, kind, number) for kind in TEXTS if kind in kinds
                                       for number in range(first, first + copies)])
             _count_on(conn, table)

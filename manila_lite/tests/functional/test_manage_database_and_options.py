@@ -114,7 +114,7 @@ class AloneTest(manage.AloneTest):
         left.execute('SELECT count(*) FROM shares').fetchall()
         made = {path.name: path for path in state.iterdir()}
         self.assertLessEqual({'manila_lite.sqlite', 'manila_lite.sqlite-wal', 'manila_lite.sqlite-shm'}, set(made))
-        self.assertEqual(dict.fromkeys(made, (_SERVICES, _SERVICES, 384)), {
+        self.assertEqual(dict.fromkeys(made, (_SERVICES, _SERVICES, 0o600)), {
             name: (path.stat().st_uid, path.stat().st_gid, path.stat().st_mode & 0o777) for name, path in made.items()})
 
     def test_invalid_arguments_and_configuration_exit_with_status_2(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file that root makes for another user. What commands do with it: functional/test_manage_database_and_options.py."""
+"""The owner of a database that root makes. Commands: functional/test_manage_database_and_options.py."""
 
 import os
 import stat

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in a guru meditation report."""
+"""The content of a guru meditation report: the sections of oslo.reports, and the work under way."""
 
 import time
 
