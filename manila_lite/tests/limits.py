@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time limits of tests. A test that takes too long fails, and its report has the stacks of all threads.
+"""What holds for every test, whoever starts it (stestr, testtools.run): a limit, and no skip for want of a program in CI.
 
-A test has ten minutes, or $OS_TEST_TIMEOUT seconds (0: no limit), or ``LIMITS`` times as much if its class says so;
-set-up and take-down of a class have two and a half times as much. Then :class:`TooLong` is raised in the main thread,
-and again if cleaning up takes too long as well. That does not help if the main thread does not return from C or catches
-everything: then the process ends half a limit later, with the stacks on standard error. Its test counts as failed, and
-later tests of that process do not run.
+A test has ten minutes, or $OS_TEST_TIMEOUT seconds (0: no limit), or ``LIMITS`` times as much if its class says so. Then
+:class:`TooLong` is raised in the main thread, with the stacks of all threads. That does not help if the main thread does not
+return from C: then the process ends half a limit later, with the stacks on standard error.
 """
 
 import faulthandler
+import math
 import os
 import pathlib
+import re
 import signal
 import sys
 import threading
+import time
 import traceback
 import unittest
 
@@ -22,151 +23,128 @@ from testtools import content
 
 from manila_lite.tests import order
 
-#: Seconds for a test.
-LIMIT = 600
-#: Parts of a test's limit for other work: set-up and take-down of classes between two tests;
-BETWEEN = 2.5
-#: a test of a class in which another test was too long, for the same may hang in all of them;
-NEXT = 0.1
-#: the time from one interruption to the next, with a minimum in seconds, in which it is reported;
-AGAIN, AGAIN_AT_LEAST = 0.2, 2
-#: the time from the first interruption to the end of the process, and for its end after all tests, with a minimum in
-#: seconds;
-LAST, LAST_AT_LEAST = 0.5, 5
-#: loading of all tests, with a minimum in seconds.
-LOADING, LOADING_AT_LEAST = 0.5, 60
-
-#: Number of calls that a report shows.
-_CALLS = 6
-
-#: Names a folder where a process that runs tests leaves a file until the last of them has ended.
-UNDONE = 'MANILA_LITE_TEST_UNDONE'
-#: That file, once it exists.
-_words = []
-
-#: Names the modules to load, with spaces between them, if those are not all (tools/matching.py).
+#: Seconds for a test. Set-up and take-down of classes between two tests have ``BETWEEN`` times as much.
+LIMIT, BETWEEN = 600.0, 2.5
+#: The process ends after so many limits.
+_LAST = 1.5
+#: Names a folder where a process that runs tests has a file, which is renamed when the last of them has ended: stestr does not
+#: notice a process that ends between two tests. The file names the tests of the classes that passed.
+PROGRESS = 'MANILA_LITE_TEST_PROGRESS'
+#: Names the time (seconds since 1970) from which no class of tests begins any more.
+UNTIL = 'MANILA_LITE_TEST_UNTIL'
+NOT_REACHED = 'the time was over before this test began'
+#: Names the modules to load, with spaces between them, if those are not all.
 MODULES = 'MANILA_LITE_TEST_MODULES'
+#: Permitted reasons of skips where all programs are installed: the test does not apply. Each has a meaning, and the
+#: whole text that the test gives. A missing program, package, right or device is no such reason.
+PERMITTED = {
+    'it is about another database than that of this run':
+        re.compile(r'only (SQLite|MariaDB|PostgreSQL) has .*|it is about (a )?SQLite\b.*'),
+    'the driver does not claim this ability, and need not': re.compile(r'linux is no UpdatesSecurityServices'),
+    'the tree is a shallow clone, or none': re.compile('this tree has no history, so no earlier release is in it'),
+    'the driver does not promise this of its pools': re.compile('the driver does not promise mount_point_name_support'),
+    'the run ended by the clock': re.compile(re.escape(NOT_REACHED)),
+}
 
 
 class TooLong(Exception):
     """What runs in the main thread has taken longer than it may."""
 
 
-_NAME = f'{TooLong.__module__}.{TooLong.__qualname__}'
-
-
-class Clock:
-    """A clock that interrupts the main thread when its time is over. ``seconds``: the limit of a test."""
-
-    def __init__(self, seconds):
-        self._seconds = self._limit = seconds
-        self._again = max(seconds * AGAIN, AGAIN_AT_LEAST)
-        self._last = max(seconds * LAST, LAST_AT_LEAST)
-        #: If the work was too long: the stacks, as a traceback. Else empty.
-        self.report = ''
-
-    def __enter__(self):
-        self._before = signal.signal(signal.SIGALRM, self._over)
-        self.start(BETWEEN)
-        return self
-
-    def __exit__(self, *ended):
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, self._before)
-        _end_in(self._last)
-
-    def start(self, share=1.0):
-        """Count time from now on; the limit is ``share`` of a test's."""
-        self.report = ''
-        self._limit = self._seconds * share
-        signal.setitimer(signal.ITIMER_REAL, self._limit, self._again)
-        _end_in(self._limit + self._last)
-
-    def _over(self, signo, frame):
-        error = TooLong(f'it took more than {self._limit:g} seconds, the last in {_place(frame)}\n'
-                        f'Other threads:\n{_other_stacks()}')
-        if not self.report:
-            self.report = ''.join(['Traceback (most recent call last):\n', *traceback.format_stack(frame),
-                                   *traceback.format_exception_only(error)])
-        raise error
-
-
 class Result(testtools.TestResultDecorator):
-    """A result that starts the clock for each test. A test that was too long has failed, even if the exception was caught."""
+    """A result that limits each test. In CI a skip without a permitted reason is a failure."""
 
-    def __init__(self, decorated, clock):
+    def __init__(self, decorated):
         super().__init__(decorated)
-        self._clock = clock
-        self._hung = None
+        self.bad = 0
+        self._over = ''
 
     def startTest(self, test):
+        self._over = ''
+        self.limit(limit() * getattr(test, 'LIMITS', 1.0))
         super().startTest(test)
-        self._clock.start(NEXT if type(test) is self._hung else getattr(test, 'LIMITS', 1.0))
 
     def stopTest(self, test):
-        if self._clock.report:
-            self._hung = type(test)
-        self._clock.start(BETWEEN)
+        self.limit(limit() * BETWEEN)
         super().stopTest(test)
 
     def addSuccess(self, test, details=None):
-        if not self._late(test, details):
+        if self._over:      # the test caught the exception
+            self.addFailure(test, details={'traceback': content.text_content(self._over)})
+        else:
             super().addSuccess(test, details)
 
     def addSkip(self, test, reason=None, details=None):
-        if not self._late(test, details):
+        why = reason or (details['reason'].as_text() if details and 'reason' in details else 'no reason given')
+        if os.environ.get('CI') and not permitted(why):
+            self.addFailure(test, details={'traceback': content.text_content(f'skipped: {why}')})
+        else:
             super().addSkip(test, reason, details)
 
-    def addExpectedFailure(self, test, err=None, details=None):
-        if not self._late(test, details):
-            super().addExpectedFailure(test, err, details)
-
-    def _late(self, test, details):
-        """Say whether the test was too long, and report it as failed then."""
-        if self._clock.report:
-            super().addError(test, details=self._told(details or {}))
-        return bool(self._clock.report)
-
     def addError(self, test, err=None, details=None):
-        super().addError(test, err, self._told(details))
+        self.bad += 1
+        super().addError(test, err, details)
 
     def addFailure(self, test, err=None, details=None):
-        super().addFailure(test, err, self._told(details))
+        self.bad += 1
+        super().addFailure(test, err, details)
 
-    def _told(self, details):
-        if not self._clock.report or details is None or any(_NAME in text for text in _tracebacks(details)):
-            return details
-        return details | {'traceback-of-the-limit': content.text_content(self._clock.report)}
-
-
-def _tracebacks(details):
-    return [detail.as_text() for name, detail in details.items() if 'traceback' in name]
+    def limit(self, seconds):
+        """Give the main thread so many seconds from now on; 0 for any time."""
+        def interrupt(signo, frame):
+            self._over = f'it took more than {seconds:g} seconds\n{_stacks(frame)}'
+            raise TooLong(self._over)
+        signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        if seconds:
+            faulthandler.dump_traceback_later(seconds * _LAST, exit=True, file=2)
+        else:
+            faulthandler.cancel_dump_traceback_later()
 
 
 class Suite(unittest.TestSuite):
-    """Tests with time limits."""
+    """Tests with limits. No class begins after ``until`` (seconds since 1970). ``progress``: the file of this process."""
+
+    def __init__(self, units, until=math.inf, progress=None):
+        super().__init__(units)
+        self._until = until
+        self._progress = progress
 
     def run(self, result, debug=False):
         """See ``unittest.TestSuite.run``. The process has no other tests: it soon ends."""
-        if seconds := limit():
-            with Clock(seconds) as clock:
-                super().run(Result(result, clock), debug)
-        else:
-            super().run(result, debug)
-        if _words and not result.shouldStop:
-            _words.pop().unlink()
+        limited = Result(result)
+        limited._testRunEntered = True      # unittest: classes are taken down by their own suites
+        limited.limit(limit() * BETWEEN)
+        for unit in self:
+            if limited.shouldStop:
+                return result
+            self._run(unit, limited)
+        limited.limit(0)
+        if self._progress:
+            self._progress.rename(self._progress.with_suffix('.ended'))
         return result
+
+    def _run(self, unit, limited):
+        if time.time() > self._until:
+            for test in order.tests(unit):
+                limited.addSkip(test, NOT_REACHED)
+            return
+        bad, names = limited.bad, order.names(unit)
+        unit.run(limited)
+        if self._progress and limited.bad == bad:
+            with self._progress.open('a') as file:
+                file.write(''.join(f'{name}\n' for name in names))
 
 
 def discovered(loader, folder, pattern):
-    """Return the tests in a folder, or in the modules that ``MODULES`` names, with time limits and in the wanted order."""
-    if seconds := limit():
-        _end_in(max(seconds * LOADING, LOADING_AT_LEAST))
-    if '--list' not in sys.argv:
-        _leave_word()
-    chosen = os.environ.pop(MODULES, '').split()      # it is not for the processes of tests
-    tests = loader.loadTestsFromNames(chosen) if chosen else loader.discover(folder, pattern)
-    return Suite([order.ordered(tests)])
+    """Return the tests in a folder, or in the modules that ``MODULES`` names, with limits and in the wanted order."""
+    # They are not for the processes that tests start.
+    chosen, noted, until = (os.environ.pop(name, '') for name in (MODULES, PROGRESS, UNTIL))
+    progress = pathlib.Path(noted, f'{os.getpid()}.begun') if noted and '--list' not in sys.argv else None
+    if progress:
+        progress.touch()
+    tests = loader.loadTestsFromNames(chosen.split()) if chosen else loader.discover(folder, pattern)
+    return Suite(order.ordered(tests), float(until or math.inf), progress)
 
 
 def limit():
@@ -174,24 +152,13 @@ def limit():
     return float(os.environ.get('OS_TEST_TIMEOUT') or LIMIT)
 
 
-def _leave_word():
-    """Leave a file, so that an end of this process while it still loads its tests is noticed, too."""
-    if folder := os.environ.get(UNDONE):
-        _words.append(pathlib.Path(folder, str(os.getpid())))
-        _words[-1].touch()
+def permitted(why):
+    """Say whether a test may be skipped for this reason, wherever tests run."""
+    return any(form.fullmatch(why.strip()) for form in PERMITTED.values())
 
 
-def _place(frame):
-    """Return the present calls of the main thread, the innermost first, in one line that survives a cut-off report."""
-    calls = traceback.extract_stack(frame)[:-_CALLS - 1:-1]
-    return ' < '.join(f'{pathlib.Path(call.filename).stem}:{call.lineno} {call.name}' for call in calls)
-
-
-def _end_in(seconds):
-    faulthandler.dump_traceback_later(seconds, exit=True, file=2)
-
-
-def _other_stacks():
+def _stacks(frame):
     names = {thread.ident: thread.name for thread in threading.enumerate()}
-    return ''.join(f'Thread {names.get(thread_id, "unknown")}:\n{"".join(traceback.format_stack(frame))}'
-                   for thread_id, frame in sys._current_frames().items() if thread_id != threading.get_ident()) or 'none\n'
+    others = ''.join(f'Thread {names.get(thread_id, "unknown")}:\n{"".join(traceback.format_stack(stack))}'
+                     for thread_id, stack in sys._current_frames().items() if thread_id != threading.get_ident())
+    return f'{"".join(traceback.format_stack(frame))}Other threads:\n{others or "none"}'

@@ -40,25 +40,25 @@ class Together(unittest.TestSuite):
         return result
 
 
-def ordered(suite: unittest.TestSuite, seed: str | None = None) -> unittest.TestSuite:
-    """Return the same tests in the order of the seed, by default that of the environment.
+def ordered(suite: unittest.TestSuite, seed: str | None = None) -> list[unittest.TestSuite]:
+    """Return the units of the suite in the order of the seed, by default that of the environment; without one, as they are.
 
     The place of a test follows from its name, so that two tests keep their order among any other tests.
     """
     seed = os.environ.get(SEED, '') if seed is None else seed
+    found = units(suite)
     if not seed:
-        return suite
+        return found
 
     def place(name: str) -> bytes:
         return hashlib.sha256(f'{seed} {name}'.encode()).digest()
 
-    found = units(suite)
     for unit in found:
         if isinstance(unit, Class):
             unit._tests.sort(key=lambda test: place(test.id()))
     found.sort(key=lambda unit: place(min(names(unit))))
-    return unittest.TestSuite(sorted(_together(found), key=lambda unit: place(
-        unit.group.name if isinstance(unit, Together) else min(names(unit)))))
+    return sorted(_together(found), key=lambda unit: place(
+        unit.group.name if isinstance(unit, Together) else min(names(unit))))
 
 
 def _together(found: list[unittest.TestSuite]) -> list[unittest.TestSuite]:
@@ -76,19 +76,27 @@ def _together(found: list[unittest.TestSuite]) -> list[unittest.TestSuite]:
 
 def units(suite: unittest.TestSuite) -> list[unittest.TestSuite]:
     """Return the units of a suite: tests that must stay together."""
-    classes: dict[type, Class] = {}
-    whole = []
+    found: dict[object, unittest.TestSuite] = {}
     for part in _parts(suite):
         if isinstance(part, unittest.TestSuite):
-            whole.append(part)
+            found[id(part)] = part
         else:
-            classes.setdefault(type(part), Class()).addTest(part)
-    return whole + list(classes.values())
+            found.setdefault(type(part), Class()).addTest(part)
+    return list(found.values())
+
+
+def tests(unit: unittest.TestSuite) -> Iterator[unittest.TestCase]:
+    """Yield the tests of a unit, in their order."""
+    for part in unit:
+        if isinstance(part, unittest.TestSuite):
+            yield from tests(part)
+        else:
+            yield part
 
 
 def names(unit: unittest.TestSuite) -> list[str]:
     """Return the names of a unit's tests, in their order."""
-    return [test.id() for part in unit for test in ([part] if isinstance(part, unittest.TestCase) else _parts(part))]
+    return [test.id() for test in tests(unit)]
 
 
 def _parts(suite: unittest.TestSuite) -> Iterator[unittest.TestCase | unittest.TestSuite]:

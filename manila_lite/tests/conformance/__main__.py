@@ -22,7 +22,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog='python -m manila_lite.tests.conformance', description=__doc__)
     parser.add_argument('mode', choices=modes.MODES)
     parser.add_argument('names', nargs='*', metavar='REGEX')
-    parser.add_argument('--seed', help='without names: only the classes that this seed gives the mode, each one mode')
+    parser.add_argument('--portion', help='TURN/OF, without names: one of so many classes, those whose turn it is')
     parser.add_argument('--workers', type=int, default=(os.cpu_count() or 1) + 2)
     parser.add_argument('--subunit', help='file for the results as our own tests have them')
     parser.add_argument('--save', help='file for the outcomes, each beside that of upstream')
@@ -34,8 +34,8 @@ def main() -> int:
     """Run it; see the module."""
     args = _arguments()
     daemon.exit_on_signals()
-    if args.seed and not args.names:
-        args.names = outcomes.portion(args.mode, args.seed)
+    if args.portion and not args.names:
+        args.names = outcomes.portion(args.mode, *map(int, args.portion.split('/')))
     try:
         ours = _run(args)
     except fixtures.MultipleExceptions as bad:

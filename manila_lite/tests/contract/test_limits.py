@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time limits of tests: tests that hang are ended and fail. Here they are small, with a second each, in processes."""
+"""What holds for every test: limits, skips in CI, the end by the clock. Small tests in processes, with a second each."""
 
 import io
 import os
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import fixtures
 import subunit
 import testtools
-from testtools import matchers
 
 from manila_lite.tests import limits
 
@@ -48,12 +48,6 @@ class Fails(testtools.TestCase):
         with contextlib.suppress(Exception):
             wait_for_nobody()
         self.fail('status 500')
-
-class Skips(testtools.TestCase):
-    def test(self):
-        with contextlib.suppress(Exception):
-            wait_for_nobody()
-        self.skipTest('it is not there')
 
 class Plain(unittest.TestCase):
     def test(self):
@@ -110,89 +104,116 @@ class Case(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.place = Path(self.useFixture(fixtures.TempDir()).path)
-        self.undone = self.place / 'undone'
-        self.undone.mkdir()
+        (self.place / 'progress').mkdir()
         (self.place / 'small').mkdir()
         (self.place / 'small/__init__.py').write_text(_PACKAGE)
-        self.env = os.environ | {'OS_TEST_TIMEOUT': '1', limits.UNDONE: str(self.undone), 'PYTHONPATH': str(_ROOT)}
-        for name in ('PYTHON', 'TEST_ORDER_SEED'):
+        self.env = os.environ | {'OS_TEST_TIMEOUT': '1', 'PYTHONPATH': str(_ROOT)}
+        self.env[limits.PROGRESS] = str(self.place / 'progress')
+        for name in ('PYTHON', 'TEST_ORDER_SEED', 'CI', limits.UNTIL):
             self.env.pop(name, None)
 
-    def run_tool(self, *words):
-        return subprocess.run([sys.executable, *words], cwd=self.place, env=self.env, stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=300, check=False)
-
-    def tally(self, status, results):
-        (self.place / 'results').write_bytes(results)
-        said = [self.run_tool(str(_ROOT / 'tools/tally.py'), *words, f':{status}:{self.place}/results').stdout.decode()
-                for words in ((), ('--again',))]
-        return [text.splitlines() for text in said]
-
-
-class Interrupted(Case):
-    """Tests whose main thread can be interrupted."""
-
-    def test_hanging_test_fails_with_the_stacks_of_all_threads(self):
-        (self.place / 'small/test_waiting.py').write_text(_WAITING)
-        done = self.run_tool('-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small')
-        names = [f'small.test_waiting.{name}.test' for name in ('Fails', 'Plain', 'Skips', 'Swallows', 'Waits')]
-        told, again = self.tally(0, done.stdout)
-        causes, told = told[:6], told[6:]
-        late = r'failed 1: manila_lite\.tests\.limits\.TooLong: it took more than %s seconds, the last in .* wait < .*'
-        self.assertThat(causes, matchers.MatchesSetwise(*(
-            matchers.MatchesRegex(late % seconds + f'test_waiting:[0-9]+ wait_for_nobody < test_waiting:[0-9]+ {method}')
-            for seconds, method in (*[('1', 'test')] * 5, ('2.5', 'setUpClass')))))
-        self.assertEqual(['FAILED setUpClass (small.test_waiting.SetsUp)', *(f'FAILED {name}' for name in names),
-                          '0 passed, 6 failed, 0 skipped'], told)
-        self.assertEqual([''], again, 'what hung gets no second try')
-        self.assertEqual([], list(self.undone.iterdir()))
-        self.assert_reports(done.stdout, names)
-
-    def assert_reports(self, stream, names):
+    def run_tests(self, text, *words):
+        """Run the small tests of a module; return their results by name, and what the process said."""
+        (self.place / 'small/test_it.py').write_text(text)
+        done = subprocess.run([sys.executable, '-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small', *words],
+                              cwd=self.place, env=self.env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         tests = []
         result = testtools.StreamToDict(tests.append)
         result.startTestRun()
-        subunit.ByteStreamToStreamResult(io.BytesIO(stream)).run(result)
+        subunit.ByteStreamToStreamResult(io.BytesIO(done.stdout), non_subunit_name='stdout').run(result)
         result.stopTestRun()
-        reports = {test['id']: ''.join(detail.as_text() for detail in test['details'].values()) for test in tests}
+        return {test['id'].removeprefix('small.test_it.'): test for test in tests
+                if test['id'] and test['status'] != 'exists'}, done.stderr.decode()
+
+    def progress(self, suffix):
+        """Return the tests that the processes noted in their files with this suffix, for each file."""
+        return [file.read_text().split() for file in (self.place / 'progress').glob(f'*.{suffix}')]
+
+
+def statuses(tests):
+    return {name: test['status'] for name, test in tests.items()}
+
+
+def told(test):
+    return ''.join(detail.as_text() for detail in test['details'].values())
+
+
+class Limits(Case):
+
+    def test_hanging_test_fails_with_the_stacks_of_all_threads(self):
+        tests, _ = self.run_tests(_WAITING)
+        names = [f'{name}.test' for name in ('Fails', 'Plain', 'Swallows', 'Waits')]
+        self.assertEqual({'setUpClass (small.test_it.SetsUp)': 'fail'} | dict.fromkeys(names, 'fail'), statuses(tests))
         for name in names:
-            main, _, others = reports[name].partition('TooLong: ')
-            self.assertIn('in wait_for_nobody\n', main)
-            if 'Waits' in name:
-                self.assertRegex(others, r'(?s)Thread aside:\n.* in wait_for_nobody\n')
-        self.assertIn('status 500', reports['small.test_waiting.Fails.test'])
+            self.assertIn('it took more than 1 seconds' if name != 'Fails.test' else 'status 500', told(tests[name]))
+        for part in ('in wait_for_nobody', 'Thread aside:'):
+            self.assertIn(part, told(tests['Waits.test']))
+        self.assertEqual([[]], self.progress('ended'), 'none passed')
+
+    def assert_ends(self, stuck, expected):
+        tests, said = self.run_tests(_STUCK.format(stuck=textwrap.dedent(stuck).replace('\n', '\n    ')))
+        self.assertRegex(said, r'Timeout \(.*\n(.*\n)* .* in get_stuck\n')
+        self.assertEqual(expected, statuses(tests))
+        self.assertEqual([['small.test_it.A.test']], self.progress('begun'), 'it did not go to its end')
+
+    def test_stuck_test_ends_its_process(self):
+        self.assert_ends(_IN_A_TEST, {'A.test': 'success', 'B.test': 'inprogress'})
+
+    def test_stuck_class_set_up_ends_its_process(self):
+        self.assert_ends(_IN_A_CLASS, {'A.test': 'success'})
+
+    def test_process_that_ends_while_it_loads_tests_is_noted(self):
+        self.run_tests('import os\n\nos._exit(0)\n', '--list')
+        self.assertEqual([], self.progress('begun'), 'a list is no run')
+        self.run_tests('import os\n\nos._exit(0)\n')
+        self.assertEqual([[]], self.progress('begun'))
 
 
-class Ended(Case):
-    """Tests whose main thread never returns."""
+_SKIPS = """
+import testtools
 
-    def test_process_exit_while_loading_tests_is_recorded(self):
-        (self.place / 'small/test_gone.py').write_text('import os\n\nos._exit(0)\n')
-        self.assertEqual(0, self.run_tool('-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small').returncode)
-        self.assertEqual(1, len(list(self.undone.iterdir())))
-        self.run_tool('-m', 'stestr.subunit_runner.run', 'discover', '-t', '.', 'small', '--list')
-        self.assertEqual(1, len(list(self.undone.iterdir())), 'a list is no run')
+class A(testtools.TestCase):
+    def test_missing(self):
+        self.skipTest('no NFS-Ganesha here')
 
-    def assert_ends(self, stuck, *more):
-        body = _STUCK.format(stuck=textwrap.dedent(stuck).replace('\n', '\n    '))
-        (self.place / 'small/test_stuck.py').write_text(body)
-        (self.place / '.stestr.conf').write_text('[DEFAULT]\ntest_path=./small\ntop_dir=.\n')
-        self.run_tool('-m', 'stestr', 'init')
-        done = self.run_tool('-m', 'stestr', 'run', '--serial')
-        self.assertRegex(done.stderr.decode(), r'Timeout \(.*\n(.*\n)* .* in get_stuck\n')
-        self.assertEqual(1, len(list(self.undone.iterdir())), 'it did not go to its end')
-        died = 'the run itself: a process ended before its last test, so there are tests that did not run'
-        told, again = self.tally(70, self.run_tool('-m', 'stestr', 'last', '--subunit').stdout)
-        *told, plain = told
-        self.assertEqual([*more, f'FAILED {died}'], told)
-        self.assertEqual(f'1 passed, {1 + len(more) // 2} failed, 0 skipped', plain)
-        self.assertEqual([''], again, 'a second try would not run those that are lost')
+    def test_no_matter(self):
+        self.skipTest('only MariaDB has fractions of seconds')
 
-    def test_stuck_test_ends_its_process_and_fails(self):
-        self.assert_ends(_IN_A_TEST, 'failed 1: no report: its process ended', 'FAILED small.test_stuck.B.test')
+class B(testtools.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        raise cls.skipException('no NFS-Ganesha here')
 
-    def test_stuck_class_set_up_ends_its_process_and_fails_the_run(self):
-        self.assert_ends(_IN_A_CLASS)
+    def test(self):
+        pass
+"""
+
+
+class Skips(Case):
+
+    def test_a_skip_for_want_of_something_fails_in_ci_alone(self):
+        tests, _ = self.run_tests(_SKIPS)
+        self.assertEqual({'skip'}, set(statuses(tests).values()))
+        self.env['CI'] = 'true'
+        tests, _ = self.run_tests(_SKIPS)
+        self.assertEqual({'A.test_missing': 'fail', 'A.test_no_matter': 'skip', 'setUpClass (small.test_it.B)': 'fail'},
+                         statuses(tests))
+        self.assertIn('skipped: no NFS-Ganesha here', told(tests['A.test_missing']))
+
+    def test_no_class_begins_after_the_end_by_the_clock(self):
+        self.env[limits.UNTIL] = str(time.time() - 1)
+        self.env['CI'] = 'true'
+        tests, _ = self.run_tests(_SKIPS)
+        self.assertEqual({limits.NOT_REACHED}, {told(test) for test in tests.values()})
+        self.assertEqual(['skip'] * 3, [*statuses(tests).values()])
+
+    def test_permitted_reasons_are_those_given_by_tests(self):
+        """A reason that was reworded would fail in CI; one that no test gives is no use."""
+        texts = '\n'.join(path.read_text() for path in (_ROOT / 'manila_lite/tests').rglob('*.py')
+                          if path.name not in {'limits.py', 'test_limits.py'})
+        for why in ('only MariaDB has', 'it is about a SQLite', '} is no {', 'this tree has no history', 'not promise mount'):
+            self.assertIn(why, texts)
 
 
 class All(Case):
@@ -202,7 +223,7 @@ class All(Case):
         script = """if True:
             import sys, unittest
             from manila_lite.tests import limits
-            found = unittest.TestLoader().discover(sys.argv[1], 'test_tally.py', sys.argv[2])
+            found = unittest.TestLoader().discover(sys.argv[1], 'test_truth.py', sys.argv[2])
             suites = [found]
             for suite in suites:
                 if not isinstance(suite, limits.Suite):
@@ -211,5 +232,6 @@ class All(Case):
             limited = [suite for suite in suites if isinstance(suite, limits.Suite)]
             print(found.countTestCases() > 5, found.countTestCases() == sum(suite.countTestCases() for suite in limited))
         """
-        done = self.run_tool('-c', script, str(_ROOT / 'manila_lite/tests'), str(_ROOT))
+        done = subprocess.run([sys.executable, '-c', script, str(_ROOT / 'manila_lite/tests'), str(_ROOT)], env=self.env,
+                              cwd=self.place, stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False)
         self.assertEqual('True True', done.stdout.decode().strip(), done.stderr.decode())

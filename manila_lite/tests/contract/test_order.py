@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of tests by a seed, and classes that run alone: small tests, in processes."""
+"""The order of tests by a seed: small tests, in processes."""
 
 import io
 import os
@@ -89,20 +89,6 @@ class Costly(testtools.TestCase):
         group.made()
 """
 
-#: Passes only after the other class.
-_LEFT = """
-import testtools
-LEFT = []
-
-class A(testtools.TestCase):
-    def test(self):
-        LEFT.append(1)
-
-class B(testtools.TestCase):
-    def test(self):
-        self.assertTrue(LEFT)
-"""
-
 
 def _tests(stream):
     """Return the names and statuses of tests, in the order of their run."""
@@ -127,8 +113,7 @@ class Small(testtools.TestCase):
             (self.place / package / f'{name}.py').write_text(text)
 
     def run_tool(self, *words, root=_ROOT, **env):
-        # With UNDONE, a process that loads tests without running them would count as dead.
-        mine = (order.SEED, limits.UNDONE, 'PYTHON', 'OS_TEST_TIMEOUT')
+        mine = (order.SEED, limits.PROGRESS, limits.UNTIL, 'PYTHON', 'OS_TEST_TIMEOUT')
         clean = {name: value for name, value in os.environ.items() if name not in mine}
         return subprocess.run([sys.executable, *words], cwd=self.place, env=clean | {'PYTHONPATH': str(root)} | env,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False)
@@ -190,44 +175,6 @@ class Shuffled(Small):
             self.assertEqual(left, self.order(seed)[0])
             self.assertEqual([name for name in left if name[-1] in 'ad3'],
                              self.order(seed, '--load-list', str(self.place / 'some'))[0])
-
-
-class Alone(Small):
-    """``tools/alone.py`` in a tree like ours."""
-
-    def setUp(self):
-        super().setUp()
-        self.plant('manila_lite/tests', test_left=_LEFT, test_gabbits=_WHOLE)
-        for path in ('tools/alone.py', 'tools/tally.py', 'manila_lite/tests/limits.py', 'manila_lite/tests/order.py'):
-            (self.place / path).parent.mkdir(exist_ok=True)
-            (self.place / path).write_text((_ROOT / path).read_text())
-        (self.place / 'manila_lite/__init__.py').touch()
-
-    def alone(self, *wanted):
-        done = self.run_tool('tools/alone.py', 'results', *wanted, root=self.place)
-        return done.returncode, done.stdout.decode().splitlines(), _tests((self.place / 'results').read_bytes())
-
-    def test_class_that_depends_on_another_class_fails_alone(self):
-        name = 'manila_lite.tests.test_left'
-        done = self.run_tool('-m', 'stestr.subunit_runner.run', name, root=self.place)
-        self.assertEqual({f'{name}.A.test': 'success', f'{name}.B.test': 'success'}, _tests(done.stdout))
-        self.assertEqual((1, [f'fails alone: {name}.B', '2 classes, each alone: 1 failed'],
-                          {f'{name}.A.test': 'success', f'{name}.B.test': 'fail'}), self.alone('test_left'))
-
-    def test_requests_of_a_file_run_together(self):
-        name = 'manila_lite.tests.test_gabbits.Requests'
-        self.assertEqual((0, ['1 classes, each alone: 0 failed'],
-                          {f'{name}.test_{number}': 'success' for number in (1, 2, 3, 4)}), self.alone('gabbits.*test_2'))
-
-    def test_a_class_of_which_no_test_ran_fails(self):
-        gone = "import os, sys\n\nif 'alone' not in sys.argv[0]:\n    os._exit(0)\n"
-        (self.place / 'manila_lite/tests/test_gone.py').write_text(gone + _LEFT)
-        status, told, tests = self.alone('test_gone.A')
-        self.assertEqual((1, ['fails alone: manila_lite.tests.test_gone.A', '1 classes, each alone: 1 failed'], {}),
-                         (status, told[-2:], tests))
-
-    def test_run_without_any_class_fails(self):
-        self.assertEqual((1, ['0 classes, each alone: 0 failed'], {}), self.alone('nothing'))
 
 
 class Dropped(testtools.TestCase):

@@ -1,21 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts of tools/ catch a planted violation each, and accept its repair."""
 
-import collections
-import importlib
-import itertools
-import json
-import os
 import pathlib
-import re
 import subprocess
 import sys
 
 import fixtures
 import testtools
-
-from manila_lite.tests import limits
-from manila_lite.tests.conformance import outcomes
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NOTE = 'releasenotes/notes/some-change-0123456789abcdef.yaml'
@@ -52,57 +43,6 @@ class ToolCase(testtools.TestCase):
         self.assertEqual(1, code, text)
         for word in words:
             self.assertIn(word, text)
-
-
-#: Prints all tests that unittest finds.
-_FOUND = """
-import itertools, json, sys
-sys.path.insert(0, 'tools')
-import alone
-print(json.dumps([*itertools.chain(*alone.classes(()).values())]))
-"""
-#: Prints the modules of some patterns, and all names in the source.
-_NAMED = """
-import json, sys
-sys.path.insert(0, 'tools')
-import matching
-print(json.dumps([matching.MADE, [*set().union(*(tests for _, tests in matching.Names().modules()))],
-                  [matching.modules([pattern]) for pattern in sys.argv[1:]]]))
-"""
-
-
-class MatchingTest(testtools.TestCase):
-    """``tools/matching.py`` forgets no module: a test that it does not know would not run."""
-
-    def python(self, program, *argv, **env):
-        done = subprocess.run([sys.executable, '-W', 'ignore', '-c', program, *argv], cwd=ROOT, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=600, check=True,
-                              env={name: value for name, value in os.environ.items() if name != limits.UNDONE} | env)
-        return json.loads(done.stdout)
-
-    def test_every_test_name_is_found_in_the_source_or_is_generated(self):
-        made, named, _ = self.python(_NAMED)
-        found = {name.partition('(')[0] for name in self.python(_FOUND)}
-        self.assertLess(4000, len(found))
-        self.assertEqual([], sorted(name for name in found - set(named) if not name.startswith(tuple(made))))
-        # A name that is gone has no effect on the order of tests.
-        slow = [line.split(' ')[0] for line in (ROOT / 'tools/times.txt').read_text().splitlines()[1:]]
-        self.assertEqual([], [name for name in slow if name not in found])
-
-    def test_pattern_selects_the_modules_of_its_tests(self):
-        made, _, [plain, request, half, either, none] = self.python(
-            _NAMED, r'manila_lite.tests.unit.test_states\.', 'test_gabbits.shares_',
-            '^manila_lite.tests.cras', 'unit.test_states|Death', 'no_such_test')
-        self.assertEqual(['manila_lite.tests.unit.test_states'], plain)
-        self.assertEqual({'manila_lite.tests.functional.test_gabbits', *made}, set(request))
-        self.assertIn('manila_lite.tests.crash.test_matrix', half)
-        self.assertLess({'manila_lite.tests.unit.test_states', *made}, {*either, ''})
-        self.assertEqual([], none)
-
-    def test_only_the_given_modules_are_loaded(self):
-        found = self.python(_FOUND, **{limits.MODULES: 'manila_lite.tests.unit.test_states manila_lite.tests.crash.test_truth'})
-        self.assertEqual({'manila_lite.tests.unit.test_states', 'manila_lite.tests.crash.test_truth'},
-                         {name.rpartition('.')[0].rpartition('.')[0] for name in found})
 
 
 class OneWriterTest(ToolCase):
@@ -287,96 +227,3 @@ class NotesTest(ToolCase):
         self.assert_caught('has no section')
         self.plant(NOTE, 'fixes: [\n')
         self.assert_caught('not YAML')
-
-
-class Portions(testtools.TestCase):
-    """Each test runs on one of the databases, or on all; the seed says where."""
-
-    def setUp(self):
-        super().setUp()
-        self.enterContext(fixtures.MonkeyPatch('sys.path', [str(ROOT / 'tools'), *sys.path]))
-        self.portions = importlib.import_module('portions')
-
-    def runs(self, database, seed):
-        """Return the modules whose tests a database runs, by a test that no list names."""
-        return {name for name in self.portions.names() if self.has(database, seed, f'functional.{name}.Other.test_one')}
-
-    def has(self, database, seed, test):
-        """Say whether a database runs a test."""
-        return not any(re.search(line, f'manila_lite.tests.{test}') for line in self.portions.excluded(database, seed))
-
-    def test_each_module_runs_on_one_database_and_the_listed_ones_on_all(self):
-        servers = self.portions.DATABASES[1:]
-        everything, only = self.runs('mariadb', ''), set(self.portions.names()) - self.runs('mariadb', '')
-        self.assertEqual(everything, self.runs('postgresql', ''))
-        self.assertEqual(everything | only, self.runs('sqlite', ''))
-        listed = re.compile('|'.join(self.portions.patterns(self.portions.EVERY)))
-        every = {name for name in everything if listed.match(f'functional.{name}.')}
-        self.assertLess(10, len(every))
-        for seed in ('1711', '1812'):
-            first, second = (self.runs(server, seed) for server in servers)
-            here = self.runs('sqlite', seed)
-            self.assertEqual((everything, every), (first | second | here - only, first & second & here))
-            self.assertEqual([every] * 2, [first & second, (first | second) & here])
-            self.assertLess(len(everything) / 4, min(len(first), len(second), len(here - only)))
-        self.assertNotEqual(first, self.runs('postgresql', '1711'))
-
-    def test_class_that_no_server_runs_stays_on_sqlite(self):
-        server = {seed: next(name for name in self.portions.DATABASES if self.portions.is_on(name, 'test_client_events', seed))
-                  for seed in map(str, range(20))}
-        self.assertEqual(set(self.portions.DATABASES), set(server.values()))
-        for seed, chosen in server.items():
-            for test, places in (('Kept.test_one', {'sqlite'}), ('Other.test_one', {chosen})):
-                where = {database for database in self.portions.DATABASES
-                         if self.has(database, seed, f'functional.test_client_events.{test}')}
-                self.assertEqual((test, places), (test, where))
-
-    def test_each_published_class_runs_in_one_mode_in_which_it_passes(self):
-        upstream = {mode: {test for test, one in outcomes.read(outcomes.UPSTREAM, mode).items() if one.good}
-                    for mode in ('dhss', 'nodhss')}
-        for seed in ('1711', '1812'):
-            chosen = {mode: [re.compile(one) for one in outcomes.portion(mode, seed)] for mode in upstream}
-            for mode, tests in upstream.items():
-                for name in {test.rpartition('.')[0] for test in tests}:
-                    there = [one for one in chosen if any(regex.search(f'{name}.test_one') for regex in chosen[one])]
-                    self.assertEqual(1, len(there), name)
-                    self.assertTrue(any(test.startswith(f'{name}.') for test in upstream[there[0]]), (mode, name))
-
-    def test_slow_classes_take_turns(self):
-        turns = self.portions.turns()
-        self.assertEqual(set(), turns.keys() - {test.rpartition('.')[0] for test in self.tests()}, 'no longer there')
-        seconds = collections.Counter()
-        left_out = {where: {turn: list(self.portions.excluded(where, '1711', turn)) for turn in range(self.portions.TURNS)}
-                    for where in (*self.portions.DATABASES, 'behind')}
-        for test, spent in self.portions.spread.read().items():
-            if (name := test.rpartition('.')[0]) in turns:
-                seconds[turns[name]] += float(spent)
-                runs = {where: [turn for turn, lines in of_turn.items() if not any(re.search(line, test) for line in lines)]
-                        for where, of_turn in left_out.items()}
-                self.assertEqual([turns[name]], runs['behind'])
-                self.assertEqual({turns[name]}, set(itertools.chain(*runs.values())))
-        self.assertLess(max(seconds.values()), 1.1 * min(seconds.values()))
-
-    def test_long_tests_behind_a_server_exist_and_each_turn_has_some(self):
-        lines = [line.split() for line in (ROOT / 'tools/behind.txt').read_text().splitlines() if not line.startswith('#')]
-        here = collections.defaultdict(set)
-        for where, pattern in lines:
-            found = {test for test in self.tests() if re.match(pattern, test)}
-            self.assertNotEqual(set(), found, pattern)
-            here[where] |= found
-        self.assertEqual({'postgresql', 'mariadb'}, here.keys())
-        for turn, tests in itertools.product(range(self.portions.TURNS), here.values()):
-            left_out = re.compile('|'.join(self.portions.excluded('behind', '1711', turn)))
-            self.assertTrue(any(not left_out.search(test) for test in tests), turn)
-
-    @staticmethod
-    def tests():
-        """Return a name for each class of tests."""
-        return {f'{".".join(path.relative_to(ROOT).with_suffix("").parts)}.{name}.test_one'
-                for path in (ROOT / 'manila_lite/tests').rglob('test_*.py')
-                for name in re.findall(r'^class (\w+)', path.read_text(), re.MULTILINE)}
-
-    def test_tests_that_are_not_functional_run_on_sqlite(self):
-        for test in ('unit.test_errors.Errors.test_one', 'crash.test_matrix.Death.test_one',
-                     'functional.linux.test_switch.Switch.test_one'):
-            self.assertTrue(self.has('sqlite', '1711', test), test)

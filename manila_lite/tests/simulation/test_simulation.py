@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Histories of the engine: ``$SIMULATION_HISTORIES`` of them, from ``$SIMULATION_SEED`` on, by default always the same.
+"""Histories of the engine: ``$SIMULATION_HISTORIES`` of them, from ``$SIMULATION_SEED`` on: in tools/test others with each commit.
 
 A failure names its seed and the command to see that history again. ``shares/test_shares.py`` has those of shares.
 """
@@ -10,7 +10,7 @@ import testtools
 
 from manila_lite.tests.simulation.history import History
 
-FIRST = int(os.environ.get('SIMULATION_SEED', '1'))
+FIRST = int(os.environ.get('SIMULATION_SEED') or os.environ.get('MANILA_LITE_TEST_TURN', '1'))
 #: The tests of a class run in one process, and a test may take ten minutes.
 _PARTS = 16
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Histories of shares: ``$SIMULATION_SHARES`` of them, from ``$SIMULATION_SEED`` on, by default always the same.
+"""Histories of shares: ``$SIMULATION_SHARES`` of them, from ``$SIMULATION_SEED`` on: in tools/test others with each commit.
 
 A failure names its seed and the command to see that history again.
 """
