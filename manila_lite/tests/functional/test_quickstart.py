@@ -18,7 +18,7 @@ import yaml
 
 from manila_lite.drivers.cephfs.nfs import fsal
 from manila_lite.tests import forks, waiting
-from manila_lite.tests.services import nodes, virtiofs_guest
+from manila_lite.tests.services import groups, nodes, virtiofs_guest
 from manila_lite.tests.services.daemon import Missing
 from manila_lite.tests.services.keystone import Keystone
 
@@ -259,6 +259,7 @@ class OnCeph(WithRoot):
     """Native and NFS shares on a private Ceph cluster."""
 
     def setUp(self):
+        groups.want('ceph')
         lacks = [name for name in ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph-fuse') if not shutil.which(name)]
         lacks += [] if fsal.plugin() else ['nfs-ganesha-ceph']
         if lacks:
