@@ -145,7 +145,7 @@ class RealStorage(WithRoot):
     def _stay(self):
         """Let a run stay until it is told to end, and use the service meanwhile."""
         process, said = self.stay()
-        for part in ('read back: \'hello from manila_lite\'', 'is refused', '1.2 GiB into 1 GiB are refused',
+        for part in ('read back: \'hello from manila_lite\'', 'is refused', 'writes 32 MiB more is refused: ',
                      'extended to 2 GiB', 'reverted', 'mount -t nfs4', 'It works.'):
             self.assertIn(part, said)
         exported = dict(
