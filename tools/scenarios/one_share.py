@@ -47,6 +47,8 @@ class OneShare:
                 demo.show(*demo.as_operator, 'share', 'type', 'create', 'default', 'False', *specs)
             share = demo.show('share', 'create', 'NFS', '1', '--name', 'demo', '--wait')
             self.share = share['id']
+            if share['status'] != 'available':
+                raise Trouble(f'share {self.share} is in {share["status"]}:\n{demo.logs()}')
             locations = demo.show('share', 'export', 'location', 'list', self.share)
             self.path = locations[0]['Path']
             demo.say(f'{self.share} is {share["status"]}, exported as {", ".join(place["Path"] for place in locations)}')
