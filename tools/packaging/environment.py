@@ -43,7 +43,7 @@ def place(target: Path) -> None:
     (home / 'pyvenv.cfg').write_text(f'home = {PYTHON.parent}\ninclude-system-site-packages = false\nversion = {_VERSION}\n')
     found, lacking = closure.closure(closure.wanted())
     if lacking:
-        sys.exit(f'{sys.prefix} lacks {", ".join(lacking)}: tools/setup-env --packages')
+        sys.exit(f'{sys.prefix} lacks {", ".join(lacking)}: tools/setup-env --python --packages')
     for there in found.values():
         copy(there, packages)
     own(packages)

@@ -129,7 +129,7 @@ def main() -> int:
     """Run the test; the exit status is 0 if all of it worked."""
     debs = Path(sys.argv[1])
     if lacks := initramfs.missing((*_MODULES, *_LATER)):
-        sys.exit(f'a virtual machine needs {lacks}: tools/setup-env --packages --guests')
+        sys.exit(f'a virtual machine needs {lacks}: tools/setup-env --python --packages --guests')
     accelerator = qemu_host.accelerator('auto', initramfs.QEMU)
     folder = Path(tempfile.mkdtemp(prefix='ml-packages-'))
     kernel, initrd = initramfs.build(_MODULES, _INIT)

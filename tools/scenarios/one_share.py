@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A share's life on real storage, shown step by step."""
 
-import concurrent.futures
+import os
 
 from manila_lite.tests.nfs_client import call as nfs
 from scenarios.nfs import must, must_not, refused, split
@@ -9,11 +9,15 @@ from scenarios.service import Trouble
 from scenarios.settings import V4, V6
 
 
-def overfill(remote):
-    """Write more than fits with two clients; return the output of the one that was refused."""
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        results = list(pool.map(lambda name: nfs(V4, remote, 'fill', name, '600'), ('big', 'bigger')))
-    return must_not(min(results), 'DQUOT', 'quota')
+#: What is allocated in the share of 1 GiB, and what a client writes then: in MiB. Writing all of it would take a minute.
+_TAKEN, _MORE = 1008, 32
+
+
+def overfill(folder, remote):
+    """Allocate most of the share, and write more than is left with a client; return the output of its refusal."""
+    with (folder / 'big').open('wb') as file:
+        os.posix_fallocate(file.fileno(), 0, _TAKEN << 20)
+    return must_not(nfs(V4, remote, 'fill', 'more', _MORE), 'DQUOT', 'quota')
 
 
 class OneShare:
@@ -43,6 +47,8 @@ class OneShare:
                 demo.show(*demo.as_operator, 'share', 'type', 'create', 'default', 'False', *specs)
             share = demo.show('share', 'create', 'NFS', '1', '--name', 'demo', '--wait')
             self.share = share['id']
+            if share['status'] != 'available':
+                raise Trouble(f'share {self.share} is in {share["status"]}:\n{demo.logs()}')
             locations = demo.show('share', 'export', 'location', 'list', self.share)
             self.path = locations[0]['Path']
             demo.say(f'{self.share} is {share["status"]}, exported as {", ".join(place["Path"] for place in locations)}')
@@ -61,9 +67,11 @@ class OneShare:
     def _limit(self):
         demo = self.demo
         with demo.step('The size is a limit, and extending lifts it'):
-            demo.say(f'two clients writing 1.2 GiB into 1 GiB are refused: {overfill(self.remote)}')
+            folder = demo.state / 'lib/storage/pool/shares' / self.remote.rpartition('/')[2]
+            demo.say(f'{_TAKEN} MiB of 1 GiB are taken; a client that writes {_MORE} MiB more is refused: '
+                     f'{overfill(folder, self.remote)}')
             demo.run('share', 'resize', self.share, '2', '--wait')
-            must(nfs(V4, self.remote, 'fill', 'more', '64'))
+            must(nfs(V4, self.remote, 'fill', 'more', _MORE))
             demo.say('extended to 2 GiB while mounted, and written to again')
 
     def _snapshot(self):

@@ -63,7 +63,7 @@ class LinuxCloud(cloud.Cloud):
 
     def _setUp(self) -> None:
         if lacks := machines.missing():
-            raise daemon.Missing(f'scenario tests need {lacks}; tools/setup-env --tests puts it in place')
+            raise daemon.Missing(f'scenario tests need {lacks}; tools/setup-env --guests puts it in place')
         self.fabric = self.FABRIC(**self.HOSTS)
         self.addCleanup(self.fabric.down)
         self.fabric.up()

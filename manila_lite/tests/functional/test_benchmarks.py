@@ -12,6 +12,7 @@ import testtools
 from manila_lite.drivers.cephfs.nfs import fsal
 from manila_lite.tests.functional import test_host_assisted
 from manila_lite.tests.functional.linux import base
+from manila_lite.tests.services import groups
 
 BENCH = pathlib.Path(__file__).resolve().parents[3] / 'tools' / 'bench'
 
@@ -57,6 +58,7 @@ class Benchmarks(testtools.TestCase):
         self.assertGreater(min(line['ratio'] for line in compared), 0)
 
     def test_benchmark_of_the_gateway_compares_it_with_native_clients(self):
+        groups.want('ceph')
         if lacks := base.missing() or ('' if fsal.plugin() and shutil.which('ceph-mon') else 'Ceph and nfs-ganesha-ceph'):
             self.skipTest(f'real storage needs {lacks}')
         *_, last = self.run_script(BENCH / 'gateway.py', '--tiny').splitlines()

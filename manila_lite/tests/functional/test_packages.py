@@ -14,6 +14,7 @@ from pathlib import Path
 import testtools
 
 from manila_lite.tests import waiting
+from manila_lite.tests.services import groups
 from manila_lite.tests.services.daemon import Missing
 from manila_lite.tests.services.machine import ROOT, Disk, Machine
 
@@ -43,8 +44,9 @@ class Packages(testtools.TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
+        groups.want('packages')
         if lacks := ', '.join(name for name in ('dpkg-buildpackage', 'dh', 'lintian') if not shutil.which(name)):
-            raise unittest.SkipTest(f'packages need {lacks}; tools/setup-env --tests puts it in place')
+            raise unittest.SkipTest(f'packages need {lacks}; tools/setup-env --packages puts it in place')
         cls.folder = Path(tempfile.mkdtemp(prefix='ml-packages-'))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         done = subprocess.run([ROOT / 'tools/package', '--quick', '--venv', sys.prefix, '--out', cls.folder], text=True,

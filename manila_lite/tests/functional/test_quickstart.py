@@ -18,7 +18,7 @@ import yaml
 
 from manila_lite.drivers.cephfs.nfs import fsal
 from manila_lite.tests import forks, waiting
-from manila_lite.tests.services import nodes, virtiofs_guest
+from manila_lite.tests.services import groups, nodes, virtiofs_guest
 from manila_lite.tests.services.daemon import Missing
 from manila_lite.tests.services.keystone import Keystone
 
@@ -145,7 +145,7 @@ class RealStorage(WithRoot):
     def _stay(self):
         """Let a run stay until it is told to end, and use the service meanwhile."""
         process, said = self.stay()
-        for part in ('read back: \'hello from manila_lite\'', 'is refused', '1.2 GiB into 1 GiB are refused',
+        for part in ('read back: \'hello from manila_lite\'', 'is refused', 'writes 32 MiB more is refused: ',
                      'extended to 2 GiB', 'reverted', 'mount -t nfs4', 'It works.'):
             self.assertIn(part, said)
         exported = dict(
@@ -259,6 +259,7 @@ class OnCeph(WithRoot):
     """Native and NFS shares on a private Ceph cluster."""
 
     def setUp(self):
+        groups.want('ceph')
         lacks = [name for name in ('ceph-mon', 'ceph-mgr', 'ceph-mds', 'ceph-osd', 'ceph-fuse') if not shutil.which(name)]
         lacks += [] if fsal.plugin() else ['nfs-ganesha-ceph']
         if lacks:

@@ -154,7 +154,7 @@ class Ceph(fixtures.Fixture):
         for name in _PROGRAMS:
             program(name)
         if not (_MODULES_OF_DEBIAN / 'volumes').exists():
-            raise Missing('the modules of ceph-mgr are not installed (tools/setup-env --tests does that)')
+            raise Missing('the modules of ceph-mgr are not installed (tools/setup-env --ceph does that)')
         self.home = Path(self.useFixture(fixtures.TempDir()).path)
         for name in ('log', 'sock', 'mon', 'mgr', 'mds', 'osd', 'crash', 'modules', 'clients'):
             (self.home / name).mkdir()
@@ -355,7 +355,7 @@ class FuseMount(fixtures.Fixture):
 
     def _setUp(self) -> None:
         if not shutil.which('fusermount3'):
-            raise Missing('fuse3 is not installed (tools/setup-env --tests does that)')
+            raise Missing('fuse3 is not installed (tools/setup-env does that)')
         self.home = Path(self.useFixture(fixtures.TempDir()).path)
         self.root = self.home / 'mount'
         self.root.mkdir()

@@ -15,6 +15,7 @@ from types import FrameType
 import fixtures
 
 from manila_lite.tests import hush, process
+from manila_lite.tests.services import groups
 
 #: Where Debian keeps programs that are not on every user's PATH.
 _PLACES = '/usr/sbin:/sbin:/usr/lib/rabbitmq/bin'
@@ -36,10 +37,13 @@ def program(name: str, places: str = _PLACES) -> str:
 
     :raises Missing: it is not installed.
     """
-    found = shutil.which(name, path=f'{places}:{os.environ.get("PATH", os.defpath)}')
-    if not found:
-        raise Missing(f'{name} is not installed (tools/setup-env --tests does that)')
-    return found
+    path = f'{places}:{os.environ.get("PATH", os.defpath)}'
+    if found := shutil.which(name, path=path):
+        return found
+    groups.want_program(name)
+    if found := shutil.which(name, path=path):
+        return found
+    raise Missing(f'{name} is not installed (tools/setup-env --all does that)')
 
 
 def exit_on_signals() -> None:

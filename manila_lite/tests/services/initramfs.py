@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from manila_lite.tests.services import groups
+
 QEMU = 'qemu-system-x86_64'
 _PACKAGES = {QEMU: 'qemu-system-x86', 'busybox': 'busybox-static', 'sshd': 'openssh-server', 'mount.nfs': 'nfs-common'}
 
@@ -19,6 +21,7 @@ def program(name):
 
 def missing(modules, *programs):
     """Return a text about all that this machine lacks for a guest with these modules and programs, or ''."""
+    groups.want('guests')
     lacks = [f'{name} (package {_PACKAGES.get(name, name)})' for name in (QEMU, 'busybox', *programs) if not program(name)]
     if not kernel(modules):
         lacks.append(f'a kernel with the modules {", ".join(modules)} in /boot and /lib/modules (or from tools/guest-kernel)')

@@ -70,7 +70,7 @@ class NfsGateway(Daemon):
         """Need NFS-Ganesha with its part for CephFS."""
         program('ganesha.nfsd')
         if fsal.plugin() is None:
-            raise Missing('nfs-ganesha-ceph is not installed (tools/setup-env --tests does that)')
+            raise Missing('nfs-ganesha-ceph is not installed (tools/setup-env --ceph does that)')
 
     def prepare(self) -> None:
         """Make its user at the cluster, and its bus."""

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from manila_lite.tests.services import nodes
+from manila_lite.tests.services import groups, nodes
 from manila_lite.tests.services.initramfs import program
 
 _SCRIPT = """set -e
@@ -92,6 +92,7 @@ class SpaceNode:
 
 def missing():
     """Return a text about all that this machine lacks for such nodes, or ''."""
+    groups.want('nodes')
     lacks = [name for name in ('sshd', 'mount.nfs', 'unshare', 'busybox') if not program(name)]
     return ', '.join(lacks + [place for place in ('/dev/fuse',) if not os.path.exists(place)])
 

@@ -18,6 +18,7 @@ from manila_lite.tests import lasting, nfs_client
 from manila_lite.tests.functional.ceph import host
 from manila_lite.tests.functional.linux import base
 from manila_lite.tests.security import nfs4
+from manila_lite.tests.services import groups
 from manila_lite.tests.services.ceph import Ceph
 from manila_lite.tests.services.daemon import Missing
 
@@ -29,6 +30,7 @@ SHARED = 'nfs'
 
 def missing():
     """Return what this machine lacks, or an empty text."""
+    groups.want('ceph')
     path = os.environ['PATH'] + ':/usr/sbin:/sbin'
     lacks = [program for program in ('ganesha.nfsd', 'dbus-daemon', 'ip', 'nsenter') if not shutil.which(program, path=path)]
     lacks += ['nfs-ganesha-ceph'] if fsal.plugin() is None else []

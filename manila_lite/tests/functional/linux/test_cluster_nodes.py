@@ -26,7 +26,7 @@ class ClusterNodes(api_base.ApiTest):
 
     def setUp(self):
         if lacks := nodes.missing():
-            raise unittest.SkipTest(f'nodes with a kernel NFS client need {lacks}; tools/setup-env --tests puts it in place')
+            raise unittest.SkipTest(f'nodes with a kernel NFS client need {lacks}; tools/setup-env --guests puts it in place')
         super().setUp()
 
     def test_nodes_mount_the_share_after_reboot_and_resize_until_deletion(self):

@@ -53,7 +53,7 @@ class ClusterServers(api_base.ApiTest):
 
     def setUp(self):
         if lacks := ', '.join(filter(None, (nodes.missing(), test_qemu_driver.missing()))):
-            raise unittest.SkipTest(f'nodes with a kernel NFS client need {lacks}; tools/setup-env --tests puts it in place')
+            raise unittest.SkipTest(f'nodes with a kernel NFS client need {lacks}; tools/setup-env --guests puts it in place')
         super().setUp()
 
     def test_nodes_read_each_others_files_and_deletion_leaves_nothing(self):

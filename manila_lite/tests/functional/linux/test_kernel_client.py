@@ -23,7 +23,7 @@ class KernelClient(server_base.ServerTest):
     @classmethod
     def setUpClass(cls):
         if lacks := guest.missing():
-            raise unittest.SkipTest(f'a kernel NFS client needs {lacks}; tools/setup-env --tests puts it in place')
+            raise unittest.SkipTest(f'a kernel NFS client needs {lacks}; tools/setup-env --guests puts it in place')
         super().setUpClass()
         folder = Path(tempfile.mkdtemp(prefix='ml-guest-'))
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)

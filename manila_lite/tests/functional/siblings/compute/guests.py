@@ -114,7 +114,7 @@ class GuestTest(testtools.TestCase):
     def setUpClass(cls):
         super().setUpClass()
         if lacks := missing():
-            raise unittest.SkipTest(f'guests with shares need {lacks}; tools/setup-env --tests puts it in place')
+            raise unittest.SkipTest(f'guests with shares need {lacks}; tools/setup-env --guests puts it in place')
         cls.state = Path(tempfile.mkdtemp(prefix='ml-vm-'))
         cls.addClassCleanup(shutil.rmtree, cls.state, ignore_errors=True)
         cls.fabric = base.Fabric(nas=1, one=11, two=12)

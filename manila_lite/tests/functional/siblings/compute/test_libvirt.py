@@ -23,7 +23,7 @@ from manila_lite.siblings.compute.drivers.libvirt import LibvirtDriver
 from manila_lite.siblings.compute.drivers.local import Files
 from manila_lite.tests.functional.siblings.compute import test_qemu_driver
 from manila_lite.tests.process import until
-from manila_lite.tests.services import initramfs
+from manila_lite.tests.services import groups, initramfs
 
 _SCHEMA = Path('/usr/share/libvirt/schemas/domain.rng')
 _LIBVIRTD = """unix_sock_dir = "{folder}"
@@ -58,6 +58,7 @@ exec libvirtd -f "$folder/libvirt/libvirtd.conf" -p "$folder/pid"
 class Schema(testtools.TestCase):
     def setUp(self):
         super().setUp()
+        groups.want('libvirt')
         if not _SCHEMA.exists() or not shutil.which('xmllint'):
             self.skipTest("libvirt's schema needs the packages libvirt-daemon and libxml2-utils")
 
@@ -79,11 +80,11 @@ class Schema(testtools.TestCase):
 
 
 def _missing():
+    groups.want('libvirt')
     lacks = [program for program in ('libvirtd', 'virsh', 'unshare') if not initramfs.program(program)]
     return ', '.join(filter(None, (test_qemu_driver.missing(), *lacks)))
 
 
-@unittest.skipIf(_missing(), f'libvirt needs {_missing()}; tools/setup-env --tests puts it in place')
 class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
     """One libvirtd for the class."""
 
@@ -92,6 +93,8 @@ class Libvirt(test_qemu_driver.QemuCase, testtools.TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
+        if lacks := _missing():
+            raise unittest.SkipTest(f'libvirt needs {lacks}; tools/setup-env --guests --libvirt puts it in place')
         cls.daemon = Path(tempfile.mkdtemp(prefix='mlv-'))
         cls.addClassCleanup(shutil.rmtree, cls.daemon, ignore_errors=True)
         cls._files()

@@ -20,18 +20,25 @@ from manila_lite.siblings.compute.drivers.interface import Nic, Power, Share
 from manila_lite.siblings.compute.drivers.qemu import QemuDriver
 from manila_lite.tests.functional.siblings.compute import driver_contract
 from manila_lite.tests.process import until
-from manila_lite.tests.services import initramfs
+from manila_lite.tests.services import groups, initramfs
 
 
 def missing():
     """Return the requirements of guests with shares that this machine lacks, or an empty text."""
     if os.geteuid():
         return 'root'
+    groups.want('guests')
     lacks = [program for program in (initramfs.QEMU, 'xorriso') if not initramfs.program(program)]
     with contextlib.suppress(errors.BadConfig):
         qemu_host.virtiofsd('')
         return ', '.join(lacks)
     return ', '.join([*lacks, 'virtiofsd'])
+
+
+def need():
+    """Skip the tests of a class, unless guests can run here."""
+    if lacks := missing():
+        raise unittest.SkipTest(f'guests need {lacks}; tools/setup-env --guests puts it in place')
 
 
 class QemuCase(driver_contract.Contract):
@@ -74,9 +81,13 @@ class QemuCase(driver_contract.Contract):
         return processes
 
 
-@unittest.skipIf(missing(), f'guests need {missing()}; tools/setup-env --tests puts it in place')
 class Qemu(QemuCase, testtools.TestCase):
     """Tests beyond the contract, of real processes."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        need()
 
     def test_a_virtiofsd_for_each_share_and_none_is_left(self):
         one, two = self.share('one'), self.share('two')
@@ -201,8 +212,12 @@ class Qemu(QemuCase, testtools.TestCase):
         self.assertEqual('config-2', said.stdout.strip(), said.stderr)
 
 
-@unittest.skipIf(missing(), f'guests need {missing()}')
 class Host(testtools.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        need()
+
     def test_accelerator_is_used_if_a_test_guest_ran(self):
         qemu = qemu_host.program('qemu-system-x86_64')
         self.assertIsInstance(qemu_host.takes(qemu, 'tcg'), float)
