@@ -102,7 +102,7 @@ class Run:
 
     def tests(self, names: Sequence[str], server: str = '', modules: Iterable[str] = (),
               done: pathlib.Path | None = None) -> None:
-        """Run these tests with stestr, on SQLite or on a server with RabbitMQ. Those that passed are written to files in ``done``."""
+        """Run these tests with stestr, on SQLite or on a server with RabbitMQ. Files in ``done`` get those that passed."""
         where = f' [{server}]' if server else ''
         if not names:
             return

@@ -8,7 +8,6 @@ from scenarios.nfs import must, must_not, refused, split
 from scenarios.service import Trouble
 from scenarios.settings import V4, V6
 
-
 #: What is allocated in the share of 1 GiB, and what a client writes then: in MiB. Writing all of it would take a minute.
 _TAKEN, _MORE = 1008, 32
 

@@ -2,7 +2,8 @@
 """Cells of the matrix, and a check that none is missing.
 
 To be quick, every twelfth place of each operation is tested, and every twelfth fault of its driver; the number of commits
-says which. ``MANILA_LITE_TEST_MATRIX=all`` has all of them, and so has ``tools/crash-matrix``, whose last run must have been clean.
+says which. All of them are tested with ``MANILA_LITE_TEST_MATRIX=all``, and by ``tools/crash-matrix``, whose last run must have been
+clean.
 """
 
 import functools

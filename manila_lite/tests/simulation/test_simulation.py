@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Histories of the engine: ``$SIMULATION_HISTORIES`` of them, from ``$SIMULATION_SEED`` on: in tools/test others with each commit.
+"""Histories of the engine: ``$SIMULATION_HISTORIES`` of them, from ``$SIMULATION_SEED`` on: others with each commit.
 
 A failure names its seed and the command to see that history again. ``shares/test_shares.py`` has those of shares.
 """
