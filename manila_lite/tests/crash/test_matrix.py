@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cells of the matrix, and a check that none is missing.
 
-To be quick, every twelfth place of each operation is tested, and every twelfth fault of its driver; the number of commits
-says which. All of them are tested with ``MANILA_LITE_TEST_MATRIX=all``, and by ``tools/crash-matrix``, whose last run must have been
-clean.
+To be quick, every twelfth place of each operation is tested, and every twelfth fault of its driver; the number of
+commits says which. ``MANILA_LITE_TEST_MATRIX=all`` tests all of them, and so does ``tools/crash-matrix``, whose last
+run must have been clean.
 """
 
 import functools
